@@ -1,0 +1,1 @@
+"""Declarative models, planned queries and index tables on HBase."""

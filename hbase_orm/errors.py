@@ -1,0 +1,249 @@
+"""Every error this library raises on purpose, in one tree.
+
+An error's text is static; its details are attributes, and `str()` appends them together with
+`fix`, the sentence that says how to mend the cause. What a caller may do about a failed request
+is decided by the class: send it again (`RetryableError`), find out whether it was applied
+(`ConnectionLostError`), or never (`RejectedError`). This module imports nothing of the library.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class HBaseORMError(Exception):
+    """The root of all errors of this library.
+
+    Attributes:
+        text: What is wrong, the same for every occurrence.
+        fix: How to mend it; empty where nothing general can be said.
+        details: The particulars; each is an attribute of the error as well.
+    """
+
+    text: str
+    fix: str
+    details: dict[str, Any]
+
+    def __init__(self, text: str, /, *, fix: str = "", **details: Any) -> None:
+        """Store the static `text`, the `fix` and the `details` of this occurrence."""
+        super().__init__(text)
+        self.text = text
+        self.fix = fix
+        self.details = details
+
+    def __getattr__(self, name: str) -> Any:
+        """Return the detail called `name`."""
+        details = self.__dict__.get("details", {})
+        if name in details:
+            return details[name]
+        message = f"{type(self).__name__!r} has no attribute or detail {name!r}"
+        raise AttributeError(message)
+
+    def __str__(self) -> str:
+        """Return the text, the details in brackets and the fix, on one line."""
+        shown = " ".join(f"{name}={value!r}" for name, value in self.details.items())
+        parts = [self.text]
+        if shown:
+            parts.append(f" [{shown}]")
+        if self.fix:
+            parts.append(f"; {self.fix}")
+        return "".join(parts)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle with text, fix and details, so that worker processes can raise it."""
+        return _rebuild, (type(self), self.text, self.fix, self.details)
+
+
+def _rebuild(
+    kind: type[HBaseORMError], text: str, fix: str, details: dict[str, Any]
+) -> HBaseORMError:
+    return kind(text, fix=fix, **details)
+
+
+# --- declarations and values ---------------------------------------------------------------------
+
+
+class SchemaError(HBaseORMError):
+    """A declaration is wrong; raised when the model class is made."""
+
+
+class RowKeyError(HBaseORMError, ValueError):
+    """A value cannot be part of a row key, or the key it makes is too long."""
+
+
+class CodecError(HBaseORMError, ValueError):
+    """A value does not fit its codec."""
+
+
+class ValidationError(HBaseORMError, ValueError):
+    """A validator refused a value, or a field got a value of the wrong type."""
+
+
+class CorruptRowError(HBaseORMError):
+    """Stored bytes do not decode as the model declares."""
+
+
+class MissingCellError(HBaseORMError):
+    """A required column is absent in the row that was read."""
+
+
+class ConfigurationError(HBaseORMError, ValueError):
+    """A URL or an option is wrong."""
+
+
+# --- statements -----------------------------------------------------------------------------------
+
+
+class QueryError(HBaseORMError):
+    """The statement cannot be planned."""
+
+
+class UnboundedScanError(QueryError):
+    """The statement would read the whole table and does not say `.allow_full_scan()`."""
+
+
+class PageTokenError(QueryError):
+    """A page token is not one of this statement's."""
+
+
+class RowNotFoundError(HBaseORMError):
+    """Exactly one row was asked for and there is none."""
+
+
+class MultipleRowsError(HBaseORMError):
+    """Exactly one row was asked for and there are more."""
+
+
+# --- conflicts ------------------------------------------------------------------------------------
+
+
+class ConflictError(HBaseORMError):
+    """A check-and-mutate lost against another writer: reload and decide."""
+
+
+class DuplicateRowError(ConflictError):
+    """The row to insert exists."""
+
+
+class UniqueViolationError(ConflictError):
+    """Another row owns the unique value."""
+
+
+class VersionConflictError(ConflictError):
+    """The row changed since the object was loaded."""
+
+
+class ClockError(HBaseORMError):
+    """A row carries timestamps so far ahead that some client's clock must be wrong."""
+
+
+class CatalogLeaseError(HBaseORMError):
+    """This process may no longer write guarded rows: its view of the catalog is too old."""
+
+
+# --- the gateway ----------------------------------------------------------------------------------
+
+
+class GatewayError(HBaseORMError):
+    """A request to HBase failed."""
+
+
+class RetryableError(GatewayError):
+    """The request was not applied; the same request may be sent again."""
+
+
+class RegionUnavailableError(RetryableError):
+    """The region is moving, splitting or not assigned."""
+
+
+class ServerBusyError(RetryableError):
+    """The server or the connection pool has no room for the request now."""
+
+
+class ConnectionLostError(GatewayError):
+    """The connection broke or timed out: for a write, the outcome is unknown."""
+
+
+class ScannerExpiredError(GatewayError):
+    """The scanner is gone; open a new one after the last key seen."""
+
+
+class RejectedError(GatewayError):
+    """HBase refuses the request as it is; sending it again will not help."""
+
+
+class TableNotFoundError(RejectedError):
+    """The table does not exist."""
+
+
+class TableExistsError(RejectedError):
+    """The table exists already."""
+
+
+class TableDisabledError(RejectedError):
+    """The table is disabled."""
+
+
+class FamilyNotFoundError(RejectedError):
+    """The table has no such column family."""
+
+
+class NamespaceNotFoundError(RejectedError):
+    """The namespace does not exist."""
+
+
+class NamespaceExistsError(RejectedError):
+    """The namespace exists already."""
+
+
+class FeatureMissingError(RejectedError):
+    """The gateway cannot do this; the message names one that can."""
+
+
+class FlushError(HBaseORMError):
+    """Some writes of a flush did not end well.
+
+    Attributes:
+        written: Rows that HBase acknowledged, as (table, row key).
+        not_written: Rows that were certainly not written, with the reason.
+        unknown: Rows whose outcome is unknown: the connection broke before the answer.
+    """
+
+
+class MigrationError(HBaseORMError):
+    """A revision cannot be loaded, ordered or run."""
+
+
+# --- the embedded server --------------------------------------------------------------------------
+
+
+class ServerError(HBaseORMError):
+    """The embedded server cannot do what was asked."""
+
+
+class ServerNotRunningError(ServerError):
+    """No embedded server runs with this data directory."""
+
+
+class PortInUseError(ServerError):
+    """A port is taken by a process that is not ours."""
+
+
+class JavaNotFoundError(ServerError):
+    """No Java was found."""
+
+
+class JavaUnsuitableError(ServerError):
+    """The Java that was found does not fit."""
+
+
+class MavenNotFoundError(ServerError):
+    """Maven is missing, or it could not resolve the jars."""
+
+
+class DiskFullError(ServerError):
+    """The disk has no room for the server's data or jars."""
+
+
+class ServerDiedError(ServerError):
+    """The server's process ended before or while it served."""
