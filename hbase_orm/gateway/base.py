@@ -15,7 +15,7 @@ R = TypeVar("R")
 
 
 class Feature(Enum):
-    """Something that not every gateway can do; asking one that cannot raises FeatureMissingError."""
+    """Something not every gateway can do; asking one that cannot raises FeatureMissingError."""
 
     ATOMIC_ROW = "atomic row mutations that mix puts and deletes (MutateRow)"
     CHECK_AND_MUTATE = "conditional row mutations (CheckAndMutate)"
