@@ -1,0 +1,111 @@
+# From a Python to a tested library or a running demo; `make` alone lists the targets.
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-builtin-rules --no-print-directory
+
+BIN := .venv/bin
+# Tried in this order; shims that are there and do not run are passed over.
+PYTHONS := python3 python3.13 python3.12 python3.11
+# Set any of these on the command line, as in `make demo DEMO_ARGS="--sample 20000"`.
+DEMO_ARGS ?=
+PYTEST_ARGS ?=
+PYTEST_WORKERS ?= 2
+SOAK_ARGS ?=
+BENCH_ARGS ?=
+
+# Newer than pyproject.toml once what that file asks for is installed.
+DEMO_STAMP := .venv/.installed-demo
+DEV_STAMP := .venv/.installed-dev
+
+.PHONY: help
+help: ## print this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: demo
+demo: $(DEMO_STAMP) ## load 336,776 real flights into a real HBase and query them
+	$(BIN)/python -m examples.flights $(DEMO_ARGS)
+
+.PHONY: test
+test: gate test-server pytest ## the gate and every test, on a real HBase (Docker if possible)
+
+.PHONY: gate
+gate: $(DEV_STAMP) ## format, lint, types and layers; no test
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/basedpyright
+	$(BIN)/lint-imports
+
+.PHONY: pytest
+pytest: $(DEV_STAMP) ## every test but the gate
+	$(BIN)/pytest -n $(PYTEST_WORKERS) $(PYTEST_ARGS)
+
+.PHONY: model
+model: $(DEV_STAMP) ## every interleaving and crash of the index protocol
+	$(BIN)/pytest tests/model $(PYTEST_ARGS)
+
+.PHONY: soak
+soak: test-server ## the full number of random cases; takes long
+	HYPOTHESIS_PROFILE=soak $(BIN)/pytest -m "soak or hbase" --timeout 3600 $(SOAK_ARGS)
+
+.PHONY: bench
+bench: $(DEV_STAMP) ## paired benchmarks against plain happybase
+	$(BIN)/python -m benchmarks $(BENCH_ARGS)
+
+.PHONY: image
+image: $(DEV_STAMP) ## build the dockerized HBase, starting a Docker engine if need be
+	docker/engine.sh start
+	docker/base-image.sh
+	$(BIN)/python -m hbase_orm.testing.image build
+
+# What the tests run on: the image where an engine can be had, else the embedded server, which the
+# tests start by themselves. HBASE_ORM_REQUIRE_DOCKER=1 refuses the second.
+.PHONY: test-server
+test-server: $(DEV_STAMP)
+	@if [[ -n "$${HBASE_ORM_TEST_URL:-}" ]]; then \
+	    echo "tests use the HBase at HBASE_ORM_TEST_URL"; \
+	elif $(MAKE) image; then \
+	    echo "tests use the dockerized HBase"; \
+	elif [[ "$${HBASE_ORM_REQUIRE_DOCKER:-}" == 1 ]]; then \
+	    echo "no dockerized HBase, and HBASE_ORM_REQUIRE_DOCKER=1 asks for it" >&2; \
+	    exit 1; \
+	else \
+	    echo "tests use the embedded HBase"; \
+	fi
+
+.PHONY: clean
+clean: ## remove the environment and the caches; stop the Docker engine that make started
+	docker/engine.sh stop
+	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis build dist
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.venv/.made:
+	@for python in $(PYTHONS); do \
+	    "$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || continue; \
+	    if ! "$$python" -c 'import ensurepip, venv' 2>/dev/null; then \
+	        lacking="$$python"; \
+	        continue; \
+	    fi; \
+	    echo "making .venv with $$("$$python" --version) ($$python)"; \
+	    "$$python" -m venv .venv; \
+	    $(BIN)/python -m pip install --quiet uv; \
+	    touch $@; \
+	    exit 0; \
+	done; \
+	if [[ -n "$${lacking:-}" ]]; then \
+	    echo "$$lacking has no venv module: install it (Debian, Ubuntu: apt-get install python3-venv)" >&2; \
+	else \
+	    echo "no Python of 3.11 or later runs here; tried: $(PYTHONS)" >&2; \
+	fi; \
+	exit 1
+
+# SSL_CERT_FILE and the package index are uv's to read from the environment.
+$(DEMO_STAMP): .venv/.made pyproject.toml
+	$(BIN)/uv pip install --quiet --python $(BIN)/python -e '.[demo]'
+	@touch $@
+
+$(DEV_STAMP): .venv/.made pyproject.toml
+	$(BIN)/uv pip install --quiet --python $(BIN)/python -e '.[dev]'
+	@touch $@ $(DEMO_STAMP)
