@@ -1,0 +1,254 @@
+"""Refuse requests that no HBase would take, before anything is sent.
+
+Thrift gateways report a client's mistake as "Internal error processing …", drop a column without
+its colon silently, or block on an attribute of the wrong width: every gateway therefore asks
+`check_request` first, and all of them refuse the same requests with the same errors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, cast
+
+from hbase_orm.errors import RejectedError
+from hbase_orm.ops import (
+    MAX_CELL_BYTES,
+    MAX_ROW_KEY_BYTES,
+    Append,
+    CheckAndMutate,
+    Delete,
+    FetchRows,
+    GetRows,
+    GetVersions,
+    Increment,
+    MutateRow,
+    MutateRows,
+    OpenScanner,
+    Operation,
+    Put,
+    RowMutation,
+    Sleep,
+    Together,
+)
+
+# KeyValue: 4 + 4 bytes of lengths, 2 + 1 of row and family length, 8 of timestamp, 1 of type.
+CELL_OVERHEAD_BYTES = 20
+
+MAX_LONG = 2**63 - 1
+MIN_LONG = -(2**63)
+
+
+def check_request(operation: Operation[Any]) -> None:
+    """Refuse what HBase would refuse, drop or hang on.
+
+    Raises:
+        RejectedError: A row key, column, cell, timestamp or number that HBase does not take; puts
+            and deletes of one row in one `MutateRows`; `Together` and `Sleep`.
+    """
+    check = _CHECKS.get(type(operation))
+    if check is not None:
+        check(operation)
+
+
+def _check_row_key(key: bytes) -> None:
+    if not key:
+        raise RejectedError("a row key is empty", fix="give the row key at least one byte")
+    if len(key) > MAX_ROW_KEY_BYTES:
+        raise RejectedError(
+            "a row key is longer than HBase stores",
+            length_bytes=len(key),
+            limit_bytes=MAX_ROW_KEY_BYTES,
+            starts_with=key[:16],
+            fix="shorten the row key",
+        )
+
+
+def _check_column(column: bytes) -> None:
+    if column.find(b":") < 1:
+        raise RejectedError(
+            "a column is not written as family:qualifier",
+            column=column,
+            fix="write b'family:qualifier'; b'family:' is the empty qualifier",
+        )
+
+
+def _check_selection(columns: Iterable[bytes]) -> None:
+    for column in columns:
+        if not column or column.startswith(b":"):
+            raise RejectedError(
+                "a column has no family",
+                column=column,
+                fix="write b'family:qualifier', or b'family' for all its columns",
+            )
+
+
+def _check_timestamp(timestamp_ms: int | None) -> None:
+    if timestamp_ms is not None and not 0 <= timestamp_ms <= MAX_LONG:
+        raise RejectedError(
+            "a timestamp is out of range",
+            timestamp_ms=timestamp_ms,
+            fix="use 0 to 2^63-1 milliseconds; 2^63-1 means the server's now",
+        )
+
+
+def _check_cell(row: bytes, column: bytes, value: bytes) -> None:
+    size = CELL_OVERHEAD_BYTES + len(row) + len(column) - 1 + len(value)
+    if size > MAX_CELL_BYTES:
+        raise RejectedError(
+            "a cell is larger than HBase stores",
+            row=row[:16],
+            column=column,
+            size_bytes=size,
+            limit_bytes=MAX_CELL_BYTES,
+            fix="split the value over several columns or rows",
+        )
+
+
+def _check_mutation(mutation: RowMutation) -> None:
+    _check_row_key(mutation.row)
+    if not (mutation.puts or mutation.deletes):
+        raise RejectedError(
+            "a row mutation changes nothing", row=mutation.row, fix="give it a put or a delete"
+        )
+    for put in mutation.puts:
+        _check_put(mutation.row, put)
+    for delete in mutation.deletes:
+        _check_delete(delete)
+    ttl_ms = mutation.ttl_ms
+    if ttl_ms is not None and not 1 <= ttl_ms <= MAX_LONG:
+        raise RejectedError(
+            "a cell's time to live is out of range", ttl_ms=ttl_ms, fix="use 1 ms or more"
+        )
+
+
+def _check_put(row: bytes, put: Put) -> None:
+    _check_column(put.column)
+    _check_timestamp(put.timestamp_ms)
+    _check_cell(row, put.column, put.value)
+
+
+def _check_delete(delete: Delete) -> None:
+    _check_selection((delete.column,))
+    _check_timestamp(delete.timestamp_ms)
+
+
+def _check_get_rows(operation: GetRows) -> None:
+    for key in operation.keys:
+        _check_row_key(key)
+    _check_selection(operation.columns)
+    _check_timestamp(operation.before_ms)
+
+
+def _check_get_versions(operation: GetVersions) -> None:
+    _check_row_key(operation.key)
+    _check_selection(operation.columns)
+    if operation.max_versions < 1:
+        raise RejectedError(
+            "the number of versions is not positive",
+            max_versions=operation.max_versions,
+            fix="ask for 1 version or more",
+        )
+    if operation.raw and any(b":" in column for column in operation.columns):
+        raise RejectedError(
+            "a raw read cannot name columns",
+            columns=operation.columns,
+            fix="name whole families, or nothing",
+        )
+
+
+def _check_open_scanner(operation: OpenScanner) -> None:
+    scan = operation.scan
+    _check_selection(scan.columns)
+    _check_timestamp(scan.before_ms)
+    for bound in (scan.key_range.start, scan.key_range.stop or b""):
+        # A stop key one byte longer than any row key is the successor of the longest key.
+        if len(bound) > MAX_ROW_KEY_BYTES + 1:
+            raise RejectedError(
+                "a scan's bound is longer than any row key",
+                length_bytes=len(bound),
+                limit_bytes=MAX_ROW_KEY_BYTES,
+                fix="shorten the bound",
+            )
+    if scan.caching_rows < 1:
+        raise RejectedError(
+            "a scan's caching is not positive", caching_rows=scan.caching_rows, fix="use 1 or more"
+        )
+
+
+def _check_fetch(operation: FetchRows) -> None:
+    if operation.count < 1:
+        raise RejectedError(
+            "the number of rows to fetch is not positive",
+            count=operation.count,
+            fix="fetch 1 row or more: an empty answer means the end",
+        )
+
+
+def _check_mutate_rows(operation: MutateRows) -> None:
+    put_rows = set[bytes]()
+    deleted_rows = set[bytes]()
+    for mutation in operation.mutations:
+        _check_mutation(mutation)
+        if mutation.puts:
+            put_rows.add(mutation.row)
+        if mutation.deletes:
+            deleted_rows.add(mutation.row)
+    mixed = put_rows & deleted_rows
+    if mixed:
+        raise RejectedError(
+            "a batch puts to and deletes from one row",
+            row=min(mixed),
+            fix="use MutateRow, or send the deletes first and the puts in a later batch",
+        )
+
+
+def _check_conditional(operation: CheckAndMutate) -> None:
+    _check_column(operation.column)
+    _check_mutation(operation.mutation)
+
+
+def _check_amounts(operation: Increment) -> None:
+    _check_row_key(operation.row)
+    _refuse_no_columns(operation.amounts)
+    for column, amount in operation.amounts.items():
+        _check_column(column)
+        if not MIN_LONG <= amount <= MAX_LONG:
+            raise RejectedError(
+                "an amount does not fit 64 bits", column=column, amount=amount, fix="add less"
+            )
+
+
+def _check_values(operation: Append) -> None:
+    _check_row_key(operation.row)
+    _refuse_no_columns(operation.values)
+    for column, value in operation.values.items():
+        _check_column(column)
+        _check_cell(operation.row, column, value)
+
+
+def _refuse_no_columns(columns: Iterable[bytes]) -> None:
+    if not any(True for _ in columns):
+        raise RejectedError("the request names no column", fix="name at least one column")
+
+
+def _refuse_driver_request(operation: Operation[Any]) -> None:
+    raise RejectedError(
+        "this request belongs to the driver, not to a gateway",
+        request=type(operation).__name__,
+        fix="run the protocol with hbase_orm.gateway.drive",
+    )
+
+
+_CHECKS: dict[type, Callable[[Any], None]] = {
+    Append: _check_values,
+    CheckAndMutate: _check_conditional,
+    FetchRows: _check_fetch,
+    GetRows: _check_get_rows,
+    GetVersions: _check_get_versions,
+    Increment: _check_amounts,
+    MutateRow: lambda operation: _check_mutation(cast("MutateRow", operation).mutation),
+    MutateRows: _check_mutate_rows,
+    OpenScanner: _check_open_scanner,
+    Sleep: _refuse_driver_request,
+    Together: _refuse_driver_request,
+}
