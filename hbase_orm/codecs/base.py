@@ -1,0 +1,99 @@
+"""What a codec is: a value of one Python type to bytes and back, and what the bytes promise.
+
+A codec never guesses: a value that does not fit raises `CodecError` with the codec's name, the
+value and the limit. Codecs are frozen values; two made with the same parameters are equal.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Generic, TypeVar
+
+from hbase_orm.errors import CodecError
+
+T = TypeVar("T")
+
+_INVERTED = bytes(255 - byte for byte in range(256))
+
+
+def invert(data: bytes) -> bytes:
+    r"""Return `data` with every bit flipped: what sorted ascending then sorts descending.
+
+    Examples:
+        >>> invert(b"\x00\x0f")
+        b'\xff\xf0'
+    """
+    return data.translate(_INVERTED)
+
+
+@dataclass(frozen=True, slots=True)
+class Codec(Generic[T]):
+    """Turns values of one type into bytes and back.
+
+    Attributes:
+        name: The stable name, also in stored schema snapshots.
+        python_type: The type that `encode` takes and `decode` returns.
+        desc: Whether larger values have smaller bytes.
+    """
+
+    name: ClassVar[str]
+    python_type: ClassVar[type]
+
+    desc: bool = False
+
+    @property
+    def ordered(self) -> bool:
+        """Whether byte order is value order (or, with `desc`, its exact reverse)."""
+        return True
+
+    @property
+    def width_bytes(self) -> int | None:
+        """The length of every encoding, or None if it varies."""
+        return None
+
+    @property
+    def minimum(self) -> T | None:
+        """The least value that can be stored, or None if there is no bound."""
+        return None
+
+    @property
+    def maximum(self) -> T | None:
+        """The greatest value that can be stored, or None if there is no bound."""
+        return None
+
+    def normalize(self, value: T, /) -> T:
+        """Return the value as it will be read back; a coarse codec rounds down.
+
+        Raises:
+            CodecError: The value cannot be stored.
+        """
+        self.encode(value)
+        return value
+
+    def encode(self, value: T, /) -> bytes:
+        """Return the bytes of `value`.
+
+        Raises:
+            CodecError: The value has the wrong type or lies outside the codec's range.
+        """
+        raise NotImplementedError
+
+    def decode(self, data: bytes, /) -> T:
+        """Return the value whose bytes are `data`.
+
+        Raises:
+            CodecError: The bytes are not an encoding of this codec.
+        """
+        raise NotImplementedError
+
+    def accepts_type(self, value: Any, /) -> bool:
+        """Say whether `value` is of the codec's type, be it in range or not."""
+        return isinstance(value, self.python_type)
+
+    def refuse(self, value: Any, reason: str, **limits: Any) -> CodecError:
+        """Return the error that says why `value` cannot be encoded."""
+        return CodecError(reason, codec=self.name, value=value, **limits)
+
+    def corrupt(self, data: bytes) -> CodecError:
+        """Return the error that says that `data` is no encoding of this codec."""
+        return CodecError("the bytes are not an encoding of this codec", codec=self.name, data=data)

@@ -1,0 +1,185 @@
+"""Numbers of fixed width, big-endian, all of which sort as their values do.
+
+Unsigned integers are their plain big-endian bytes; signed ones have the sign bit flipped, so that
+negative values sort first; doubles are IEEE 754 with the sign bit flipped when positive and every
+bit flipped when negative (the total order of IEEE 754-2019 5.10). `desc` inverts every bit.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from hbase_orm.codecs.base import Codec, invert
+from hbase_orm.errors import CodecError
+
+_SIGN_BIT = 1 << 63
+_ALL_BITS = (1 << 64) - 1
+_DOUBLE = struct.Struct(">d")
+_UINT64 = struct.Struct(">Q")
+
+
+@dataclass(frozen=True, slots=True)
+class _Integer(Codec[int]):
+    python_type: ClassVar[type] = int
+    layout: ClassVar[struct.Struct]
+    least: ClassVar[int] = 0
+
+    @property
+    def width_bytes(self) -> int:
+        return self.layout.size
+
+    @property
+    def minimum(self) -> int:
+        return self.least
+
+    @property
+    def maximum(self) -> int:
+        return self.least + (1 << (8 * self.layout.size)) - 1
+
+    def encode(self, value: int, /) -> bytes:
+        try:
+            data = self.layout.pack(value - self.least)
+        except (TypeError, struct.error):
+            raise self._misfit(value) from None
+        return invert(data) if self.desc else data
+
+    def decode(self, data: bytes, /) -> int:
+        if len(data) != self.layout.size:
+            raise self.corrupt(data)
+        return int.from_bytes(invert(data) if self.desc else data, "big") + self.least
+
+    def _misfit(self, value: Any) -> CodecError:
+        if not isinstance(value, int):
+            return self.refuse(value, "the value is no integer", expected="int")
+        return self.refuse(
+            value, "the integer is out of range", minimum=self.minimum, maximum=self.maximum
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class UInt8(_Integer):
+    """Unsigned, 1 byte: 0 to 255."""
+
+    name: ClassVar[str] = "uint8"
+    layout: ClassVar[struct.Struct] = struct.Struct(">B")
+
+
+@dataclass(frozen=True, slots=True)
+class UInt16(_Integer):
+    """Unsigned, 2 bytes: 0 to 65,535."""
+
+    name: ClassVar[str] = "uint16"
+    layout: ClassVar[struct.Struct] = struct.Struct(">H")
+
+
+@dataclass(frozen=True, slots=True)
+class UInt32(_Integer):
+    """Unsigned, 4 bytes: 0 to 4,294,967,295."""
+
+    name: ClassVar[str] = "uint32"
+    layout: ClassVar[struct.Struct] = struct.Struct(">I")
+
+
+@dataclass(frozen=True, slots=True)
+class UInt64(_Integer):
+    """Unsigned, 8 bytes: 0 to 18,446,744,073,709,551,615."""
+
+    name: ClassVar[str] = "uint64"
+    layout: ClassVar[struct.Struct] = _UINT64
+
+
+@dataclass(frozen=True, slots=True)
+class Int64(_Integer):
+    """Signed, 8 bytes with the sign bit flipped."""
+
+    name: ClassVar[str] = "int64"
+    layout: ClassVar[struct.Struct] = _UINT64
+    least: ClassVar[int] = -_SIGN_BIT
+
+
+@dataclass(frozen=True, slots=True)
+class Float64(Codec[float]):
+    """A double in 8 bytes that sort: -inf < … < -0.0 < 0.0 < … < inf < NaN."""
+
+    name: ClassVar[str] = "float64"
+    python_type: ClassVar[type] = float
+
+    @property
+    def width_bytes(self) -> int:
+        """Eight."""
+        return 8
+
+    def encode(self, value: float, /) -> bytes:
+        """Return the 8 bytes of a float; an int is taken as the float it equals.
+
+        Raises:
+            CodecError: Not a number, or an int that no double equals.
+        """
+        if not isinstance(value, (float, int)):
+            raise self.refuse(value, "the value is no float", expected="float")
+        try:
+            number = float(value)
+        except OverflowError:
+            raise self.refuse(value, "the integer is too large for a double") from None
+        if isinstance(value, int) and int(number) != value:
+            raise self.refuse(value, "no double equals this integer")
+        if math.isnan(number):
+            number = math.nan  # one NaN: the sign and payload of others would not sort together
+        (bits,) = _UINT64.unpack(_DOUBLE.pack(number))
+        bits ^= _ALL_BITS if bits & _SIGN_BIT else _SIGN_BIT
+        return _UINT64.pack(bits ^ _ALL_BITS if self.desc else bits)
+
+    def decode(self, data: bytes, /) -> float:
+        """Return the float of 8 bytes.
+
+        Raises:
+            CodecError: Not 8 bytes.
+        """
+        if len(data) != _DOUBLE.size:
+            raise self.corrupt(data)
+        (bits,) = _UINT64.unpack(data)
+        if self.desc:
+            bits ^= _ALL_BITS
+        bits ^= _SIGN_BIT if bits & _SIGN_BIT else _ALL_BITS
+        (number,) = _DOUBLE.unpack(_UINT64.pack(bits))
+        return float(number)
+
+    def accepts_type(self, value: Any, /) -> bool:
+        """Take floats, and ints, which type checkers let pass for floats."""
+        return isinstance(value, (float, int))
+
+
+@dataclass(frozen=True, slots=True)
+class Boolean(Codec[bool]):
+    """False is 00, True is 01."""
+
+    name: ClassVar[str] = "bool"
+    python_type: ClassVar[type] = bool
+
+    @property
+    def width_bytes(self) -> int:
+        """One."""
+        return 1
+
+    def encode(self, value: bool, /) -> bytes:  # noqa: FBT001 - the value is what is encoded
+        """Return one byte.
+
+        Raises:
+            CodecError: Not a bool.
+        """
+        if not isinstance(value, bool):
+            raise self.refuse(value, "the value is no bool", expected="bool")
+        return b"\x01" if value is not self.desc else b"\x00"
+
+    def decode(self, data: bytes, /) -> bool:
+        """Return False for 00 and True for 01 (the other way round when descending).
+
+        Raises:
+            CodecError: Any other bytes.
+        """
+        if data not in (b"\x00", b"\x01"):
+            raise self.corrupt(data)
+        return (data == b"\x01") is not self.desc

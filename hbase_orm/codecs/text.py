@@ -1,0 +1,99 @@
+"""Text and plain bytes: as long as they are.
+
+UTF-8 sorts as the code points do. How a text of varying length ends inside a row key is the key
+layout's affair; a `separator` stated here is what ends it there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from hbase_orm.codecs.base import Codec, invert
+from hbase_orm.errors import SchemaError
+
+
+@dataclass(frozen=True, slots=True)
+class Text(Codec[str]):
+    """UTF-8.
+
+    Attributes:
+        separator: Ends the text where more key bytes follow; values that hold it are refused.
+            None: ended by `00 01`, every `00` in the text written `00 ff`, so any text fits.
+    """
+
+    name: ClassVar[str] = "text"
+    python_type: ClassVar[type] = str
+
+    separator: bytes | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a separator that separates nothing."""
+        if self.separator == b"":
+            raise SchemaError("the separator is empty", codec=self.name, fix='use b"\\x00"')
+
+    @property
+    def ordered(self) -> bool:
+        """Ascending only: inverted text of varying length sorts only where a key ends it."""
+        return not self.desc
+
+    def encode(self, value: str, /) -> bytes:
+        """Return the UTF-8 bytes.
+
+        Raises:
+            CodecError: Not a text, a lone surrogate, or the separator within the value.
+        """
+        try:
+            data = value.encode()
+        except AttributeError:
+            raise self.refuse(value, "the value is no text", expected="str") from None
+        except UnicodeEncodeError as error:
+            raise self.refuse(
+                value, "the text has a lone surrogate", position=error.start
+            ) from None
+        if self.separator is not None and self.separator in data:
+            raise self.refuse(
+                value,
+                "the text holds its separator",
+                separator=self.separator,
+                fix="choose a separator that no value holds, or leave it out: text is then escaped",
+            )
+        return invert(data) if self.desc else data
+
+    def decode(self, data: bytes, /) -> str:
+        """Return the text.
+
+        Raises:
+            CodecError: The bytes are no UTF-8.
+        """
+        try:
+            return (invert(data) if self.desc else data).decode()
+        except UnicodeDecodeError:
+            raise self.corrupt(data) from None
+
+
+@dataclass(frozen=True, slots=True)
+class Raw(Codec[bytes]):
+    """Bytes as they are."""
+
+    name: ClassVar[str] = "raw"
+    python_type: ClassVar[type] = bytes
+
+    @property
+    def ordered(self) -> bool:
+        """Ascending only, as for text."""
+        return not self.desc
+
+    def encode(self, value: bytes, /) -> bytes:
+        """Return the bytes.
+
+        Raises:
+            CodecError: Not bytes.
+        """
+        if not isinstance(value, bytes):
+            raise self.refuse(value, "the value is no bytes", expected="bytes")
+        return invert(value) if self.desc else value
+
+    def decode(self, data: bytes, /) -> bytes:
+        """Return the bytes."""
+        return invert(data) if self.desc else data

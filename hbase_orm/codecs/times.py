@@ -1,0 +1,134 @@
+"""Datetimes as whole milliseconds or microseconds since the epoch, 8 bytes big-endian.
+
+Datetimes are aware; naive ones are refused, and what is read back is in UTC. `millis` is the plain
+`Long` that HBase users write by hand: 0 ≤ ms ≤ Long.MAX, and descending Long.MAX - ms. `micros` is
+lossless for every datetime (sign bit flipped, so times before 1970 sort first).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, ClassVar
+
+from hbase_orm.codecs.base import Codec, invert
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+_LONG_MAX = (1 << 63) - 1
+_INT64_MIN = -(1 << 63)
+_WIDTH_BYTES = 8
+_MICROS_PER_MILLI = 1000
+_MICROS_PER_SECOND = 1_000_000
+_SECONDS_PER_DAY = 86_400
+
+
+def micros_since_epoch(at: datetime) -> int:
+    """Return the microseconds from the epoch to an aware `at`, exactly (no float is involved)."""
+    span = at - EPOCH
+    return (span.days * _SECONDS_PER_DAY + span.seconds) * _MICROS_PER_SECOND + span.microseconds
+
+
+@dataclass(frozen=True, slots=True)
+class _Instant(Codec[datetime]):
+    python_type: ClassVar[type] = datetime
+
+    @property
+    def width_bytes(self) -> int:
+        return _WIDTH_BYTES
+
+    def checked_micros(self, value: Any) -> int:
+        if not isinstance(value, datetime):
+            raise self.refuse(value, "the value is no datetime", expected="datetime")
+        try:
+            return micros_since_epoch(value)
+        except TypeError:
+            raise self.refuse(
+                value, "the datetime is naive", fix="say which zone: datetime(..., tzinfo=UTC)"
+            ) from None
+
+
+@dataclass(frozen=True, slots=True)
+class Millis(_Instant):
+    """Milliseconds since the epoch, from 1970 on; finer times are rounded down."""
+
+    name: ClassVar[str] = "millis"
+
+    @property
+    def minimum(self) -> datetime:
+        """The epoch."""
+        return EPOCH
+
+    def normalize(self, value: datetime, /) -> datetime:
+        """Return `value` in UTC, rounded down to the millisecond.
+
+        Raises:
+            CodecError: No datetime, a naive one, or one before 1970.
+        """
+        self.encode(value)
+        rest = value.microsecond % _MICROS_PER_MILLI
+        return (value - timedelta(microseconds=rest)).astimezone(UTC)
+
+    def encode(self, value: datetime, /) -> bytes:
+        """Return 8 bytes; finer times are rounded down.
+
+        Raises:
+            CodecError: No datetime, a naive one, or one before 1970.
+        """
+        ms = self.checked_micros(value) // _MICROS_PER_MILLI
+        if ms < 0:
+            raise self.refuse(value, "the time lies before 1970", fix="use codecs.micros()")
+        return (_LONG_MAX - ms if self.desc else ms).to_bytes(_WIDTH_BYTES, "big")
+
+    def decode(self, data: bytes, /) -> datetime:
+        """Return the datetime, in UTC.
+
+        Raises:
+            CodecError: Not 8 bytes, or a time beyond year 9999.
+        """
+        if len(data) != _WIDTH_BYTES:
+            raise self.corrupt(data)
+        ms = int.from_bytes(data, "big")
+        try:
+            return EPOCH + timedelta(milliseconds=_LONG_MAX - ms if self.desc else ms)
+        except OverflowError:
+            raise self.corrupt(data) from None
+
+
+@dataclass(frozen=True, slots=True)
+class Micros(_Instant):
+    """Microseconds since the epoch, sign bit flipped: every datetime, without loss."""
+
+    name: ClassVar[str] = "micros"
+
+    def normalize(self, value: datetime, /) -> datetime:
+        """Return `value` in UTC.
+
+        Raises:
+            CodecError: No datetime, or a naive one.
+        """
+        self.checked_micros(value)
+        return value.astimezone(UTC)
+
+    def encode(self, value: datetime, /) -> bytes:
+        """Return 8 bytes.
+
+        Raises:
+            CodecError: No datetime, or a naive one.
+        """
+        data = (self.checked_micros(value) - _INT64_MIN).to_bytes(_WIDTH_BYTES, "big")
+        return invert(data) if self.desc else data
+
+    def decode(self, data: bytes, /) -> datetime:
+        """Return the datetime, in UTC.
+
+        Raises:
+            CodecError: Not 8 bytes, or a time outside years 1 to 9999.
+        """
+        if len(data) != _WIDTH_BYTES:
+            raise self.corrupt(data)
+        micros = int.from_bytes(invert(data) if self.desc else data, "big") + _INT64_MIN
+        try:
+            return EPOCH + timedelta(microseconds=micros)
+        except OverflowError:
+            raise self.corrupt(data) from None

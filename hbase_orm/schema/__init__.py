@@ -1,0 +1,52 @@
+"""Frozen descriptions of what models declare: tables, families, columns, indexes, conditions."""
+
+from __future__ import annotations
+
+from hbase_orm.schema.conditions import (
+    AddAmount,
+    And,
+    Comparison,
+    Condition,
+    Expr,
+    InValues,
+    Not,
+    Operator,
+    Or,
+    Order,
+    StartsWith,
+    conjuncts,
+)
+from hbase_orm.schema.indexes import Index, index_schema
+from hbase_orm.schema.tables import (
+    GUARD_FAMILY,
+    ColumnSchema,
+    Family,
+    IndexSchema,
+    Table,
+    TableSchema,
+    resolve_splits,
+)
+
+__all__ = [
+    "GUARD_FAMILY",
+    "AddAmount",
+    "And",
+    "ColumnSchema",
+    "Comparison",
+    "Condition",
+    "Expr",
+    "Family",
+    "InValues",
+    "Index",
+    "IndexSchema",
+    "Not",
+    "Operator",
+    "Or",
+    "Order",
+    "StartsWith",
+    "Table",
+    "TableSchema",
+    "conjuncts",
+    "index_schema",
+    "resolve_splits",
+]

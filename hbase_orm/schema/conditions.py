@@ -1,0 +1,230 @@
+"""Expressions over a model's fields, and the conditions they make.
+
+A condition is a frozen value that says what the user asked; nothing is encoded or sent here. Logic
+is two-valued: None equals only None, `!=` is the negation of `==`, and every other comparison with
+None is false.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Generic, Literal, Never, TypeVar, overload
+
+from hbase_orm.errors import QueryError
+from hbase_orm.rowkey import KeySource
+
+T = TypeVar("T")
+
+Operator = Literal["==", "!=", "<", "<=", ">", ">="]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Condition:
+    """Something that a row fulfils or not. Combine with `&`, `|` and `~`."""
+
+    def __and__(self, other: Condition, /) -> Condition:
+        """Return the condition that both hold."""
+        return And((self, _condition(other)))
+
+    def __or__(self, other: Condition, /) -> Condition:
+        """Return the condition that at least one holds."""
+        return Or((self, _condition(other)))
+
+    def __invert__(self) -> Condition:
+        """Return the condition that this one does not hold."""
+        return Not(self)
+
+    def __bool__(self) -> Never:
+        """Refuse: `and`, `or`, `not` and `1 < x < 3` would silently drop a condition.
+
+        Raises:
+            QueryError: Always.
+        """
+        raise QueryError(
+            "a condition has no truth value",
+            condition=repr(self),
+            fix="use & | ~ with brackets, and between() for a range",
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Comparison(Condition):
+    """`field operator value`."""
+
+    field: Expr[Any]
+    operator: Operator
+    value: Any
+
+    def __repr__(self) -> str:
+        """Return it as it was written."""
+        return f"{self.field!r} {self.operator} {self.value!r}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class InValues(Condition):
+    """`field` equals one of `values`."""
+
+    field: Expr[Any]
+    values: tuple[Any, ...]
+
+    def __repr__(self) -> str:
+        """Return it as it was written."""
+        return f"{self.field!r}.in_({list(self.values)!r})"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StartsWith(Condition):
+    """`field` is text or bytes that start with `prefix`."""
+
+    field: Expr[Any]
+    prefix: str | bytes
+
+    def __repr__(self) -> str:
+        """Return it as it was written."""
+        return f"{self.field!r}.startswith({self.prefix!r})"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class And(Condition):
+    """All of them hold."""
+
+    conditions: tuple[Condition, ...]
+
+    def __repr__(self) -> str:
+        """Return it with its operator."""
+        return " & ".join(f"({condition!r})" for condition in self.conditions)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Or(Condition):
+    """At least one of them holds."""
+
+    conditions: tuple[Condition, ...]
+
+    def __repr__(self) -> str:
+        """Return it with its operator."""
+        return " | ".join(f"({condition!r})" for condition in self.conditions)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Not(Condition):
+    """It does not hold."""
+
+    condition: Condition
+
+    def __repr__(self) -> str:
+        """Return it with its operator."""
+        return f"~({self.condition!r})"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Order:
+    """A direction of one field's *values*, whatever the order of its bytes."""
+
+    field: Expr[Any]
+    descending: bool
+
+    def __repr__(self) -> str:
+        """Return it as it was written."""
+        return f"{self.field!r}.{'desc' if self.descending else 'asc'}()"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AddAmount:
+    """An amount to add to a counter."""
+
+    field: Expr[int]
+    amount: int
+
+
+class Expr(KeySource, Generic[T]):
+    """A field of a model as part of a condition.
+
+    Attributes:
+        name: The field's name; empty until its class is made.
+        model_name: The name of the class that declared it.
+    """
+
+    name: str = ""
+    model_name: str = ""
+
+    # Comparing makes conditions, so fields are told apart by identity, never hashed.
+    __hash__: ClassVar[None]  # type: ignore[assignment]  # pyright: ignore[reportIncompatibleMethodOverride]
+
+    def __eq__(self, other: T, /) -> Condition:  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride]
+        """Return the condition that the field equals a value; None means absent."""
+        return Comparison(self, "==", other)
+
+    def __ne__(self, other: T, /) -> Condition:  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride]
+        """Return the negation of `==`: None != 5 is true."""
+        return Comparison(self, "!=", other)
+
+    def __lt__(self, other: T, /) -> Condition:
+        """Return the condition that the field is less than a value."""
+        return Comparison(self, "<", other)
+
+    def __le__(self, other: T, /) -> Condition:
+        """Return the condition that the field is at most a value."""
+        return Comparison(self, "<=", other)
+
+    def __gt__(self, other: T, /) -> Condition:
+        """Return the condition that the field is greater than a value."""
+        return Comparison(self, ">", other)
+
+    def __ge__(self, other: T, /) -> Condition:
+        """Return the condition that the field is at least a value."""
+        return Comparison(self, ">=", other)
+
+    def in_(self, values: Iterable[T], /) -> Condition:
+        """Return the condition that the field equals one of `values`."""
+        return InValues(self, tuple(values))
+
+    def between(self, low: T, high: T, /) -> Condition:
+        """Return the condition that the field lies between `low` and `high`, both included."""
+        return And((Comparison(self, ">=", low), Comparison(self, "<=", high)))
+
+    def is_null(self) -> Condition:
+        """Return the condition that the field is absent."""
+        return Comparison(self, "==", None)
+
+    @overload
+    def is_(self: Expr[bool], value: bool, /) -> Condition: ...  # noqa: FBT001 - the compared value
+    @overload
+    def is_(self: Expr[bool | None], value: bool | None, /) -> Condition: ...  # noqa: FBT001 - the compared value
+    def is_(self: Expr[Any], value: bool | None, /) -> Condition:  # noqa: FBT001 - the compared value
+        """Return the condition that a boolean field is `value`."""
+        return Comparison(self, "==", value)
+
+    def startswith(
+        self: Expr[str] | Expr[str | None] | Expr[bytes], prefix: str | bytes, /
+    ) -> Condition:
+        """Return the condition that the field starts with `prefix`."""
+        return StartsWith(self, prefix)
+
+    def asc(self) -> Order:
+        """Return the order of rising values."""
+        return Order(self, descending=False)
+
+    def desc(self) -> Order:
+        """Return the order of falling values."""
+        return Order(self, descending=True)
+
+    def __repr__(self) -> str:
+        """Return `Model.field`."""
+        return f"{self.model_name}.{self.name}" if self.name else "an unnamed field"
+
+
+def _condition(value: object) -> Condition:
+    if not isinstance(value, Condition):
+        raise QueryError(
+            "this is no condition", got=value, fix="compare a field, as in Reading.host == 'a'"
+        )
+    return value
+
+
+def conjuncts(condition: Condition) -> tuple[Condition, ...]:
+    """Return the conditions that all hold when `condition` does: nested ANDs laid flat."""
+    if isinstance(condition, And):
+        return tuple(part for inner in condition.conditions for part in conjuncts(inner))
+    return (condition,)

@@ -1,0 +1,264 @@
+"""Declarations of families and tables, and the frozen description of a model's table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any, Literal
+
+from hbase_orm.codecs import Codec
+from hbase_orm.errors import SchemaError
+from hbase_orm.ops import FamilyDescriptor
+from hbase_orm.rowkey import KeyLayout, split_keys
+from hbase_orm.schema.conditions import Expr
+
+GUARD_FAMILY = b"_"
+MARKER_QUALIFIER = b"_0"
+
+
+class Family:
+    """A column family, declared in a model's body.
+
+    Attributes:
+        name: The family's name; the attribute's, if none is given.
+    """
+
+    def __init__(
+        self,
+        name: str | None = None,
+        /,
+        *,
+        versions: int = 1,
+        min_versions: int = 0,
+        ttl: timedelta | None = None,
+        compression: Literal["NONE", "SNAPPY", "LZ4", "ZSTD", "GZ"] = "NONE",
+        bloom: Literal["NONE", "ROW", "ROWCOL"] = "ROW",
+        block_encoding: Literal["NONE", "PREFIX", "DIFF", "FAST_DIFF", "ROW_INDEX_V1"] = "NONE",
+        block_size_bytes: int = 65_536,
+        block_cache: bool = True,
+        keep_deleted_cells: bool | Literal["TTL"] = False,
+        in_memory: bool = False,
+        cache_data_on_write: bool = False,
+        evict_on_close: bool = False,
+        scope: Literal[0, 1] = 0,
+    ) -> None:
+        """Declare a family; the options are HBase's own.
+
+        Args:
+            name: Printable, without a colon; not `_`, which holds the guards of indexed rows.
+            versions: Most versions kept of a column, 1 or more.
+            min_versions: Versions kept though their TTL has run out.
+            ttl: How long a cell lives; whole seconds, HBase's unit.
+            compression: Of store files; the server must have the codec.
+            bloom: What the bloom filter holds.
+            block_encoding: How keys are stored within a block.
+            block_size_bytes: Size of a block in a store file.
+            block_cache: Whether reads fill the block cache.
+            keep_deleted_cells: Keep what was deleted, for reads as of a time before.
+            in_memory: Prefer this family's blocks in the cache.
+            cache_data_on_write: Cache blocks when they are written.
+            evict_on_close: Drop the blocks from the cache when a region closes.
+            scope: 1 replicates the family to other clusters.
+
+        Raises:
+            SchemaError: An option is out of its range.
+        """
+        self._check("versions", versions, versions >= 1, "1 or more")
+        self._check("min_versions", min_versions, 0 <= min_versions <= versions, "0 to versions")
+        whole = ttl is None or (ttl > timedelta(0) and ttl % timedelta(seconds=1) == timedelta(0))
+        self._check("ttl", ttl, whole, "whole seconds, more than zero")
+        self._check("block_size_bytes", block_size_bytes, block_size_bytes > 0, "more than zero")
+        if name is not None:
+            check_family_name(name)
+        self.name = name
+        kept = "TTL" if keep_deleted_cells == "TTL" else str(bool(keep_deleted_cells)).upper()
+        self._options: dict[str, Any] = {
+            "versions": versions,
+            "min_versions": min_versions,
+            "ttl_s": None if ttl is None else int(ttl.total_seconds()),
+            "compression": compression,
+            "bloom": bloom,
+            "block_encoding": block_encoding,
+            "block_size_bytes": block_size_bytes,
+            "block_cache": block_cache,
+            "keep_deleted_cells": kept,
+            "in_memory": in_memory,
+            "cache_data_on_write": cache_data_on_write,
+            "evict_on_close": evict_on_close,
+            "scope": scope,
+        }
+
+    def __set_name__(self, owner: type, attribute: str) -> None:
+        """Take the attribute's name unless one was given."""
+        if self.name is None:
+            check_family_name(attribute)
+            self.name = attribute
+
+    def descriptor(self) -> FamilyDescriptor:
+        """Return the family as HBase knows it."""
+        return FamilyDescriptor(name=(self.name or "").encode(), **self._options)
+
+    def _check(self, option: str, value: object, holds: bool, allowed: str) -> None:  # noqa: FBT001 - an assertion
+        if not holds:
+            raise SchemaError(
+                "a family option is out of range", option=option, value=value, allowed=allowed
+            )
+
+
+def check_family_name(name: str) -> None:
+    """Refuse a name that HBase would not take or that this library needs.
+
+    Raises:
+        SchemaError: Empty, a colon, a control character, a leading dot, or `_`.
+    """
+    if not name or ":" in name or name.startswith(".") or not name.isprintable() or "/" in name:
+        raise SchemaError(
+            "this is no name for a column family", family=name, fix='choose a short one, as "d"'
+        )
+    if name.encode() == GUARD_FAMILY:
+        raise SchemaError("the family name is reserved for the guards of indexed rows", family=name)
+
+
+class Table:
+    """A table's name and how it is made.
+
+    Attributes:
+        name: `name` or `namespace:name`.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        /,
+        *,
+        splits: Literal["auto"] | Sequence[bytes] = "auto",
+        durability: Literal[
+            "USE_DEFAULT", "SKIP_WAL", "ASYNC_WAL", "SYNC_WAL", "FSYNC_WAL"
+        ] = "USE_DEFAULT",
+        region_replication: int = 1,
+    ) -> None:
+        """Declare a table.
+
+        Args:
+            name: The table, with its namespace unless that is the default one.
+            splits: Row keys at which the new table is cut; "auto" takes one region a salt bucket.
+            durability: How a write reaches the log before it is acknowledged.
+            region_replication: Copies of each region that serve reads.
+        """
+        self.name = name
+        self.splits = splits
+        self.durability = durability
+        self.region_replication = region_replication
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnSchema:
+    """A field that is stored in a column.
+
+    Attributes:
+        name: The field.
+        column: `family:qualifier`.
+        codec: Value to bytes.
+        nullable: Whether None stands for an absent cell.
+        default: The declared default, if `has_default`.
+        default_factory: Makes the default, or None.
+    """
+
+    name: str
+    column: bytes
+    codec: Codec[Any]
+    nullable: bool
+    has_default: bool = False
+    default: Any = None
+    default_factory: Callable[[], Any] | None = None
+
+    @property
+    def is_required(self) -> bool:
+        """Whether every row of the model is written with this column."""
+        return not self.nullable
+
+
+@dataclass(frozen=True, slots=True)
+class IndexSchema:
+    """A secondary index.
+
+    Attributes:
+        name: The attribute it was declared as.
+        table: The physical index table.
+        layout: The entry key's own parts, in order; the base row key follows them.
+    """
+
+    name: str
+    table: str
+    layout: KeyLayout
+
+
+@dataclass(frozen=True, slots=True)
+class TableSchema:
+    """What a model declares, resolved and checked.
+
+    Attributes:
+        model_name: The class.
+        table: `namespace:name`.
+        families: The data families, as HBase knows them.
+        layout: The row key.
+        columns: Plain columns.
+        counters: Counter columns.
+        indexes: Secondary indexes.
+        fields: Every field by name: the very objects that conditions hold.
+        split_keys: Where a new table is cut.
+    """
+
+    model_name: str
+    table: str
+    families: tuple[FamilyDescriptor, ...]
+    layout: KeyLayout
+    columns: tuple[ColumnSchema, ...]
+    counters: tuple[ColumnSchema, ...]
+    indexes: tuple[IndexSchema, ...]
+    fields: Mapping[str, Expr[Any]] = field(compare=False, repr=False)
+    split_keys: tuple[bytes, ...] = ()
+    durability: str = "USE_DEFAULT"
+    region_replication: int = 1
+
+    @property
+    def is_guarded(self) -> bool:
+        """Whether rows are written by the index protocol."""
+        return bool(self.indexes)
+
+    @property
+    def anchor(self) -> ColumnSchema | None:
+        """The first required plain column: a guarded row exists exactly when it is visible."""
+        return next((column for column in self.columns if column.is_required), None)
+
+    @property
+    def marker(self) -> bytes | None:
+        """The column that every put of a model without an anchor writes, so that a row exists."""
+        if self.anchor is not None:
+            return None
+        return self.families[0].name + b":" + MARKER_QUALIFIER
+
+    @property
+    def column_by_name(self) -> Mapping[str, ColumnSchema]:
+        """Plain columns and counters by the name of their field."""
+        return {column.name: column for column in (*self.columns, *self.counters)}
+
+    @property
+    def family_names(self) -> tuple[bytes, ...]:
+        """The data families' names: what a read of the whole row asks for."""
+        return tuple(family.name for family in self.families)
+
+
+def resolve_splits(table: Table, layout: KeyLayout) -> tuple[bytes, ...]:
+    """Return the split keys of a new table, sorted.
+
+    Raises:
+        SchemaError: A split key is empty or stands twice.
+    """
+    if table.splits == "auto":
+        return split_keys(layout)
+    keys = tuple(sorted(table.splits))
+    if len(set(keys)) < len(keys) or b"" in keys:
+        raise SchemaError("split keys must be distinct and not empty", table=table.name)
+    return keys
