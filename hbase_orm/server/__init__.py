@@ -1,0 +1,58 @@
+"""A real HBase on this machine: launcher, Java sources and the list of jars.
+
+It promises a standalone HBase (ZooKeeper, HMaster, RegionServers, Thrift1, Thrift2) that binds to
+loopback only, is ready when `start` returns, and keeps every acknowledged write over stop and
+kill. It knows nothing of models, nor of any Thrift library.
+
+How the parts are used, also by the Docker image:
+
+- `runtime_jars(choose_java().java, print)` gives the folder of HBase's jars (`.lib`) and the jar
+  with our classes (`.server_jar`), both from the user's cache. Copy them, do not link them.
+- Run `java -Xmx512m *JVM_FLAGS -cp hbase-orm-server.jar:lib/* org.hbaseorm.EmbeddedHBase ROLE …`;
+  `JVM_FLAGS` and `MAIN_CLASS` are in `hbase_orm.server.jvm`. Our jar goes first: it holds
+  log4j.properties (`-Dhbaseorm.log.level=INFO` for more). No hbase-site.xml is needed; one on the
+  class path is read, then overridden by our settings, then by `--set`.
+- Role `server`: `--data DIR` (required; the files of HBase, the lock, and `jvm.json` once ready),
+  `--thrift1 9090 --thrift2 9091` (0 is not allowed), `--bind 127.0.0.1` (`0.0.0.0` in an image),
+  `--hostname localhost` (the name under which other containers reach HMaster and RegionServer; for
+  a gateway of another container it must be the container's name), `--zookeeper 0`, `--admin 0`
+  (always on loopback), `--region-servers 1`, `--thrift in-process|separate`, `--health FILE`
+  (touched every 5 s while both own Thrift ports answer a call), `--state FILE` (instead of
+  DIR/jvm.json), `--parent PID` (end when no longer a child of PID), `--set name=value` (repeat).
+- Role `gateway`: `--quorum HOST:PORT` (ZooKeeper), `--thrift1 PORT` and/or `--thrift2 PORT`,
+  `--bind`, `--health FILE`, `--parent`, `--set`.
+- SIGTERM ends both roles cleanly (exit code 0). A dead HMaster or RegionServer ends the process
+  with exit code 3, wrong options with 2. Lines `HBASE-ORM <seconds> <phase>` on standard output
+  tell the start-up; `ready` is the last, `HBASE-ORM died <why>` says why it ended.
+- Admin from inside a container: `java -cp hbase-orm-server.jar org.hbaseorm.AdminClient
+  DIR/jvm.json '{"command": "regions", "table": "t"}'` prints one line of JSON; wrap it as
+  `ServerAdmin(send)` where `send(command)` passes `json.dumps(command)` and returns the line.
+"""
+
+from hbase_orm.server.admin import DelayedKind, Region, ServerAdmin
+from hbase_orm.server.jars import RuntimeJars, runtime_jars
+from hbase_orm.server.java import Java, JavaChoice, Refused, choose_java
+from hbase_orm.server.launcher import EmbeddedServer
+from hbase_orm.server.options import (
+    DELAY_OBSERVER_SETTINGS,
+    ServerOptions,
+    default_cache_dir,
+    default_data_dir,
+)
+
+__all__ = [
+    "DELAY_OBSERVER_SETTINGS",
+    "DelayedKind",
+    "EmbeddedServer",
+    "Java",
+    "JavaChoice",
+    "Refused",
+    "Region",
+    "RuntimeJars",
+    "ServerAdmin",
+    "ServerOptions",
+    "choose_java",
+    "default_cache_dir",
+    "default_data_dir",
+    "runtime_jars",
+]

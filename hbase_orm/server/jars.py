@@ -1,0 +1,200 @@
+"""Bring HBase's jars and our compiled classes into the user's cache.
+
+The jars come from Maven, by the user's own settings; the classes from the JDK's compiler. Both are
+made in a temporary folder and then renamed, under a lock: a folder in the cache is whole, or it is
+not there. Their names hold a hash of what they are made from.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import time
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from hbase_orm.errors import JavaUnsuitableError, MavenNotFoundError
+from hbase_orm.server.disk import FULL, disk_full, require_space
+from hbase_orm.server.java import Java
+from hbase_orm.server.options import default_cache_dir
+
+Progress = Callable[[str], None]
+
+_HERE = Path(__file__).parent
+_POM = _HERE / "pom.xml"
+_SOURCES = _HERE / "java"
+_MANIFEST = "manifest.json"
+_NEEDED_BYTES = 400_000_000  # the jars are 118 MB, and Maven keeps a second copy
+_REPORT_INTERVAL_S = 2.0
+_HASH_CHARS = 16
+_JAVAC_FLAGS = ("--release", "17", "-proc:none", "-nowarn")
+_ZIP_TIME = (1980, 1, 1, 0, 0, 0)  # equal sources give an equal jar
+
+
+@dataclass(frozen=True, slots=True)
+class RuntimeJars:
+    """What goes on the class path.
+
+    Attributes:
+        lib: The folder with HBase's jars.
+        server_jar: The jar with our own classes and the log settings.
+    """
+
+    lib: Path
+    server_jar: Path
+
+    @property
+    def class_path(self) -> str:
+        """The JVM's class path; our jar first, so that our log settings win."""
+        return f"{self.server_jar}{os.pathsep}{self.lib}/*"
+
+
+def runtime_jars(java: Java, progress: Progress, cache_dir: Path | None = None) -> RuntimeJars:
+    """Return the jars, downloading and compiling what is not in the cache yet.
+
+    Safe to call from several processes at once: the others wait for the first.
+
+    Raises:
+        MavenNotFoundError: Maven is missing or could not resolve the jars.
+        JavaUnsuitableError: Our classes do not compile.
+        DiskFullError: There is no room for the jars.
+    """
+    cache = cache_dir or default_cache_dir()
+    lib = _folder(cache, "jars", [_POM])
+    _make(lib, lambda target: _download(target, java, progress))
+    sources = sorted(path for path in _SOURCES.rglob("*") if path.is_file())
+    classes = _folder(cache, "classes", [_POM, *sources])
+    _make(classes, lambda target: _compile(target, sources, lib, java, progress))
+    return RuntimeJars(lib, classes / "hbase-orm-server.jar")
+
+
+def _folder(cache: Path, kind: str, made_from: list[Path]) -> Path:
+    digest = hashlib.sha256()
+    for path in made_from:
+        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    return cache / f"{kind}-{digest.hexdigest()[:_HASH_CHARS]}"
+
+
+def _make(folder: Path, fill: Callable[[Path], None]) -> None:
+    """Make `folder` whole by `fill`, unless it is."""
+    if _is_whole(folder):
+        return
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with _locked(folder.with_suffix(".lock")):
+        if _is_whole(folder):
+            return  # by another process, while we waited
+        with tempfile.TemporaryDirectory(prefix="making-", dir=folder.parent) as made:
+            target = Path(made) / "new"
+            target.mkdir()
+            fill(target)
+            manifest = {jar.name: jar.stat().st_size for jar in target.glob("*.jar")}
+            (target / _MANIFEST).write_text(json.dumps(manifest), encoding="utf-8")
+            if folder.exists():
+                folder.rename(Path(made) / "broken")
+            target.rename(folder)
+
+
+def _is_whole(folder: Path) -> bool:
+    try:
+        manifest = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))
+        return all((folder / name).stat().st_size == size for name, size in manifest.items())
+    except (OSError, ValueError):
+        return False
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    with path.open("w", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield  # closing the file gives the lock back
+
+
+def _download(target: Path, java: Java, progress: Progress) -> None:
+    maven = shutil.which("mvn")
+    if maven is None:
+        raise MavenNotFoundError(
+            "Maven is not on the PATH", fix="install it (for example the package maven)"
+        )
+    require_space(target, _NEEDED_BYTES)
+    command = [
+        maven,
+        "--batch-mode",
+        f"--file={_POM}",
+        "dependency:copy-dependencies",
+        "-DincludeScope=runtime",
+        f"-DoutputDirectory={target}",
+    ]
+    lines = list(_run_maven(command, java, progress))
+    if lines[-1:] == ["done"]:
+        return
+    if any(FULL in line for line in lines):
+        raise disk_full(target.parent)
+    raise MavenNotFoundError(
+        "Maven could not resolve the jars",
+        reason=next((line for line in lines if line.startswith("[ERROR]")), "unknown"),
+        fix="check its network access and settings with 'mvn dependency:get'",
+    )
+
+
+def _run_maven(command: list[str], java: Java, progress: Progress) -> Iterator[str]:
+    """Yield Maven's lines, and 'done' at last if it succeeded; report how far it is."""
+    started = reported = time.monotonic()
+    fetched = 0
+    progress("Maven resolves the jars (118 MB, once)")
+    environment = {**os.environ, "JAVA_HOME": str(java.home)}
+    with subprocess.Popen(  # noqa: S603 -- the user's own Maven
+        command,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+    ) as maven:
+        for raw in maven.stdout or ():
+            line = re.sub(r"\x1b\[[0-9;]*m", "", raw).strip()
+            fetched += line.startswith("Downloaded ") or ": Downloaded " in line
+            if time.monotonic() - reported > _REPORT_INTERVAL_S:
+                reported = time.monotonic()
+                progress(f"Maven: {fetched} files downloaded, {reported - started:.0f} s")
+            yield line
+    if maven.returncode == 0:
+        yield "done"
+
+
+def _compile(target: Path, sources: list[Path], lib: Path, java: Java, progress: Progress) -> None:
+    progress("compiling the server's classes")
+    with tempfile.TemporaryDirectory(dir=target.parent) as classes:
+        programs = [str(path) for path in sources if path.suffix == ".java"]
+        done = subprocess.run(  # noqa: S603 -- the JDK that was chosen
+            [str(java.javac), *_JAVAC_FLAGS, "-cp", f"{lib}/*", "-d", classes, *programs],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+        )
+        if done.returncode:
+            raise JavaUnsuitableError(
+                "the server's classes do not compile",
+                javac=str(java.javac),
+                reason=next((x for x in done.stderr.splitlines() if "error" in x), "unknown"),
+                fix="set JAVA_HOME to another JDK 17 to 21",
+            )
+        _pack(target / "hbase-orm-server.jar", Path(classes), sources)
+
+
+def _pack(jar: Path, classes: Path, sources: list[Path]) -> None:
+    entries = {str(path.relative_to(classes)): path for path in classes.rglob("*.class")}
+    entries |= {path.name: path for path in sources if path.suffix == ".properties"}
+    with zipfile.ZipFile(jar, "w", zipfile.ZIP_DEFLATED) as packed:
+        for name in sorted(entries):
+            packed.writestr(zipfile.ZipInfo(name, _ZIP_TIME), entries[name].read_bytes())

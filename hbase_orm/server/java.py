@@ -1,0 +1,154 @@
+"""Choose the JDK that runs HBase: the first that fits, and why the others do not."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from hbase_orm.errors import JavaNotFoundError, JavaUnsuitableError
+
+OLDEST = 17
+NEWEST = 21
+"""HBase 2.6 with Hadoop 3.3 relies on the security manager, which later versions took away."""
+
+_TIMEOUT_S = 30.0  # the first start of a JVM on a loaded machine
+_FIX = (
+    f"install a JDK {OLDEST} to {NEWEST} (for example the package openjdk-17-jdk-headless) "
+    "or set JAVA_HOME to one"
+)
+FOLDERS = (
+    "/usr/lib/jvm/*",
+    "/usr/java/*",
+    "/opt/*",
+    "/opt/*/*",
+    "~/.sdkman/candidates/java/*",
+    "~/.jdks/*",
+    "/Library/Java/JavaVirtualMachines/*/Contents/Home",
+    "~/Library/Java/JavaVirtualMachines/*/Contents/Home",
+    "/opt/homebrew/opt/openjdk*/libexec/openjdk.jdk/Contents/Home",
+)
+"""Where JDKs usually are, as glob patterns of their homes; each is tried in sorted order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Java:
+    """A JDK that fits."""
+
+    home: Path
+    version: int
+
+    @property
+    def java(self) -> Path:
+        """The program that runs classes."""
+        return self.home / "bin" / "java"
+
+    @property
+    def javac(self) -> Path:
+        """The program that compiles classes."""
+        return self.home / "bin" / "javac"
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A Java that was found and does not fit."""
+
+    java: Path
+    origin: str
+    reason: str
+
+    def __str__(self) -> str:
+        """Return one line for a message."""
+        return f"{self.java} ({self.origin}): {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class JavaChoice:
+    """The JDK to use and those that were refused before it was found."""
+
+    java: Java
+    refused: tuple[Refused, ...]
+
+
+def choose_java(
+    environment: Mapping[str, str] = os.environ, folders: Iterable[str] = FOLDERS
+) -> JavaChoice:
+    """Return the first JDK that fits: from JAVA_HOME, then PATH, then the usual folders.
+
+    Raises:
+        JavaNotFoundError: There is no Java at all.
+        JavaUnsuitableError: Every Java found is refused; `refused` says why.
+    """
+    refused: list[Refused] = []
+    for java, origin in _candidates(environment, folders):
+        found = _examine(java)
+        if isinstance(found, Java):
+            return JavaChoice(found, tuple(refused))
+        refused.append(Refused(java, origin, found))
+    if not refused:
+        raise JavaNotFoundError(
+            "no Java found", looked_at="JAVA_HOME, PATH and the usual folders", fix=_FIX
+        )
+    raise JavaUnsuitableError(
+        "no Java that was found fits", refused="; ".join(map(str, refused)), fix=_FIX
+    )
+
+
+def _candidates(
+    environment: Mapping[str, str], folders: Iterable[str]
+) -> Iterator[tuple[Path, str]]:
+    """Yield each Java once, with where it was found."""
+    seen: set[Path] = set()
+    for java, origin in _places(environment, folders):
+        # A JAVA_HOME that is wrong is worth a word; other places may well be empty.
+        if origin == "JAVA_HOME" or java.is_file():
+            target = java.resolve()
+            if target not in seen:
+                seen.add(target)
+                yield java, origin
+
+
+def _places(environment: Mapping[str, str], folders: Iterable[str]) -> Iterator[tuple[Path, str]]:
+    if environment.get("JAVA_HOME"):
+        yield Path(environment["JAVA_HOME"]) / "bin" / "java", "JAVA_HOME"
+    on_path = shutil.which("java", path=environment.get("PATH", ""))
+    if on_path:
+        yield Path(on_path), "PATH"
+    for pattern in folders:
+        absolute = Path(pattern).expanduser()
+        for home in sorted(Path("/").glob(str(absolute.relative_to("/")))):
+            yield home / "bin" / "java", str(absolute.parent)
+
+
+def _examine(java: Path) -> Java | str:
+    """Return the JDK that this program belongs to, or why it does not fit."""
+    if not java.is_file():
+        return "there is no such file"
+    try:
+        shown = subprocess.run(  # noqa: S603 -- the Java that the user's settings name
+            [str(java), "-XshowSettings:properties", "-version"],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+            timeout=_TIMEOUT_S,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"it does not run ({type(error).__name__})"
+    version = re.search(r"java\.specification\.version = (?:1\.)?(\d+)", shown.stderr)
+    home = re.search(r"java\.home = (.+)", shown.stderr)
+    if shown.returncode or not version or not home:
+        return f"it does not say its version (exit code {shown.returncode})"
+    return _judge(Java(Path(home.group(1).strip()), int(version.group(1))))
+
+
+def _judge(found: Java) -> Java | str:
+    if not OLDEST <= found.version <= NEWEST:
+        return f"version {found.version} is not {OLDEST} to {NEWEST}"
+    if not found.javac.is_file():
+        return "it is a JRE without the compiler javac: a JDK is needed"
+    return found

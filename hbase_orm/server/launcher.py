@@ -1,0 +1,412 @@
+"""Start, stop, kill and find the embedded HBase.
+
+start():  JDK → jars → data folder and ports → HBase's JVM → its gateways answer on ports that
+          this JVM (or its separate gateways) itself holds → ready
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import signal
+import tempfile
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from hbase_orm.errors import PortInUseError, ServerError, ServerNotRunningError
+from hbase_orm.server.admin import ServerAdmin, admin_of
+from hbase_orm.server.disk import require_space
+from hbase_orm.server.jars import RuntimeJars, runtime_jars
+from hbase_orm.server.java import Java, choose_java
+from hbase_orm.server.jvm import GATEWAY_HEAP, jvm_command
+from hbase_orm.server.options import GATEWAYS, GatewayName, ServerOptions, default_data_dir
+from hbase_orm.server.ports import LOOPBACK, free_ports, listens, require_free
+from hbase_orm.server.probe import WireFormat, answers
+from hbase_orm.server.processes import ProcessId, spawn
+from hbase_orm.server.startup import StartUp
+from hbase_orm.server.state import DataFolder, JvmState, ServerState
+
+Progress = Callable[[str], None]
+
+_HBASE = "hbase"
+_START_TIMEOUT_S = 300.0
+_STOP_TIMEOUT_S = 90.0  # flushes every memstore
+_GATEWAY_STOP_TIMEOUT_S = 15.0
+_NEEDED_BYTES = 200_000_000  # logs of a small session; less means trouble soon
+_PORT_ATTEMPTS = 3
+_PORT_OPTIONS: dict[GatewayName, str] = {"thrift1": "--port", "thrift2": "--thrift2-port"}
+
+
+def _silent(_line: str) -> None:
+    """Show nothing."""
+
+
+class EmbeddedServer:
+    """One HBase on this machine, with Thrift1 and Thrift2, reachable on loopback only.
+
+    Use it as a context manager, or call `start` and `stop`. Ports that were chosen freely stay the
+    same over `kill` and another `start`.
+    """
+
+    def __init__(self, options: ServerOptions | None = None) -> None:
+        """Prepare a server; nothing is started or written yet."""
+        self._options = options or ServerOptions()
+        self._ports: dict[GatewayName, int] = {}
+        self._state: ServerState | None = None
+        self._jvm: JvmState | None = None
+        self._runtime: tuple[Java, RuntimeJars] | None = None
+        self._folder = self._choose_folder()
+
+    def _choose_folder(self) -> DataFolder | None:
+        if self._options.data_dir is not None:
+            return DataFolder(self._options.data_dir.expanduser().absolute())
+        return None if self._options.ephemeral else DataFolder(default_data_dir())
+
+    @classmethod
+    def running(cls, data_dir: Path) -> EmbeddedServer | None:
+        """Return the server that runs with this data directory, whoever started it, or None."""
+        folder = DataFolder(data_dir.expanduser().absolute())
+        state = folder.read()
+        if state is None or not state.processes[_HBASE].is_alive():
+            return None
+        jvm = folder.read_jvm(state.nonce)
+        known = {**state.options, "data_dir": folder.path}
+        server = cls(ServerOptions(**known))  # type: ignore[arg-type] # read back as written
+        server._state, server._jvm = state, jvm
+        server._ports = {name: state.ports[name] for name in GATEWAYS}
+        return server
+
+    # --- what it is ---------------------------------------------------------------------------
+
+    @property
+    def data_dir(self) -> Path:
+        """The folder with everything the server writes.
+
+        Raises:
+            ServerNotRunningError: An ephemeral server that was not started yet has none.
+        """
+        if self._folder is None:
+            raise ServerNotRunningError("the server was not started yet", fix="call start()")
+        return self._folder.path
+
+    @property
+    def options(self) -> ServerOptions:
+        """What the server was or will be started with."""
+        return self._options
+
+    @property
+    def log(self) -> Path:
+        """The log of HBase's JVM."""
+        return DataFolder(self.data_dir).log
+
+    @property
+    def ports(self) -> dict[GatewayName, int]:
+        """Port of each gateway, by its name; empty before the first start."""
+        return dict(self._ports)
+
+    @property
+    def url(self) -> str:
+        """The URL for `hbase_orm.connect`.
+
+        Raises:
+            ServerNotRunningError: It was never started, so its ports are not chosen.
+        """
+        if not self._ports:
+            raise ServerNotRunningError("the server was not started yet", fix="call start()")
+        wire = "&transport=framed" if self._options.is_framed else ""
+        wire += "&protocol=compact" if self._options.is_compact else ""
+        first, second = (f"{LOOPBACK}:{self._ports[name]}" for name in GATEWAYS)
+        return f"hbase://{first}?thrift2={second}{wire}"
+
+    @property
+    def admin(self) -> ServerAdmin:
+        """Region operations that Thrift does not have.
+
+        Raises:
+            ServerNotRunningError: The server is not running or not ready.
+        """
+        self._require_running()
+        if self._jvm is None:
+            raise ServerNotRunningError("the server is not ready yet", fix="wait for start()")
+        return admin_of(self._jvm)
+
+    def is_running(self) -> bool:
+        """Return whether HBase's process is there."""
+        return self._state is not None and self._state.processes[_HBASE].is_alive()
+
+    def answering(self) -> dict[GatewayName, bool]:
+        """Return for each gateway whether it answers a call now."""
+        wire = WireFormat(self._options.is_framed, self._options.is_compact)
+        return {name: answers(name, port, wire) for name, port in self._ports.items()}
+
+    def processes(self) -> dict[str, int]:
+        """Return the ids of the server's processes that run now, by name."""
+        running = self._state.processes if self._state else {}
+        return {name: one.pid for name, one in running.items() if one.is_alive()}
+
+    # --- start --------------------------------------------------------------------------------
+
+    def start(self, progress: Progress = _silent) -> Self:
+        """Start the server and return when both gateways answer calls.
+
+        Data of an earlier run is kept, unless the server is ephemeral and was stopped.
+
+        Args:
+            progress: Called with a line for each step.
+
+        Raises:
+            JavaNotFoundError: There is no Java.
+            JavaUnsuitableError: No Java fits.
+            MavenNotFoundError: Maven is missing or could not resolve the jars.
+            PortInUseError: A port is taken.
+            DiskFullError: The disk has no room.
+            ServerDiedError: The process ended while it started.
+            ServerError: A server runs with this data directory, the directory holds somebody
+                else's files, or the server was not ready in time.
+        """
+        for attempt in range(1, _PORT_ATTEMPTS + 1):
+            try:
+                return self._start(progress)
+            except PortInUseError:
+                # A free port was taken between our look and the JVM's: choose again.
+                if attempt == _PORT_ATTEMPTS or not self._free_choice():
+                    raise
+                self._ports = {}
+        raise AssertionError("the loop returns or raises")
+
+    def _free_choice(self) -> bool:
+        return self._options.port is None and self._options.thrift2_port is None
+
+    def _start(self, progress: Progress) -> Self:
+        folder = self._claim_folder()
+        java, jars = self._find_runtime(progress)
+        require_space(folder.path, _NEEDED_BYTES)
+        self._choose_ports()
+        nonce = secrets.token_hex(16)
+        folder.begin_log(folder.log)
+        try:
+            hbase = spawn(self._hbase_command(java, jars, folder, nonce), folder.log)
+            self._remember(ServerState({_HBASE: hbase}, dict(self._ports), nonce, self._shown()))
+            StartUp(hbase, folder.log, progress).wait(self._is_ready, _START_TIMEOUT_S)
+            if self._options.thrift == "separate":
+                for name in GATEWAYS:
+                    self.start_gateway(name, progress)
+        except BaseException:  # also Ctrl-C: a half-started server must not stay behind
+            self.kill()
+            raise
+        progress(f"ready: {self.url}")
+        return self
+
+    def _claim_folder(self) -> DataFolder:
+        if self._folder is None:
+            self._folder = DataFolder(Path(tempfile.mkdtemp(prefix="hbase-orm-")))
+        running = EmbeddedServer.running(self._folder.path)
+        if running is not None:
+            raise ServerError(
+                "a server runs with this data directory",
+                data_dir=str(self._folder.path),
+                url=running.url,
+                fix="use it, stop it, or choose another --data-dir",
+            )
+        self._folder.prepare()
+        return self._folder
+
+    def _find_runtime(self, progress: Progress) -> tuple[Java, RuntimeJars]:
+        if self._runtime is None:
+            choice = choose_java()
+            for refused in choice.refused:
+                progress(f"refused {refused}")
+            progress(f"Java {choice.java.version} at {choice.java.home}")
+            self._runtime = choice.java, runtime_jars(choice.java, progress)
+        return self._runtime
+
+    def _choose_ports(self) -> None:
+        wanted = {"thrift1": self._options.port, "thrift2": self._options.thrift2_port}
+        spare = free_ports(len(GATEWAYS))
+        for name in GATEWAYS:
+            port = self._ports.get(name) or wanted[name] or spare.pop()
+            require_free(port, _PORT_OPTIONS[name])
+            self._ports[name] = port
+
+    def _hbase_command(
+        self, java: Java, jars: RuntimeJars, folder: DataFolder, nonce: str
+    ) -> list[str]:
+        arguments = ["server", "--data", str(folder.path), "--nonce", nonce]
+        arguments += ["--region-servers", str(self._options.region_servers)]
+        arguments += ["--thrift", self._options.thrift]
+        for name in GATEWAYS:
+            arguments += [f"--{name}", str(self._ports[name])]
+        return jvm_command(
+            java,
+            jars,
+            arguments + self._common_arguments(),
+            heap=self._options.heap,
+            is_short_lived=self._options.ephemeral,
+        )
+
+    def _common_arguments(self) -> list[str]:
+        arguments = ["--parent", str(os.getpid())] if self._options.watches_parent else []
+        for name, value in self._options.settings.items():
+            arguments += ["--set", f"{name}={value}"]
+        return arguments
+
+    def _shown(self) -> dict[str, object]:
+        shown = asdict(self._options)
+        shown["settings"] = dict(self._options.settings)
+        del shown["data_dir"]
+        return shown
+
+    def _is_ready(self) -> bool:
+        state, folder = self._require_state(), DataFolder(self.data_dir)
+        self._jvm = folder.read_jvm(state.nonce)
+        if self._jvm is None:
+            return False
+        if self._options.thrift == "separate":
+            return True
+        return all(self._serves(name, state.processes[_HBASE]) for name in GATEWAYS)
+
+    def _serves(self, name: GatewayName, process: ProcessId) -> bool:
+        """Whether this very process holds the port, and answers there."""
+        wire = WireFormat(self._options.is_framed, self._options.is_compact)
+        port = self._ports[name]
+        return listens(process.pid, port) and answers(name, port, wire)
+
+    # --- separate gateways --------------------------------------------------------------------
+
+    def start_gateway(self, name: GatewayName, progress: Progress = _silent) -> None:
+        """Start a separate gateway on its port, and return when it answers.
+
+        Raises:
+            PortInUseError: It runs already, or something else took its port.
+            ServerError: The server has no separate gateways, or the gateway does not start.
+        """
+        self._require_separate()
+        state, jvm, folder = self._require_state(), self._jvm, DataFolder(self.data_dir)
+        if jvm is None:
+            raise ServerNotRunningError("the server is not ready yet", fix="wait for start()")
+        require_free(self._ports[name], _PORT_OPTIONS[name])
+        java, jars = self._find_runtime(progress)
+        arguments = ["gateway", "--quorum", f"{LOOPBACK}:{jvm.zookeeper}"]
+        arguments += [f"--{name}", str(self._ports[name]), *self._common_arguments()]
+        command = jvm_command(java, jars, arguments, heap=GATEWAY_HEAP, is_short_lived=True)
+        log = folder.gateway_log(name)
+        folder.begin_log(log)
+        gateway = spawn(command, log)
+        processes = {**state.processes, name: gateway}
+        self._remember(ServerState(processes, state.ports, state.nonce, state.options))
+        StartUp(gateway, log, progress).wait(lambda: self._serves(name, gateway), _START_TIMEOUT_S)
+
+    def kill_gateway(self, name: GatewayName) -> None:
+        """Kill a separate gateway (SIGKILL); HBase keeps running."""
+        self._gateway(name).send(signal.SIGKILL)
+        self._gateway(name).wait_gone(_GATEWAY_STOP_TIMEOUT_S)
+
+    def pause_gateway(self, name: GatewayName) -> None:
+        """Stop a separate gateway in its tracks (SIGSTOP): it accepts, but never answers."""
+        self._gateway(name).send(signal.SIGSTOP)
+
+    def resume_gateway(self, name: GatewayName) -> None:
+        """Let a paused gateway continue (SIGCONT); it then answers what piled up."""
+        self._gateway(name).send(signal.SIGCONT)
+
+    def _gateway(self, name: GatewayName) -> ProcessId:
+        self._require_separate()
+        return self._require_state().processes[name]
+
+    def _require_separate(self) -> None:
+        if self._options.thrift != "separate":
+            raise ServerError(
+                "the gateways run in HBase's own process", fix="start it with thrift='separate'"
+            )
+
+    # --- end ----------------------------------------------------------------------------------
+
+    def stop(self) -> None:
+        """End the server cleanly: gateways first, then HBase, which writes out its memory.
+
+        Deletes the data of an ephemeral server. Does nothing if the server is not running.
+
+        Raises:
+            ServerError: HBase is still busy after 90 s; it goes on stopping.
+        """
+        if self._state is not None:
+            for name, process in self._state.processes.items():
+                if name != _HBASE:
+                    self._stop_gateway(process)
+            self._stop_hbase(self._state.processes[_HBASE])
+        self._forget()
+        if self._options.ephemeral and self._folder is not None:
+            self._folder.remove()
+
+    @staticmethod
+    def _stop_gateway(process: ProcessId) -> None:
+        process.send(signal.SIGCONT)  # a paused process would never see SIGTERM
+        process.send(signal.SIGTERM)
+        if not process.wait_gone(_GATEWAY_STOP_TIMEOUT_S):
+            process.send(signal.SIGKILL)
+            process.wait_gone(_GATEWAY_STOP_TIMEOUT_S)
+
+    def _stop_hbase(self, process: ProcessId) -> None:
+        process.send(signal.SIGTERM)
+        if not process.wait_gone(_STOP_TIMEOUT_S):
+            raise ServerError(
+                "the server has not stopped yet",
+                pid=process.pid,
+                timeout_s=_STOP_TIMEOUT_S,
+                log=str(self.log),
+                fix="wait and try again; after a kill the next start recovers acknowledged writes",
+            )
+
+    def kill(self) -> None:
+        """Kill all processes of the server at once (SIGKILL); the data stays as it is."""
+        if self._state is not None:
+            for process in self._state.processes.values():
+                process.send(signal.SIGKILL)
+            for process in self._state.processes.values():
+                process.wait_gone(_GATEWAY_STOP_TIMEOUT_S)
+        self._forget()
+
+    def _forget(self) -> None:
+        self._state = self._jvm = None
+        if self._folder is not None:
+            self._folder.forget()
+
+    def _remember(self, state: ServerState) -> None:
+        self._state = state
+        DataFolder(self.data_dir).write(state)
+
+    def _require_state(self) -> ServerState:
+        self._require_running()
+        assert self._state is not None
+        return self._state
+
+    def _require_running(self) -> None:
+        if not self.is_running():
+            raise ServerNotRunningError(
+                "no server runs with this data directory",
+                data_dir=str(self._folder.path) if self._folder else "",
+                fix="start it with 'hbase-orm server start' or EmbeddedServer.start()",
+            )
+
+    def __enter__(self) -> Self:
+        """Start the server."""
+        return self.start()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Stop the server."""
+        self.stop()
+
+    def __repr__(self) -> str:
+        """Return the URL, the state and the folder."""
+        where = self._folder.path if self._folder else "a temporary folder"
+        url = self.url if self._ports else "ports not chosen yet"
+        state = "running" if self.is_running() else "not running"
+        return f"<EmbeddedServer {url} {state} in {where}>"

@@ -1,0 +1,108 @@
+"""What an embedded server is started with, and where its files go by default."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from hbase_orm.errors import ConfigurationError
+
+GatewayName = Literal["thrift1", "thrift2"]
+ThriftMode = Literal["in-process", "separate"]
+
+GATEWAYS: tuple[GatewayName, GatewayName] = ("thrift1", "thrift2")
+DELAY_OBSERVER_SETTINGS: Mapping[str, str] = {
+    "hbase.coprocessor.region.classes": "org.hbaseorm.DelayObserver"
+}
+"""Settings that load the observer which `ServerAdmin.delay` needs; for tests only."""
+
+_MAX_PORT = 65535
+_MAX_REGION_SERVERS = 8  # each takes threads and memstore of one small heap
+
+
+def _user_folder(variable: str, fallback: str) -> Path:
+    given = os.environ.get(variable, "")
+    # The XDG rules say that a relative path is to be ignored.
+    base = Path(given) if Path(given).is_absolute() else Path.home() / fallback
+    return base / "hbase-orm"
+
+
+def default_data_dir(*, ephemeral: bool = False) -> Path:
+    """Return the folder of the user's own server, below `XDG_DATA_HOME`."""
+    name = "ephemeral" if ephemeral else "server"
+    return _user_folder("XDG_DATA_HOME", ".local/share") / name
+
+
+def default_cache_dir() -> Path:
+    """Return the folder for jars and compiled classes, below `XDG_CACHE_HOME`."""
+    return _user_folder("XDG_CACHE_HOME", ".cache")
+
+
+@dataclass(frozen=True, slots=True)
+class ServerOptions:
+    """How to start an embedded HBase.
+
+    Attributes:
+        port: Port of the Thrift1 gateway; None takes a free one.
+        thrift2_port: Port of the Thrift2 gateway; None takes a free one.
+        data_dir: Folder for everything the server writes; None means a new temporary folder
+            if `ephemeral`, else `default_data_dir()`.
+        ephemeral: Start empty, and delete the data when the server stops.
+        settings: HBase's own settings by name, as in hbase-site.xml; they win over ours.
+        thrift: Gateways within HBase's JVM, or each in a JVM of its own that can be killed.
+        region_servers: Number of RegionServers, 1 to 8, all in HBase's JVM.
+        heap: Largest heap of HBase's JVM, as in the JVM's option -Xmx.
+        daemon: Let an ephemeral server outlive this Python process. Others always do.
+    """
+
+    port: int | None = None
+    thrift2_port: int | None = None
+    data_dir: Path | None = None
+    ephemeral: bool = False
+    settings: Mapping[str, str] = field(default_factory=dict)
+    thrift: ThriftMode = "in-process"
+    region_servers: int = 1
+    heap: str = "512m"
+    daemon: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse values that could only fail later, inside the JVM."""
+        for name, port in (("port", self.port), ("thrift2_port", self.thrift2_port)):
+            if port is not None and not 1 <= port <= _MAX_PORT:
+                raise ConfigurationError(
+                    "a port is out of range",
+                    option=name,
+                    value=port,
+                    fix="choose one from 1 to 65535, or none for a free port",
+                )
+        if self.port is not None and self.port == self.thrift2_port:
+            raise ConfigurationError(
+                "both gateways have the same port",
+                port=self.port,
+                fix="give Thrift1 and Thrift2 a port each",
+            )
+        if not 1 <= self.region_servers <= _MAX_REGION_SERVERS:
+            raise ConfigurationError(
+                "the number of RegionServers is out of range",
+                option="region_servers",
+                value=self.region_servers,
+                fix=f"choose 1 to {_MAX_REGION_SERVERS}",
+            )
+
+    @property
+    def watches_parent(self) -> bool:
+        """Whether the server ends by itself when this Python process is gone."""
+        return self.ephemeral and not self.daemon
+
+    @property
+    def is_framed(self) -> bool:
+        """Whether the gateways speak the framed transport."""
+        return self.settings.get("hbase.regionserver.thrift.framed") == "true"
+
+    @property
+    def is_compact(self) -> bool:
+        """Whether the gateways speak the compact protocol."""
+        return self.settings.get("hbase.regionserver.thrift.compact") == "true"

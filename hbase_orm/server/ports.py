@@ -1,0 +1,112 @@
+"""Find free ports, and say which process listens on a port.
+
+The launcher uses only ports that its own child listens on: a test suite drops tables, and must
+never do so on a server that merely happens to answer.
+"""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+from pathlib import Path
+
+from hbase_orm.errors import PortInUseError
+from hbase_orm.server.processes import command_line
+
+LOOPBACK = "127.0.0.1"
+_LISTEN = "0A"  # state TCP_LISTEN in /proc/net/tcp
+_TABLES = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
+_SHOWN_CHARS = 80
+
+
+def free_ports(count: int) -> list[int]:
+    """Return different ports of the loopback interface that nobody listens on now."""
+    opened = [socket.socket() for _ in range(count)]
+    try:
+        for one in opened:
+            one.bind((LOOPBACK, 0))
+        return [one.getsockname()[1] for one in opened]
+    finally:
+        for one in opened:
+            one.close()
+
+
+def require_free(port: int, option: str) -> None:
+    """Raise unless a server can listen on `port`.
+
+    Args:
+        port: The port wanted.
+        option: The command line's option that sets it, for the message.
+
+    Raises:
+        PortInUseError: Something listens there; it is named if it can be seen.
+    """
+    with socket.socket() as trial:
+        # As the JVM does: connections of an earlier server that linger are no hindrance.
+        trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            trial.bind((LOOPBACK, port))
+        except OSError as error:
+            raise PortInUseError(
+                "the port is taken",
+                port=port,
+                process=describe_listener(port),
+                fix=f"stop that process, or choose another port with {option} (0: a free one)",
+            ) from error
+
+
+def describe_listener(port: int) -> str:
+    """Return the process that listens on `port`, for a message."""
+    for pid in _all_pids():
+        if listens(pid, port):
+            return f"{pid}: {command_line(pid)[:_SHOWN_CHARS]}"
+    return "unknown (another user's, perhaps)"
+
+
+def listens(pid: int, port: int) -> bool:
+    """Return whether this very process holds a listening socket on `port`."""
+    if not _TABLES[0].exists():
+        return _listens_by_lsof(pid, port)
+    wanted = {f"socket:[{inode}]" for inode in _listening_inodes(port)}
+    return bool(wanted) and not wanted.isdisjoint(_open_files(pid))
+
+
+def _all_pids() -> list[int]:
+    proc = Path("/proc")
+    if not proc.exists():
+        return []
+    return [int(entry.name) for entry in proc.iterdir() if entry.name.isdigit()]
+
+
+def _listening_inodes(port: int) -> set[str]:
+    found = set()
+    for table in _TABLES:
+        if not table.exists():
+            continue
+        for line in table.read_text(encoding="ascii").splitlines()[1:]:
+            fields = line.split()
+            if fields[3] == _LISTEN and int(fields[1].rpartition(":")[2], 16) == port:
+                found.add(fields[9])
+    return found
+
+
+def _open_files(pid: int) -> set[str]:
+    found = set()
+    try:
+        for entry in Path(f"/proc/{pid}/fd").iterdir():
+            try:
+                found.add(str(entry.readlink()))
+            except OSError:
+                continue  # closed since
+    except OSError:
+        return found  # ended since, or another user's
+    return found
+
+
+def _listens_by_lsof(pid: int, port: int) -> bool:
+    shown = subprocess.run(  # noqa: S603 -- two numbers
+        ["lsof", "-nP", "-a", "-p", str(pid), f"-iTCP:{port}", "-sTCP:LISTEN"],  # noqa: S607 -- lsof is at different places
+        capture_output=True,
+        check=False,
+    )
+    return shown.returncode == 0

@@ -1,0 +1,122 @@
+"""Start, recognise, signal and await processes by their id and start time.
+
+A process id alone may since belong to another process; together with the time at which the process
+started it cannot. Nothing here ever signals a process that is not the one meant.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+_POLL_S = 0.05
+_PROC = Path("/proc")
+_STAT_STATE = 0  # fields of /proc/PID/stat, counted after the closing bracket of the name
+_STAT_START_TICKS = 19
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessId:
+    """One process, for ever: its id and when it started."""
+
+    pid: int
+    started: str
+
+    @classmethod
+    def of(cls, pid: int) -> ProcessId | None:
+        """Return the process that has this id now, or None."""
+        started = _start_of(pid)
+        return None if started is None else cls(pid, started)
+
+    def is_alive(self) -> bool:
+        """Return whether it still runs; a child of ours that has ended is reaped."""
+        if _start_of(self.pid) != self.started:
+            return False
+        try:
+            reaped, _status = os.waitpid(self.pid, os.WNOHANG)
+        except ChildProcessError:
+            return True  # runs, but is not our child
+        return reaped == 0
+
+    def send(self, number: signal.Signals) -> None:
+        """Send a signal; nothing happens if the process is gone."""
+        if self.is_alive():
+            os.kill(self.pid, number)
+
+    def wait_gone(self, timeout_s: float) -> bool:
+        """Wait until it has ended; return whether it has."""
+        end = time.monotonic() + timeout_s
+        while self.is_alive():
+            if time.monotonic() > end:
+                return False
+            time.sleep(_POLL_S)
+        return True
+
+
+def _start_of(pid: int) -> str | None:
+    if not (_PROC / "self").exists():
+        return _start_by_ps(pid)
+    try:
+        stat = (_PROC / str(pid) / "stat").read_text(encoding="utf-8", errors="replace")
+        boot = (_PROC / "sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    except OSError:
+        return None
+    fields = stat.rpartition(")")[2].split()
+    if fields[_STAT_STATE] == "Z" and not _is_child(pid):
+        return None  # ended; only its parent has not noticed yet
+    return f"{fields[_STAT_START_TICKS]}@{boot}"
+
+
+def _is_child(pid: int) -> bool:
+    stat = (_PROC / str(pid) / "stat").read_text(encoding="utf-8", errors="replace")
+    return int(stat.rpartition(")")[2].split()[1]) == os.getpid()
+
+
+def _start_by_ps(pid: int) -> str | None:
+    shown = subprocess.run(  # noqa: S603 -- one number
+        ["ps", "-p", str(pid), "-o", "lstart="],  # noqa: S607 -- ps is at different places
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return shown.stdout.strip() or None
+
+
+def spawn(command: Sequence[str], log: Path) -> ProcessId:
+    """Start a process in a session of its own; its output is appended to `log`.
+
+    Signals of our terminal (Ctrl-C) do not reach it, and it keeps running when we end.
+    """
+    opened = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    try:
+        pid = os.posix_spawn(
+            command[0],
+            list(command),
+            os.environ,
+            file_actions=[
+                (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+                (os.POSIX_SPAWN_DUP2, opened, 1),
+                (os.POSIX_SPAWN_DUP2, opened, 2),
+            ],
+            setsid=True,
+            setsigmask=[],
+        )
+    finally:
+        os.close(opened)
+    # A child that has already ended is still known to the system until we reap it.
+    started = _start_of(pid)
+    return ProcessId(pid, started or "")
+
+
+def command_line(pid: int) -> str:
+    """Return what the process was started with, for messages; empty if it cannot be seen."""
+    try:
+        raw = (_PROC / str(pid) / "cmdline").read_bytes()
+    except OSError:
+        return ""
+    return raw.replace(b"\0", b" ").decode("utf-8", "replace").strip()

@@ -1,0 +1,93 @@
+"""Follow a starting JVM by its log: show its phases, and say why it died."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from hbase_orm.errors import JavaUnsuitableError, PortInUseError, ServerDiedError, ServerError
+from hbase_orm.server.disk import FULL, disk_full
+from hbase_orm.server.processes import ProcessId
+
+_PREFIX = "HBASE-ORM "
+_DIED = "HBASE-ORM died"
+_POLL_S = 0.1
+_SHOWN_LINES = 4
+_TELLING = (_DIED, " ERROR ", " FATAL ", "Caused by:", "Error occurred", "Exception:", "Error:")
+
+
+class StartUp:
+    """The start of one process: reports phases as its log tells them."""
+
+    def __init__(self, process: ProcessId, log: Path, progress: Callable[[str], None]) -> None:
+        """Watch `process`, whose output goes to `log`, from the log's beginning."""
+        self._process = process
+        self._log = log
+        self._progress = progress
+        self._offset = 0
+
+    def wait(self, is_ready: Callable[[], bool], timeout_s: float) -> None:
+        """Return as soon as `is_ready`.
+
+        Raises:
+            ServerError: The process ended (a subclass says why), or the time is over.
+        """
+        end = time.monotonic() + timeout_s
+        while True:
+            is_alive = self._process.is_alive()
+            self._report()
+            if not is_alive:
+                raise diagnose(self._log)
+            if is_ready():
+                return
+            if time.monotonic() > end:
+                raise ServerError(
+                    "the server did not become ready in time",
+                    timeout_s=timeout_s,
+                    log=str(self._log),
+                    fix="look at the log; a loaded machine may just need another try",
+                )
+            time.sleep(_POLL_S)
+
+    def _report(self) -> None:
+        with self._log.open("rb") as log:
+            log.seek(self._offset)
+            new = log.read()
+        whole = new[: new.rfind(b"\n") + 1]
+        self._offset += len(whole)
+        for line in whole.decode("utf-8", "replace").splitlines():
+            if line.startswith(_PREFIX) and not line.startswith(_DIED):
+                seconds, _, phase = line.removeprefix(_PREFIX).partition(" ")
+                self._progress(f"{seconds:>6} s  {phase}")
+
+
+def diagnose(log: Path) -> ServerError:
+    """Return the error that says why the process that wrote `log` has ended."""
+    text = log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
+    lines = text.splitlines()
+    if FULL in text:
+        return disk_full(log.parent.parent)
+    if "Address already in use" in text:
+        return PortInUseError(
+            "a port was taken while the server started",
+            reason=_first(lines, _DIED),
+            fix="try again, or choose other ports with --port and --thrift2-port",
+        )
+    if "UnsupportedClassVersionError" in text or "Could not create the Java Virtual" in text:
+        return JavaUnsuitableError(
+            "Java refused to start the server",
+            reason=" | ".join(lines[:_SHOWN_LINES]),
+            fix="set JAVA_HOME to another JDK 17 to 21, or choose another heap size",
+        )
+    telling = [line.strip() for line in lines if any(sign in line for sign in _TELLING)]
+    return ServerDiedError(
+        "the server's process has ended",
+        reason=" | ".join((telling or lines)[-_SHOWN_LINES:]),
+        log=str(log),
+        fix="the log tells more; a start recovers what HBase has acknowledged",
+    )
+
+
+def _first(lines: list[str], sign: str) -> str:
+    return next((line for line in lines if line.startswith(sign)), "")

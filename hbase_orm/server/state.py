@@ -1,0 +1,162 @@
+"""The files by which a running server is found again, and the data folder that is ours.
+
+`server.json` is the launcher's (which processes, which ports), `jvm.json` is HBase's own (written
+when it is ready; with the admin token, readable by its owner only). The marker file says that the
+folder is an embedded server's: only such a folder is ever written to or wiped.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from hbase_orm.errors import ServerError
+from hbase_orm.server.options import GatewayName
+from hbase_orm.server.processes import ProcessId
+
+_MARKER = ".hbase-orm-server"
+_MARKER_TEXT = "The embedded HBase of hbase-orm keeps its data here.\n"
+_OURS = ("hbase", "tmp", "zk", "logs", "lock", "health", "server.json", "jvm.json")
+
+
+@dataclass(frozen=True, slots=True)
+class ServerState:
+    """A server that was started.
+
+    Attributes:
+        processes: HBase's JVM as "hbase", and with separate gateways "thrift1" and "thrift2".
+        ports: Port of each gateway, by its name.
+        nonce: Random text that HBase's JVM repeats in its own file.
+        options: The options that `status` shows and a restart of a gateway needs.
+    """
+
+    processes: Mapping[str, ProcessId]
+    ports: Mapping[GatewayName, int]
+    nonce: str
+    options: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class JvmState:
+    """What HBase's JVM says about itself once it is ready."""
+
+    pid: int
+    nonce: str
+    zookeeper: int
+    admin: int
+    token: str
+
+
+@dataclass(frozen=True, slots=True)
+class DataFolder:
+    """One server's folder."""
+
+    path: Path
+
+    @property
+    def log(self) -> Path:
+        """The log of HBase's JVM."""
+        return self.path / "logs" / "server.log"
+
+    def gateway_log(self, name: str) -> Path:
+        """Return the log of a separate gateway."""
+        return self.path / "logs" / f"{name}.log"
+
+    @property
+    def jvm_file(self) -> Path:
+        """The file that HBase's JVM writes when it is ready."""
+        return self.path / "jvm.json"
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether the marker is there."""
+        return (self.path / _MARKER).is_file()
+
+    def prepare(self) -> None:
+        """Make the folder, or take an empty one.
+
+        Raises:
+            ServerError: There are files in it, and no embedded server put them there.
+        """
+        self.path.mkdir(parents=True, exist_ok=True)
+        if not self.is_ours:
+            self._require_empty()
+            (self.path / _MARKER).write_text(_MARKER_TEXT, encoding="utf-8")
+        self.log.parent.mkdir(exist_ok=True)
+
+    def _require_empty(self) -> None:
+        if any(self.path.iterdir()):
+            raise ServerError(
+                "the data directory holds files that are not an embedded server's",
+                data_dir=str(self.path),
+                fix="choose an empty or a new directory with --data-dir",
+            )
+
+    def wipe(self) -> None:
+        """Delete what servers left here; nothing else, and not in a folder that is not ours.
+
+        Raises:
+            ServerError: The folder is not an embedded server's.
+        """
+        if not self.path.exists():
+            return
+        if not self.is_ours:
+            raise ServerError(
+                "the data directory is not an embedded server's; nothing was deleted",
+                data_dir=str(self.path),
+                fix="give the directory that the server was started with as --data-dir",
+            )
+        for name in _OURS:
+            entry = self.path / name
+            if entry.is_dir() and not entry.is_symlink():
+                shutil.rmtree(entry)
+            else:
+                entry.unlink(missing_ok=True)
+
+    def remove(self) -> None:
+        """Wipe the folder and remove it, unless somebody else's files are in it."""
+        self.wipe()
+        (self.path / _MARKER).unlink(missing_ok=True)
+        if self.path.exists() and not any(self.path.iterdir()):
+            self.path.rmdir()
+
+    def read(self) -> ServerState | None:
+        """Return the state of the server that was started here last, or None."""
+        try:
+            raw = json.loads((self.path / "server.json").read_text(encoding="utf-8"))
+            processes = {
+                name: ProcessId(one["pid"], one["started"])
+                for name, one in raw["processes"].items()
+            }
+            return ServerState(processes, raw["ports"], raw["nonce"], raw["options"])
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    def write(self, state: ServerState) -> None:
+        """Replace the state at once."""
+        part = self.path / "server.json.part"
+        part.write_text(json.dumps(asdict(state)), encoding="utf-8")
+        part.replace(self.path / "server.json")
+
+    def read_jvm(self, nonce: str) -> JvmState | None:
+        """Return what the JVM with this nonce wrote, or None if it is not ready."""
+        try:
+            state = JvmState(**json.loads(self.jvm_file.read_text(encoding="utf-8")))
+        except (OSError, ValueError, TypeError):
+            return None
+        return state if state.nonce == nonce else None
+
+    def forget(self) -> None:
+        """Delete the state of a server that has ended."""
+        for name in ("server.json", "jvm.json"):
+            (self.path / name).unlink(missing_ok=True)
+
+    def begin_log(self, log: Path) -> None:
+        """Start a new log; the one of the run before is kept beside it."""
+        if log.exists():
+            log.replace(log.with_name(log.name + ".1"))
+        os.close(os.open(log, os.O_WRONLY | os.O_CREAT, 0o600))
