@@ -1,0 +1,271 @@
+"""One try of a guarded write, worked out before anything is sent: pure functions on values.
+
+From the row as read (`RowBefore`) and the change follow the timestamp, the entries to put, the one
+row mutation with its new guard, and, should it win, the entries to delete.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from hbase_orm.errors import CatalogLeaseError, ClockError
+from hbase_orm.index.guard_cell import ABSENT_NONCE, GuardCell, next_guard
+from hbase_orm.index.targets import (
+    ENTRY_COLUMN,
+    GUARD_COLUMN,
+    MARKER_VALUE,
+    Entry,
+    GuardedTable,
+    RowChange,
+    family_of,
+)
+from hbase_orm.ops import Cell, CellVersion, Delete, MutateRows, Put, RowMutation
+
+logger = logging.getLogger("hbase_orm.index")
+
+DEAD_GUARD_TTL_MS: Final = 7 * 24 * 3600 * 1000
+"""How long the guard of a deleted row lives: far longer than any request can be under way."""
+
+CLOCK_WARN_MS: Final = 60_000
+CLOCK_REFUSE_MS: Final = 3_600_000
+
+
+@dataclass(frozen=True, slots=True)
+class RowBefore:
+    """A row as a write read it.
+
+    Attributes:
+        guard_bytes: The guard's stored value; empty where there is none.
+        guard: The guard, decoded.
+        cells: The data cells read.
+        told_ms: The newest timestamp the row is known to hold: every later write must be above.
+    """
+
+    guard_bytes: bytes
+    guard: GuardCell | None
+    cells: Mapping[bytes, Cell]
+    told_ms: int
+
+    @property
+    def nonce(self) -> bytes:
+        """The nonce of the write that made this state."""
+        return ABSENT_NONCE if self.guard is None else self.guard.nonce
+
+    @property
+    def values(self) -> dict[bytes, bytes]:
+        """The values by column."""
+        return {column: cell.value for column, cell in self.cells.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One try: what it puts, what it changes, and what the row is afterwards.
+
+    Attributes:
+        before: The row it builds on; its check-and-mutate wins only on this row's guard.
+        timestamp_ms: The timestamp of all its cells.
+        guard: The new guard; its nonce names the attempt.
+        old_entries: The entries the row has before.
+        new_entries: The entries it has after.
+        mutation: All changes of the data row, guard included.
+        cells: The row's cells afterwards, as far as they were read or written.
+    """
+
+    row: bytes
+    before: RowBefore
+    timestamp_ms: int
+    guard: GuardCell
+    old_entries: frozenset[Entry]
+    new_entries: frozenset[Entry]
+    mutation: RowMutation
+    cells: Mapping[bytes, bytes]
+
+
+def told_timestamp(
+    guard: GuardCell | None, cells: Iterable[Cell], versions: Iterable[CellVersion]
+) -> int:
+    """Return the newest timestamp of guard, cells and, for a row without guard, tombstones."""
+    told = [0 if guard is None else guard.timestamp_ms]
+    told += [cell.timestamp_ms for cell in cells]
+    told += [version.timestamp_ms for version in versions]
+    return max(told)
+
+
+def next_timestamp(now_ms: int, told_ms: int) -> int:
+    """Return the timestamp of a write: the clock, but always above everything the row told."""
+    return max(now_ms, told_ms + 1)
+
+
+def check_clock(table: str, row: bytes, timestamp_ms: int, now_ms: int) -> None:
+    """Warn when a row is more than a minute ahead of the clock; refuse above one hour.
+
+    Raises:
+        ClockError: Nothing has been written.
+    """
+    ahead_ms = timestamp_ms - now_ms
+    if ahead_ms > CLOCK_REFUSE_MS:
+        raise ClockError(
+            "the row's timestamps are too far ahead of this machine's clock",
+            table=table,
+            row=row,
+            ahead_ms=ahead_ms,
+            limit_ms=CLOCK_REFUSE_MS,
+            fix="set the clocks right; a row written with a wrong clock must be deleted raw",
+        )
+    if ahead_ms > CLOCK_WARN_MS:
+        logger.warning("row %r of %s is %d ms ahead of this clock", row, table, ahead_ms)
+
+
+def check_epoch(table: str, before: RowBefore, epoch: int) -> None:
+    """Refuse to write over a guard from a newer epoch of the catalog.
+
+    Raises:
+        CatalogLeaseError: This process does not know the table's indexes any more.
+    """
+    if before.guard is not None and before.guard.epoch > epoch:
+        raise CatalogLeaseError(
+            "the row was written under a newer catalog epoch",
+            table=table,
+            row_epoch=before.guard.epoch,
+            own_epoch=epoch,
+            fix="refresh the catalog view and write again",
+        )
+
+
+def plan_attempt(
+    target: GuardedTable,
+    change: RowChange,
+    before: RowBefore,
+    *,
+    timestamp_ms: int,
+    nonce: bytes,
+    epoch: int,
+) -> Attempt:
+    """Work out one try of `change` on the row as it was read."""
+    is_delete = change.kind == "delete"
+    guard = next_guard(
+        before.guard, timestamp_ms=timestamp_ms, nonce=nonce, epoch=epoch, is_dead=is_delete
+    )
+    cells = {} if is_delete else cells_after(target, change, before.values)
+    make = delete_mutation if is_delete else put_mutation
+    return Attempt(
+        row=change.row,
+        before=before,
+        timestamp_ms=timestamp_ms,
+        guard=guard,
+        old_entries=target.entries(change.row, before.values),
+        new_entries=target.entries(change.row, cells),
+        mutation=make(target, change, before, guard),
+        cells=cells,
+    )
+
+
+def cells_after(
+    target: GuardedTable, change: RowChange, values: Mapping[bytes, bytes]
+) -> dict[bytes, bytes]:
+    """Return the row's values after a put or insert."""
+    after = {**values, **written_values(target, change)}
+    return {column: value for column, value in after.items() if column not in change.clears}
+
+
+def written_values(target: GuardedTable, change: RowChange) -> dict[bytes, bytes]:
+    """Return what a put or insert writes, the marker included."""
+    marker = {} if target.marker is None else {target.marker: MARKER_VALUE}
+    return {**marker, **change.puts}
+
+
+def renewed_values(
+    target: GuardedTable, change: RowChange, before: RowBefore
+) -> dict[bytes, bytes]:
+    """Return the cells that a write to an expiring table writes again, unchanged."""
+    if not target.expires:
+        return {}
+    lasting = target.existence_columns | target.indexed_columns
+    renewed = {column: value for column, value in before.values.items() if column in lasting}
+    return {column: value for column, value in renewed.items() if column not in change.clears}
+
+
+def put_mutation(
+    target: GuardedTable, change: RowChange, before: RowBefore, guard: GuardCell
+) -> RowMutation:
+    """Return the one mutation of a put or insert: values, cleared columns and guard."""
+    t = guard.timestamp_ms
+    values = {**renewed_values(target, change, before), **written_values(target, change)}
+    guard_deletes, guard_puts = guard_changes(guard)
+    return RowMutation(
+        change.row,
+        puts=(*(Put(column, value, t) for column, value in values.items()), *guard_puts),
+        deletes=(*(Delete(column, t) for column in sorted(change.clears)), *guard_deletes),
+    )
+
+
+def delete_mutation(
+    target: GuardedTable, change: RowChange, before: RowBefore, guard: GuardCell
+) -> RowMutation:
+    """Return the one mutation of a row delete: families or columns, and the dead guard.
+
+    Cells are deleted up to the millisecond before the guard. A family delete would also swallow
+    increments that other clients make at a lower server time, so a family with counters has its
+    columns listed, the counters without a timestamp (the server's now).
+    """
+    deletes: list[Delete] = []
+    for family in target.families:
+        deletes += _family_deletes(target, family, before.cells, guard.timestamp_ms - 1)
+    guard_deletes, guard_puts = guard_changes(guard)
+    return RowMutation(
+        change.row,
+        puts=guard_puts,
+        deletes=(*deletes, *guard_deletes),
+        ttl_ms=DEAD_GUARD_TTL_MS if guard.is_dead else None,
+    )
+
+
+def _family_deletes(
+    target: GuardedTable, family: bytes, cells: Iterable[bytes], up_to_ms: int
+) -> list[Delete]:
+    counters = sorted(c for c in target.counters if family_of(c) == family)
+    if not counters:
+        return [Delete(family, up_to_ms)]
+    known = target.columns | frozenset(cells) | frozenset(filter(None, (target.marker,)))
+    plain = sorted(c for c in known - target.counters if family_of(c) == family)
+    return [Delete(c, up_to_ms) for c in plain] + [Delete(c, None) for c in counters]
+
+
+def guard_changes(guard: GuardCell) -> tuple[tuple[Delete, ...], tuple[Put, ...]]:
+    """Return the deletes and puts of the guard's own column (R4: it outlives its row).
+
+    A dead guard expires, and what expires uncovers the version below: that one is deleted.
+    """
+    put = Put(GUARD_COLUMN, guard.encode(), guard.timestamp_ms)
+    if guard.is_dead:
+        return (Delete(GUARD_COLUMN, guard.timestamp_ms - 1),), (put,)
+    return (), (put,)
+
+
+def entry_puts(entries: Iterable[Entry], timestamp_ms: int) -> tuple[MutateRows, ...]:
+    """Return the puts of index entries, one batch for each index table."""
+    put = (Put(ENTRY_COLUMN, b"", timestamp_ms),)
+    return _by_table((entry, RowMutation(entry.key, puts=put)) for entry in sorted(entries))
+
+
+def dead_entry_deletes(entries: Iterable[Entry], timestamp_ms: int) -> tuple[MutateRows, ...]:
+    """Return the deletes of dead entries, up to `timestamp_ms` and never the server's now (R6)."""
+    delete = (Delete(ENTRY_COLUMN, timestamp_ms),)
+    return _by_table((entry, RowMutation(entry.key, deletes=delete)) for entry in sorted(entries))
+
+
+def _by_table(mutations: Iterable[tuple[Entry, RowMutation]]) -> tuple[MutateRows, ...]:
+    grouped: dict[str, list[RowMutation]] = {}
+    for entry, mutation in mutations:
+        grouped.setdefault(entry.table, []).append(mutation)
+    return tuple(MutateRows(table, tuple(rows)) for table, rows in grouped.items())
+
+
+def entries_to_put(target: GuardedTable, attempt: Attempt) -> frozenset[Entry]:
+    """Return the entries a try puts: those that are new, or all where entries expire."""
+    if target.expires:
+        return attempt.new_entries
+    return attempt.new_entries - attempt.old_entries

@@ -1,0 +1,373 @@
+"""The guarded write: the one way a row that has index entries is changed.
+
+Flow of `guarded_write`, a sans-I/O protocol: read the row and its guard; put the index entries the
+new row needs; change the row by one check-and-mutate on the guard; delete the entries it no longer
+has. A reader that verifies entries against rows then never misses a row, whoever crashes when.
+
+The rules it stands on, each a function of its own:
+
+- R1 entries before data: `entries_then_row`
+- R2 go on only when every entry put was acknowledged: `put_entries`
+- R3 one atomic request changes the row, checked on its guard: `change_row`
+- R4 the guard outlives its row: `attempt.guard_changes`
+- R5 after a lost or unanswered try delete nothing, find out what became of it: `settle`
+- R6 dead entries are deleted up to the write's timestamp: `attempt.dead_entry_deletes`
+- timestamps only grow: `attempt.next_timestamp` above `attempt.told_timestamp`, for which
+  `read_before` looks at the tombstones of rows without a guard
+- the repairer's fence: `repair.fence`
+
+Other writers of the table are not noticed: see the documentation on guarded tables.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Final, TypeVar
+
+from hbase_orm.errors import (
+    CatalogLeaseError,
+    ClockError,
+    ConflictError,
+    ConnectionLostError,
+    DuplicateRowError,
+    GatewayError,
+    RejectedError,
+    RetryableError,
+)
+from hbase_orm.index import attempt as attempts
+from hbase_orm.index.attempt import Attempt, RowBefore
+from hbase_orm.index.guard_cell import GuardCell, nonces_of
+from hbase_orm.index.targets import (
+    GUARD_COLUMN,
+    GUARD_FAMILY,
+    Entry,
+    GuardContext,
+    GuardedTable,
+    RowChange,
+    WriteOutcome,
+    check_change,
+)
+from hbase_orm.ops import (
+    CheckAndMutate,
+    GetRows,
+    GetVersions,
+    Operation,
+    Protocol,
+    Sleep,
+    ask,
+    ask_all,
+)
+
+R = TypeVar("R")
+
+logger = logging.getLogger("hbase_orm.index")
+
+MAX_ROUNDS: Final = 20
+"""Lost check-and-mutates before a write gives up: a row this busy wants another key design."""
+
+MAX_SENDS: Final = 5
+"""How often one request that may be repeated is sent."""
+
+FIRST_PAUSE_S: Final = 0.005
+LONGEST_PAUSE_S: Final = 0.5
+
+COUNTER_TIE_S: Final = 0.002
+"""A counter deleted at the server's now swallows an increment in the same millisecond."""
+
+
+class Verdict(Enum):
+    """What became of a try that was not plainly acknowledged."""
+
+    APPLIED = "its nonce is in the guard or among the predecessors"
+    UNMOVED = "the guard it builds on is still current: the same request may be sent again"
+    SUPERSEDED = "another write took its place: it was not and never will be applied"
+    UNKNOWN = "more writes happened than the guard remembers"
+
+
+@dataclass(slots=True)
+class History:
+    """What one guarded write remembers from try to try.
+
+    Attributes:
+        left: Entries that earlier tries put, or found, and that nobody may have deleted.
+        in_doubt: Tries whose outcome is not known, by nonce.
+        last_ms: The timestamp of the last try; the next is not below, so that its deletes
+            cover the entries left.
+        rounds: How many tries were made.
+    """
+
+    left: frozenset[Entry] = frozenset()
+    in_doubt: dict[bytes, Attempt] = field(default_factory=dict)
+    last_ms: int = 0
+    rounds: int = 0
+
+
+def guarded_write(
+    target: GuardedTable, change: RowChange, context: GuardContext
+) -> Protocol[WriteOutcome]:
+    """Change one row and its index entries; return what was acknowledged.
+
+    "put" and "delete" are absolute: where the outcome of a try cannot be found out any more they
+    are done again, so they happen at least once. An "insert" is never done twice. An error other
+    than ConnectionLostError means that the row is as it was; index entries that no row has may
+    remain, readers skip them and the repair deletes them.
+
+    Raises:
+        DuplicateRowError: The row to insert exists.
+        ConflictError: Other writers won every round.
+        ClockError: The row's timestamps are more than an hour ahead of the clock.
+        CatalogLeaseError: Refresh the catalog view and write again.
+        RetryableError: Not written; the same write may be made again.
+        RejectedError: HBase refuses the request; the row is as it was.
+        ConnectionLostError: The outcome is unknown; `table` and `row` are attributes.
+    """
+    check_change(target, change)
+    history = History()
+    try:
+        return (yield from _rounds(target, change, context, history))
+    except (GatewayError, ConflictError, ClockError, CatalogLeaseError) as error:
+        if history.in_doubt:
+            raise _unknown_outcome(target, change, history) from error
+        if isinstance(error, ConnectionLostError):
+            raise _not_written(target, change) from error
+        raise
+
+
+def _rounds(
+    target: GuardedTable, change: RowChange, context: GuardContext, history: History
+) -> Protocol[WriteOutcome]:
+    columns = target.read_columns(change)
+    before = None
+    while history.rounds < MAX_ROUNDS:
+        history.rounds += 1
+        if before is None:
+            before = yield from read_before(target, change.row, columns, context)
+        attempt = _next_attempt(target, change, before, context, history)
+        history.last_ms = attempt.timestamp_ms
+        history.left |= attempt.old_entries | attempts.entries_to_put(target, attempt)
+        winner, before = yield from _try_once(target, attempt, columns, context, history)
+        if winner is not None:
+            return (yield from _tidy(target, winner, context, history))
+        if change.kind == "insert" and history.in_doubt:
+            raise _unknown_outcome(target, change, history)
+        if history.rounds > 1:
+            yield from _pause(context, history.rounds)
+            before = None
+    raise ConflictError(
+        "other writers changed the row in every round",
+        table=target.table,
+        row=change.row,
+        rounds=history.rounds,
+        fix="write the row from fewer places at once, or spread it over several rows",
+    )
+
+
+def _next_attempt(
+    target: GuardedTable,
+    change: RowChange,
+    before: RowBefore,
+    context: GuardContext,
+    history: History,
+) -> Attempt:
+    epoch = context.permit(target.table)
+    attempts.check_epoch(target.table, before, epoch)
+    if change.kind == "insert" and target.exists(before.cells):
+        raise DuplicateRowError("the row exists", table=target.table, row=change.row)
+    now_ms = context.now_ms()
+    t = max(attempts.next_timestamp(now_ms, before.told_ms), history.last_ms)
+    attempts.check_clock(target.table, change.row, t, now_ms)
+    return attempts.plan_attempt(
+        target, change, before, timestamp_ms=t, nonce=context.nonce(), epoch=epoch
+    )
+
+
+def read_before(
+    target: GuardedTable, row: bytes, columns: tuple[bytes, ...], context: GuardContext
+) -> Protocol[RowBefore]:
+    """Read a row, its guard, and the newest timestamp it holds.
+
+    A row without a guard may have been deleted by another program: then only its tombstones tell
+    how high the next timestamp must be, and a raw read shows them. Whole families are asked for,
+    since a read of named columns does not show the tombstone of a family.
+    """
+    (found,) = yield from ask_patiently(GetRows(target.table, (row,), columns), context)
+    cells = {} if found is None else dict(found.cells)
+    stored = cells.pop(GUARD_COLUMN, None)
+    if stored is not None:
+        guard = GuardCell.decode(stored.value)
+        told_ms = attempts.told_timestamp(guard, (stored, *cells.values()), ())
+        return RowBefore(stored.value, guard, cells, told_ms)
+    families = (*target.families, GUARD_FAMILY)
+    versions = yield from ask_patiently(GetVersions(target.table, row, families, raw=True), context)
+    told_ms = attempts.told_timestamp(None, cells.values(), versions)
+    return RowBefore(b"", None, cells, told_ms)
+
+
+def _try_once(
+    target: GuardedTable,
+    attempt: Attempt,
+    columns: tuple[bytes, ...],
+    context: GuardContext,
+    history: History,
+) -> Protocol[tuple[Attempt | None, RowBefore | None]]:
+    """Make one try; return the try that won, or None and the row as it is now."""
+    answer = yield from entries_then_row(target, attempt, context, history)
+    was_answered = True
+    for sends in range(1, MAX_SENDS + 1):
+        if answer is True:
+            return attempt, None
+        was_answered = was_answered and isinstance(answer, RetryableError | RejectedError)
+        verdict, winner, now = yield from settle(target, attempt, columns, context, history)
+        if verdict is not Verdict.UNMOVED:
+            return winner, now
+        if isinstance(answer, RejectedError) or sends == MAX_SENDS:
+            break
+        yield from _pause(context, sends)
+        answer = yield from change_row(target, attempt, context, history)
+    if was_answered:
+        history.in_doubt.pop(attempt.guard.nonce, None)
+    if isinstance(answer, GatewayError):
+        raise answer
+    raise ConnectionLostError(
+        "HBase denies a change whose condition holds", table=target.table, row=attempt.row
+    )
+
+
+def entries_then_row(
+    target: GuardedTable, attempt: Attempt, context: GuardContext, history: History
+) -> Protocol[bool | GatewayError]:
+    """Put the index entries, then change the row (R1); return the row change's answer."""
+    yield from put_entries(attempts.entries_to_put(target, attempt), attempt, context)
+    return (yield from change_row(target, attempt, context, history))
+
+
+def put_entries(
+    entries: frozenset[Entry], attempt: Attempt, context: GuardContext
+) -> Protocol[None]:
+    """Put index entries; return only when every one was acknowledged (R2).
+
+    The puts carry explicit timestamps, so they may be sent again.
+
+    Raises:
+        GatewayError: Some put was not acknowledged; the data row must not be changed.
+    """
+    yield from _ask_all_patiently(attempts.entry_puts(entries, attempt.timestamp_ms), context)
+
+
+def change_row(
+    target: GuardedTable, attempt: Attempt, context: GuardContext, history: History
+) -> Protocol[bool | GatewayError]:
+    """Change the data row by one check-and-mutate on its guard (R3); return the answer.
+
+    Raises:
+        CatalogLeaseError: The lease has run out since the row was read; nothing is sent.
+    """
+    context.permit(target.table)
+    history.in_doubt[attempt.guard.nonce] = attempt
+    try:
+        return (yield from ask(check_on_guard(target, attempt)))
+    except GatewayError as error:
+        return error
+
+
+def check_on_guard(target: GuardedTable, attempt: Attempt) -> CheckAndMutate:
+    """Return the request that changes the row only while its guard is the one that was read."""
+    expected = attempt.before.guard_bytes
+    return CheckAndMutate(target.table, GUARD_COLUMN, expected, attempt.mutation)
+
+
+def settle(
+    target: GuardedTable,
+    attempt: Attempt,
+    columns: tuple[bytes, ...],
+    context: GuardContext,
+    history: History,
+) -> Protocol[tuple[Verdict, Attempt | None, RowBefore]]:
+    """Find out what became of a try that was not acknowledged; delete nothing (R5).
+
+    "False" may mean applied: a gateway that repeats the request after its own time-out then sees
+    its first try. So every nonce sent is looked for before the try counts as lost.
+    """
+    now = yield from read_before(target, attempt.row, columns, context)
+    ring = nonces_of(now.guard)
+    for nonce in ring:
+        if nonce in history.in_doubt:
+            return Verdict.APPLIED, history.in_doubt[nonce], now
+    if now.nonce == attempt.before.nonce:
+        return Verdict.UNMOVED, None, now
+    if attempt.before.nonce in ring:
+        del history.in_doubt[attempt.guard.nonce]
+        return Verdict.SUPERSEDED, None, now
+    return Verdict.UNKNOWN, None, now
+
+
+def _tidy(
+    target: GuardedTable, won: Attempt, context: GuardContext, history: History
+) -> Protocol[WriteOutcome]:
+    """Delete the entries that the row no longer has; a failure leaves them to the repair."""
+    dead = history.left - won.new_entries
+    is_tidy = True
+    try:
+        deletes = attempts.dead_entry_deletes(dead, won.timestamp_ms)
+        yield from _ask_all_patiently(deletes, context)
+    except GatewayError as error:
+        is_tidy = False
+        logger.warning("dead index entries of row %r are left: %s", won.row, error)
+    if won.guard.is_dead and target.counters:
+        yield from ask(Sleep(COUNTER_TIE_S))
+    return WriteOutcome(won.timestamp_ms, won.guard.encode(), won.cells, history.rounds, is_tidy)
+
+
+def ask_patiently(operation: Operation[R], context: GuardContext) -> Protocol[R]:
+    """Make a request that may be repeated, again after a pause while that can help."""
+    for sends in range(1, MAX_SENDS):
+        try:
+            return (yield from ask(operation))
+        except (RetryableError, ConnectionLostError):
+            yield from _pause(context, sends)
+    return (yield from ask(operation))
+
+
+def _ask_all_patiently(
+    operations: Sequence[Operation[None]], context: GuardContext
+) -> Protocol[None]:
+    if len(operations) == 1:
+        yield from ask_patiently(operations[0], context)
+        return
+    for sends in range(1, MAX_SENDS):
+        try:
+            yield from ask_all(operations)
+        except (RetryableError, ConnectionLostError):
+            yield from _pause(context, sends)
+        else:
+            return
+    yield from ask_all(operations)
+
+
+def _pause(context: GuardContext, sends: int) -> Protocol[None]:
+    longest_s = min(FIRST_PAUSE_S * 2 ** (sends - 1), LONGEST_PAUSE_S)
+    yield from ask(Sleep(longest_s * (1 + context.jitter()) / 2))
+
+
+def _not_written(target: GuardedTable, change: RowChange) -> RetryableError:
+    return RetryableError(
+        "the row was not written: the connection broke before its change was sent",
+        table=target.table,
+        row=change.row,
+        fix="write it again",
+    )
+
+
+def _unknown_outcome(
+    target: GuardedTable, change: RowChange, history: History
+) -> ConnectionLostError:
+    return ConnectionLostError(
+        "the outcome of the write is unknown",
+        table=target.table,
+        row=change.row,
+        nonces=tuple(history.in_doubt),
+        fix="read the row and decide",
+    )

@@ -1,0 +1,225 @@
+"""What the guarded write is told: the table, its indexes and the change, all in bytes.
+
+`GuardedTable` and `IndexTarget` are made once for a model; `RowChange` once for a write. Which
+entries a row has is decided here and nowhere else: the writer, the repairer and the scrutiny all
+ask `GuardedTable.entries`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final, Literal, NamedTuple
+
+from hbase_orm.errors import ConfigurationError, ValidationError
+
+GUARD_FAMILY: Final = b"_"
+GUARD_COLUMN: Final = b"_:g"
+
+ENTRY_FAMILY: Final = b"d"
+ENTRY_COLUMN: Final = b"d:"
+"""An index entry is one empty cell: the entry's row key says everything."""
+
+MARKER_VALUE: Final = b"x"
+
+
+class Entry(NamedTuple):
+    """One index entry: a row of an index table."""
+
+    table: str
+    key: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class IndexTarget:
+    """One secondary index.
+
+    Attributes:
+        name: The index's name in the model.
+        table: The index table.
+        columns: The data columns that its entries derive from.
+        entry_keys: The keys of the entries that a row with this key and these cells has; none
+            for a row that the index leaves out. Cells of other columns may be missing.
+    """
+
+    name: str
+    table: str
+    columns: frozenset[bytes]
+    entry_keys: Callable[[bytes, Mapping[bytes, bytes]], frozenset[bytes]]
+
+
+@dataclass(frozen=True, slots=True)
+class GuardedTable:
+    """A table whose rows carry guards.
+
+    Attributes:
+        table: The table of the rows.
+        families: The data families, without the guard's own.
+        anchor: The first required plain column: a row exists exactly when it is visible. None
+            if every column may be absent.
+        marker: The column that each put of a model without an anchor writes; None otherwise.
+        counters: The counter columns: never read for an index, never written here.
+        columns: All plain columns of the model.
+        indexes: The secondary indexes.
+        expires: Whether a TTL applies to some data family. Each write then renews the anchor,
+            the indexed columns and all entries, so that no key changes by partial expiry.
+    """
+
+    table: str
+    families: tuple[bytes, ...]
+    anchor: bytes | None
+    marker: bytes | None
+    counters: frozenset[bytes]
+    columns: frozenset[bytes]
+    indexes: tuple[IndexTarget, ...]
+    expires: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse a table whose rows could not be told to exist."""
+        if (self.anchor is None) == (self.marker is None):
+            raise ConfigurationError(
+                "a guarded table needs an anchor or a marker, and not both",
+                table=self.table,
+                anchor=self.anchor,
+                marker=self.marker,
+            )
+
+    @property
+    def indexed_columns(self) -> frozenset[bytes]:
+        """All columns that some index entry derives from."""
+        return frozenset[bytes]().union(*(index.columns for index in self.indexes))
+
+    @property
+    def existence_columns(self) -> frozenset[bytes]:
+        """What to read to know whether a row exists: the anchor, or the data families."""
+        return frozenset(self.families) if self.anchor is None else frozenset((self.anchor,))
+
+    def exists(self, cells: Mapping[bytes, object]) -> bool:
+        """Say whether a row with these visible data cells exists; counters alone make none."""
+        if self.anchor is not None:
+            return self.anchor in cells
+        return any(column not in self.counters for column in cells)
+
+    def entries(self, row: bytes, cells: Mapping[bytes, bytes]) -> frozenset[Entry]:
+        """Return the index entries of a row with these data cells."""
+        if not self.exists(cells):
+            return frozenset()
+        return frozenset(
+            Entry(index.table, key)
+            for index in self.indexes
+            for key in index.entry_keys(row, cells)
+        )
+
+    def read_columns(self, change: RowChange) -> tuple[bytes, ...]:
+        """Return what a write of `change` reads first: guard, existence, keys, what it touches."""
+        if change.kind == "delete":
+            return (*self.families, GUARD_COLUMN)
+        touched = change.puts.keys() | change.clears
+        return with_guard(self.existence_columns | self.indexed_columns | touched)
+
+
+def with_guard(columns: frozenset[bytes]) -> tuple[bytes, ...]:
+    """Return `columns` and the guard's, leaving out columns of families that are read whole."""
+    families = {column for column in columns if b":" not in column}
+    wanted = {c for c in columns if c in families or family_of(c) not in families}
+    return (*sorted(wanted), GUARD_COLUMN)
+
+
+def family_of(column: bytes) -> bytes:
+    """Return the family of `family:qualifier`."""
+    return column.partition(b":")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class RowChange:
+    """What a guarded write does to one row.
+
+    Attributes:
+        row: The row key.
+        puts: New values by column.
+        clears: Columns that become absent.
+        kind: "put" leaves other columns as they are and may make the row; "insert" is refused
+            where the row exists; "delete" removes the row, its counters included.
+        ttl_ms: Refused when given: see `check_change`.
+    """
+
+    row: bytes
+    puts: Mapping[bytes, bytes]
+    clears: frozenset[bytes] = frozenset()
+    kind: Literal["put", "insert", "delete"] = "put"
+    ttl_ms: int | None = None
+
+
+def check_change(target: GuardedTable, change: RowChange) -> None:
+    """Refuse a change that the protocol cannot carry; nothing has been sent.
+
+    Raises:
+        ConfigurationError: The change has a TTL of its own. The TTL of a row mutation covers all
+            its puts, the guard too, and a guard that expires with its row lets a late write of
+            another process land on top of it.
+        ValidationError: The change touches a counter, a column outside the data families, or
+            puts and clears one column; or it is a delete that also writes.
+    """
+    if change.ttl_ms is not None:
+        raise ConfigurationError(
+            "a row with a guard cannot carry a TTL of its own",
+            table=target.table,
+            row=change.row,
+            fix="give the column family a ttl",
+        )
+    if change.kind == "delete" and (change.puts or change.clears):
+        raise ValidationError("a delete writes no columns", table=target.table, row=change.row)
+    for column in change.puts.keys() | change.clears:
+        _check_column(target, change, column)
+
+
+def _check_column(target: GuardedTable, change: RowChange, column: bytes) -> None:
+    if column in target.counters:
+        raise ValidationError(
+            "a counter changes by increments only", table=target.table, column=column
+        )
+    if family_of(column) not in target.families:
+        raise ValidationError(
+            "the column is in no data family of the table", table=target.table, column=column
+        )
+    if column in change.puts and column in change.clears:
+        raise ValidationError("a column is both put and cleared", table=target.table, column=column)
+
+
+@dataclass(frozen=True, slots=True)
+class GuardContext:
+    """What the protocol takes from outside: clocks, randomness and the catalog's permission.
+
+    Attributes:
+        now_ms: The wall clock, milliseconds since the epoch; never behind the servers' if the
+            engine can help it. Correctness does not depend on it.
+        nonce: Eight random bytes, new at each call.
+        jitter: A random number from 0 to 1, for the pauses between tries.
+        permit: Called with the data table before each try and again before each
+            check-and-mutate: returns this process's epoch for the table, or raises
+            CatalogLeaseError when it may not write guarded rows now.
+    """
+
+    now_ms: Callable[[], int]
+    nonce: Callable[[], bytes]
+    jitter: Callable[[], float]
+    permit: Callable[[str], int]
+
+
+@dataclass(frozen=True, slots=True)
+class WriteOutcome:
+    """An acknowledged guarded write.
+
+    Attributes:
+        timestamp_ms: The timestamp of its cells and entries.
+        guard: The guard's new bytes.
+        cells: The row's data cells that the write read or wrote, as they are after it.
+        rounds: How often the row was read and tried; above 1 after conflicts.
+        is_tidy: Whether all dead index entries are deleted. Those left are found by the repair.
+    """
+
+    timestamp_ms: int
+    guard: bytes
+    cells: Mapping[bytes, bytes]
+    rounds: int
+    is_tidy: bool
