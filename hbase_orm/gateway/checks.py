@@ -161,8 +161,7 @@ def _check_open_scanner(operation: OpenScanner) -> None:
     _check_selection(scan.columns)
     _check_timestamp(scan.before_ms)
     for bound in (scan.key_range.start, scan.key_range.stop or b""):
-        # A stop key one byte longer than any row key is the successor of the longest key.
-        if len(bound) > MAX_ROW_KEY_BYTES + 1:
+        if len(bound) > MAX_ROW_KEY_BYTES:
             raise RejectedError(
                 "a scan's bound is longer than any row key",
                 length_bytes=len(bound),

@@ -1,0 +1,170 @@
+"""Filters made of filters: AND, OR, SKIP and WHILE, with what each part passes over."""
+# ruff: noqa: D102 - the methods are documented once, in `Filter`, which all of them override
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from hbase_orm.gateway.memory_filters import Filter, FilterCell, Verdict
+
+
+@dataclass(slots=True)
+class SkipFilter(Filter):
+    """Refuse the row when any cell is refused. The inner filter never sees the row key alone."""
+
+    inner: Filter
+    refused: bool = False
+    seek_to: bytes = b""
+
+    def reset(self) -> None:
+        self.inner.reset()
+        self.refused = False
+
+    def judge(self, cell: FilterCell) -> Verdict:
+        verdict = self.inner.judge(cell)
+        self.refused = self.refused or verdict is not Verdict.INCLUDE
+        self.seek_to = self.inner.seek_to
+        return verdict
+
+    def transform(self, value: bytes) -> bytes:
+        return self.inner.transform(value)
+
+    def refuses_row(self) -> bool:
+        return self.refused
+
+
+@dataclass(slots=True)
+class WhileFilter(Filter):
+    """End the region's scan at the first refusal."""
+
+    inner: Filter
+    ended: bool = False
+    seek_to: bytes = b""
+
+    def reset(self) -> None:
+        self.inner.reset()
+
+    def is_done(self) -> bool:
+        return self.ended or self.inner.is_done()
+
+    def refuses_key(self, key: bytes) -> bool:
+        refused = self.inner.refuses_key(key)
+        self.ended = self.ended or refused
+        return refused
+
+    def judge(self, cell: FilterCell) -> Verdict:
+        verdict = self.inner.judge(cell)
+        self.ended = self.ended or verdict is not Verdict.INCLUDE
+        self.seek_to = self.inner.seek_to
+        return verdict
+
+    def transform(self, value: bytes) -> bytes:
+        return self.inner.transform(value)
+
+    def refuses_row(self) -> bool:
+        refused = self.inner.refuses_row()
+        self.ended = self.ended or refused
+        return refused
+
+
+@dataclass(slots=True)
+class AndFilter(Filter):
+    """Every part must pass; a part sees only what those before it let through."""
+
+    parts: Sequence[Filter]
+    seek_to: bytes = b""
+
+    def reset(self) -> None:
+        for part in self.parts:
+            part.reset()
+
+    def is_done(self) -> bool:
+        return any(part.is_done() for part in self.parts)
+
+    def refuses_key(self, key: bytes) -> bool:
+        # Every part must see the key: some remember it.
+        refusals = [part.is_done() or part.refuses_key(key) for part in self.parts]
+        return any(refusals)
+
+    def judge(self, cell: FilterCell) -> Verdict:
+        for part in self.parts:
+            if part.is_done():
+                return Verdict.NEXT_FAMILY
+            verdict = part.judge(cell)
+            if verdict is not Verdict.INCLUDE:
+                self.seek_to = part.seek_to
+                return verdict
+        return Verdict.INCLUDE
+
+    def transform(self, value: bytes) -> bytes:
+        for part in self.parts:
+            value = part.transform(value)
+        return value
+
+    def refuses_row(self) -> bool:
+        return any(part.refuses_row() for part in self.parts)
+
+
+@dataclass(slots=True)
+class OrFilter(Filter):
+    """One part must pass; each part skips on its own."""
+
+    parts: Sequence[Filter]
+    waits: list[Skipping] = field(default_factory=list)
+    passing: list[Filter] = field(default_factory=list)
+
+    def reset(self) -> None:
+        self.waits = [Skipping() for _ in self.parts]
+        for part in self.parts:
+            part.reset()
+
+    def is_done(self) -> bool:
+        return all(part.is_done() for part in self.parts)
+
+    def refuses_key(self, key: bytes) -> bool:
+        refusals = [part.is_done() or part.refuses_key(key) for part in self.parts]
+        return all(refusals)
+
+    def judge(self, cell: FilterCell) -> Verdict:
+        self.passing = []
+        for part, wait in zip(self.parts, self.waits, strict=True):
+            if part.is_done() or wait.skips(cell):
+                continue
+            verdict = part.judge(cell)
+            wait.note(verdict, cell, part.seek_to)
+            if verdict is Verdict.INCLUDE:
+                self.passing.append(part)
+        # HBase may also seek ahead when all parts refuse; skipping cell by cell gives the same.
+        return Verdict.INCLUDE if self.passing else Verdict.SKIP
+
+    def transform(self, value: bytes) -> bytes:
+        for part in self.passing:
+            value = part.transform(value)
+        return value
+
+    def refuses_row(self) -> bool:
+        return all(part.refuses_row() for part in self.parts)
+
+
+@dataclass(slots=True)
+class Skipping:
+    """What a verdict passes over: the rest of a column, of a family, or up to a qualifier."""
+
+    family: bytes | None = None
+    verdict: Verdict = Verdict.INCLUDE
+    qualifier: bytes = b""
+
+    def note(self, verdict: Verdict, cell: FilterCell, seek_to: bytes) -> None:
+        """Remember the verdict on `cell`."""
+        self.family = cell.family
+        self.verdict = verdict
+        self.qualifier = seek_to if verdict is Verdict.SEEK else cell.qualifier
+
+    def skips(self, cell: FilterCell) -> bool:
+        """Say whether `cell` is passed over."""
+        if cell.family != self.family or self.verdict <= Verdict.SKIP:
+            return False
+        if self.verdict is Verdict.NEXT_COLUMN:
+            return cell.qualifier == self.qualifier
+        return self.verdict is Verdict.NEXT_FAMILY or cell.qualifier < self.qualifier

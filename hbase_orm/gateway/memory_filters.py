@@ -1,0 +1,277 @@
+"""Server-side filters as HBase runs them: cell by cell, with what they tell the scanner to skip.
+
+A filter sees a row's visible cells in order, older versions included. Its verdict on a cell may
+end the column, seek ahead in the family or end the family, and cells passed over that way are seen
+by no other filter of an AND: SingleColumnValueFilter behind a column prefix relies on that. One
+object serves one region's scan; `reset` starts a row.
+"""
+# ruff: noqa: D102 - the methods are documented once, in `Filter`, which all of them override
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import NamedTuple
+
+
+class FilterCell(NamedTuple):
+    """A cell as filters see it."""
+
+    family: bytes
+    qualifier: bytes
+    value: bytes
+
+
+class Verdict(IntEnum):
+    """What becomes of a cell; a greater one passes over more of what follows."""
+
+    INCLUDE = 0
+    SKIP = 1
+    NEXT_COLUMN = 2
+    SEEK = 3
+    NEXT_FAMILY = 4
+
+
+Comparison = Callable[[bytes], bool]
+"""Says whether a stored value compares as the filter demands."""
+
+
+class Filter:
+    """Passes everything; subclasses refuse rows or cells. `seek_to` belongs to Verdict.SEEK."""
+
+    seek_to: bytes = b""
+
+    def reset(self) -> None:
+        """Start a row."""
+
+    def is_done(self) -> bool:
+        """Say whether nothing that follows in this region can pass."""
+        return False
+
+    def refuses_key(self, key: bytes) -> bool:
+        """Say whether the row is refused by its key alone."""
+        del key
+        return False
+
+    def judge(self, cell: FilterCell) -> Verdict:
+        """Judge one cell."""
+        del cell
+        return Verdict.INCLUDE
+
+    def transform(self, value: bytes) -> bytes:
+        """Change the value of an included cell."""
+        return value
+
+    def refuses_row(self) -> bool:
+        """Say, after its cells, whether the row is refused."""
+        return False
+
+
+@dataclass(slots=True)
+class RowFilter(Filter):
+    """Rows by key."""
+
+    matches: Comparison
+    refused: bool = False
+
+    def reset(self) -> None:
+        self.refused = False
+
+    def refuses_key(self, key: bytes) -> bool:
+        self.refused = not self.matches(key)
+        return self.refused
+
+    def judge(self, cell: FilterCell) -> Verdict:
+        del cell
+        return Verdict.NEXT_FAMILY if self.refused else Verdict.INCLUDE
+
+    def refuses_row(self) -> bool:
+        return self.refused
+
+
+@dataclass(slots=True)
+class PrefixFilter(Filter):
+    """Rows whose key starts with a prefix; done once the keys have passed it."""
+
+    prefix: bytes
+    is_reverse: bool
+    refused: bool = True
+    passed: bool = False
+
+    def reset(self) -> None:
+        self.refused = True
+
+    def is_done(self) -> bool:
+        return self.passed
+
+    def refuses_key(self, key: bytes) -> bool:
+        head = key[: len(self.prefix)]
+        if head != self.prefix and len(key) >= len(self.prefix):
+            self.passed = (head > self.prefix) is not self.is_reverse
+        self.refused = head != self.prefix
+        return self.refused
+
+    def judge(self, cell: FilterCell) -> Verdict:
+        del cell
+        return Verdict.NEXT_FAMILY if self.refused else Verdict.INCLUDE
+
+    def refuses_row(self) -> bool:
+        return self.refused
+
+
+@dataclass(slots=True)
+class InclusiveStopFilter(Filter):
+    """Rows up to and including one key."""
+
+    stop: bytes
+    is_reverse: bool
+    passed: bool = False
+
+    def is_done(self) -> bool:
+        return self.passed
+
+    def refuses_key(self, key: bytes) -> bool:
+        self.passed = key < self.stop if self.is_reverse else key > self.stop
+        return self.passed
+
+
+@dataclass(slots=True)
+class PageFilter(Filter):
+    """At most so many rows *of each region*, as HBase has it."""
+
+    page_rows: int
+    accepted: int = 0
+
+    def is_done(self) -> bool:
+        return self.accepted >= self.page_rows
+
+    def refuses_row(self) -> bool:
+        self.accepted += 1
+        return self.accepted > self.page_rows
+
+
+@dataclass(slots=True)
+class ValueFilter(Filter):
+    """Cells by value, older versions too: a match may be an older version."""
+
+    matches: Comparison
+
+    def judge(self, cell: FilterCell) -> Verdict:
+        return Verdict.INCLUDE if self.matches(cell.value) else Verdict.SKIP
+
+
+@dataclass(slots=True)
+class QualifierFilter(Filter):
+    """Cells by qualifier."""
+
+    matches: Comparison
+
+    def judge(self, cell: FilterCell) -> Verdict:
+        return Verdict.INCLUDE if self.matches(cell.qualifier) else Verdict.SKIP
+
+
+@dataclass(slots=True)
+class FamilyFilter(Filter):
+    """Cells by family."""
+
+    matches: Comparison
+
+    def judge(self, cell: FilterCell) -> Verdict:
+        return Verdict.INCLUDE if self.matches(cell.family) else Verdict.NEXT_FAMILY
+
+
+@dataclass(slots=True)
+class ColumnPrefixFilter(Filter):
+    """Cells whose qualifier starts with one of some prefixes (kept sorted)."""
+
+    prefixes: Sequence[bytes]
+    seek_to: bytes = b""
+
+    def judge(self, cell: FilterCell) -> Verdict:
+        if cell.qualifier.startswith(tuple(self.prefixes)):
+            return Verdict.INCLUDE
+        above = [prefix for prefix in self.prefixes if prefix > cell.qualifier]
+        if not above:
+            return Verdict.NEXT_FAMILY
+        self.seek_to = above[0]
+        return Verdict.SEEK
+
+
+@dataclass(slots=True)
+class ColumnRangeFilter(Filter):
+    """Cells whose qualifier lies in a range."""
+
+    low: bytes
+    low_included: bool
+    high: bytes
+    high_included: bool
+    seek_to: bytes = b""
+
+    def judge(self, cell: FilterCell) -> Verdict:
+        qualifier = cell.qualifier
+        if qualifier < self.low:
+            self.seek_to = self.low
+            return Verdict.SEEK
+        if qualifier == self.low and not self.low_included:
+            return Verdict.SKIP
+        inside = qualifier <= self.high if self.high_included else qualifier < self.high
+        return Verdict.INCLUDE if inside else Verdict.NEXT_FAMILY
+
+
+@dataclass(slots=True)
+class FirstKeyOnlyFilter(Filter):
+    """The first cell of each row."""
+
+    found: bool = False
+
+    def reset(self) -> None:
+        self.found = False
+
+    def judge(self, cell: FilterCell) -> Verdict:
+        del cell
+        if self.found:
+            return Verdict.NEXT_FAMILY
+        self.found = True
+        return Verdict.INCLUDE
+
+
+class KeyOnlyFilter(Filter):
+    """Cells without their values."""
+
+    def transform(self, value: bytes) -> bytes:
+        del value
+        return b""
+
+
+@dataclass(slots=True)
+class SingleColumnValueFilter(Filter):
+    """Whole rows by the value of one column, as far as the scan reads that column."""
+
+    family: bytes
+    qualifier: bytes
+    matches: Comparison
+    refuse_if_missing: bool = False
+    newest_only: bool = True
+    found: bool = False
+    matched: bool = False
+
+    def reset(self) -> None:
+        self.found = False
+        self.matched = False
+
+    def judge(self, cell: FilterCell) -> Verdict:
+        if self.matched:
+            return Verdict.INCLUDE
+        if self.newest_only and self.found:
+            return Verdict.NEXT_FAMILY
+        if (cell.family, cell.qualifier) != (self.family, self.qualifier):
+            return Verdict.INCLUDE
+        self.found = True
+        self.matched = self.matches(cell.value)
+        if not self.matched and self.newest_only:
+            return Verdict.NEXT_FAMILY
+        return Verdict.INCLUDE
+
+    def refuses_row(self) -> bool:
+        return not self.matched if self.found else self.refuse_if_missing
