@@ -31,6 +31,8 @@ gateway)
     ;;
 esac
 
-exec java "-Xmx$HBASE_HEAP" @/opt/hbase/conf/jvm.options \
-    -cp '/opt/hbase/conf:/opt/hbase/classes:/opt/hbase/lib/*' \
+read -ra java_options <<<"$HBASE_JAVA_OPTIONS"
+exec java "-Xmx$HBASE_HEAP" "-Dhbaseorm.log.level=$HBASE_LOG_LEVEL" @/opt/hbase/jvm.options \
+    "${java_options[@]}" \
+    -cp '/opt/hbase/hbase-orm-server.jar:/opt/hbase/lib/*' \
     org.hbaseorm.EmbeddedHBase "${role[@]}" "${common[@]}" "$@"

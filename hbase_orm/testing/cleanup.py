@@ -1,0 +1,3 @@
+"""Drop what a test has made, by its name's first characters."""
+
+from __future__ import annotations

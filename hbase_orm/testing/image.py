@@ -1,0 +1,184 @@
+"""The dockerized HBase: what its image is made of, what it is called, how it is built.
+
+The tag carries a hash of everything that goes into the image, so that tests never run on a stale
+one. Jars and our compiled classes are made on this machine by `hbase_orm.server` and copied: the
+build itself fetches Debian packages only. It uses Docker's classic builder, which every engine has.
+
+    python -m hbase_orm.testing.image build     build the image, unless it is there
+    python -m hbase_orm.testing.image tag       print its name
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import sys
+import tarfile
+import tempfile
+from contextlib import closing
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Final
+from urllib.parse import urlsplit
+
+from hbase_orm.errors import HBaseORMError, ServerError
+from hbase_orm.server.jars import RuntimeJars, runtime_jars
+from hbase_orm.server.java import choose_java
+from hbase_orm.server.jvm import JVM_FLAGS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from docker import DockerClient
+
+REPOSITORY: Final = "hbase-orm/hbase"
+"""The image's name; its tags are hashes of its inputs, and `latest`."""
+
+FIX: Final = "build it: `make image`, or `python -m hbase_orm.testing.image build`"
+"""What to do where the image is missing."""
+
+_SERVER_DIR = Path(__file__).parents[1] / "server"
+_TAG_CHARACTERS = 12
+_FILES = ("Dockerfile", "entrypoint.sh", "healthcheck.sh")
+_LOOPBACK_NAMES = ("127.0.0.1", "localhost")
+
+
+def docker_dir() -> Path:
+    """Return the folder of the Dockerfile: inside the installed package, or in the work tree."""
+    installed = Path(__file__).parent / "docker"
+    return installed if installed.is_dir() else Path(__file__).parents[2] / "docker"
+
+
+def tag() -> str:
+    """Return the image's name and tag for this version of its inputs."""
+    digest = hashlib.sha256(_jvm_options())
+    for path in _inputs():
+        # The name and a length keep the borders between files in the hash.
+        content = path.read_bytes()
+        digest.update(f"{path.name} {len(content)}\n".encode())
+        digest.update(content)
+    return f"{REPOSITORY}:{digest.hexdigest()[:_TAG_CHARACTERS]}"
+
+
+def _jvm_options() -> bytes:
+    return "\n".join((*JVM_FLAGS, "")).encode()
+
+
+def _inputs() -> Iterator[Path]:
+    for name in _FILES:
+        yield docker_dir() / name
+    # HBase's jars follow from the pom, and ours from the sources.
+    yield _SERVER_DIR / "pom.xml"
+    yield from sorted(path for path in (_SERVER_DIR / "java").rglob("*") if path.is_file())
+
+
+def engine() -> DockerClient:
+    """Return a client of the engine that testcontainers uses; to be closed.
+
+    Raises:
+        docker.errors.DockerException: No engine answers.
+    """
+    from testcontainers.core.docker_client import (  # noqa: PLC0415  # optional, and slow to load
+        DockerClient as Engine,
+    )
+
+    client: DockerClient = Engine().client
+    return client
+
+
+def is_local(client: DockerClient) -> bool:
+    """Say whether the engine is on this machine, so that its loopback ports are ours."""
+    address = urlsplit(client.api.base_url)
+    return address.scheme.startswith(("http+", "unix")) or address.hostname in _LOOPBACK_NAMES
+
+
+def is_built(client: DockerClient) -> bool:
+    """Say whether the engine has the image of this version."""
+    from docker.errors import ImageNotFound  # noqa: PLC0415  # Docker's library is optional
+
+    try:
+        client.images.get(tag())
+    except ImageNotFound:
+        return False
+    return True
+
+
+def build(client: DockerClient, progress: Callable[[str], None]) -> str:
+    """Build the image and return its name.
+
+    Args:
+        client: The engine.
+        progress: Gets the lines that tell how far it is.
+
+    Raises:
+        ServerError: The build failed; its last line is in the error. Also what resolving the jars
+            raises: no Maven, no suitable JDK.
+    """
+    name = tag()
+    jars = runtime_jars(choose_java().java, lambda line: progress(f"{line}\n"))
+    with tempfile.TemporaryFile() as context:
+        _write_context(context, jars)
+        context.seek(0)
+        lines = client.api.build(
+            fileobj=context, custom_context=True, tag=name, rm=True, forcerm=True, decode=True
+        )
+        for line in lines:
+            if "error" in line:
+                raise ServerError("the image could not be built", reason=line["error"].strip())
+            progress(line.get("stream", ""))
+    client.images.get(name).tag(REPOSITORY, "latest")
+    return name
+
+
+def _write_context(file: IO[bytes], jars: RuntimeJars) -> None:
+    with tarfile.open(fileobj=file, mode="w") as tar:
+        for name in _FILES:
+            tar.add(docker_dir() / name, name, filter=_same_for_all)
+        options = tarfile.TarInfo("jvm.options")
+        options.size = len(_jvm_options())
+        tar.addfile(_same_for_all(options), io.BytesIO(_jvm_options()))
+        tar.add(jars.server_jar, jars.server_jar.name, filter=_same_for_all)
+        for jar in sorted(jars.lib.glob("*.jar")):
+            tar.add(jar, f"lib/{jar.name}", filter=_same_for_all)
+
+
+def _same_for_all(member: tarfile.TarInfo) -> tarfile.TarInfo:
+    """Make a file of the context the same whoever builds it, and readable by the image's user."""
+    member.mode = 0o755 if member.name.endswith(".sh") else 0o644
+    member.uid = member.gid = member.mtime = 0
+    member.uname = member.gname = ""
+    return member
+
+
+def main(arguments: list[str]) -> int:
+    """Run one of the commands in the module's docstring; return the exit code."""
+    if arguments == ["tag"]:
+        print(tag())  # noqa: T201  # the command's output
+        return 0
+    if arguments != ["build"]:
+        print(f"usage: python -m {__spec__.name} build|tag", file=sys.stderr)  # noqa: T201  # same
+        return 2
+    from docker.errors import DockerException  # noqa: PLC0415  # optional
+
+    try:
+        with closing(engine()) as client:
+            _build_unless_built(client)
+    except (HBaseORMError, DockerException) as error:
+        print(f"image: {error}", file=sys.stderr)  # noqa: T201  # same
+        return 1
+    return 0
+
+
+def _build_unless_built(client: DockerClient) -> None:
+    if is_built(client):
+        print(f"image: {tag()} is here")  # noqa: T201  # the command's output
+        return
+    print(f"image: building {tag()}")  # noqa: T201  # same
+    build(client, _show)
+
+
+def _show(line: str) -> None:
+    print(line, end="", flush=True)  # noqa: T201  # same
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,181 @@
+"""Pytest plugin: a real HBase for tests, found or started once per run.
+
+Loaded by pytest wherever hbase-orm is installed. A test that takes the `hbase` fixture (or carries
+the marker `hbase`) runs on, in this order: the server that HBASE_ORM_TEST_URL names; a container
+of our image, through testcontainers; the embedded server. The report header says which one and why
+not an earlier one. Where none can be had such tests are skipped with the reasons, or fail with
+HBASE_ORM_REQUIRE_HBASE=1; HBASE_ORM_REQUIRE_DOCKER=1 fails them on anything but Docker.
+
+    def test_the_newest_order_comes_first(hbase, table_prefix):
+        engine = connect(hbase.url)
+        ...
+
+Nothing is started before a test asks for it, and importing this module loads no Docker or Thrift
+library. With pytest-xdist all workers share one server. When a test on HBase fails, the server's
+log is kept, and its path is printed at the end.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import time
+import uuid
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from hbase_orm.testing.shared import Share
+from hbase_orm.testing.sources import Choice, choose
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from hbase_orm.testing.servers import RealHBase
+
+_MARKER = "hbase"
+_PLUGIN = "hbase-orm-run"
+_WORKER_INPUT = "hbase_orm_share"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the marker and what this process knows of the run."""
+    config.addinivalue_line("markers", f"{_MARKER}: needs a real HBase (the `hbase` fixture)")
+    config.pluginmanager.register(_Run(config), _PLUGIN)
+
+
+class _Run:
+    """The run's HBase as one process sees it: the controller, or a worker of pytest-xdist."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.config = config
+        given: dict[str, Any] | None = getattr(config, "workerinput", None)
+        self.is_worker = given is not None
+        if given is None:
+            self.share = Share(Path(tempfile.mkdtemp(prefix="hbase-orm-tests-")))
+        else:
+            self.share = Share(Path(given[_WORKER_INPUT]))
+        self.failed = False
+        self.kept_log: Path | None = None
+
+    def choice(self) -> Choice:
+        """Return what tests run on; decided once, by the controller."""
+        return self.share.choice_or(_decide)
+
+    def hbase(self) -> RealHBase:
+        """Return the running HBase; start it if no process of this run has."""
+        from hbase_orm.testing import servers  # noqa: PLC0415  # loads Docker's library
+
+        choice = self.choice()
+        owner_pid = self.share.owner_pid()
+        running = self.share.get_or_start(lambda: servers.start(choice, owner_pid))
+        return servers.RealHBase(running)
+
+    def require(self) -> None:
+        """Fail or skip the current test if it cannot have the HBase it needs."""
+        choice = self.choice()
+        if choice.failure:
+            pytest.fail(choice.failure, pytrace=False)
+        if choice.source is None:
+            pytest.skip(f"no HBase: {choice}")
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        """Tell a worker of pytest-xdist where the share is, with the choice made."""
+        self.choice()
+        node.workerinput[_WORKER_INPUT] = str(self.share.folder)
+
+    def pytest_report_header(self) -> str:
+        """Say what tests on HBase run on."""
+        return f"hbase: {self.choice()}"
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Mark every test that takes the fixture, so that `-m hbase` selects it."""
+        for item in items:
+            if "hbase" in getattr(item, "fixturenames", ()):
+                item.add_marker(_MARKER)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        """Skip or fail before any fixture is set up."""
+        if item.get_closest_marker(_MARKER):
+            self.require()
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Remember whether a test on HBase failed."""
+        if report.failed and _MARKER in report.keywords:
+            self.failed = True
+
+    def pytest_sessionfinish(self) -> None:
+        """Keep the server's log if it may explain a failure."""
+        running = self.share.get()
+        if self.is_worker or running is None or not self.failed:
+            return
+        from hbase_orm.testing import servers  # noqa: PLC0415  # loads Docker's library
+
+        if log := servers.read_log(running):
+            self.kept_log = _log_path(self.config)
+            self.kept_log.write_text(log)
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Print where the log is."""
+        if self.kept_log:
+            terminalreporter.write_line(f"hbase: the server's log is kept: {self.kept_log}")
+
+    def pytest_unconfigure(self) -> None:
+        """Stop what this run started."""
+        if self.is_worker:
+            return
+        if running := self.share.get():
+            from hbase_orm.testing import servers  # noqa: PLC0415  # loads Docker's library
+
+            servers.stop(running)
+        shutil.rmtree(self.share.folder, ignore_errors=True)
+
+
+def _decide() -> Choice:
+    from hbase_orm.testing import servers  # noqa: PLC0415  # loads Docker's library
+
+    return choose(os.environ, docker=servers.docker_refusal, embedded=servers.embedded_refusal)
+
+
+def _log_path(config: pytest.Config) -> Path:
+    name = time.strftime("%Y%m%d-%H%M%S.log")
+    cache: pytest.Cache | None = getattr(config, "cache", None)
+    folder = cache.mkdir("hbase-logs") if cache else Path(tempfile.mkdtemp(prefix="hbase-logs-"))
+    return folder / name
+
+
+@pytest.fixture(scope="session")
+def hbase(pytestconfig: pytest.Config) -> RealHBase:
+    """Return a real HBase: its `url`, its `source` and its `admin`.
+
+    The first test that takes it waits until it has started; the run's end stops it. Tests share it,
+    so they must use table names of their own: see `table_prefix` and `hbase_url`.
+    """
+    run = pytestconfig.pluginmanager.get_plugin(_PLUGIN)
+    assert isinstance(run, _Run)
+    run.require()
+    return run.hbase()
+
+
+@pytest.fixture
+def table_prefix(hbase: RealHBase) -> Iterator[str]:
+    """Return a start for the table names of one test; afterwards its tables are dropped."""
+    prefix = f"t{uuid.uuid4().hex[:12]}_"
+    yield prefix
+    hbase.drop_tables(prefix)
+
+
+@pytest.fixture
+def hbase_url(hbase: RealHBase) -> Iterator[str]:
+    """Return a URL with a namespace of one test; afterwards it is dropped with all its tables.
+
+    For models whose table names are fixed: `connect(hbase_url)` puts them into the namespace.
+    """
+    namespace = f"n{uuid.uuid4().hex[:12]}"
+    yield hbase.url_in(namespace)
+    hbase.drop_namespace(namespace)

@@ -1,0 +1,157 @@
+"""Start, reach and stop the HBase that a test run has chosen; what its tests can do with it."""
+
+from __future__ import annotations
+
+import os
+from contextlib import closing
+from importlib.util import find_spec
+from pathlib import Path
+from shutil import which
+from typing import TYPE_CHECKING, cast
+
+from hbase_orm.errors import JavaNotFoundError, JavaUnsuitableError, ServerError
+from hbase_orm.server.java import choose_java
+from hbase_orm.server.launcher import EmbeddedServer
+from hbase_orm.server.options import ServerOptions
+from hbase_orm.testing import cleanup, image
+from hbase_orm.testing.settings import TEST_SETTINGS
+from hbase_orm.testing.shared import Running
+
+if TYPE_CHECKING:
+    from hbase_orm.server.admin import ServerAdmin
+    from hbase_orm.testing.sources import Choice, Source
+
+
+def docker_refusal() -> str:
+    """Say why tests cannot run on Docker; empty if they can. Starts and builds nothing."""
+    for name in ("docker", "testcontainers"):
+        if find_spec(name) is None:
+            return f"{name} is not installed (pip install 'hbase-orm[testing]')"
+    from docker.errors import DockerException  # noqa: PLC0415  # optional, and slow to load
+
+    try:
+        with closing(image.engine()) as client:
+            if not image.is_local(client):
+                return "the Docker engine is on another machine"
+            if not image.is_built(client):
+                return f"the image {image.tag()} is not built ({image.FIX})"
+    except DockerException:
+        return "no Docker engine answers"
+    return ""
+
+
+def embedded_refusal() -> str:
+    """Say why tests cannot run on the embedded server; empty if they can. Starts nothing."""
+    try:
+        choose_java()
+    except (JavaNotFoundError, JavaUnsuitableError) as error:
+        return str(error)
+    # Jars from an earlier run are enough, but only the launcher knows whether they are whole.
+    return "" if which("mvn") else "Maven is not on the PATH"
+
+
+def start(choice: Choice, owner_pid: int) -> Running:
+    """Start what was chosen; a URL is only passed on.
+
+    Args:
+        choice: What to start; its source is not None.
+        owner_pid: The process that will call `stop`.
+
+    Raises:
+        ServerError: It does not start; a subclass says why.
+    """
+    if choice.source == "docker":
+        return _start_docker(owner_pid)
+    if choice.source == "embedded":
+        return _start_embedded(owner_pid)
+    return Running(choice.url, "url")
+
+
+def _start_docker(owner_pid: int) -> Running:
+    from hbase_orm.testing.containers import HBaseContainer  # noqa: PLC0415  # optional
+
+    container = HBaseContainer(owner_pid=owner_pid).start()
+    with closing(container.client):
+        return Running(container.url, "docker", container.get_container_id())
+
+
+def _start_embedded(owner_pid: int) -> Running:
+    # A worker that started it may end before the run does, and must not take it along.
+    options = ServerOptions(ephemeral=True, settings=TEST_SETTINGS, daemon=owner_pid != os.getpid())
+    server = EmbeddedServer(options).start()
+    return Running(server.url, "embedded", str(server.data_dir))
+
+
+def read_log(running: Running) -> str:
+    """Return the server's log; empty for a URL, whose log is not ours to read."""
+    if running.source == "docker":
+        with closing(image.engine()) as client:
+            return client.containers.get(running.handle).logs().decode(errors="replace")
+    if running.source == "embedded" and (server := EmbeddedServer.running(Path(running.handle))):
+        return server.log.read_text(errors="replace")
+    return ""
+
+
+def stop(running: Running) -> None:
+    """Stop what `start` started, with its data; a URL's server is left alone."""
+    if running.source == "docker":
+        with closing(image.engine()) as client:
+            client.containers.get(running.handle).remove(force=True, v=True)
+    elif running.source == "embedded" and (server := EmbeddedServer.running(Path(running.handle))):
+        server.stop()
+
+
+class RealHBase:
+    """The HBase that tests run on; what the fixture `hbase` gives."""
+
+    def __init__(self, running: Running) -> None:
+        """Reach a started HBase."""
+        self._running = running
+
+    @property
+    def url(self) -> str:
+        """What `hbase_orm.connect` takes."""
+        return self._running.url
+
+    @property
+    def source(self) -> Source:
+        """Where it came from: `url`, `docker` or `embedded`."""
+        return cast("Source", self._running.source)
+
+    @property
+    def admin(self) -> ServerAdmin:
+        """What Thrift cannot do: split, merge, move, assign, flush, compact, delay calls.
+
+        Raises:
+            ServerError: The server was given by URL: its admin port is not known.
+        """
+        if self.source == "docker":
+            from hbase_orm.testing.containers import admin_of  # noqa: PLC0415  # optional
+
+            return admin_of(self._running.handle)
+        if self.source == "embedded" and (
+            server := EmbeddedServer.running(Path(self._running.handle))
+        ):
+            return server.admin
+        raise ServerError(
+            "this HBase has no admin port that tests can reach",
+            url=self.url,
+            fix="unset HBASE_ORM_TEST_URL, so that tests start a server of their own",
+        )
+
+    def url_in(self, namespace: str) -> str:
+        """Return the URL with a namespace, into which every table then goes."""
+        address, _, options = self.url.partition("?")
+        return f"{address}/{namespace}?{options}"
+
+    def drop_tables(self, prefix: str) -> None:
+        """Drop every table whose name starts with `prefix`, in any namespace."""
+        cleanup.drop_tables(self.url, prefix)
+
+    def drop_namespace(self, namespace: str) -> None:
+        """Drop a namespace with all its tables; nothing happens where it is not there."""
+        cleanup.drop_namespace(self.url, namespace)
+
+    def __repr__(self) -> str:
+        """Return the source and the URL."""
+        return f"<RealHBase {self.source} {self.url}>"

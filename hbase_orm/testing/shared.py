@@ -1,0 +1,99 @@
+"""One HBase for a whole test run, shared by all workers of pytest-xdist.
+
+The process that needs it first starts it, under a lock, and writes down how to reach it; the others
+read that. Only the controlling process stops it, so no worker's end takes it from the others.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+from hbase_orm.errors import ServerError
+from hbase_orm.testing.sources import Choice
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """How to reach a started HBase, in words that another process understands.
+
+    Attributes:
+        url: What `hbase_orm.connect` takes.
+        source: The kind of HBase: url, docker or embedded.
+        handle: The container's id, or the embedded server's data directory; empty for a URL.
+    """
+
+    url: str
+    source: str
+    handle: str = ""
+
+
+class Share:
+    """A folder that the processes of one test run have in common."""
+
+    def __init__(self, folder: Path) -> None:
+        """Use `folder`, which exists already."""
+        self.folder = folder
+        self._record = folder / "running.json"
+
+    def choice_or(self, decide: Callable[[], Choice]) -> Choice:
+        """Return what tests run on; the first process to ask decides and becomes the owner."""
+        record = self.folder / "choice.json"
+        if not record.exists():
+            choice = decide()
+            record.write_text(json.dumps({"owner_pid": os.getpid(), "choice": asdict(choice)}))
+            return choice
+        fields = json.loads(record.read_text())["choice"]
+        fields["refused"] = tuple((source, why) for source, why in fields["refused"])
+        return Choice(**fields)
+
+    def owner_pid(self) -> int:
+        """Return the process that decided, and that stops the server in the end."""
+        return int(json.loads((self.folder / "choice.json").read_text())["owner_pid"])
+
+    def get(self) -> Running | None:
+        """Return what runs, or None if nobody needed it yet."""
+        if not self._record.exists():
+            return None
+        return Running(**json.loads(self._record.read_text()))
+
+    def get_or_start(self, start: Callable[[], Running]) -> Running:
+        """Return what runs; if nothing does, start it while the other processes wait.
+
+        A start that fails is written down too, so that the others fail at once with its reason
+        instead of trying one after the other.
+
+        Raises:
+            ServerError: Another process failed to start it.
+        """
+        failure = self.folder / "failed"
+        with self._locked():
+            if running := self.get():
+                return running
+            if failure.exists():
+                raise ServerError(
+                    "the HBase of this test run did not start", reason=failure.read_text()
+                )
+            try:
+                running = start()
+            except Exception as error:
+                failure.write_text(str(error) or type(error).__name__)
+                raise
+            part = self._record.with_suffix(".part")
+            part.write_text(json.dumps(asdict(running)))
+            part.rename(self._record)
+            return running
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        with (self.folder / "lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
