@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Any
 
 from hbase_orm.codecs.base import Codec
+from hbase_orm.codecs.counters import Long
 from hbase_orm.codecs.numbers import Boolean, Float64, Int64, UInt8, UInt16, UInt32, UInt64
 from hbase_orm.codecs.text import Raw, Text
 from hbase_orm.codecs.times import Micros, Millis
@@ -39,7 +40,7 @@ _BY_NAME: Mapping[str, type[Codec[Any]]] = MappingProxyType(
     {
         kind.name: kind
         for kind in (
-            *(UInt8, UInt16, UInt32, UInt64, Int64, Float64, Boolean),
+            *(UInt8, UInt16, UInt32, UInt64, Int64, Long, Float64, Boolean),
             *(Text, Raw, Millis, Micros),
         )
     }

@@ -52,6 +52,11 @@ class Codec(Generic[T]):
         return None
 
     @property
+    def coarse(self) -> bool:
+        """Whether `normalize` may return another value than it was given."""
+        return False
+
+    @property
     def minimum(self) -> T | None:
         """The least value that can be stored, or None if there is no bound."""
         return None

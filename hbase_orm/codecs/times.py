@@ -37,6 +37,11 @@ class _Instant(Codec[datetime]):
     def width_bytes(self) -> int:
         return _WIDTH_BYTES
 
+    @property
+    def coarse(self) -> bool:
+        """Datetimes of other zones become UTC."""
+        return True
+
     def checked_micros(self, value: Any) -> int:
         if not isinstance(value, datetime):
             raise self.refuse(value, "the value is no datetime", expected="datetime")

@@ -1,0 +1,54 @@
+"""HBase's own counter format: a signed 64-bit number, two's complement, big-endian.
+
+`Increment` adds to exactly these 8 bytes on the server. They do not sort when negative.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from hbase_orm.codecs.base import Codec
+
+_WIDTH_BYTES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Long(Codec[int]):
+    """Java's `long`, as `Bytes.toBytes(long)` writes it."""
+
+    name: ClassVar[str] = "bytes.int64"
+    python_type: ClassVar[type] = int
+
+    @property
+    def ordered(self) -> bool:
+        """False: negative numbers sort after positive ones."""
+        return False
+
+    @property
+    def width_bytes(self) -> int:
+        """Eight."""
+        return _WIDTH_BYTES
+
+    def encode(self, value: int, /) -> bytes:
+        """Return 8 bytes.
+
+        Raises:
+            CodecError: No integer, or outside 64 bits.
+        """
+        try:
+            return value.to_bytes(_WIDTH_BYTES, "big", signed=True)
+        except AttributeError:
+            raise self.refuse(value, "the value is no integer", expected="int") from None
+        except OverflowError:
+            raise self.refuse(value, "the integer is out of range", bits=64) from None
+
+    def decode(self, data: bytes, /) -> int:
+        """Return the number.
+
+        Raises:
+            CodecError: Not 8 bytes.
+        """
+        if len(data) != _WIDTH_BYTES:
+            raise self.corrupt(data)
+        return int.from_bytes(data, "big", signed=True)

@@ -1,0 +1,26 @@
+"""Models: classes whose declarations name the row key, the families and the columns."""
+
+from __future__ import annotations
+
+from hbase_orm.model.base import Model, check_key_arguments
+from hbase_orm.model.fields import (
+    Counter,
+    CounterExpr,
+    Key,
+    Mapped,
+    column,
+    counter,
+    key,
+)
+
+__all__ = [
+    "Counter",
+    "CounterExpr",
+    "Key",
+    "Mapped",
+    "Model",
+    "check_key_arguments",
+    "column",
+    "counter",
+    "key",
+]

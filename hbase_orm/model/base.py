@@ -1,0 +1,241 @@
+"""`Model`: the class that users derive theirs from.
+
+Making a subclass resolves its declarations into a frozen `TableSchema` and compiles its mapping;
+every mistake raises then. An instance is its values in `__dict__`, the row it was read from, and,
+while it belongs to a session, that session's list of changed objects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Self, dataclass_transform
+
+from hbase_orm.errors import RowKeyError, SchemaError, ValidationError
+from hbase_orm.model.declare import build_schema, declared
+from hbase_orm.model.fields import Counter, Key, Mapped, column, counter, key
+from hbase_orm.model.mapping import Mapping as CompiledMapping
+from hbase_orm.model.mapping import (
+    checkers,
+    compile_dehydrator,
+    compile_hydrator,
+    compile_initializer,
+    compile_key_encoder,
+)
+from hbase_orm.ops import Row
+from hbase_orm.rowkey import RowKey
+from hbase_orm.schema import Table, TableSchema
+
+NoteChange = Callable[["Model"], None]
+
+
+@dataclass_transform(kw_only_default=True, eq_default=True, field_specifiers=(key, column, counter))
+class Model:
+    """A row of a table as an object.
+
+    Derive a class from it, name the table, and declare families, key fields, columns, counters and
+    indexes in its body. `Model(abstract=True)` classes are mixins: their fields are inherited.
+    """
+
+    __slots__ = ("__dict__", "__weakref__", "_note_change", "_row")
+
+    __rowkey__: ClassVar[RowKey]
+    __schema__: ClassVar[TableSchema]
+    __mapping__: ClassVar[CompiledMapping]
+    __checkers__: ClassVar[Mapping[str, Callable[[Any], Any]]]
+
+    _row: Row | None
+    _note_change: NoteChange | None
+
+    def __init_subclass__(cls, *, table: str | Table | None = None, abstract: bool = False) -> None:
+        """Resolve the declarations.
+
+        Args:
+            table: `name`, `namespace:name`, or a `Table` with options.
+            abstract: The class is a mixin without a table.
+
+        Raises:
+            SchemaError: Something in the declaration is wrong.
+        """
+        super().__init_subclass__()
+        if abstract:
+            return
+        if table is None:
+            raise SchemaError(
+                "the model names no table",
+                model=cls.__name__,
+                fix=f'write class {cls.__name__}(Model, table="..."), or abstract=True',
+            )
+        cls.__schema__ = build_schema(cls, Table(table) if isinstance(table, str) else table)
+        cls.__checkers__ = checkers(cls.__schema__)
+        fields = tuple(declared(cls, Mapped).values())
+        cls.__mapping__ = CompiledMapping(
+            initialize=compile_initializer(cls.__schema__, fields),
+            hydrate=compile_hydrator(cls, cls.__schema__, _set_row),
+            dehydrate=compile_dehydrator(cls.__schema__),
+            encode_key=compile_key_encoder(cls.__schema__),
+        )
+
+    def __init__(self, **values: Any) -> None:
+        """Make a new object from its fields, by keyword; nothing is sent.
+
+        Raises:
+            ValidationError: A field is missing, unknown, or of the wrong type.
+        """
+        schema = getattr(type(self), "__schema__", None)
+        if schema is None:
+            raise SchemaError("an abstract model makes no objects", model=type(self).__name__)
+        _set_row(self, None)
+        try:
+            self.__mapping__.initialize(self, **values)
+        except TypeError:
+            _explain_arguments(self, values)
+            raise
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Set a field after checking it.
+
+        Raises:
+            ValidationError: The value has the wrong type, or the field is a counter.
+            RowKeyError: The field is part of the row key.
+            AttributeError: The model has no such field.
+        """
+        if name.startswith("_"):
+            object.__setattr__(self, name, value)
+            return
+        check = self.__checkers__.get(name)
+        if check is None:
+            _refuse_attribute(self, name, value)
+            return
+        if isinstance(self.__schema__.fields[name], Key):
+            raise RowKeyError(
+                "a key field cannot be set after the object is made",
+                model=type(self).__name__,
+                field=name,
+                fix="make a new object and delete this one: HBase cannot rename a row",
+            )
+        self.__dict__[name] = check(value)
+        note_change = getattr(self, "_note_change", None)  # unset on rows that were streamed
+        if note_change is not None:
+            note_change(self)
+
+    def __eq__(self, other: object) -> bool:
+        """Say whether `other` is of the same class and has equal fields."""
+        if type(other) is not type(self):
+            return NotImplemented
+        return self.to_dict() == other.to_dict()
+
+    def __hash__(self) -> int:
+        """Return the hash of the key fields."""
+        values = self.__dict__
+        return hash((type(self), *(values.get(name) for name in self.__schema__.layout.names)))
+
+    def __repr__(self) -> str:
+        """Return the class and its fields."""
+        shown = ", ".join(f"{name}={value!r}" for name, value in self.to_dict().items())
+        return f"{type(self).__name__}({shown})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields by name; a required column that the row lacks is left out."""
+        values = self.__dict__
+        counters = {column.name: 0 for column in self.__schema__.counters}
+        nullable = {column.name: None for column in self.__schema__.columns if column.nullable}
+        found = counters | nullable | values
+        return {name: found[name] for name in self.__schema__.fields if name in found}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any], /) -> Self:
+        """Make a new object from what `to_dict` returned; counters are left out.
+
+        Raises:
+            ValidationError: A field is missing, unknown, or of the wrong type.
+        """
+        counters = {column.name for column in cls.__schema__.counters}
+        return cls(**{name: value for name, value in values.items() if name not in counters})
+
+    @classmethod
+    def encode_key(cls, **key: Any) -> bytes:
+        """Return the row key of these key fields.
+
+        Raises:
+            RowKeyError: A field is missing, unknown or does not fit.
+        """
+        check_key_arguments(cls.__schema__, key)
+        return cls.__schema__.layout.encode(key)
+
+    @classmethod
+    def decode_key(cls, data: bytes, /) -> Mapping[str, Any]:
+        """Return the key fields of a row key.
+
+        Raises:
+            CorruptRowError: The bytes are no key of this model.
+        """
+        return cls.__schema__.layout.decode(data)
+
+    @classmethod
+    def describe_key(cls) -> str:
+        """Return the row key's layout in one line, as `[salt 16][host text][at millis desc]`."""
+        layout = cls.__schema__.layout
+        parts = [] if layout.salt is None else [f"[salt {layout.salt.bucket_count}]"]
+        for part in layout.parts:
+            direction = " desc" if part.is_descending else ""
+            parts.append(f"[{part.name} {part.codec.name}{direction}]")
+        return "".join(parts)
+
+
+# The slots' own setters: `Model.__setattr__` is for users' fields.
+_set_row: Callable[[Any, Row | None], None] = Model.__dict__["_row"].__set__
+
+
+def check_key_arguments(schema: TableSchema, key: Mapping[str, Any]) -> None:
+    """Refuse key arguments that are missing or unknown.
+
+    Raises:
+        RowKeyError: Names the first such field.
+    """
+    for name in schema.layout.arguments:
+        if name not in key:
+            raise RowKeyError(
+                "a key field has no value",
+                model=schema.model_name,
+                field=name,
+                fix=f"give all of: {', '.join(schema.layout.arguments)}",
+            )
+    for name in key:
+        if name not in schema.layout.arguments:
+            raise RowKeyError(
+                "this is no key field of the model",
+                model=schema.model_name,
+                field=name,
+                fix=f"give only: {', '.join(schema.layout.arguments)}",
+            )
+
+
+def _refuse_attribute(obj: Model, name: str, value: Any) -> None:
+    if isinstance(obj.__schema__.fields.get(name), Counter):
+        raise ValidationError(
+            "a counter cannot be set",
+            model=type(obj).__name__,
+            field=name,
+            fix=f"use session.increment(M, M.{name}.by(...), ...)",
+        )
+    if not hasattr(type(obj), name):
+        raise AttributeError(f"{type(obj).__name__} has no field {name!r}")
+    object.__setattr__(obj, name, value)  # a property of the class
+
+
+def _explain_arguments(obj: Model, values: Mapping[str, Any]) -> None:
+    model = type(obj).__name__
+    fields = {n: f for n, f in obj.__schema__.fields.items() if isinstance(f, Mapped)}
+    for name in values:
+        if name not in fields:
+            raise ValidationError(
+                "this is no constructor argument of the model",
+                model=model,
+                field=name,
+                fix=f"give only: {', '.join(fields)}",
+            ) from None
+    for name, field in fields.items():
+        if name not in values and not field.has_default:
+            raise ValidationError(
+                "a required field is missing", model=model, field=name, fix=f"give {name}=..."
+            ) from None

@@ -1,0 +1,310 @@
+"""From a class body to its frozen `TableSchema`: every declaration mistake is found here."""
+
+from __future__ import annotations
+
+import sys
+import types
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Union, get_args, get_origin
+
+from hbase_orm.codecs import Codec, default_codecs
+from hbase_orm.codecs.counters import Long
+from hbase_orm.errors import SchemaError
+from hbase_orm.model.fields import Counter, Key, Mapped
+from hbase_orm.rowkey import (
+    KeyLayout,
+    KeySource,
+    RowKey,
+    Salt,
+    SaltPart,
+    field_part,
+)
+from hbase_orm.schema import (
+    ColumnSchema,
+    Family,
+    Index,
+    Table,
+    TableSchema,
+    index_schema,
+    resolve_splits,
+)
+
+RESERVED_NAMES = frozenset({"encode_key", "decode_key", "describe_key", "to_dict", "from_dict"})
+
+Field = Mapped[Any] | Counter
+
+
+def declared(cls: type, kind: type | tuple[type, ...]) -> dict[str, Any]:
+    """Return the attributes of `kind` by name, inherited ones first, in order of declaration."""
+    found: dict[str, Any] = {}
+    for base in reversed(cls.__mro__):
+        found.update({name: value for name, value in vars(base).items() if isinstance(value, kind)})
+    return {name: value for name, value in found.items() if getattr(cls, name, None) is value}
+
+
+def build_schema(cls: type, table: Table) -> TableSchema:
+    """Return the description of a model's table.
+
+    Raises:
+        SchemaError: The declaration is wrong; it names the class, the field and the fix.
+    """
+    fields: dict[str, Field] = declared(cls, (Mapped, Counter))
+    families: dict[str, Family] = declared(cls, Family)
+    hints = {name: field_type(cls, name) for name in fields}
+    _check_names(cls, fields)
+    codecs = {
+        name: _codec(cls, field, *hints[name])
+        for name, field in fields.items()
+        if isinstance(field, Mapped)
+    }
+    if not families:
+        raise SchemaError("the model has no family", model=cls.__name__, fix="add: d = Family()")
+    keys = {name: field for name, field in fields.items() if isinstance(field, Key)}
+    layout = _layout(cls, keys, codecs)
+    columns, counters = _columns(cls, fields, families, codecs, hints)
+    indexable = {**{part.name: part.codec for part in layout.parts}}
+    indexable.update({column.name: column.codec for column in columns})
+    return TableSchema(
+        model_name=cls.__name__,
+        table=table.name,
+        families=tuple(family.descriptor() for family in families.values()),
+        layout=layout,
+        columns=columns,
+        counters=counters,
+        indexes=tuple(
+            index_schema(index, table.name, indexable) for index in declared(cls, Index).values()
+        ),
+        fields=MappingProxyType(dict(fields)),
+        split_keys=resolve_splits(table, layout),
+        durability=table.durability,
+        region_replication=table.region_replication,
+    )
+
+
+def field_type(cls: type, name: str) -> tuple[Any, bool]:
+    """Return the type a field is annotated with and whether None is allowed.
+
+    Raises:
+        SchemaError: There is no annotation of ours, or it cannot be resolved.
+    """
+    owner = next(base for base in cls.__mro__ if name in vars(base))
+    annotation = vars(owner).get("__annotations__", {}).get(name)
+    if annotation is None:
+        raise SchemaError(
+            "the field has no annotation",
+            model=owner.__name__,
+            field=name,
+            fix=f"write {name}: Mapped[...] = column(...)",
+        )
+    if isinstance(annotation, str):
+        annotation = _resolve(owner, name, annotation)
+    if annotation is Counter:
+        return int, False
+    if get_origin(annotation) not in (Mapped, Key):
+        raise SchemaError(
+            "the annotation is none of Mapped[...], Key[...] and Counter",
+            model=owner.__name__,
+            field=name,
+            annotation=annotation,
+        )
+    (inner,) = get_args(annotation)
+    if get_origin(inner) in (Union, types.UnionType):
+        options = [option for option in get_args(inner) if option is not type(None)]
+        return (options[0] if len(options) == 1 else object), len(options) < len(get_args(inner))
+    return inner, False
+
+
+def _resolve(owner: type, name: str, annotation: str) -> Any:
+    module = sys.modules.get(owner.__module__)
+    scope = dict(vars(module)) if module is not None else {}
+    # A field may be called as its type is (`date: Key[date]`): fields do not hide types here.
+    own = {key: value for key, value in vars(owner).items() if not isinstance(value, Field)}
+    try:
+        return eval(annotation, scope, own)  # noqa: S307 - the program's own annotation
+    except NameError as error:
+        raise SchemaError(
+            "the annotation cannot be resolved when the class is made",
+            model=owner.__name__,
+            field=name,
+            annotation=annotation,
+            missing=error.name,
+            fix="import the name at run time, outside `if TYPE_CHECKING`, before the class",
+        ) from error
+
+
+def _check_names(cls: type, fields: Mapping[str, Field]) -> None:
+    for name in fields:
+        if name in RESERVED_NAMES or name.startswith("_"):
+            raise SchemaError(
+                "the field's name is reserved",
+                model=cls.__name__,
+                field=name,
+                fix='choose another name and keep the column: column(d, "to_dict")',
+            )
+
+
+def _codec(cls: type, field: Mapped[Any], python_type: Any, nullable: bool) -> Codec[Any]:  # noqa: FBT001 - half of a pair
+    where = {"model": cls.__name__, "field": field.name}
+    if field.default is None and not nullable:
+        raise SchemaError(
+            "the default is None but the annotation allows none",
+            **where,
+            fix="annotate it as Mapped[... | None]",
+        )
+    if isinstance(field, Key) and nullable:
+        raise SchemaError("a key field cannot be None", **where, fix="use a value for 'none'")
+    codec = field.codec
+    if codec is None:
+        own: Mapping[type, Codec[Any]] = getattr(cls, "__codecs__", {})
+        codec = own.get(python_type, default_codecs().get(python_type))
+    if codec is None:
+        raise SchemaError(
+            "no codec is known for the annotated type",
+            **where,
+            type=python_type,
+            fix="name one: column(d, codec=codecs.…)",
+        )
+    _check_type(codec, python_type, where)
+    return codec
+
+
+def _check_type(codec: Codec[Any], python_type: Any, where: Mapping[str, str]) -> None:
+    if not isinstance(python_type, type) or python_type is object:
+        return
+    fits = issubclass(codec.python_type, python_type) or issubclass(python_type, codec.python_type)
+    if not fits:
+        raise SchemaError(
+            "the codec is for another type than the annotation",
+            **where,
+            annotated=python_type.__name__,
+            codec=codec.name,
+            codec_type=codec.python_type.__name__,
+        )
+
+
+def _layout(cls: type, keys: Mapping[str, Key[Any]], codecs: Mapping[str, Codec[Any]]) -> KeyLayout:
+    where = {"model": cls.__name__}
+    if not keys:
+        raise SchemaError(
+            "the model has no row key",
+            **where,
+            fix="declare at least one key field: name: Key[str] = key()",
+        )
+    declared_key: RowKey | None = getattr(cls, "__rowkey__", None)
+    components = declared_key.components if declared_key else tuple(keys.values())
+    salt, ordered = _split_salt(components, where)
+    names = [_key_name(component, keys, where) for component in ordered]
+    left_out = [name for name in keys if name not in names]
+    if left_out or len(set(names)) < len(names):
+        raise SchemaError(
+            "the row key must hold every key field exactly once",
+            **where,
+            left_out=left_out,
+            rowkey=names,
+        )
+    parts = tuple(
+        field_part(name, codecs[name], is_last=number == len(names) - 1)
+        for number, name in enumerate(names)
+    )
+    return KeyLayout(_salt_part(salt, keys, where), parts, tuple(keys))
+
+
+def _split_salt(
+    components: tuple[KeySource, ...], where: Mapping[str, str]
+) -> tuple[Salt | None, tuple[KeySource, ...]]:
+    salt = components[0] if isinstance(components[0], Salt) else None
+    rest = components[1:] if salt else components
+    if any(isinstance(component, Salt) for component in rest):
+        raise SchemaError("a salt stands once, in front of the row key", **where)
+    if not rest:
+        raise SchemaError("the row key holds no key field", **where)
+    return salt, rest
+
+
+def _key_name(component: KeySource, keys: Mapping[str, Key[Any]], where: Mapping[str, str]) -> str:
+    for name, field in keys.items():
+        if field is component:
+            return name
+    raise SchemaError(
+        "the row key names something that is no key field of the model",
+        **where,
+        component=repr(component),
+        fix="declare it with key(): only key fields can be in the row key",
+    )
+
+
+def _salt_part(
+    salt: Salt | None,
+    keys: Mapping[str, Key[Any]],
+    where: Mapping[str, str],
+) -> SaltPart | None:
+    if salt is None:
+        return None
+    sources = None
+    if salt.of is not None:
+        sources = tuple(_key_name(source, keys, where) for source in salt.of)
+    return SaltPart(salt.bucket_count, salt.hash_name, sources)
+
+
+def _columns(
+    cls: type,
+    fields: Mapping[str, Field],
+    families: Mapping[str, Family],
+    codecs: Mapping[str, Codec[Any]],
+    hints: Mapping[str, tuple[Any, bool]],
+) -> tuple[tuple[ColumnSchema, ...], tuple[ColumnSchema, ...]]:
+    columns: list[ColumnSchema] = []
+    counters: list[ColumnSchema] = []
+    taken: dict[bytes, str] = {}
+    for name, field in fields.items():
+        if isinstance(field, Key) and field.family is None:
+            continue
+        column = _column_name(cls, name, field, families)
+        if column in taken:
+            raise SchemaError(
+                "two fields share one column",
+                model=cls.__name__,
+                column=column,
+                fields=[taken[column], name],
+            )
+        taken[column] = name
+        if isinstance(field, Counter):
+            counters.append(ColumnSchema(name, column, Long(), nullable=True))
+        else:
+            columns.append(_column(name, field, column, codecs[name], nullable=hints[name][1]))
+    return tuple(columns), tuple(counters)
+
+
+def _column(
+    name: str, field: Mapped[Any], column: bytes, codec: Codec[Any], *, nullable: bool
+) -> ColumnSchema:
+    return ColumnSchema(
+        name=name,
+        column=column,
+        codec=codec,
+        nullable=nullable,
+        has_default=field.has_default,
+        default=field.default if field.has_default and field.default_factory is None else None,
+        default_factory=field.default_factory,
+    )
+
+
+def _column_name(cls: type, name: str, field: Field, families: Mapping[str, Family]) -> bytes:
+    family = field.family
+    if family is None:
+        if len(families) > 1:
+            raise SchemaError(
+                "the field names no family and the model has several",
+                model=cls.__name__,
+                field=name,
+                families=sorted(families),
+                fix="write column(<family>, ...)",
+            )
+        family = next(iter(families.values()))
+    if not any(family is known for known in families.values()):
+        raise SchemaError(
+            "the field's family is not one of the model's", model=cls.__name__, field=name
+        )
+    qualifier = name if field.qualifier is None else field.qualifier
+    return f"{family.name}:{qualifier}".encode()
