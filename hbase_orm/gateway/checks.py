@@ -160,14 +160,6 @@ def _check_open_scanner(operation: OpenScanner) -> None:
     scan = operation.scan
     _check_selection(scan.columns)
     _check_timestamp(scan.before_ms)
-    for bound in (scan.key_range.start, scan.key_range.stop or b""):
-        if len(bound) > MAX_ROW_KEY_BYTES:
-            raise RejectedError(
-                "a scan's bound is longer than any row key",
-                length_bytes=len(bound),
-                limit_bytes=MAX_ROW_KEY_BYTES,
-                fix="shorten the bound",
-            )
     if scan.caching_rows < 1:
         raise RejectedError(
             "a scan's caching is not positive", caching_rows=scan.caching_rows, fix="use 1 or more"
