@@ -1,0 +1,31 @@
+"""What all tests share: Hypothesis profiles, and the markers for what a machine may lack."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+
+import pytest
+from hypothesis import settings
+
+from hbase_orm.testing import servers
+from hbase_orm.testing.sources import REQUIRE_DOCKER_VARIABLE
+
+pytest_plugins = ["pytester"]
+
+# A deadline per example only measures how busy the machine is.
+settings.register_profile("usual", deadline=None)
+settings.register_profile("soak", deadline=None, max_examples=2_000)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "usual"))
+
+
+@cache
+def _docker_refusal() -> str:
+    return servers.docker_refusal()
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if item.get_closest_marker("docker") and (refusal := _docker_refusal()):
+        if os.environ.get(REQUIRE_DOCKER_VARIABLE) == "1":
+            pytest.fail(f"{REQUIRE_DOCKER_VARIABLE}=1, but {refusal}", pytrace=False)
+        pytest.skip(f"no Docker: {refusal}")
