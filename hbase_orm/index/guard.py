@@ -154,7 +154,7 @@ def _rounds(
         if change.kind == "insert" and history.in_doubt:
             raise _unknown_outcome(target, change, history)
         if history.rounds > 1:
-            yield from _pause(context, history.rounds)
+            yield from pause(context, history.rounds)
             before = None
     raise ConflictError(
         "other writers changed the row in every round",
@@ -225,7 +225,7 @@ def _try_once(
             return winner, now
         if isinstance(answer, RejectedError) or sends == MAX_SENDS:
             break
-        yield from _pause(context, sends)
+        yield from pause(context, sends)
         answer = yield from change_row(target, attempt, context, history)
     if was_answered:
         history.in_doubt.pop(attempt.guard.nonce, None)
@@ -327,7 +327,7 @@ def ask_patiently(operation: Operation[R], context: GuardContext) -> Protocol[R]
         try:
             return (yield from ask(operation))
         except (RetryableError, ConnectionLostError):
-            yield from _pause(context, sends)
+            yield from pause(context, sends)
     return (yield from ask(operation))
 
 
@@ -341,13 +341,14 @@ def _ask_all_patiently(
         try:
             yield from ask_all(operations)
         except (RetryableError, ConnectionLostError):
-            yield from _pause(context, sends)
+            yield from pause(context, sends)
         else:
             return
     yield from ask_all(operations)
 
 
-def _pause(context: GuardContext, sends: int) -> Protocol[None]:
+def pause(context: GuardContext, sends: int) -> Protocol[None]:
+    """Wait, longer with each try and never twice the same."""
     longest_s = min(FIRST_PAUSE_S * 2 ** (sends - 1), LONGEST_PAUSE_S)
     yield from ask(Sleep(longest_s * (1 + context.jitter()) / 2))
 

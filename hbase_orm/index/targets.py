@@ -39,7 +39,8 @@ class IndexTarget:
         table: The index table.
         columns: The data columns that its entries derive from.
         entry_keys: The keys of the entries that a row with this key and these cells has; none
-            for a row that the index leaves out. Cells of other columns may be missing.
+            for a row that the index leaves out. Cells of columns outside `columns` may be
+            missing.
     """
 
     name: str
@@ -102,13 +103,17 @@ class GuardedTable:
 
     def entries(self, row: bytes, cells: Mapping[bytes, bytes]) -> frozenset[Entry]:
         """Return the index entries of a row with these data cells."""
-        if not self.exists(cells):
-            return frozenset()
         return frozenset(
             Entry(index.table, key)
             for index in self.indexes
-            for key in index.entry_keys(row, cells)
+            for key in self.entry_keys(index, row, cells)
         )
+
+    def entry_keys(
+        self, index: IndexTarget, row: bytes, cells: Mapping[bytes, bytes]
+    ) -> frozenset[bytes]:
+        """Return the keys of one index's entries of a row; none where the row does not exist."""
+        return index.entry_keys(row, cells) if self.exists(cells) else frozenset()
 
     def read_columns(self, change: RowChange) -> tuple[bytes, ...]:
         """Return what a write of `change` reads first: guard, existence, keys, what it touches."""

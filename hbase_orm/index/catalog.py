@@ -1,0 +1,339 @@
+"""The catalog: one cell a model's table that says who may write it how, changed by CAS only.
+
+States of a table: `NEW` (just made; nobody has written it), then either `LOADING` (one load writes
+it in plain batches that carry guards, everybody else is refused) or at once `READABLE` (guarded
+writes). A writer opens a new table by moving it to `READABLE` itself, so that a load and a writer
+can never both believe the table theirs. `DROPPED` keeps the epoch of a table that is gone.
+
+`CatalogView` is one process's view of it, good for a lease; a writer whose lease has run out is
+refused until it refreshes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import Any, Final
+
+from hbase_orm.errors import (
+    CatalogLeaseError,
+    ConflictError,
+    ConnectionLostError,
+    CorruptRowError,
+    RetryableError,
+    SchemaError,
+)
+from hbase_orm.index.loading import LoadTicket
+from hbase_orm.ops import (
+    CheckAndMutate,
+    FamilyDescriptor,
+    GetRows,
+    Protocol,
+    Put,
+    RowMutation,
+    Sleep,
+    TableDescriptor,
+    ask,
+)
+
+CATALOG_TABLE: Final = "hbase_orm_catalog"
+CATALOG_COLUMN: Final = b"d:entry"
+
+FORMAT_VERSION: Final = 1
+MAX_EPOCH: Final = 65_535
+
+LEASE_S: Final = 30.0
+"""How long a process may act on what it read; every change of state has to wait this long."""
+
+MAX_TRIES: Final = 10
+PAUSE_S: Final = 0.05
+
+
+class TableState(Enum):
+    """What may be done to a table; the values are stored."""
+
+    NEW = "NEW"
+    LOADING = "LOADING"
+    READABLE = "READABLE"
+    DROPPED = "DROPPED"
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogEntry:
+    """What the catalog says of one table.
+
+    Attributes:
+        epoch: Grows with each change that writers must know of; part of every guard.
+        load: The load under way, or None.
+        indexes: Index table by index name.
+    """
+
+    epoch: int
+    state: TableState
+    load: LoadTicket | None = None
+    indexes: Mapping[str, str] = field(default_factory=dict)
+
+    def encode(self) -> bytes:
+        """Return the cell's value."""
+        load = self.load and {"t": self.load.timestamp_ms, "nonce": self.load.nonce.hex()}
+        indexes = {
+            name: {"state": self.state.value, "table": table}
+            for name, table in sorted(self.indexes.items())
+        }
+        content = {
+            "version": FORMAT_VERSION,
+            "epoch": self.epoch,
+            "state": self.state.value,
+            "load": load,
+            "indexes": indexes,
+        }
+        return json.dumps(content, separators=(",", ":")).encode()
+
+    @classmethod
+    def decode(cls, value: bytes) -> CatalogEntry:
+        """Return the entry that `value` holds.
+
+        Raises:
+            CorruptRowError: The cell is not what this version of the library writes.
+        """
+        try:
+            return _entry_of(json.loads(value))
+        except (ValueError, KeyError, TypeError) as error:
+            raise CorruptRowError(
+                "the catalog cell does not decode",
+                value=value,
+                fix="use a version of hbase_orm that is not older than the catalog's writer",
+            ) from error
+
+
+def _entry_of(content: dict[str, Any]) -> CatalogEntry:
+    if content["version"] != FORMAT_VERSION:
+        raise ValueError(content["version"])
+    epoch, load = content["epoch"], content["load"]
+    ticket = load and LoadTicket(load["t"], bytes.fromhex(load["nonce"]), epoch)
+    indexes = {name: index["table"] for name, index in content["indexes"].items()}
+    return CatalogEntry(epoch, TableState(content["state"]), ticket, indexes)
+
+
+def catalog_descriptor() -> TableDescriptor:
+    """Return what the catalog's table is made of."""
+    return TableDescriptor(CATALOG_TABLE, (FamilyDescriptor(b"d"),))
+
+
+def read_entry(table: str) -> Protocol[CatalogEntry | None]:
+    """Return what the catalog says of `table`, or None."""
+    stored = yield from _read(table)
+    return CatalogEntry.decode(stored) if stored else None
+
+
+def register(table: str, indexes: Mapping[str, str], *, is_new: bool) -> Protocol[CatalogEntry]:
+    """Enter a table and its indexes (name to index table); safe to repeat.
+
+    Args:
+        table: The table of the rows, as the gateway names it.
+        indexes: Index table by index name.
+        is_new: Whether the caller itself has just created the table, and with it is sure that
+            nobody has written it.
+
+    Raises:
+        SchemaError: The catalog knows the table with other indexes.
+    """
+
+    def edit(entry: CatalogEntry | None) -> CatalogEntry:
+        if entry is None or entry.state is TableState.DROPPED or is_new:
+            return _first_entry(entry, indexes, is_new=is_new)
+        if dict(entry.indexes) != dict(indexes):
+            raise SchemaError(
+                "the catalog knows the table with other indexes",
+                table=table,
+                catalog=dict(entry.indexes),
+                declared=dict(indexes),
+                fix="declare the same indexes, or drop and create the table",
+            )
+        return entry
+
+    return (yield from _change(table, edit))
+
+
+def _first_entry(
+    old: CatalogEntry | None, indexes: Mapping[str, str], *, is_new: bool
+) -> CatalogEntry:
+    state = TableState.NEW if is_new else TableState.READABLE
+    if old is None:
+        return CatalogEntry(1, state, None, dict(indexes))
+    first = CatalogEntry(old.epoch, state, None, dict(indexes))
+    # An entry like this one is the answer to our own request, repeated: the epoch stays.
+    return first if first == old else replace(first, epoch=old.epoch % MAX_EPOCH + 1)
+
+
+def unregister(table: str) -> Protocol[CatalogEntry | None]:
+    """Note that `table` is dropped; its epoch is kept. A table unknown is left alone."""
+    if (yield from read_entry(table)) is None:
+        return None
+
+    def edit(entry: CatalogEntry | None) -> CatalogEntry:
+        epoch = entry.epoch if entry else 1
+        return CatalogEntry(epoch, TableState.DROPPED)
+
+    return (yield from _change(table, edit))
+
+
+def begin_loading(table: str, *, now_ms: int, nonce: bytes) -> Protocol[LoadTicket]:
+    """Start a load of a new table, or return the ticket of the one that was interrupted.
+
+    The ticket fixes timestamp and nonce of everything the load writes, so a load that is run
+    again writes the same bytes at the same timestamps and doubles nothing.
+
+    Raises:
+        ConflictError: Guarded writers may be at work on the table: it is not new.
+        CatalogLeaseError: The catalog does not know the table.
+    """
+
+    def edit(entry: CatalogEntry | None) -> CatalogEntry:
+        known = _known(table, entry)
+        if known.state is TableState.LOADING:
+            return known
+        if known.state is not TableState.NEW:
+            raise ConflictError(
+                "only a table that nobody has written can be loaded without checks",
+                table=table,
+                state=known.state.value,
+                fix="write it by guarded writes, or drop and create it",
+            )
+        ticket = LoadTicket(now_ms, nonce, known.epoch)
+        return replace(known, state=TableState.LOADING, load=ticket)
+
+    entry = yield from _change(table, edit)
+    if entry.load is None:
+        raise CorruptRowError("a table in LOADING has no load", table=table)
+    return entry.load
+
+
+def finish_loading(table: str, ticket: LoadTicket) -> Protocol[CatalogEntry]:
+    """Open a loaded table for guarded writes. Call it when every batch was acknowledged.
+
+    Raises:
+        ConflictError: The catalog does not show this load.
+    """
+
+    def edit(entry: CatalogEntry | None) -> CatalogEntry:
+        known = _known(table, entry)
+        if known.load != ticket:
+            raise ConflictError("the catalog does not show this load", table=table, load=ticket)
+        return replace(known, state=TableState.READABLE)
+
+    return (yield from _change(table, edit))
+
+
+def open_for_writes(table: str) -> Protocol[CatalogEntry]:
+    """Return what the catalog says of `table`; a new table becomes readable, unless it loads.
+
+    Raises:
+        CatalogLeaseError: The catalog does not know the table.
+    """
+
+    def edit(entry: CatalogEntry | None) -> CatalogEntry:
+        known = _known(table, entry)
+        is_new = known.state is TableState.NEW
+        return replace(known, state=TableState.READABLE) if is_new else known
+
+    return (yield from _change(table, edit))
+
+
+class CatalogView:
+    """What this process last read of the catalog. Threads may share it."""
+
+    def __init__(self, monotonic_s: Callable[[], float], lease_s: float = LEASE_S) -> None:
+        """Start knowing nothing; `monotonic_s` is a clock that never goes back."""
+        self._monotonic_s = monotonic_s
+        self._lease_s = lease_s
+        self._read: dict[str, tuple[float, CatalogEntry]] = {}
+
+    def __repr__(self) -> str:
+        """Name the tables known, with state and epoch."""
+        known = ", ".join(
+            f"{table}: {entry.state.value} epoch {entry.epoch}"
+            for table, (_, entry) in sorted(self._read.items())
+        )
+        return f"CatalogView({known})"
+
+    def refresh(self, table: str) -> Protocol[CatalogEntry]:
+        """Read the catalog, opening a new table; the lease counts from before the read."""
+        asked_s = self._monotonic_s()
+        entry = yield from open_for_writes(table)
+        self._read[table] = (asked_s, entry)
+        return entry
+
+    def is_fresh(self, table: str) -> bool:
+        """Say whether the lease on `table` still runs."""
+        asked_s, _ = self._read.get(table, (None, None))
+        return asked_s is not None and self._monotonic_s() < asked_s + self._lease_s
+
+    def permit(self, table: str) -> int:
+        """Return the epoch under which guarded rows of `table` may be written now.
+
+        Raises:
+            CatalogLeaseError: The lease has run out, or the table is being loaded.
+        """
+        if not self.is_fresh(table):
+            raise CatalogLeaseError(
+                "this process's view of the catalog is too old to write guarded rows",
+                table=table,
+                lease_s=self._lease_s,
+                fix="refresh the view and write again",
+            )
+        _, entry = self._read[table]
+        if entry.state is not TableState.READABLE:
+            raise CatalogLeaseError(
+                "the table is not open for guarded writes",
+                table=table,
+                state=entry.state.value,
+                fix="wait for the load to finish; an interrupted one is finished by running it "
+                "again",
+            )
+        return entry.epoch
+
+
+def _known(table: str, entry: CatalogEntry | None) -> CatalogEntry:
+    if entry is None:
+        raise CatalogLeaseError(
+            "the catalog does not know the table",
+            table=table,
+            fix="call engine.create_tables with the model",
+        )
+    return entry
+
+
+def _read(table: str) -> Protocol[bytes]:
+    (row,) = yield from ask(GetRows(CATALOG_TABLE, (table.encode(),), (CATALOG_COLUMN,)))
+    cell = row.cells.get(CATALOG_COLUMN) if row else None
+    return cell.value if cell else b""
+
+
+def _change(
+    table: str, edit: Callable[[CatalogEntry | None], CatalogEntry]
+) -> Protocol[CatalogEntry]:
+    """Replace an entry by what `edit` makes of it; `edit` of its own result changes nothing.
+
+    That makes every answer good: after a False or a broken connection the cell is read again.
+    """
+    for tries in range(1, MAX_TRIES + 1):
+        stored = yield from _read(table)
+        wanted = edit(CatalogEntry.decode(stored) if stored else None)
+        if wanted.encode() == stored:
+            return wanted
+        if (yield from _swap(table, stored, wanted.encode())):
+            return wanted
+        yield from ask(Sleep(PAUSE_S * tries))
+    raise ConflictError("the catalog entry changed at every try", table=table, tries=MAX_TRIES)
+
+
+def _swap(table: str, stored: bytes, wanted: bytes) -> Protocol[bool]:
+    row = table.encode()
+    mutation = RowMutation(row, puts=(Put(CATALOG_COLUMN, wanted),))
+    try:
+        return (yield from ask(CheckAndMutate(CATALOG_TABLE, CATALOG_COLUMN, stored, mutation)))
+    except (RetryableError, ConnectionLostError):
+        return False

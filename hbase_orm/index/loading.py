@@ -1,0 +1,75 @@
+"""Rows of a table in state LOADING: plain batches that carry their guards.
+
+While the catalog says LOADING no guarded writer touches the table, so rows that are known to be
+new need neither a read nor a check. Everything a load writes has the timestamp and the nonce of
+its ticket: written again, it is the same bytes at the same place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from hbase_orm.errors import ValidationError
+from hbase_orm.index.attempt import cells_after, entry_puts, guard_changes
+from hbase_orm.index.guard_cell import GuardCell, next_guard
+from hbase_orm.index.targets import GuardedTable, RowChange, check_change
+from hbase_orm.ops import Put, RowMutation
+
+
+@dataclass(frozen=True, slots=True)
+class LoadTicket:
+    """What fixes the bytes of a load, kept in the catalog while it runs.
+
+    Attributes:
+        timestamp_ms: The timestamp of all cells and entries.
+        nonce: The nonce of all guards.
+        epoch: The catalog's epoch of the table.
+    """
+
+    timestamp_ms: int
+    nonce: bytes
+    epoch: int
+
+    @property
+    def guard(self) -> GuardCell:
+        """The guard of every loaded row."""
+        return next_guard(
+            None,
+            timestamp_ms=self.timestamp_ms,
+            nonce=self.nonce,
+            epoch=self.epoch,
+            is_dead=False,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedRow:
+    """What loads one row.
+
+    Attributes:
+        entries: Puts of index entries by index table. All of them must be acknowledged before
+            the row is sent.
+        data: The row with its guard.
+    """
+
+    entries: Mapping[str, tuple[RowMutation, ...]]
+    data: RowMutation
+
+
+def guarded_load(target: GuardedTable, change: RowChange, ticket: LoadTicket) -> LoadedRow:
+    """Turn a new row into the mutations that load it; nothing of it depends on a clock.
+
+    Raises:
+        ValidationError: The change deletes, or touches a column it must not.
+    """
+    check_change(target, change)
+    if change.kind == "delete":
+        raise ValidationError("a load deletes no rows", table=target.table, row=change.row)
+    t = ticket.timestamp_ms
+    cells = cells_after(target, change, {})
+    _, guard_puts = guard_changes(ticket.guard)
+    puts = (*(Put(column, value, t) for column, value in cells.items()), *guard_puts)
+    batches = entry_puts(target.entries(change.row, cells), t)
+    entries = {batch.table: batch.mutations for batch in batches}
+    return LoadedRow(entries, RowMutation(change.row, puts=puts))

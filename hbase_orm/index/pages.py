@@ -1,0 +1,104 @@
+"""Tables read page by page, and the index entries of the rows read.
+
+A page has a scanner of its own, so none waits, and none expires, while its rows are worked on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from hbase_orm.errors import (
+    ConnectionLostError,
+    GatewayError,
+    HBaseORMError,
+    RetryableError,
+    ScannerExpiredError,
+)
+from hbase_orm.index.guard import MAX_SENDS, ask_patiently, pause
+from hbase_orm.index.targets import (
+    GuardContext,
+    GuardedTable,
+    IndexTarget,
+)
+from hbase_orm.ops import (
+    CloseScanner,
+    FetchRows,
+    GetRows,
+    KeyRange,
+    OpenScanner,
+    Protocol,
+    Row,
+    Scan,
+    ask,
+)
+
+PAGE_ROWS: Final = 500
+"""Rows read at a time where the caller does not say."""
+
+
+def get_rows(
+    table: str, keys: Sequence[bytes], context: GuardContext, columns: tuple[bytes, ...] = ()
+) -> Protocol[list[Row | None]]:
+    """Read rows by key; columns empty means all of them."""
+    if not keys:
+        return []
+    return (yield from ask_patiently(GetRows(table, tuple(keys), columns), context))
+
+
+def scan_page(
+    table: str,
+    columns: tuple[bytes, ...],
+    key_range: KeyRange,
+    page_rows: int,
+    context: GuardContext,
+) -> Protocol[list[Row]]:
+    """Return the first rows of a range, by a scanner that does not wait for the caller."""
+    if key_range.is_empty:
+        return []
+    scan = Scan(table, key_range, columns, caching_rows=page_rows)
+    for sends in range(1, MAX_SENDS):
+        try:
+            return (yield from _fetch_once(scan))
+        except (RetryableError, ConnectionLostError, ScannerExpiredError):
+            yield from pause(context, sends)
+    return (yield from _fetch_once(scan))
+
+
+def _fetch_once(scan: Scan) -> Protocol[list[Row]]:
+    scanner = yield from ask(OpenScanner(scan))
+    try:
+        rows = yield from ask(FetchRows(scanner, scan.caching_rows))
+    except HBaseORMError:
+        yield from _close(CloseScanner(scanner))
+        raise
+    yield from _close(CloseScanner(scanner))
+    return rows
+
+
+def _close(close: CloseScanner) -> Protocol[None]:
+    try:
+        yield from ask(close)
+    except GatewayError:
+        return  # the lease releases it
+
+
+def keys_of(target: GuardedTable, index: IndexTarget, row: Row) -> list[bytes]:
+    """Return the keys of one index's entries of a row that was read, sorted."""
+    cells = {column: cell.value for column, cell in row.cells.items()}
+    return sorted(target.entry_keys(index, row.key, cells))
+
+
+def entries_without_row(
+    target: GuardedTable,
+    index: IndexTarget,
+    base_key_of: Callable[[bytes], bytes],
+    entries: Sequence[Row],
+    context: GuardContext,
+) -> Protocol[list[Row]]:
+    """Return the entries that their rows do not have."""
+    base_keys = sorted({base_key_of(entry.key) for entry in entries})
+    columns = tuple(sorted(target.existence_columns | index.columns))
+    rows = yield from get_rows(target.table, base_keys, context, columns)
+    kept = {key for row in rows if row is not None for key in keys_of(target, index, row)}
+    return [entry for entry in entries if entry.key not in kept]
