@@ -29,12 +29,14 @@ final class AdminServer {
 
   private final ServerSocket socket;
   private final String token;
+  private final Connection connection;
   private final AdminCommands commands;
 
-  private AdminServer(ServerSocket socket, String token, AdminCommands commands) {
+  private AdminServer(ServerSocket socket, String token, Cluster cluster, Connection connection) {
     this.socket = socket;
     this.token = token;
-    this.commands = commands;
+    this.connection = connection;
+    this.commands = new AdminCommands(cluster, connection);
   }
 
   static AdminServer start(int port, Cluster cluster, Configuration conf) throws IOException {
@@ -42,8 +44,7 @@ final class AdminServer {
     new SecureRandom().nextBytes(random);
     Connection connection = ConnectionFactory.createConnection(conf);
     ServerSocket socket = new ServerSocket(port, BACKLOG, InetAddress.getByName("127.0.0.1"));
-    AdminServer server =
-        new AdminServer(socket, Bytes.toHex(random), new AdminCommands(cluster, connection));
+    AdminServer server = new AdminServer(socket, Bytes.toHex(random), cluster, connection);
     daemon("admin", server::accept);
     return server;
   }
@@ -52,6 +53,15 @@ final class AdminServer {
     Thread thread = new Thread(body, name);
     thread.setDaemon(true);
     thread.start();
+  }
+
+  /** Close the connection to HBase; later commands fail. */
+  void stop() {
+    try {
+      connection.close();
+    } catch (IOException e) {
+      System.out.println("closing the admin connection: " + e);
+    }
   }
 
   int port() {

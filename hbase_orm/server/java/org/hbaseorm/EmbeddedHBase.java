@@ -2,6 +2,8 @@ package org.hbaseorm;
 
 import java.io.File;
 import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicReference;
 import org.apache.hadoop.conf.Configuration;
 
 /**
@@ -55,9 +57,11 @@ public final class EmbeddedHBase {
     Cluster cluster = new Cluster(conf, arguments.number("region-servers", 1));
     boolean separate = arguments.get("thrift", "in-process").equals("separate");
     List<Gateway> gateways = separate ? List.of() : Gateway.from(arguments, conf, true);
+    AtomicReference<AdminServer> admin = new AtomicReference<>();
     onStop(
         () -> {
           gateways.forEach(Gateway::stop);
+          Optional.ofNullable(admin.get()).ifPresent(AdminServer::stop);
           cluster.stop();
           zookeeper.stop();
           state.delete();
@@ -71,10 +75,10 @@ public final class EmbeddedHBase {
     say("master initialized");
     cluster.awaitRegions();
     say("regions online");
-    AdminServer admin = AdminServer.start(arguments.number("admin", 0), cluster, conf);
+    admin.set(AdminServer.start(arguments.number("admin", 0), cluster, conf));
     gateways.forEach(Gateway::start);
     await(gateways);
-    state.write(zookeeper.port(), admin.port(), admin.token());
+    state.write(zookeeper.port(), admin.get().port(), admin.get().token());
     say("ready");
     watch(gateways, cluster, arguments);
   }

@@ -1,0 +1,70 @@
+"""Exit codes: one table from error classes to what a script can act on."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+from hbase_orm import errors
+
+
+class ExitCode(IntEnum):
+    """What the command's exit code means."""
+
+    OK = 0
+    FAILED = 1
+    USAGE = 2
+    UNREACHABLE = 3
+    DATA = 4
+    INTERNAL = 5
+    INTERRUPTED = 130
+
+
+EXIT_CODES_HELP = """\
+\b
+Exit codes:
+  0    done
+  1    the command found a problem, or could not do what was asked
+  2    wrong usage: an option, a URL, a model's declaration or a statement
+  3    the server or a gateway cannot be reached or started
+  4    the data does not allow it: a conflict, a missing row, a refused write
+  5    an error inside hbase-orm: please report it
+  130  interrupted
+"""
+
+_BY_CLASS: tuple[tuple[type[errors.HBaseORMError], ExitCode], ...] = (
+    (errors.ConfigurationError, ExitCode.USAGE),
+    (errors.SchemaError, ExitCode.USAGE),
+    (errors.QueryError, ExitCode.USAGE),
+    (errors.ServerNotRunningError, ExitCode.UNREACHABLE),
+    (errors.PortInUseError, ExitCode.UNREACHABLE),
+    (errors.JavaNotFoundError, ExitCode.UNREACHABLE),
+    (errors.JavaUnsuitableError, ExitCode.UNREACHABLE),
+    (errors.MavenNotFoundError, ExitCode.UNREACHABLE),
+    (errors.DiskFullError, ExitCode.UNREACHABLE),
+    (errors.ServerDiedError, ExitCode.UNREACHABLE),
+    (errors.RetryableError, ExitCode.UNREACHABLE),
+    (errors.ConnectionLostError, ExitCode.UNREACHABLE),
+    (errors.ConflictError, ExitCode.DATA),
+    (errors.RejectedError, ExitCode.DATA),
+    (errors.FlushError, ExitCode.DATA),
+    (errors.RowNotFoundError, ExitCode.DATA),
+    (errors.MultipleRowsError, ExitCode.DATA),
+    (errors.CorruptRowError, ExitCode.DATA),
+    (errors.MissingCellError, ExitCode.DATA),
+    (errors.RowKeyError, ExitCode.DATA),
+    (errors.CodecError, ExitCode.DATA),
+    (errors.ValidationError, ExitCode.DATA),
+    (errors.HBaseORMError, ExitCode.FAILED),
+)
+"""First class that fits, from top to bottom; the last one fits all."""
+
+
+def exit_code(error: errors.HBaseORMError) -> ExitCode:
+    """Return the exit code for an error of the library."""
+    return next(code for kind, code in _BY_CLASS if isinstance(error, kind))
+
+
+def one_line(error: BaseException) -> str:
+    """Return an error as one line, whatever its text holds."""
+    text = " ".join(str(error).split())
+    return text if isinstance(error, errors.HBaseORMError) else f"{type(error).__name__}: {text}"

@@ -1,0 +1,99 @@
+"""The entry point `hbase-orm`: runs a command, and turns an error into one line and a code.
+
+Exit codes: 0 done; 1 a problem was found or the operation failed; 2 wrong usage or configuration;
+3 server or gateway cannot be reached or started; 4 the data does not allow it; 5 an error inside
+hbase-orm; 130 interrupted. The table is in `hbase_orm.cli.errors`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, version
+
+import click
+
+from hbase_orm.cli.errors import EXIT_CODES_HELP, ExitCode, exit_code, one_line
+from hbase_orm.cli.frame import LateGroup, Settings
+from hbase_orm.errors import HBaseORMError
+
+TOPICS = {
+    "server": "hbase_orm.cli.server:server",
+}
+"""The commands by name, each as `module:attribute`; a new topic is added here."""
+
+
+def _version() -> str:
+    try:
+        return version("hbase-orm")
+    except PackageNotFoundError:  # run from a checkout that is not installed
+        return "unknown"
+
+
+@click.group(
+    cls=LateGroup,
+    topics=TOPICS,
+    epilog=EXIT_CODES_HELP,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.option(
+    "--url",
+    envvar="HBASE_ORM_URL",
+    metavar="URL",
+    help="The gateways: hbase://HOST[:PORT][?thrift2=HOST:PORT]. Else HBASE_ORM_URL is used.",
+)
+@click.version_option(_version(), prog_name="hbase-orm")
+@click.pass_obj
+def cli(found: Settings, url: str | None) -> None:
+    """Work with HBase tables by their models, and run a small HBase for development.
+
+    Models are given as MODULE:CLASS, for example shop.models:Order; the current directory is
+    searched first.
+    """
+    found.url = url or None
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and exit with its code."""
+    sys.exit(run(sys.argv[1:] if arguments is None else arguments))
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run a command; return its exit code. Errors are printed to standard error."""
+    found = Settings()
+    try:
+        result = cli.main(
+            list(arguments) or ["--help"], "hbase-orm", standalone_mode=False, obj=found
+        )
+    except click.ClickException as error:
+        return _fail(found, error, f"{error.format_message()}{_hint(error)}", ExitCode.USAGE)
+    except (click.Abort, KeyboardInterrupt) as error:
+        return _fail(found, error, "interrupted", ExitCode.INTERRUPTED)
+    except HBaseORMError as error:
+        return _fail(found, error, one_line(error), exit_code(error))
+    except Exception as error:  # noqa: BLE001 -- the outermost frame: nobody else can report it
+        return _unexpected(found, error)
+    return result if isinstance(result, int) else ExitCode.OK
+
+
+def _unexpected(found: Settings, error: Exception) -> ExitCode:
+    if isinstance(error, BrokenPipeError):
+        # The reader of our output (head, less) has seen enough; the flush at exit must not fail.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return ExitCode.OK
+    text = f"internal error: {one_line(error)}; run again with --debug and report it"
+    return _fail(found, error, text, ExitCode.INTERNAL)
+
+
+def _hint(error: click.ClickException) -> str:
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    return f" Try '{context.command_path} --help'." if context else ""
+
+
+def _fail(found: Settings, error: BaseException, text: str, code: ExitCode) -> ExitCode:
+    if found.is_debug:
+        traceback.print_exception(error)
+    click.echo("error: " + " ".join(text.split()), err=True)
+    return code

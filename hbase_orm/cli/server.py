@@ -1,0 +1,211 @@
+"""`hbase-orm server`: start, stop and look at an HBase of one's own, without Docker."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from hbase_orm.cli.errors import ExitCode
+from hbase_orm.cli.frame import Group, answer, note
+from hbase_orm.cli.server_admin import admin
+from hbase_orm.errors import ConfigurationError, ServerError, ServerNotRunningError
+from hbase_orm.server import EmbeddedServer, ServerOptions, default_data_dir
+from hbase_orm.server.options import GATEWAYS
+from hbase_orm.server.state import DataFolder
+
+_FOLLOW_INTERVAL_S = 0.5
+
+
+@click.group(cls=Group)
+def server() -> None:
+    """Run a real HBase on this machine (needs a JDK 17 to 21 and Maven; no Docker)."""
+
+
+server.add_command(admin)
+
+
+def _data_dir_option(function: Callable[..., Any]) -> Callable[..., Any]:
+    return click.option(
+        "--data-dir",
+        type=click.Path(file_okay=False, path_type=Path),
+        help="The server's folder. [default: in the user's data folder]",
+    )(function)
+
+
+def _located(data_dir: Path | None) -> Path:
+    """Return the folder meant: the one given, else that of the server that runs."""
+    if data_dir is not None:
+        return data_dir
+    ephemeral = default_data_dir(ephemeral=True)
+    if not EmbeddedServer.running(default_data_dir()) and EmbeddedServer.running(ephemeral):
+        return ephemeral
+    return default_data_dir()
+
+
+def _settings(given: tuple[str, ...]) -> dict[str, str]:
+    parts = [one.partition("=") for one in given]
+    for name, equals, value in parts:
+        if not name or not equals:
+            raise ConfigurationError(
+                "--set takes name=value", given=name + equals + value, fix="add the '='"
+            )
+    return {name: value for name, _, value in parts}
+
+
+@server.command()
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=9090,
+    show_default=True,
+    help="Thrift1; 0: any.",
+)
+@click.option(
+    "--thrift2-port",
+    type=click.IntRange(0, 65535),
+    default=9091,
+    show_default=True,
+    help="Thrift2; 0: any.",
+)
+@_data_dir_option
+@click.option("--ephemeral", is_flag=True, help="Start empty; delete the data at the stop.")
+@click.option("--set", "given", multiple=True, metavar="NAME=VALUE", help="A setting of HBase.")
+@click.option(
+    "--thrift",
+    type=click.Choice(["in-process", "separate"]),
+    default="in-process",
+    show_default=True,
+    help="Gateways in HBase's JVM, or in JVMs of their own.",
+)
+@click.option("--regionservers", type=click.IntRange(1, 8), default=1, show_default=True)
+@click.option("--heap", default="512m", show_default=True, help="Largest heap of HBase's JVM.")
+def start(
+    *,
+    port: int,
+    thrift2_port: int,
+    data_dir: Path | None,
+    ephemeral: bool,
+    given: tuple[str, ...],
+    thrift: Any,
+    regionservers: int,
+    heap: str,
+) -> None:
+    """Start the server; it keeps running, and its URL is printed.
+
+    Data of an earlier run is there again, also after a crash.
+    """
+    options = ServerOptions(
+        port=port or None,
+        thrift2_port=thrift2_port or None,
+        data_dir=data_dir or default_data_dir(ephemeral=ephemeral),
+        ephemeral=ephemeral,
+        settings=_settings(given),
+        thrift=thrift,
+        region_servers=regionservers,
+        heap=heap,
+        daemon=True,
+    )
+    assert options.data_dir is not None
+    found = EmbeddedServer.running(options.data_dir)
+    if found is not None:
+        note("the server is running already; it keeps the options it was started with")
+    else:
+        found = EmbeddedServer(options).start(note)
+        note(
+            "stop it with: hbase-orm server stop" + (f" --data-dir {data_dir}" if data_dir else "")
+        )
+    answer(_described(found), lambda: [found.url])
+
+
+@server.command()
+@_data_dir_option
+def stop(data_dir: Path | None) -> None:
+    """Stop the server cleanly; no write is lost."""
+    found = EmbeddedServer.running(_located(data_dir))
+    if found is None:
+        answer({"stopped": False}, lambda: ["no server is running"])
+        return
+    began = time.monotonic()
+    found.stop()
+    took_s = round(time.monotonic() - began, 1)
+    answer({"stopped": True, "seconds": took_s}, lambda: [f"stopped in {took_s} s"])
+
+
+@server.command()
+@_data_dir_option
+def status(data_dir: Path | None) -> int:
+    """Say whether the server runs and its gateways answer.
+
+    Exit code 3 if it does not run, 1 if a gateway does not answer.
+    """
+    folder = _located(data_dir)
+    found = EmbeddedServer.running(folder)
+    if found is None:
+        answer(
+            {"running": False, "data_dir": str(folder)}, lambda: [f"not running (data in {folder})"]
+        )
+        return ExitCode.UNREACHABLE
+    described = _described(found)
+    answering = found.answering()
+    described["answering"] = answering
+    answer(described, lambda: [f"{name:10} {value}" for name, value in described.items()])
+    return ExitCode.OK if all(answering.values()) else ExitCode.FAILED
+
+
+def _described(found: EmbeddedServer) -> dict[str, object]:
+    return {
+        "running": found.is_running(),
+        "url": found.url,
+        "data_dir": str(found.data_dir),
+        "log": str(found.log),
+        "processes": found.processes(),
+    }
+
+
+@server.command()
+@_data_dir_option
+@click.option("--lines", "-n", type=click.IntRange(1), default=50, show_default=True)
+@click.option("--gateway", type=click.Choice(GATEWAYS), help="The log of a separate gateway.")
+@click.option("--follow", "-f", is_flag=True, help="Go on showing new lines until Ctrl-C.")
+def logs(*, data_dir: Path | None, lines: int, gateway: str | None, follow: bool) -> None:
+    """Show the end of the server's log."""
+    folder = DataFolder(_located(data_dir))
+    log = folder.gateway_log(gateway) if gateway else folder.log
+    if not log.exists():
+        raise ServerNotRunningError(
+            "there is no log", log=str(log), fix="start the server, or give its --data-dir"
+        )
+    for line in _lines(log, lines, follow=follow):
+        click.echo(line)
+
+
+def _lines(log: Path, count: int, *, follow: bool) -> Iterator[str]:
+    with log.open(encoding="utf-8", errors="replace") as opened:
+        yield from (line.rstrip("\n") for line in deque(opened, maxlen=count))
+        while follow:
+            line = opened.readline()
+            if line:
+                yield line.rstrip("\n")
+            else:
+                time.sleep(_FOLLOW_INTERVAL_S)
+
+
+@server.command()
+@_data_dir_option
+@click.option("--yes", "-y", is_flag=True, help="Do not ask.")
+def reset(*, data_dir: Path | None, yes: bool) -> None:
+    """Delete all data of a server that is not running."""
+    folder = DataFolder(_located(data_dir).expanduser().absolute())
+    if EmbeddedServer.running(folder.path):
+        raise ServerError(
+            "the server is running", data_dir=str(folder.path), fix="stop it before the reset"
+        )
+    if folder.path.exists() and not yes:
+        click.confirm(f"Delete all tables in {folder.path}?", abort=True, err=True)
+    folder.wipe()
+    answer({"reset": str(folder.path)}, lambda: [f"{folder.path} is empty"])
