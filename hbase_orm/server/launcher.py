@@ -237,6 +237,8 @@ class EmbeddedServer:
         arguments = ["server", "--data", str(folder.path), "--nonce", nonce]
         arguments += ["--region-servers", str(self._options.region_servers)]
         arguments += ["--thrift", self._options.thrift]
+        if self._options.ephemeral and self._options.data_dir is None:
+            arguments += ["--delete-data", "true"]
         for name in GATEWAYS:
             arguments += [f"--{name}", str(self._ports[name])]
         return jvm_command(

@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import os
+import signal
+from dataclasses import replace
+from pathlib import Path
+
+from hbase_orm.server.processes import ProcessId, command_line, spawn
+
+
+def _sleeper(log: Path) -> ProcessId:
+    return spawn(["/bin/sh", "-c", "exec sleep 60"], log)
+
+
+def test_a_killed_child_is_not_alive(tmp_path: Path) -> None:
+    child = _sleeper(tmp_path / "log")
+    alive_before = child.is_alive()
+
+    child.send(signal.SIGKILL)
+
+    assert alive_before
+    assert child.wait_gone(10)
+    assert ProcessId.of(child.pid) is None
+
+
+def test_a_process_that_has_the_id_but_another_start_time_is_not_the_one_meant(
+    tmp_path: Path,
+) -> None:
+    child = _sleeper(tmp_path / "log")
+    earlier = replace(child, started="1@another boot")
+
+    earlier.send(signal.SIGKILL)
+
+    assert not earlier.is_alive()
+    assert not child.wait_gone(0.2)
+    child.send(signal.SIGKILL)
+    assert child.wait_gone(10)
+
+
+def test_waiting_ends_when_the_time_is_over(tmp_path: Path) -> None:
+    child = _sleeper(tmp_path / "log")
+
+    gone = child.wait_gone(0.1)
+
+    child.send(signal.SIGKILL)
+    assert not gone
+    assert child.wait_gone(10)
+
+
+def test_a_child_has_a_session_of_its_own_and_writes_to_its_log(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    log.write_text("before\n")
+
+    child = spawn(["/bin/sh", "-c", "echo out; echo err >&2; ps -o sid= -p $$"], log)
+
+    assert child.wait_gone(10)
+    assert log.read_text().split() == ["before", "out", "err", str(child.pid)]
+
+
+def test_our_own_command_line_can_be_seen() -> None:
+    assert "python" in command_line(os.getpid())
+
+
+def test_a_process_that_does_not_exist_has_no_id() -> None:
+    assert ProcessId.of(2**22 + 1) is None
