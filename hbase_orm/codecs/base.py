@@ -95,6 +95,10 @@ class Codec(Generic[T]):
         """Say whether `value` is of the codec's type, be it in range or not."""
         return isinstance(value, self.python_type)
 
+    def compares(self, value: Any, /) -> bool:
+        """Say whether stored values can be compared with `value`, storable or not."""
+        return self.accepts_type(value)
+
     def refuse(self, value: Any, reason: str, **limits: Any) -> CodecError:
         """Return the error that says why `value` cannot be encoded."""
         return CodecError(reason, codec=self.name, value=value, **limits)

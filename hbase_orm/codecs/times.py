@@ -42,6 +42,10 @@ class _Instant(Codec[datetime]):
         """Datetimes of other zones become UTC."""
         return True
 
+    def compares(self, value: Any, /) -> bool:
+        """Take aware datetimes only."""
+        return isinstance(value, datetime) and value.tzinfo is not None
+
     def checked_micros(self, value: Any) -> int:
         if not isinstance(value, datetime):
             raise self.refuse(value, "the value is no datetime", expected="datetime")

@@ -119,7 +119,9 @@ def _resolve(owner: type, name: str, annotation: str) -> Any:
     module = sys.modules.get(owner.__module__)
     scope = dict(vars(module)) if module is not None else {}
     # A field may be called as its type is (`date: Key[date]`): fields do not hide types here.
-    own = {key: value for key, value in vars(owner).items() if not isinstance(value, Field)}
+    own = {
+        key: value for key, value in vars(owner).items() if not isinstance(value, (Mapped, Counter))
+    }
     try:
         return eval(annotation, scope, own)  # noqa: S307 - the program's own annotation
     except NameError as error:

@@ -51,12 +51,14 @@ def compile_hydrator(
     targets = ", ".join(f"d[{name!r}]" for name in schema.layout.names)
     lines = ["def hydrate(row):", "    obj = new(cls)", "    d = obj.__dict__"]
     lines += [f"    {targets}, = decode_key(row.key)", "    get = row.cells.get", "    try:"]
+    counters = {column.name for column in schema.counters}  # absent, the descriptor answers 0
     for number, column in enumerate((*schema.columns, *schema.counters)):
         scope[f"decode{number}"] = column.codec.decode
         lines.append(f"        cell = get({column.column!r})")
         lines.append("        if cell is not None:")
         lines.append(f"            d[{column.name!r}] = decode{number}(cell.value)")
-        lines += _absent(column, number, scope)
+        if column.name not in counters:
+            lines += _absent(column, number, scope)
     if not schema.columns and not schema.counters:
         lines.append("        pass")
     lines += ["    except CodecError as error:", "        raise explain(row) from error"]

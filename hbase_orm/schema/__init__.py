@@ -15,6 +15,7 @@ from hbase_orm.schema.conditions import (
     Order,
     StartsWith,
     conjuncts,
+    fields_of,
 )
 from hbase_orm.schema.indexes import Index, index_schema
 from hbase_orm.schema.tables import (
@@ -47,6 +48,7 @@ __all__ = [
     "Table",
     "TableSchema",
     "conjuncts",
+    "fields_of",
     "index_schema",
     "resolve_splits",
 ]

@@ -228,3 +228,15 @@ def conjuncts(condition: Condition) -> tuple[Condition, ...]:
     if isinstance(condition, And):
         return tuple(part for inner in condition.conditions for part in conjuncts(inner))
     return (condition,)
+
+
+def fields_of(condition: Condition) -> tuple[str, ...]:
+    """Return the names of the fields that a condition speaks of, in order, repeats included."""
+    match condition:
+        case And(conditions=inner) | Or(conditions=inner):
+            return tuple(name for part in inner for name in fields_of(part))
+        case Not(condition=single):
+            return fields_of(single)
+        case Comparison(field=of) | InValues(field=of) | StartsWith(field=of):
+            return (of.name,)
+    return ()

@@ -1,0 +1,30 @@
+"""Statements and plans: what is asked, and what will be sent for it. Pure: nothing is sent here."""
+
+from __future__ import annotations
+
+from hbase_orm.query.check import compile_check
+from hbase_orm.query.planner import plan
+from hbase_orm.query.plans import (
+    EmptyPlan,
+    GetPlan,
+    IndexPlan,
+    Plan,
+    SaltedScanPlan,
+    ScanPlan,
+)
+from hbase_orm.query.statement import ANY_INDEX, AnyIndex, Select, select
+
+__all__ = [
+    "ANY_INDEX",
+    "AnyIndex",
+    "EmptyPlan",
+    "GetPlan",
+    "IndexPlan",
+    "Plan",
+    "SaltedScanPlan",
+    "ScanPlan",
+    "Select",
+    "compile_check",
+    "plan",
+    "select",
+]

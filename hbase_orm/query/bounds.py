@@ -1,0 +1,248 @@
+"""What the conditions of a statement say about each field: equal values, or a range of them.
+
+Bounds are exact for stored values: a codec coarser than its type cannot store every value that a
+condition may name, so `at > 5.5 ms` becomes "above 5 ms", and `at == 5.5 ms` matches nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from hbase_orm.codecs import Codec
+from hbase_orm.errors import CodecError, QueryError
+from hbase_orm.schema import (
+    And,
+    Comparison,
+    Condition,
+    Expr,
+    InValues,
+    Not,
+    Operator,
+    Or,
+    StartsWith,
+    TableSchema,
+)
+
+_FLIPPED: Mapping[str, Operator] = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+
+class NothingMatchesError(Exception):
+    """The conditions contradict each other; never leaves this package."""
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """One end of a range of values."""
+
+    value: Any
+    included: bool
+
+
+@dataclass(slots=True)
+class Bounds:
+    """What is known of one field; built up by `narrow`.
+
+    Attributes:
+        equals: The only values it can have, or None.
+        low: The lower end, or None.
+        high: The upper end, or None.
+        prefix: What its text starts with, or None.
+    """
+
+    equals: tuple[Any, ...] | None = None
+    low: End | None = None
+    high: End | None = None
+    prefix: Any = field(default=None)
+
+    @property
+    def has_range(self) -> bool:
+        """Whether there is any end or prefix."""
+        return not (self.low is None and self.high is None and self.prefix is None)
+
+    @property
+    def excludes_none(self) -> bool:
+        """Whether a field within these bounds cannot be None."""
+        return self.equals is not None or self.has_range
+
+
+def check_conditions(schema: TableSchema, conditions: Sequence[Condition]) -> None:
+    """Refuse conditions on foreign fields and comparisons with values of another type.
+
+    Raises:
+        QueryError: Names the field, the value and the type expected.
+    """
+    for condition in conditions:
+        match condition:
+            case And(conditions=inner) | Or(conditions=inner):
+                check_conditions(schema, inner)
+            case Not(condition=single):
+                check_conditions(schema, (single,))
+            case Comparison(field=of, value=value):
+                _check_value(schema, of, value)
+            case InValues(field=of, values=values):
+                for value in values:
+                    _check_value(schema, of, value)
+            case StartsWith(field=of, prefix=prefix):
+                _check_value(schema, of, prefix)
+            case _:
+                raise QueryError("this condition is not known", condition=repr(condition))
+
+
+def codec_of(schema: TableSchema, of: Expr[Any]) -> Codec[Any]:
+    """Return the codec of a field of the model.
+
+    Raises:
+        QueryError: The field belongs to another model.
+    """
+    if schema.fields.get(of.name) is not of:
+        raise QueryError(
+            "the field is not one of the selected model",
+            field=repr(of),
+            model=schema.model_name,
+            fix=f"use the fields of {schema.model_name}",
+        )
+    for part in schema.layout.parts:
+        if part.name == of.name:
+            return part.codec
+    return schema.column_by_name[of.name].codec
+
+
+def _check_value(schema: TableSchema, of: Expr[Any], value: Any) -> None:
+    codec = codec_of(schema, of)
+    if value is not None and not codec.compares(value):
+        raise QueryError(
+            "the field is compared with a value of another type",
+            field=repr(of),
+            value=value,
+            expected=codec.python_type.__name__,
+            fix="datetimes must be aware" if codec.accepts_type(value) else "mend the value",
+        )
+
+
+def bounds_of(schema: TableSchema, conditions: Sequence[Condition]) -> dict[str, Bounds]:
+    """Return the bounds of each field that the conditions, all holding, say something about.
+
+    Raises:
+        NothingMatchesError: No row can fulfil them all.
+    """
+    found: dict[str, Bounds] = {}
+    for condition in conditions:
+        match condition:
+            case Comparison(field=of, operator=operator, value=value):
+                bounds = found.setdefault(of.name, Bounds())
+                _narrow(bounds, codec_of(schema, of), operator, value)
+            case InValues(field=of, values=values):
+                bounds = found.setdefault(of.name, Bounds())
+                _narrow_equal(bounds, _storable(codec_of(schema, of), values))
+            case StartsWith(field=of, prefix=prefix):
+                bounds = found.setdefault(of.name, Bounds())
+                if bounds.prefix is None or prefix.startswith(bounds.prefix):
+                    bounds.prefix = prefix
+            case _:
+                pass  # OR and NOT are checked on the client
+    for name, bounds in found.items():
+        _check_consistent(name, bounds)
+    return found
+
+
+def _narrow(bounds: Bounds, codec: Codec[Any], operator: Operator, value: Any) -> None:
+    if value is None:
+        if operator in _FLIPPED:
+            raise NothingMatchesError("a comparison with None is false")
+        return  # is (not) null: no range of a key says that
+    if operator == "==":
+        _narrow_equal(bounds, _storable(codec, (value,)))
+    elif operator in {">", ">="}:
+        low = _low_end(codec, operator, value)
+        if low is not None and (bounds.low is None or _starts_later(low, bounds.low)):
+            bounds.low = low
+    elif operator in {"<", "<="}:
+        high = _high_end(codec, operator, value)
+        if high is not None and (bounds.high is None or _ends_earlier(high, bounds.high)):
+            bounds.high = high
+
+
+def _storable(codec: Codec[Any], values: Sequence[Any]) -> tuple[Any, ...]:
+    found: list[Any] = []
+    for value in values:
+        if value is None:
+            continue
+        try:
+            stored = codec.normalize(value)
+        except CodecError:
+            continue
+        if stored == value:
+            found += [0.0, -0.0] if isinstance(stored, float) and not stored else [stored]
+    return tuple(found)
+
+
+def _narrow_equal(bounds: Bounds, values: tuple[Any, ...]) -> None:
+    if bounds.equals is not None:
+        values = tuple(value for value in values if value in bounds.equals)
+    bounds.equals = values
+    if not values:
+        raise NothingMatchesError("no stored value equals what is asked")
+
+
+def _low_end(codec: Codec[Any], operator: Operator, value: Any) -> End | None:
+    try:
+        stored = codec.normalize(value)
+    except CodecError:
+        if codec.maximum is not None and value > codec.maximum:
+            raise NothingMatchesError("the value lies above everything that is stored") from None
+        return None  # below everything, or no value at all: the client checks
+    if stored < value:
+        return End(stored, included=False)
+    return End(_zero(stored, low=operator == ">="), included=operator == ">=")
+
+
+def _high_end(codec: Codec[Any], operator: Operator, value: Any) -> End | None:
+    try:
+        stored = codec.normalize(value)
+    except CodecError:
+        if codec.minimum is not None and value < codec.minimum:
+            raise NothingMatchesError("the value lies below everything that is stored") from None
+        return None
+    if stored < value:
+        return End(stored, included=True)
+    return End(_zero(stored, low=operator == "<"), included=operator == "<=")
+
+
+def _zero(value: Any, *, low: bool) -> Any:
+    """Return the zero that sorts first or last: -0.0 equals 0.0 but its bytes sort below."""
+    if isinstance(value, float) and not value:
+        return -0.0 if low else 0.0
+    return value
+
+
+def _starts_later(one: End, other: End) -> bool:
+    if one.value == other.value:
+        return other.included and not one.included
+    return bool(one.value > other.value)
+
+
+def _ends_earlier(one: End, other: End) -> bool:
+    if one.value == other.value:
+        return other.included and not one.included
+    return bool(one.value < other.value)
+
+
+def _check_consistent(name: str, bounds: Bounds) -> None:
+    if bounds.equals is not None:
+        bounds.equals = tuple(value for value in bounds.equals if _within(value, bounds))
+        if not bounds.equals:
+            raise NothingMatchesError(f"the conditions on {name} contradict each other")
+    low, high = bounds.low, bounds.high
+    if low is None or high is None:
+        return
+    if low.value > high.value or (low.value == high.value and not (low.included and high.included)):
+        raise NothingMatchesError(f"the conditions on {name} contradict each other")
+
+
+def _within(value: Any, bounds: Bounds) -> bool:
+    low, high = bounds.low, bounds.high
+    above = low is None or value > low.value or (low.included and value == low.value)
+    below = high is None or value < high.value or (high.included and value == high.value)
+    return above and below and (bounds.prefix is None or value.startswith(bounds.prefix))

@@ -1,0 +1,205 @@
+"""Plans: what will be sent for a statement, as frozen values that print as trees.
+
+A plan says which rows are read from where and in which order. Every row read is checked against
+all conditions on the client, so a plan may read more than it returns, never less.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from hbase_orm.ops import KeyRange
+from hbase_orm.query.explain import key_text, range_text, tree
+from hbase_orm.schema import Condition, IndexSchema, TableSchema
+
+_SHOWN = 4
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Plan:
+    """What every plan has.
+
+    Attributes:
+        schema: The base table.
+        conditions: Checked on the client for every row.
+        limit: At most so many rows, or None.
+        order: The order of the rows, in words.
+    """
+
+    schema: TableSchema
+    conditions: tuple[Condition, ...]
+    limit: int | None
+    order: str
+
+    @property
+    def kind(self) -> str:
+        """The plan's name."""
+        return type(self).__name__.removesuffix("Plan")
+
+    def steps(self) -> list[str]:
+        """Return what is sent, one line a step."""
+        return []
+
+    @property
+    def requests(self) -> str:
+        """How many requests are expected, in words."""
+        return "0"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the plan as plain values."""
+        return {
+            "kind": self.kind,
+            "table": self.schema.table,
+            "steps": self.steps(),
+            "client_checks": [repr(condition) for condition in self.conditions],
+            "order": self.order,
+            "limit": self.limit,
+            "requests": self.requests,
+        }
+
+    def __str__(self) -> str:
+        """Return the plan as a tree."""
+        lines = self.steps()
+        if self.conditions:
+            checks = " and ".join(repr(condition) for condition in self.conditions)
+            lines.append(f"check on the client: {checks}")
+        lines.append(f"order: {self.order}")
+        if self.limit is not None:
+            lines.append(f"limit: {self.limit}")
+        lines.append(f"requests: {self.requests}")
+        return tree(f"{self.kind} {self.schema.table}", lines)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EmptyPlan(Plan):
+    """No row can match: nothing is sent.
+
+    Attributes:
+        reason: Why.
+    """
+
+    reason: str = ""
+
+    def steps(self) -> list[str]:
+        """Return the reason."""
+        return [f"nothing is sent: {self.reason}"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GetPlan(Plan):
+    """Whole row keys are known.
+
+    Attributes:
+        keys: The row keys, in the order of the rows.
+    """
+
+    keys: tuple[bytes, ...] = ()
+
+    def steps(self) -> list[str]:
+        """Return the keys, the first few of many."""
+        shown = [f"get {key_text(key)}" for key in self.keys[:_SHOWN]]
+        return shown + _more(len(self.keys), "keys")
+
+    @property
+    def requests(self) -> str:
+        """One get, or one multi-get."""
+        return "1 get" if len(self.keys) == 1 else f"1 multi-get of {len(self.keys)} rows"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScanPlan(Plan):
+    """Ranges of the row key, read one after the other.
+
+    Attributes:
+        ranges: Disjoint, in the order of the rows.
+        reverse: Rows come in falling key order.
+        caching_rows: Rows fetched at once.
+    """
+
+    ranges: tuple[KeyRange, ...] = ()
+    reverse: bool = False
+    caching_rows: int = 0
+
+    def steps(self) -> list[str]:
+        """Return the ranges, the first few of many."""
+        verb = "reverse scan" if self.reverse else "scan"
+        shown = [f"{verb} {range_text(key_range)}" for key_range in self.ranges[:_SHOWN]]
+        return shown + _more(len(self.ranges), "ranges")
+
+    @property
+    def requests(self) -> str:
+        """One scanner a range."""
+        return f"{len(self.ranges)} scanner{_s(self.ranges)}, {self.caching_rows} rows a call"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SaltedScanPlan(Plan):
+    """The same ranges in several salt buckets, merged by the key without the salt.
+
+    Attributes:
+        buckets: For each bucket its ranges, in the order of the rows.
+        reverse: Rows come in falling key order.
+        caching_rows: Rows fetched at once from each bucket.
+    """
+
+    buckets: tuple[tuple[KeyRange, ...], ...] = ()
+    reverse: bool = False
+    caching_rows: int = 0
+
+    def steps(self) -> list[str]:
+        """Return the fan-out and the first bucket's ranges."""
+        verb = "reverse scan" if self.reverse else "scan"
+        first = [f"{verb} {range_text(r)}" for r in self.buckets[0][:_SHOWN]]
+        last = [f"{verb} {range_text(r)}" for r in self.buckets[-1][:1]]
+        gap = ["…"] if len(self.buckets) > 2 else []  # noqa: PLR2004 - the first and the last
+        body = [*first, *_more(len(self.buckets[0]), "ranges"), *gap, *last]
+        return [tree(f"merge {len(self.buckets)} buckets by the key without the salt", body)]
+
+    @property
+    def requests(self) -> str:
+        """One scanner a range and bucket."""
+        count = sum(len(ranges) for ranges in self.buckets)
+        return f"{count} scanners, {self.caching_rows} rows a call"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class IndexPlan(Plan):
+    """Entries of an index, then the rows they name; each row is checked against its entry.
+
+    Attributes:
+        index: The index.
+        ranges: Ranges of entry keys, in the order of the rows.
+        reverse: Entries come in falling key order.
+        caching_rows: Entries fetched at once, and rows looked up at once.
+    """
+
+    index: IndexSchema = field(kw_only=True)
+    ranges: tuple[KeyRange, ...] = ()
+    reverse: bool = False
+    caching_rows: int = 0
+
+    def steps(self) -> list[str]:
+        """Return the index ranges and the look-up."""
+        verb = "reverse scan" if self.reverse else "scan"
+        shown = [f"{verb} {range_text(key_range)}" for key_range in self.ranges[:_SHOWN]]
+        return [
+            tree(f"index {self.index.table}", shown + _more(len(self.ranges), "ranges")),
+            "look up each entry's row and check it against the entry",
+        ]
+
+    @property
+    def requests(self) -> str:
+        """One scanner a range, one multi-get a page of entries."""
+        return (
+            f"{len(self.ranges)} scanner{_s(self.ranges)}, "
+            f"1 multi-get for each {self.caching_rows} entries"
+        )
+
+
+def _more(count: int, what: str) -> list[str]:
+    return [f"… {count - _SHOWN} more {what}"] if count > _SHOWN else []
+
+
+def _s(things: tuple[object, ...]) -> str:
+    return "" if len(things) == 1 else "s"

@@ -1,0 +1,127 @@
+"""Statements: what a user asks, as an immutable value. Nothing is planned or sent here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Final, Generic, Self, TypeVar
+
+from hbase_orm.errors import QueryError
+from hbase_orm.model import Model
+from hbase_orm.schema import Condition, Index, Order, conjuncts
+
+T = TypeVar("T")
+M = TypeVar("M", bound=Model)
+
+
+@dataclass(frozen=True, slots=True)
+class AnyIndex:
+    """The planner chooses between the row key and the indexes."""
+
+
+ANY_INDEX: Final = AnyIndex()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Select(Generic[T]):
+    """A question to one model's table. Every method returns a new statement.
+
+    Attributes:
+        model: The class whose rows are asked for.
+        conditions: All of them must hold.
+        orders: The asked order; empty takes the plan's own.
+        row_limit: At most so many rows, or None.
+        index: An index, None for the row key only, or ANY_INDEX.
+        full_scan_allowed: Whether reading the whole table is accepted.
+        caching_rows: Rows a scanner fetches at once; None lets the library choose.
+    """
+
+    model: type[Model]
+    conditions: tuple[Condition, ...] = ()
+    orders: tuple[Order, ...] = ()
+    row_limit: int | None = None
+    index: Index | AnyIndex | None = ANY_INDEX
+    full_scan_allowed: bool = False
+    caching_rows: int | None = None
+
+    def where(self, *conditions: Condition) -> Self:
+        """Return the statement with more conditions, all of which must hold.
+
+        Raises:
+            QueryError: Something is no condition: a bare field, a bool from `and` or `in`.
+        """
+        for condition in conditions:
+            if not isinstance(condition, Condition):
+                raise QueryError(
+                    "this is no condition",
+                    got=condition,
+                    fix="compare a field; combine with & | ~ instead of and, or, not",
+                )
+        flat = tuple(part for condition in conditions for part in conjuncts(condition))
+        return replace(self, conditions=self.conditions + flat)
+
+    def order_by(self, *orders: Order) -> Self:
+        """Return the statement with an order of values; it must be one that a scan gives.
+
+        Raises:
+            QueryError: Something is no order, such as a bare field.
+        """
+        for order in orders:
+            if not isinstance(order, Order):
+                raise QueryError(
+                    "this is no order", got=repr(order), fix="write Reading.at.desc() or .asc()"
+                )
+        return replace(self, orders=orders)
+
+    def limit(self, n: int, /) -> Self:
+        """Return the statement for at most `n` rows.
+
+        Raises:
+            QueryError: `n` is not a positive integer.
+        """
+        return replace(self, row_limit=_positive("limit", n))
+
+    def using(self, index: Index | None, /) -> Self:
+        """Return the statement read through one index, or with None through the row key.
+
+        Raises:
+            QueryError: Not an index of the model.
+        """
+        if index is not None and not isinstance(index, Index):
+            raise QueryError("this is no index", got=repr(index), fix="write .using(M.by_unit)")
+        return replace(self, index=index)
+
+    def allow_full_scan(self) -> Self:
+        """Return the statement that may read the whole table."""
+        return replace(self, full_scan_allowed=True)
+
+    def caching(self, rows: int, /) -> Self:
+        """Return the statement that fetches `rows` rows by one scanner call.
+
+        Raises:
+            QueryError: `rows` is not a positive integer.
+        """
+        return replace(self, caching_rows=_positive("caching", rows))
+
+
+def _positive(name: str, value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise QueryError(
+            "the number must be a positive integer",
+            method=name,
+            got=value,
+            fix="leave it out for no bound",
+        )
+    return value
+
+
+def select(model: type[M], /) -> Select[M]:
+    """Return a statement for a model's objects.
+
+    Raises:
+        QueryError: Not a model, or an abstract one.
+    """
+    if not isinstance(model, type) or not issubclass(model, Model):
+        raise QueryError("select takes a model", got=repr(model), fix="write select(Reading)")
+    if not hasattr(model, "__schema__"):
+        raise QueryError("an abstract model has no table", model=model.__name__)
+    return Select(model)
