@@ -56,7 +56,8 @@ class ModelType(click.ParamType):  # type: ignore[type-arg] # older click has no
 def _is_model(found: object) -> bool:
     from hbase_orm.model.base import Model  # noqa: PLC0415 -- slow; only commands with models need it
 
-    return inspect.isclass(found) and issubclass(found, Model) and found is not Model
+    # Model itself and mixins have no schema.
+    return inspect.isclass(found) and issubclass(found, Model) and hasattr(found, "__schema__")
 
 
 def _no_model(module: ModuleType, class_name: str, found: object) -> str:

@@ -1,0 +1,261 @@
+from __future__ import annotations
+
+import inspect
+import json
+import signal
+from pathlib import Path
+
+import click
+import pytest
+
+from hbase_orm import errors
+from hbase_orm.cli import main as cli_main
+from hbase_orm.cli.errors import ExitCode, exit_code, one_line
+from hbase_orm.cli.frame import Group, answer, settings, table
+from hbase_orm.errors import (
+    ConfigurationError,
+    ConflictError,
+    ConnectionLostError,
+    HBaseORMError,
+    SchemaError,
+    ServerError,
+    ServerNotRunningError,
+    TableNotFoundError,
+)
+
+_TOPIC = "probe"
+
+
+@click.group(cls=Group)
+def probe() -> None:
+    """Commands that do what a test needs."""
+
+
+@probe.command()
+def ok() -> None:
+    answer({"a": 1}, lambda: ["a is 1"])
+
+
+@probe.command()
+def bad_data() -> None:
+    raise ConflictError("the row\nchanged", row=b"r", fix="reload it")
+
+
+@probe.command()
+def broken() -> None:
+    raise ZeroDivisionError("by\nzero")
+
+
+@probe.command()
+def check() -> int:
+    return ExitCode.FAILED
+
+
+@probe.command()
+def interrupted() -> None:
+    signal.raise_signal(signal.SIGINT)
+
+
+@probe.command()
+def where() -> None:
+    click.echo(settings().require_url())
+
+
+@pytest.fixture(autouse=True)
+def _topic(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(cli_main.TOPICS, _TOPIC, f"{__name__}:probe")
+    monkeypatch.delenv("HBASE_ORM_URL", raising=False)
+
+
+_KINDS = sorted(
+    (
+        kind
+        for _, kind in inspect.getmembers(errors, inspect.isclass)
+        if issubclass(kind, HBaseORMError)
+    ),
+    key=lambda kind: kind.__name__,
+)
+
+
+@pytest.mark.parametrize("kind", _KINDS)
+def test_every_error_of_the_library_has_an_exit_code_that_says_failure(
+    kind: type[HBaseORMError],
+) -> None:
+    assert exit_code(kind("text")) in {1, 2, 3, 4}
+
+
+@pytest.mark.parametrize(
+    ("kind", "code"),
+    [
+        (ConfigurationError, 2),
+        (SchemaError, 2),
+        (ServerNotRunningError, 3),
+        (ConnectionLostError, 3),
+        (errors.RegionUnavailableError, 3),
+        (ConflictError, 4),
+        (errors.UniqueViolationError, 4),
+        (TableNotFoundError, 4),
+        (ServerError, 1),
+        (errors.MigrationError, 1),
+    ],
+)
+def test_exit_codes_are_as_documented(kind: type[HBaseORMError], code: int) -> None:
+    assert exit_code(kind("text")) == code
+
+
+def test_an_answer_goes_to_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
+    code = cli_main.run([_TOPIC, "ok"])
+
+    assert (code, capsys.readouterr()) == (0, ("a is 1\n", ""))
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--json", _TOPIC, "ok"], [_TOPIC, "--json", "ok"], [_TOPIC, "ok", "--json"]]
+)
+def test_json_may_be_asked_for_at_any_place(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = cli_main.run(arguments)
+
+    assert (code, json.loads(capsys.readouterr().out)) == (0, {"a": 1})
+
+
+def test_an_error_is_one_line_with_the_fix(capsys: pytest.CaptureFixture[str]) -> None:
+    code = cli_main.run([_TOPIC, "bad-data"])
+
+    assert code == ExitCode.DATA
+    assert capsys.readouterr() == ("", "error: the row changed [row=b'r']; reload it\n")
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--debug", _TOPIC, "bad-data"], [_TOPIC, "bad-data", "--debug"]]
+)
+def test_debug_shows_the_traceback_too(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    cli_main.run(arguments)
+
+    shown = capsys.readouterr().err
+    assert shown.startswith("Traceback")
+    assert shown.endswith("error: the row changed [row=b'r']; reload it\n")
+
+
+def test_an_error_inside_the_program_is_one_line_too(capsys: pytest.CaptureFixture[str]) -> None:
+    code = cli_main.run([_TOPIC, "broken"])
+
+    shown = capsys.readouterr().err
+    assert code == ExitCode.INTERNAL
+    assert shown.startswith("error: internal error: ZeroDivisionError: by zero;")
+    assert shown.count("\n") == 1
+
+
+def test_a_command_may_return_its_exit_code() -> None:
+    assert cli_main.run([_TOPIC, "check"]) == ExitCode.FAILED
+
+
+def test_an_interrupt_has_the_code_of_a_shell(capsys: pytest.CaptureFixture[str]) -> None:
+    code = cli_main.run([_TOPIC, "interrupted"])
+
+    assert code == ExitCode.INTERRUPTED
+    assert capsys.readouterr().err.strip() == "error: interrupted"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["bogus"], ["--bogus"], [_TOPIC], [_TOPIC, "ok", "more"]],
+)
+def test_wrong_usage_is_one_line_with_a_hint(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = cli_main.run(arguments)
+
+    shown = capsys.readouterr().err
+    assert code == ExitCode.USAGE
+    assert shown.count("\n") == 1
+    assert "--help'" in shown
+
+
+def test_without_arguments_the_help_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    cli_main.run([])
+
+    assert "Exit codes:" in capsys.readouterr().out
+
+
+def test_the_version_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    code = cli_main.run(["--version"])
+
+    assert code == ExitCode.OK
+    assert capsys.readouterr().out.startswith("hbase-orm, version ")
+
+
+def test_the_url_is_taken_from_the_option_before_the_environment(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("HBASE_ORM_URL", "hbase://b")
+
+    cli_main.run([_TOPIC, "where"])
+    cli_main.run(["--url", "hbase://a", _TOPIC, "where"])
+
+    assert capsys.readouterr().out == "hbase://b\nhbase://a\n"
+
+
+def test_a_missing_url_names_both_ways_to_give_it(capsys: pytest.CaptureFixture[str]) -> None:
+    code = cli_main.run([_TOPIC, "where"])
+
+    shown = capsys.readouterr().err
+    assert code == ExitCode.USAGE
+    assert "--url" in shown
+    assert "HBASE_ORM_URL" in shown
+
+
+def test_one_line_keeps_the_text_of_our_errors_and_names_others() -> None:
+    assert one_line(HBaseORMError("a\n b")) == "a b"
+    assert one_line(ValueError("a\n b")) == "ValueError: a b"
+
+
+def test_a_table_is_aligned_and_has_no_trailing_spaces() -> None:
+    lines = list(table(("a", "long head"), [("wide cell", 1), ("b", "")]))
+
+    assert lines == ["a          long head", "wide cell  1", "b"]
+
+
+@pytest.mark.parametrize("command", ["status", "stop", "logs"])
+def test_commands_on_a_server_that_does_not_run(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = cli_main.run(["server", command, "--data-dir", str(tmp_path)])
+
+    shown = capsys.readouterr()
+    assert code == {"status": 3, "stop": 0, "logs": 3}[command]
+    assert len((shown.out + shown.err).splitlines()) == 1
+
+
+def test_admin_on_a_server_that_does_not_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = cli_main.run(["server", "admin", "--data-dir", str(tmp_path), "flush", "t"])
+
+    assert code == ExitCode.UNREACHABLE
+    assert "hbase-orm server start" in capsys.readouterr().err
+
+
+def test_a_reset_refuses_a_folder_that_is_not_a_servers(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "thesis.txt").write_text("years of work")
+
+    code = cli_main.run(["server", "reset", "--yes", "--data-dir", str(tmp_path)])
+
+    assert code == ExitCode.FAILED
+    assert "nothing was deleted" in capsys.readouterr().err
+    assert (tmp_path / "thesis.txt").exists()
+
+
+def test_a_setting_without_a_value_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = cli_main.run(["server", "start", "--set", "name", "--data-dir", str(tmp_path / "new")])
+
+    assert code == ExitCode.USAGE
+    assert "--set takes name=value" in capsys.readouterr().err
+    assert not (tmp_path / "new").exists()
