@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import count, islice
 from typing import Any, TypeVar, cast
 
-from hbase_orm.errors import GatewayError, RejectedError, ScannerExpiredError
+from hbase_orm.errors import ConfigurationError, RejectedError, ScannerExpiredError
 from hbase_orm.gateway.base import Feature
 from hbase_orm.gateway.checks import check_request
 from hbase_orm.gateway.memory_admin import MemoryTables
@@ -115,7 +115,7 @@ class MemoryGateway:
         """
         with self._lock:
             if self._is_closed:
-                raise GatewayError("the gateway is closed", fix="make a new one")
+                raise ConfigurationError("the gateway is closed", fix="connect again")
             check_request(operation)
             handler = self._handlers.get(type(operation))
             if handler is None:
