@@ -1,0 +1,309 @@
+"""What the two Thrift gateways share: checks, deadlines, errors, and scanners bound to connections.
+
+A request is checked, gets a deadline and a pooled connection, and what the wire raises becomes an
+error of this library. A scanner belongs to the very connection that opened it: ids are small
+numbers counted from 0 by the server, so that after its restart an old id reads somebody else's
+scanner. The calls themselves are in `thrift1` and `thrift2`.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, TypeVar, cast
+
+from hbase_orm.errors import (
+    ConfigurationError,
+    ConnectionLostError,
+    FeatureMissingError,
+    GatewayError,
+    RejectedError,
+    ScannerExpiredError,
+    TableNotFoundError,
+)
+from hbase_orm.gateway.base import Feature
+from hbase_orm.gateway.checks import check_request
+from hbase_orm.gateway.faults import WIRE_ERRORS, translate
+from hbase_orm.gateway.handshake import ThriftConnection
+from hbase_orm.gateway.pool import Pool, Slot
+from hbase_orm.gateway.scanner import Bounds, server_bounds
+from hbase_orm.ops import (
+    AddFamily,
+    CloseScanner,
+    CreateNamespace,
+    CreateTable,
+    DisableTable,
+    DropNamespace,
+    DropTable,
+    EnableTable,
+    FetchRows,
+    ListRegions,
+    OpenScanner,
+    Operation,
+    Row,
+    Scan,
+    ScannerId,
+)
+
+R = TypeVar("R")
+
+DEFAULT_TIMEOUT_S = 30.0
+
+# Creating, disabling or dropping a table of many regions takes its time on a healthy cluster.
+ADMIN_TIMEOUT_S = 120.0
+
+_ADMIN = (
+    AddFamily,
+    CreateNamespace,
+    CreateTable,
+    DisableTable,
+    DropNamespace,
+    DropTable,
+    EnableTable,
+)
+
+# Multi-gets gain little beyond this, and small answers keep memory and time-outs small.
+KEYS_PER_CALL = 100
+
+# HConstants.FOREVER: Integer.MAX_VALUE seconds, said of a family without a time to live.
+FOREVER_S = 2**31 - 1
+
+# Stands for the scanner of a range that holds no key: nothing is opened for it.
+_NO_SCANNER = -1
+
+Call = Callable[[Any, Any], Any]
+"""Runs one request on a client: (client, operation) → answer."""
+
+
+class ScannerOwner:
+    """What the gateway remembers of an open scanner: its connection and its exact range."""
+
+    __slots__ = ("bounds", "is_done", "slot")
+
+    def __init__(self, slot: Slot[ThriftConnection] | None, bounds: Bounds | None) -> None:
+        """Bind a scanner to `slot`; None means a range without keys."""
+        self.slot = slot
+        self.bounds = bounds
+        self.is_done = slot is None
+
+
+class ThriftGateway(ABC):
+    """A gateway that reaches HBase over a pool of Thrift connections.
+
+    Attributes:
+        timeout_s: How long one request may take in all, connecting and waiting included. Table
+            administration gets at least two minutes.
+    """
+
+    def __init__(
+        self,
+        pool: Pool[ThriftConnection],
+        *,
+        timeout_s: float = DEFAULT_TIMEOUT_S,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Use `pool`, which this gateway closes.
+
+        Raises:
+            ConfigurationError: The timeout is not positive.
+        """
+        if timeout_s <= 0:
+            raise ConfigurationError(
+                "the timeout is not positive", timeout_s=timeout_s, fix="write timeout_s=30"
+            )
+        self.timeout_s = timeout_s
+        self.pool = pool
+        self._clock = clock
+        self._calls = self._table_of_calls()
+
+    def __repr__(self) -> str:
+        """Show the pool and the timeout."""
+        return f"{type(self).__name__}({self.pool!r}, timeout_s={self.timeout_s:g})"
+
+    @property
+    @abstractmethod
+    def features(self) -> frozenset[Feature]:
+        """What this gateway can do beyond reads and plain writes."""
+
+    def execute(self, operation: Operation[R], /) -> R:
+        """Send one request and return its answer; see `Gateway.execute`."""
+        return self.execute_within(operation, self.timeout_s)
+
+    def execute_within(self, operation: Operation[R], timeout_s: float, /) -> R:
+        """Send one request that may take `timeout_s` seconds in all."""
+        check_request(operation)
+        if isinstance(operation, _ADMIN):
+            timeout_s = max(timeout_s, ADMIN_TIMEOUT_S)
+        deadline = self._clock() + timeout_s
+        if isinstance(operation, FetchRows):
+            return cast("R", self._fetch(operation, deadline))
+        if isinstance(operation, OpenScanner):
+            return cast("R", self._open(operation, deadline))
+        if isinstance(operation, CloseScanner):
+            return cast("R", self._close_scanner(operation, deadline))
+        return cast("R", self._call(operation, deadline))
+
+    def close(self) -> None:
+        """Close every connection; closing twice is fine."""
+        self.pool.close()
+
+    # --- what the two interfaces say differently --------------------------------------------------
+
+    @abstractmethod
+    def _table_of_calls(self) -> Mapping[type[Operation[Any]], Call]:
+        """Return the call for each kind of request that needs no scanner."""
+
+    @abstractmethod
+    def _send_open(self, client: Any, scan: Scan, bounds: Bounds) -> int:
+        """Open a scanner and return its id."""
+
+    @abstractmethod
+    def _send_fetch(self, client: Any, scanner: int, count: int) -> list[Row]:
+        """Return the next rows of a scanner."""
+
+    @abstractmethod
+    def _send_close(self, client: Any, scanner: int) -> None:
+        """Close a scanner."""
+
+    # --- one request ------------------------------------------------------------------------------
+
+    def _call(self, operation: Operation[Any], deadline: float) -> Any:
+        call = self._calls.get(type(operation))
+        if call is None:
+            raise self._missing(operation)
+        with self.pool.use(deadline) as slot:
+            try:
+                return call(slot.connection.client, operation)
+            except WIRE_ERRORS as exc:
+                raise translate(exc, operation) from exc
+
+    def _missing(self, operation: Operation[Any]) -> FeatureMissingError:
+        return FeatureMissingError(
+            "this gateway cannot do that",
+            gateway=type(self).__name__,
+            operation=type(operation).__name__,
+            fix="give the engine a Thrift2 gateway: add thrift2=host:port to the URL",
+        )
+
+    # --- scanners ---------------------------------------------------------------------------------
+
+    def _open(self, operation: OpenScanner, deadline: float) -> ScannerId:
+        scan = operation.scan
+        if scan.key_range.is_empty:
+            return ScannerId(_NO_SCANNER, ScannerOwner(None, None))
+        bounds = server_bounds(scan.key_range, is_reverse=scan.reverse)
+        with self.pool.use(deadline, is_spread=True) as slot:
+            try:
+                number = self._send_open(slot.connection.client, scan, bounds)
+            except WIRE_ERRORS as exc:
+                raise translate(exc, operation) from exc
+            slot.scanners.add(number)
+            return ScannerId(number, ScannerOwner(slot, bounds))
+
+    def _fetch(self, operation: FetchRows, deadline: float) -> list[Row]:
+        number, owner = operation.scanner.number, _owner(operation.scanner)
+        slot, bounds = owner.slot, owner.bounds
+        if owner.is_done or slot is None or bounds is None:
+            return []
+        with self.pool.use_same(slot, deadline):
+            if number not in slot.scanners:
+                raise ScannerExpiredError(
+                    "the scanner is closed", fix="open a new scanner after the last key seen"
+                )
+            try:
+                return self._next_rows(slot.connection.client, operation, owner, bounds)
+            except WIRE_ERRORS as exc:
+                raise self._fetch_fault(exc, operation, slot) from exc
+
+    def _next_rows(
+        self, client: Any, operation: FetchRows, owner: ScannerOwner, bounds: Bounds
+    ) -> list[Row]:
+        rows: list[Row] = []
+        # All rows of an answer may lie outside the range, and an empty list would mean the end.
+        while not rows and not owner.is_done:
+            answer = self._send_fetch(client, operation.scanner.number, operation.count)
+            rows, is_past = bounds.select(answer)
+            owner.is_done = is_past or not answer
+        return rows
+
+    def _fetch_fault(
+        self, exc: BaseException, operation: FetchRows, slot: Slot[ThriftConnection]
+    ) -> GatewayError:
+        error = translate(exc, operation)
+        if isinstance(error, ScannerExpiredError):
+            slot.scanners.discard(operation.scanner.number)
+        elif isinstance(error, ConnectionLostError) and not isinstance(exc, TimeoutError):
+            return ScannerExpiredError(
+                "the connection that opened the scanner broke",
+                reason=error.details.get("reason", ""),
+                fix="open a new scanner after the last key seen",
+            )
+        return error
+
+    def _close_scanner(self, operation: CloseScanner, deadline: float) -> None:
+        number, slot = operation.scanner.number, _owner(operation.scanner).slot
+        if slot is None or slot.is_gone or number not in slot.scanners:
+            return
+        # A scanner that cannot be closed ends with its lease: no reason to hide another error.
+        with suppress(GatewayError), self.pool.use_same(slot, deadline):
+            slot.scanners.discard(number)
+            with suppress(*WIRE_ERRORS):
+                self._send_close(slot.connection.client, number)
+
+
+def needs_thrift2(what: str, operation: Operation[Any]) -> FeatureMissingError:
+    """Return the error that `what` is beyond Thrift1."""
+    return FeatureMissingError(
+        "Thrift1 cannot do that",
+        what=what,
+        operation=type(operation).__name__,
+        fix="give the engine a Thrift2 gateway: add thrift2=host:port to the URL",
+    )
+
+
+def no_table(operation: ListRegions) -> TableNotFoundError:
+    """Return the error for an answer without regions: every table that exists has one."""
+    return TableNotFoundError(
+        "the table does not exist", table=operation.table, fix="create the table"
+    )
+
+
+def whole_families(columns: Sequence[bytes]) -> list[bytes]:
+    """Return the columns without those whose whole family is asked for as well.
+
+    HBase lets the last one named win: a family, then one of its columns, gives that column alone.
+
+    Examples:
+        >>> whole_families([b"d", b"d:a", b"e:b", b"e:b"])
+        [b'd', b'e:b']
+    """
+    families = {column for column in columns if b":" not in column}
+    return [
+        column
+        for column in dict.fromkeys(columns)
+        if column in families or column.partition(b":")[0] not in families
+    ]
+
+
+def table_bytes(operation: Any) -> bytes:
+    """Return the name of the table of `operation` as it travels."""
+    name: str = operation.table
+    return name.encode()
+
+
+def chunks(keys: Sequence[bytes], size: int) -> Iterator[list[bytes]]:
+    """Yield the distinct keys, at most `size` at a time."""
+    distinct = list(dict.fromkeys(keys))
+    for start in range(0, len(distinct), size):
+        yield distinct[start : start + size]
+
+
+def _owner(scanner: ScannerId) -> ScannerOwner:
+    if not isinstance(scanner.owner, ScannerOwner):
+        raise RejectedError(
+            "the scanner was opened by another gateway",
+            fix="fetch from the gateway that opened the scanner",
+        )
+    return scanner.owner

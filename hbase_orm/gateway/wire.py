@@ -1,0 +1,336 @@
+"""One Thrift connection: a socket with a deadline, and calls whose answers are surely their own.
+
+thriftpy2's client sends every request with sequence id 0 and does not look at the id of the
+answer: after a timed-out call, the next one is handed the previous call's answer without an
+error. The client here numbers its requests, compares number and method name of each answer, and
+knows at any moment whether the connection is *in step*: whether everything that was asked has
+been answered. A connection that is not in step is good for nothing but closing.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from importlib.resources import as_file, files
+from typing import Any
+
+import happybase  # noqa: F401  # loads the module that HBASE1 names
+import thriftpy2
+from thriftpy2.protocol import TBinaryProtocol, TCompactProtocol
+from thriftpy2.thrift import TApplicationException, TException, TMessageType, TType
+from thriftpy2.transport import TBufferedTransport, TFramedTransport, TTransportException
+
+from hbase_orm.errors import ConfigurationError, RejectedError
+
+__all__ = [
+    "HBASE1",
+    "HBASE2",
+    "CheckedClient",
+    "DeadlineSocket",
+    "Line",
+    "TType",
+    "WireStyle",
+]
+
+# A scan's answer is tens of kilobytes a call; thriftpy2's own 4 KiB means many small reads.
+BUFFER_BYTES = 65_536
+
+# Thrift's sequence id is a signed 32-bit number.
+SEQUENCE_IDS = 2**31 - 1
+
+_TRANSPORTS: dict[str, Any] = {"buffered": TBufferedTransport, "framed": TFramedTransport}
+_PROTOCOLS: dict[str, Any] = {"binary": TBinaryProtocol, "compact": TCompactProtocol}
+
+
+def _load_interface() -> Any:
+    with as_file(files("hbase_orm.gateway") / "hbase2.thrift") as path:
+        return thriftpy2.load(str(path), module_name="hbase_orm_hbase2_thrift")
+
+
+HBASE2: Any = _load_interface()
+"""The structs and services of `hbase2.thrift`."""
+
+HBASE1: Any = sys.modules["Hbase_thrift"]
+"""The structs and the service of happybase's Thrift1 interface, which importing it has loaded."""
+
+
+@dataclass(frozen=True, slots=True)
+class WireStyle:
+    """How bytes are laid out on the connection; both ends must agree, neither can tell.
+
+    Attributes:
+        transport: `buffered` (thread-pool servers) or `framed` (non-blocking ones).
+        protocol: `binary`, or `compact`, which is several times slower in Python.
+    """
+
+    transport: str = "buffered"
+    protocol: str = "binary"
+
+    def __post_init__(self) -> None:
+        """Refuse a style that does not exist."""
+        for name, value, known in (
+            ("transport", self.transport, _TRANSPORTS),
+            ("protocol", self.protocol, _PROTOCOLS),
+        ):
+            if value not in known:
+                raise ConfigurationError(
+                    "the connection's style does not exist",
+                    option=name,
+                    value=value,
+                    fix=f"use one of {', '.join(known)}",
+                )
+
+
+class DeadlineSocket:
+    """A client's TCP socket that gives up at a point in time, not after a pause.
+
+    A socket's own timeout starts anew with every byte, so a gateway that trickles can hold a call
+    for ever. Here each send and receive gets only what is left until `deadline`.
+
+    Attributes:
+        deadline: When calls give up, in the clock's seconds.
+    """
+
+    def __init__(self, host: str, port: int, clock: Callable[[], float]) -> None:
+        """Remember where to connect to; nothing is sent."""
+        self.sock: socket.socket | None = None
+        self.deadline = 0.0
+        self._peer = (host, port)
+        self._clock = clock
+        self._pid = os.getpid()
+
+    def is_open(self) -> bool:
+        """Say whether the socket was opened and not yet closed."""
+        return self.sock is not None
+
+    def open(self) -> None:
+        """Connect, trying every address of the host.
+
+        Raises:
+            OSError: Nobody accepts the connection, or not in time.
+        """
+        sock = socket.create_connection(self._peer, timeout=self._remaining_s())
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        self.sock = sock
+
+    def read(self, size: int) -> bytes:
+        """Return at least one and at most `size` bytes.
+
+        Raises:
+            TTransportException: The peer closed the connection.
+            TimeoutError: The deadline passed.
+        """
+        data = self._armed().recv(size)
+        if not data:
+            raise TTransportException(
+                TTransportException.END_OF_FILE, "the gateway closed the connection"
+            )
+        return data
+
+    def write(self, data: bytes) -> None:
+        """Send all of `data` or raise."""
+        self._armed().sendall(data)
+
+    def flush(self) -> None:
+        """Do nothing: the kernel gets everything at once."""
+
+    def is_quiet(self) -> bool:
+        """Say whether nothing has come in: neither the peer's farewell nor a stray answer."""
+        if self.sock is None:
+            return False
+        try:
+            self.sock.setblocking(False)
+            self.sock.recv(1, socket.MSG_PEEK)
+        except BlockingIOError:
+            return True
+        except OSError:
+            return False
+        return False
+
+    def close(self) -> None:
+        """Close the socket; in a forked child, only the child's handle of it."""
+        sock, self.sock = self.sock, None
+        if sock is None:
+            return
+        if os.getpid() == self._pid:
+            # Tells the gateway even when a forked child still holds a copy of the handle.
+            with suppress(OSError):
+                sock.shutdown(socket.SHUT_RDWR)
+        sock.close()
+
+    def _armed(self) -> socket.socket:
+        if self.sock is None:
+            raise TTransportException(TTransportException.NOT_OPEN, "the connection is closed")
+        self.sock.settimeout(self._remaining_s())
+        return self.sock
+
+    def _remaining_s(self) -> float:
+        remaining_s = self.deadline - self._clock()
+        if remaining_s <= 0:
+            raise TimeoutError("the deadline passed")
+        return remaining_s
+
+
+class Line:
+    """The bytes of one connection: socket, transport and protocol.
+
+    Attributes:
+        is_in_step: Everything asked has been answered in full. Once False with no call under way,
+            the line must be closed: a later answer would be taken for another call's.
+        timeout_s: Gives each call a deadline of its own; None leaves it to `set_deadline`.
+    """
+
+    def __init__(
+        self, host: str, port: int, style: WireStyle, *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """Set up the layers; nothing is opened."""
+        self.socket = DeadlineSocket(host, port, clock)
+        self.transport: Any = _transport(style, self.socket)
+        self.protocol: Any = _PROTOCOLS[style.protocol](self.transport, decode_response=False)
+        self.is_in_step = True
+        self.timeout_s: float | None = None
+        self._clock = clock
+        self._sequence_id = 0
+
+    def set_deadline(self, deadline: float) -> None:
+        """Let calls from now on give up at `deadline`."""
+        self.socket.deadline = deadline
+
+    def open(self) -> None:
+        """Connect; raises OSError when that fails."""
+        self.transport.open()
+
+    def close(self) -> None:
+        """Close the connection; closing twice is fine."""
+        self.is_in_step = False
+        self.transport.close()
+
+    def is_usable(self) -> bool:
+        """Say whether a call may be made: open, in step, and nothing has come in unasked."""
+        return self.is_in_step and self.socket.is_quiet()
+
+    def exchange(self, method: str, arguments: Any, result: Any) -> Any:
+        """Send one request and read its answer into `result`.
+
+        Raises:
+            TApplicationException: The server could not run the method, or the answer is not the
+                one to this request (types BAD_SEQUENCE_ID, WRONG_METHOD_NAME).
+            RejectedError: The arguments cannot be encoded.
+        """
+        if not self.is_in_step:
+            raise TTransportException(TTransportException.NOT_OPEN, "the connection is out of step")
+        if self.timeout_s is not None:
+            self.set_deadline(self._clock() + self.timeout_s)
+        self.is_in_step = False
+        self._sequence_id = self._sequence_id % SEQUENCE_IDS + 1
+        self._send(method, arguments)
+        answer = self._receive(method, result)
+        self.is_in_step = True
+        if isinstance(answer, TApplicationException):
+            raise answer
+        return answer
+
+    def _send(self, method: str, arguments: Any) -> None:
+        protocol = self.protocol
+        try:
+            protocol.write_message_begin(method, TMessageType.CALL, self._sequence_id)
+            arguments.write(protocol)
+            protocol.write_message_end()
+        except (TypeError, ValueError, AttributeError, OverflowError) as exc:
+            raise _unsendable(method) from exc
+        except TTransportException:
+            raise
+        except TException as exc:
+            raise _unsendable(method) from exc
+        self.transport.flush()
+
+    def _receive(self, method: str, result: Any) -> Any:
+        protocol = self.protocol
+        name, kind, sequence_id = protocol.read_message_begin()
+        if sequence_id != self._sequence_id:
+            raise TApplicationException(
+                TApplicationException.BAD_SEQUENCE_ID, "an answer to another request came in"
+            )
+        if name not in (method, method.encode()):
+            raise TApplicationException(
+                TApplicationException.WRONG_METHOD_NAME, "an answer to another method came in"
+            )
+        answer = TApplicationException() if kind == TMessageType.EXCEPTION else result
+        answer.read(protocol)
+        protocol.read_message_end()
+        return answer
+
+
+class CheckedClient:
+    """A Thrift client whose methods are those of the service; one thread at a time.
+
+    Attributes:
+        line: The connection the calls go over.
+    """
+
+    def __init__(
+        self, line: Line, service: Any, results: Mapping[str, Callable[[], Any]] | None = None
+    ) -> None:
+        """Offer the methods of `service` over `line`.
+
+        Args:
+            line: An open line, or one that is opened before the first call.
+            service: A service of a module that thriftpy2 loaded.
+            results: Makers of answer structs that decode into other classes than the service's.
+        """
+        self.line = line
+        self._service = service
+        self._results = dict(results or {})
+
+    def __getattr__(self, method: str) -> Callable[..., Any]:
+        """Return the method of the service called `method`."""
+        if method not in self._service.thrift_services:
+            message = f"the service has no method {method!r}"
+            raise AttributeError(message)
+        call = partial(self._call, method)
+        # Found directly the next time: __getattr__ runs only for what is missing.
+        self.__dict__[method] = call
+        return call
+
+    def _call(self, method: str, *positional: Any, **named: Any) -> Any:
+        service = self._service
+        arguments = getattr(service, f"{method}_args")()
+        for specification, value in zip(arguments.thrift_spec.values(), positional, strict=False):
+            setattr(arguments, specification[1], value)
+        for name, value in named.items():
+            setattr(arguments, name, value)
+        result_type = self._results.get(method) or getattr(service, f"{method}_result")
+        return self._outcome(self.line.exchange(method, arguments, result_type()))
+
+    def _outcome(self, result: Any) -> Any:
+        value = getattr(result, "success", None)
+        if value is not None:
+            return value
+        for specification in result.thrift_spec.values():
+            name = specification[1]
+            fault = None if name == "success" else getattr(result, name, None)
+            if fault is not None:
+                raise fault
+        if hasattr(result, "success"):
+            self.line.is_in_step = False
+            raise TApplicationException(TApplicationException.MISSING_RESULT, "Missing result")
+        return None
+
+
+def _transport(style: WireStyle, sock: DeadlineSocket) -> Any:
+    return _TRANSPORTS[style.transport](sock, BUFFER_BYTES)
+
+
+def _unsendable(method: str) -> RejectedError:
+    return RejectedError(
+        "a request holds a value of the wrong type",
+        method=method,
+        fix="pass bytes for keys, columns and values, and whole numbers that fit 64 bits",
+    )
