@@ -59,32 +59,32 @@ class _Candidate:
         return bool(reverse)
 
 
-def plan(statement: Select[Any]) -> Plan:
-    """Return what will be sent for `statement`.
+def plan(statement: Select[Any], schema: TableSchema) -> Plan:
+    """Return what will be sent for `statement` to the table that `schema` describes.
 
     Raises:
         QueryError: A condition is on a foreign field or of a wrong type, or the order cannot be
             had from a scan.
         UnboundedScanError: The whole table would be read and the statement does not allow it.
     """
-    schema = statement.model.__schema__
     check_conditions(schema, statement.conditions)
     for order in statement.orders:
         codec_of(schema, order.field)
     try:
         bounds = bounds_of(schema, statement.conditions)
     except NothingMatchesError as error:
-        return _empty(statement, str(error))
-    chosen, reverse = _choose(statement, _candidates(statement, bounds))
+        return _empty(statement, schema, str(error))
+    chosen, reverse = _choose(statement, schema, _candidates(statement, schema, bounds))
     if not chosen.access.narrows and not statement.full_scan_allowed:
-        raise _unbounded(statement, chosen)
+        raise _unbounded(statement, schema, chosen)
     if chosen.index is not None:
-        return _index_plan(statement, chosen, chosen.index, reverse=reverse)
-    return _key_plan(statement, chosen, bounds, reverse=reverse)
+        return _index_plan(statement, schema, chosen, chosen.index, reverse=reverse)
+    return _key_plan(statement, schema, chosen, bounds, reverse=reverse)
 
 
-def _candidates(statement: Select[Any], bounds: Mapping[str, Bounds]) -> list[_Candidate]:
-    schema = statement.model.__schema__
+def _candidates(
+    statement: Select[Any], schema: TableSchema, bounds: Mapping[str, Bounds]
+) -> list[_Candidate]:
     parts = schema.layout.parts
     by_key = _Candidate(None, parts, access_by(parts, bounds))
     if statement.index is None:
@@ -96,7 +96,7 @@ def _candidates(statement: Select[Any], bounds: Mapping[str, Bounds]) -> list[_C
     ]
     if isinstance(statement.index, AnyIndex):
         return [by_key, *(found for found in by_index if found.access.narrows)]
-    return [_named(statement, statement.index, by_index)]
+    return [_named(schema, statement.index, by_index)]
 
 
 def _covers_all_rows(schema: TableSchema, index: IndexSchema, bounds: Mapping[str, Bounds]) -> bool:
@@ -108,8 +108,7 @@ def _covers_all_rows(schema: TableSchema, index: IndexSchema, bounds: Mapping[st
     )
 
 
-def _named(statement: Select[Any], index: Index, usable: Sequence[_Candidate]) -> _Candidate:
-    schema = statement.model.__schema__
+def _named(schema: TableSchema, index: Index, usable: Sequence[_Candidate]) -> _Candidate:
     for candidate in usable:
         if candidate.index is not None and candidate.index.name == index.name:
             return candidate
@@ -122,7 +121,9 @@ def _named(statement: Select[Any], index: Index, usable: Sequence[_Candidate]) -
     raise QueryError("the model has no such index", index=repr(index), model=schema.model_name)
 
 
-def _choose(statement: Select[Any], candidates: Sequence[_Candidate]) -> tuple[_Candidate, bool]:
+def _choose(
+    statement: Select[Any], schema: TableSchema, candidates: Sequence[_Candidate]
+) -> tuple[_Candidate, bool]:
     fitting = [
         (candidate, reverse)
         for candidate in candidates
@@ -132,7 +133,7 @@ def _choose(statement: Select[Any], candidates: Sequence[_Candidate]) -> tuple[_
         raise QueryError(
             "no scan gives this order",
             order=[repr(order) for order in statement.orders],
-            key=[part.name for part in statement.model.__schema__.layout.parts],
+            key=[part.name for part in schema.layout.parts],
             fix="order by the key fields that follow those compared by ==, or declare an index",
         )
     # max() keeps the first of equals: the row key, then the indexes as they are declared.
@@ -145,9 +146,9 @@ def _rank(candidate: _Candidate, reverse: bool) -> tuple[bool, int, bool]:  # no
     return complete and candidate.index is None, run, has_range
 
 
-def _empty(statement: Select[Any], reason: str) -> EmptyPlan:
+def _empty(statement: Select[Any], schema: TableSchema, reason: str) -> EmptyPlan:
     return EmptyPlan(
-        schema=statement.model.__schema__,
+        schema=schema,
         conditions=(),
         limit=statement.row_limit,
         order="none",
@@ -155,9 +156,9 @@ def _empty(statement: Select[Any], reason: str) -> EmptyPlan:
     )
 
 
-def _common(statement: Select[Any], order: str) -> dict[str, Any]:
+def _common(statement: Select[Any], schema: TableSchema, order: str) -> dict[str, Any]:
     return {
-        "schema": statement.model.__schema__,
+        "schema": schema,
         "conditions": statement.conditions,
         "limit": statement.row_limit,
         "order": order,
@@ -171,10 +172,15 @@ def _caching(statement: Select[Any], most: int) -> int:
 
 
 def _key_plan(
-    statement: Select[Any], chosen: _Candidate, bounds: Mapping[str, Bounds], *, reverse: bool
+    statement: Select[Any],
+    schema: TableSchema,
+    chosen: _Candidate,
+    bounds: Mapping[str, Bounds],
+    *,
+    reverse: bool,
 ) -> Plan:
-    layout = statement.model.__schema__.layout
-    order = _order_text(chosen, reverse=reverse)
+    layout = schema.layout
+    common = _common(statement, schema, _order_text(chosen, reverse=reverse))
     access = chosen.access
     salts = [(b"", list(access.prefixes))]
     if layout.salt is not None:
@@ -182,23 +188,23 @@ def _key_plan(
     if access.is_complete:
         unsalted = sorted((prefix, salt) for salt, prefixes in salts for prefix in prefixes)
         keys = [salt + prefix for prefix, salt in unsalted]
-        return GetPlan(**_common(statement, order), keys=tuple(reversed(keys) if reverse else keys))
+        return GetPlan(**common, keys=tuple(reversed(keys) if reverse else keys))
     streams = [
         _directed(access.ranges(salt, prefixes), reverse=reverse) for salt, prefixes in salts
     ]
     streams = [ranges for ranges in streams if ranges]
     if not streams:
-        return _empty(statement, "the ranges of the key are empty")
+        return _empty(statement, schema, "the ranges of the key are empty")
     caching_rows = _caching(statement, DEFAULT_CACHING_ROWS)
     if len(streams) == 1:
         return ScanPlan(
-            **_common(statement, order),
+            **common,
             ranges=streams[0],
             reverse=reverse,
             caching_rows=caching_rows,
         )
     return SaltedScanPlan(
-        **_common(statement, order),
+        **common,
         buckets=tuple(streams),
         reverse=reverse,
         caching_rows=caching_rows,
@@ -206,13 +212,18 @@ def _key_plan(
 
 
 def _index_plan(
-    statement: Select[Any], chosen: _Candidate, index: IndexSchema, *, reverse: bool
+    statement: Select[Any],
+    schema: TableSchema,
+    chosen: _Candidate,
+    index: IndexSchema,
+    *,
+    reverse: bool,
 ) -> Plan:
     ranges = _directed(chosen.access.ranges(), reverse=reverse)
     if not ranges:
-        return _empty(statement, "the ranges of the index are empty")
+        return _empty(statement, schema, "the ranges of the index are empty")
     return IndexPlan(
-        **_common(statement, _order_text(chosen, reverse=reverse)),
+        **_common(statement, schema, _order_text(chosen, reverse=reverse)),
         index=index,
         ranges=ranges,
         reverse=reverse,
@@ -234,8 +245,9 @@ def _order_text(chosen: _Candidate, *, reverse: bool) -> str:
     return ", ".join(dict.fromkeys(shown)) or "at most one row"
 
 
-def _unbounded(statement: Select[Any], chosen: _Candidate) -> UnboundedScanError:
-    schema = statement.model.__schema__
+def _unbounded(
+    statement: Select[Any], schema: TableSchema, chosen: _Candidate
+) -> UnboundedScanError:
     compared = sorted({name for c in statement.conditions for name in fields_of(c)})
     first = chosen.parts[0].name
     advice = f"compare {first}, the first part of the key"

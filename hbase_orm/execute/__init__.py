@@ -1,0 +1,7 @@
+"""Runs plans: opens scanners, merges buckets, looks entries up, resumes what was cut off."""
+
+from __future__ import annotations
+
+from hbase_orm.execute.run import rows_of, stream
+
+__all__ = ["rows_of", "stream"]

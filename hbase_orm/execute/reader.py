@@ -1,0 +1,88 @@
+"""Rows of key ranges as a sans-I/O protocol that survives lost scanners.
+
+A scanner may expire, its connection may be cut, its region may move: the reader then opens a new
+one after the last key it handed out. Nothing is lost and nothing is repeated, since a scan is in
+key order.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from hbase_orm.errors import ConnectionLostError, RetryableError, ScannerExpiredError
+from hbase_orm.ops import (
+    CloseScanner,
+    FetchRows,
+    KeyRange,
+    OpenScanner,
+    Protocol,
+    Row,
+    Scan,
+    ScannerId,
+    Sleep,
+    ask,
+)
+
+MAX_FAILURES: Final = 6
+"""Failures in a row, without one row in between, after which a scan gives up."""
+
+FIRST_PAUSE_S: Final = 0.05
+
+
+class RangeReader:
+    """Reads the rows of several ranges of one table, range after range.
+
+    Attributes:
+        rows: Rows fetched and not yet taken; take them from the left.
+    """
+
+    def __init__(self, scans: Sequence[Scan]) -> None:
+        """Prepare to read `scans` one after the other; nothing is opened yet."""
+        self.rows: deque[Row] = deque()
+        self._waiting = deque(scans)
+        self._scan: Scan | None = None
+        self._scanner: ScannerId | None = None
+        self._failures = 0
+
+    def fill(self) -> Protocol[bool]:
+        """Fetch until there are rows; say False when every range is exhausted.
+
+        Raises:
+            GatewayError: The scan failed repeatedly, or HBase rejects it.
+        """
+        while not self.rows:
+            if self._scan is None:
+                if not self._waiting:
+                    return False
+                self._scan = self._waiting.popleft()
+            try:
+                yield from self._fetch(self._scan)
+            except (ScannerExpiredError, ConnectionLostError, RetryableError):
+                self._scanner = None
+                self._failures += 1
+                if self._failures >= MAX_FAILURES:
+                    raise
+                yield from ask(Sleep(FIRST_PAUSE_S * 2**self._failures))
+        return True
+
+    def _fetch(self, scan: Scan) -> Protocol[None]:
+        if self._scanner is None:
+            self._scanner = yield from ask(OpenScanner(scan))
+        rows = yield from ask(FetchRows(self._scanner, scan.caching_rows))
+        if rows:
+            self._failures = 0
+            self.rows.extend(rows)
+            self._scan = _after(scan, rows[-1].key)
+            return
+        yield from ask(CloseScanner(self._scanner))
+        self._scanner = self._scan = None
+
+
+def _after(scan: Scan, key: bytes) -> Scan:
+    """Return what is left of a scan whose last row had this key."""
+    whole = scan.key_range
+    rest = KeyRange(whole.start, key) if scan.reverse else KeyRange(key + b"\x00", whole.stop)
+    return replace(scan, key_range=rest)

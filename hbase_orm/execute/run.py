@@ -1,0 +1,232 @@
+"""Runs a plan: which requests it makes and which rows they give, in the plan's order.
+
+`rows_of(plan, ...)` is a sans-I/O generator: it yields requests, and `Emit` with rows as they
+become known. `stream` drives it on a gateway and hands the rows out; closing the iterator early
+closes every scanner that is still open on the server.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import dataclass
+from heapq import heapify, heappop, heapreplace
+from typing import Any
+
+from hbase_orm.errors import GatewayError, HBaseORMError, QueryError
+from hbase_orm.execute.reader import RangeReader
+from hbase_orm.index.entries import base_key_of, index_target
+from hbase_orm.index.targets import GuardedTable, IndexTarget
+from hbase_orm.ops import (
+    CloseScanner,
+    GetRows,
+    KeyRange,
+    OpenScanner,
+    Operation,
+    Row,
+    Scan,
+    ScannerId,
+    ask,
+)
+from hbase_orm.query import EmptyPlan, GetPlan, IndexPlan, Plan, SaltedScanPlan, ScanPlan
+
+
+@dataclass(frozen=True, slots=True)
+class Emit:
+    """Rows that are ready, in order. Not a request: nothing answers it."""
+
+    rows: Sequence[Row]
+
+
+Rows = Generator[Operation[Any] | Emit, Any, None]
+Execute = Callable[[Operation[Any]], Any]
+
+
+def rows_of(plan: Plan, guarded: GuardedTable | None) -> Rows:
+    """Return the rows of a plan as requests and emissions.
+
+    Args:
+        plan: What to read.
+        guarded: The table's guards and indexes; needed for an index plan.
+    """
+    match plan:
+        case EmptyPlan():
+            return iter_nothing()
+        case GetPlan():
+            return _get(plan)
+        case ScanPlan():
+            return _scan(plan)
+        case SaltedScanPlan():
+            return _merge(plan)
+        case IndexPlan() if guarded is not None:
+            return _look_up(plan, guarded)
+    raise QueryError("the plan cannot be run", plan=plan.kind)
+
+
+def iter_nothing() -> Rows:
+    """Make no request and emit nothing."""
+    yield from ()
+
+
+def _get(plan: GetPlan) -> Rows:
+    families = plan.schema.family_names
+    rows = yield from ask(GetRows(plan.schema.table, plan.keys, families))
+    yield Emit([row for row in rows if row is not None])
+
+
+def _scans(plan: ScanPlan | SaltedScanPlan, ranges: Sequence[KeyRange]) -> list[Scan]:
+    return [
+        Scan(
+            table=plan.schema.table,
+            key_range=key_range,
+            columns=plan.schema.family_names,
+            reverse=plan.reverse,
+            caching_rows=plan.caching_rows,
+        )
+        for key_range in ranges
+    ]
+
+
+def _scan(plan: ScanPlan) -> Rows:
+    reader = RangeReader(_scans(plan, plan.ranges))
+    while (yield from reader.fill()):
+        yield Emit(tuple(reader.rows))
+        reader.rows.clear()
+
+
+def _merge(plan: SaltedScanPlan) -> Rows:
+    """Merge the buckets by the key behind the salt byte.
+
+    No row is handed out before every bucket that is not exhausted has shown its next one.
+    """
+    readers = [RangeReader(_scans(plan, ranges)) for ranges in plan.buckets]
+    heap: list[tuple[_Rank, int]] = []
+    for number, reader in enumerate(readers):
+        if (yield from reader.fill()):
+            heap.append((_rank(reader.rows[0], reverse=plan.reverse), number))
+    heapify(heap)
+    ready: list[Row] = []
+    while heap:
+        number = heap[0][1]
+        reader = readers[number]
+        ready.append(reader.rows.popleft())
+        if not reader.rows:
+            yield Emit(ready)
+            ready = []
+            if not (yield from reader.fill()):
+                heappop(heap)
+                continue
+        heapreplace(heap, (_rank(reader.rows[0], reverse=plan.reverse), number))
+    if ready:
+        yield Emit(ready)
+
+
+class _Rank:
+    """A key without its salt, ordered from the greatest to the least: for reverse scans."""
+
+    __slots__ = ("key",)
+
+    def __init__(self, key: bytes) -> None:
+        self.key = key
+
+    def __lt__(self, other: _Rank) -> bool:
+        return self.key > other.key
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Rank) and self.key == other.key
+
+    __hash__ = None  # type: ignore[assignment]  # only ever compared
+
+
+def _rank(row: Row, *, reverse: bool) -> Any:
+    return _Rank(row.key[1:]) if reverse else row.key[1:]
+
+
+def _look_up(plan: IndexPlan, guarded: GuardedTable) -> Rows:
+    """Read entries, get their rows, and keep each row that has its entry.
+
+    An entry may be stale: the row is the truth, and a row that changed while the index was being
+    read counts once.
+    """
+    index = index_target(plan.schema, plan.index)
+    base_key = base_key_of(plan.index)
+    scans = [
+        Scan(plan.index.table, r, reverse=plan.reverse, caching_rows=plan.caching_rows)
+        for r in plan.ranges
+    ]
+    reader = RangeReader(scans)
+    seen: set[bytes] = set()
+    while (yield from reader.fill()):
+        entries = [entry.key for entry in reader.rows]
+        reader.rows.clear()
+        keys = tuple(dict.fromkeys(base_key(entry) for entry in entries))
+        rows = yield from ask(GetRows(plan.schema.table, keys, plan.schema.family_names))
+        found = dict(zip(keys, rows, strict=True))
+        yield Emit(_verified(guarded, index, [(e, found[base_key(e)]) for e in entries], seen))
+
+
+def _verified(
+    guarded: GuardedTable,
+    index: IndexTarget,
+    pairs: Sequence[tuple[bytes, Row | None]],
+    seen: set[bytes],
+) -> list[Row]:
+    kept = []
+    for entry, row in pairs:
+        if row is None or row.key in seen:
+            continue
+        values = {column: cell.value for column, cell in row.cells.items()}
+        if entry in guarded.entry_keys(index, row.key, values):
+            seen.add(row.key)
+            kept.append(row)
+    return kept
+
+
+def stream(rows: Rows, execute: Execute) -> Iterator[Sequence[Row]]:
+    """Drive `rows` with `execute` and yield what it emits.
+
+    Ends when everything was read. A failed request is thrown into the generator, which resumes or
+    lets the error through. Close the iterator to release open scanners early.
+    """
+    opened: set[ScannerId] = set()
+    try:
+        step = next(rows, None)
+        while step is not None:
+            if isinstance(step, Emit):
+                yield step.rows
+                step = _advance(rows, None)
+                continue
+            try:
+                answer = execute(step)
+            except HBaseORMError as error:
+                step = _throw(rows, error)
+                continue
+            if isinstance(step, OpenScanner):
+                opened.add(answer)
+            elif isinstance(step, CloseScanner):
+                opened.discard(step.scanner)
+            step = _advance(rows, answer)
+    finally:
+        rows.close()
+        for scanner in opened:
+            _close(scanner, execute)
+
+
+def _advance(rows: Rows, answer: Any) -> Operation[Any] | Emit | None:
+    try:
+        return rows.send(answer)
+    except StopIteration:
+        return None
+
+
+def _throw(rows: Rows, error: HBaseORMError) -> Operation[Any] | Emit | None:
+    try:
+        return rows.throw(error)
+    except StopIteration:
+        return None
+
+
+def _close(scanner: ScannerId, execute: Execute) -> None:
+    try:
+        execute(CloseScanner(scanner))
+    except GatewayError:
+        return  # its lease releases it
