@@ -19,6 +19,9 @@ BENCH_ARGS ?=
 DEMO_STAMP := .venv/.installed-demo
 DEV_STAMP := .venv/.installed-dev
 
+MAKE_IMAGE = docker/engine.sh start && docker/base-image.sh \
+    && $(BIN)/python -m hbase_orm.testing.image build
+
 .PHONY: help
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -39,8 +42,8 @@ gate: $(DEV_STAMP) ## format, lint, types and layers; no test
 	$(BIN)/lint-imports
 
 .PHONY: pytest
-pytest: $(DEV_STAMP) ## every test but the gate
-	$(BIN)/pytest -n $(PYTEST_WORKERS) $(PYTEST_ARGS)
+pytest: $(DEV_STAMP) ## every test, without the gate
+	$(BIN)/pytest -n $(PYTEST_WORKERS) --dist loadgroup $(PYTEST_ARGS)
 
 .PHONY: model
 model: $(DEV_STAMP) ## every interleaving and crash of the index protocol
@@ -56,9 +59,7 @@ bench: $(DEV_STAMP) ## paired benchmarks against plain happybase
 
 .PHONY: image
 image: $(DEV_STAMP) ## build the dockerized HBase, starting a Docker engine if need be
-	docker/engine.sh start
-	docker/base-image.sh
-	$(BIN)/python -m hbase_orm.testing.image build
+	@$(MAKE_IMAGE)
 
 # What the tests run on: the image where an engine can be had, else the embedded server, which the
 # tests start by themselves. HBASE_ORM_REQUIRE_DOCKER=1 refuses the second.
@@ -66,13 +67,14 @@ image: $(DEV_STAMP) ## build the dockerized HBase, starting a Docker engine if n
 test-server: $(DEV_STAMP)
 	@if [[ -n "$${HBASE_ORM_TEST_URL:-}" ]]; then \
 	    echo "tests use the HBase at HBASE_ORM_TEST_URL"; \
-	elif $(MAKE) image; then \
+	elif $(MAKE_IMAGE); then \
 	    echo "tests use the dockerized HBase"; \
 	elif [[ "$${HBASE_ORM_REQUIRE_DOCKER:-}" == 1 ]]; then \
 	    echo "no dockerized HBase, and HBASE_ORM_REQUIRE_DOCKER=1 asks for it" >&2; \
 	    exit 1; \
 	else \
 	    echo "tests use the embedded HBase"; \
+	    $(BIN)/python -m hbase_orm.testing.image jars || true; \
 	fi
 
 .PHONY: clean
@@ -90,7 +92,7 @@ clean: ## remove the environment and the caches; stop the Docker engine that mak
 	    fi; \
 	    echo "making .venv with $$("$$python" --version) ($$python)"; \
 	    "$$python" -m venv .venv; \
-	    $(BIN)/python -m pip install --quiet uv; \
+	    $(BIN)/python -m pip install --quiet --disable-pip-version-check uv; \
 	    touch $@; \
 	    exit 0; \
 	done; \

@@ -1,3 +1,51 @@
-"""Drop what a test has made, by its name's first characters."""
+"""Drop what a test has made, found by its name."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from urllib.parse import parse_qs, urlsplit
+
+from hbase_orm.errors import ConfigurationError
+from hbase_orm.gateway.base import Gateway
+from hbase_orm.gateway.pool import Address
+from hbase_orm.gateway.thrift2 import Thrift2Gateway
+from hbase_orm.gateway.wire import WireStyle
+from hbase_orm.ops import DropNamespace, DropTable, ListNamespaces, ListTables
+
+_SEPARATOR = ":"
+
+
+def drop_tables(url: str, prefix: str) -> None:
+    """Drop every table whose name starts with `prefix`, with or without its namespace."""
+    with _thrift2(url) as gateway:
+        for table in gateway.execute(ListTables()):
+            name = table.rpartition(_SEPARATOR)[2]
+            if table.startswith(prefix) or name.startswith(prefix):
+                gateway.execute(DropTable(table))
+
+
+def drop_namespace(url: str, namespace: str) -> None:
+    """Drop a namespace with all its tables; nothing happens where it is not there."""
+    with _thrift2(url) as gateway:
+        if namespace not in gateway.execute(ListNamespaces()):
+            return
+        for table in gateway.execute(ListTables()):
+            if table.startswith(namespace + _SEPARATOR):
+                gateway.execute(DropTable(table))
+        gateway.execute(DropNamespace(namespace))
+
+
+@contextmanager
+def _thrift2(url: str) -> Iterator[Gateway]:
+    options = {name: values[-1] for name, values in parse_qs(urlsplit(url).query).items()}
+    if "thrift2" not in options:
+        raise ConfigurationError(
+            "tests cannot drop their tables without Thrift2",
+            url=url,
+            fix="add ?thrift2=host:port to HBASE_ORM_TEST_URL",
+        )
+    host, _, port = options["thrift2"].rpartition(_SEPARATOR)
+    style = WireStyle(options.get("transport", "buffered"), options.get("protocol", "binary"))
+    with closing(Thrift2Gateway.connect([Address(host, int(port))], style=style)) as gateway:
+        yield gateway

@@ -6,12 +6,14 @@ build itself fetches Debian packages only. It uses Docker's classic builder, whi
 
     python -m hbase_orm.testing.image build     build the image, unless it is there
     python -m hbase_orm.testing.image tag       print its name
+    python -m hbase_orm.testing.image jars      only bring the jars into the cache
 """
 
 from __future__ import annotations
 
 import hashlib
 import io
+import socket
 import sys
 import tarfile
 import tempfile
@@ -26,7 +28,7 @@ from hbase_orm.server.java import choose_java
 from hbase_orm.server.jvm import JVM_FLAGS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from docker import DockerClient
 
@@ -39,6 +41,8 @@ FIX: Final = "build it: `make image`, or `python -m hbase_orm.testing.image buil
 _SERVER_DIR = Path(__file__).parents[1] / "server"
 _TAG_CHARACTERS = 12
 _FILES = ("Dockerfile", "entrypoint.sh", "healthcheck.sh")
+_DEFAULT_ENGINE = "unix:///var/run/docker.sock"
+_ENGINE_FIX = "start one; in the work tree, as root: docker/engine.sh start"
 _LOOPBACK_NAMES = ("127.0.0.1", "localhost")
 
 
@@ -75,14 +79,35 @@ def engine() -> DockerClient:
     """Return a client of the engine that testcontainers uses; to be closed.
 
     Raises:
-        docker.errors.DockerException: No engine answers.
+        ServerError: No engine answers.
     """
-    from testcontainers.core.docker_client import (  # noqa: PLC0415  # optional, and slow to load
-        DockerClient as Engine,
-    )
+    # Both are optional, and slow to load.
+    from docker.errors import DockerException  # noqa: PLC0415
+    from testcontainers.core import docker_client  # noqa: PLC0415
 
-    client: DockerClient = Engine().client
+    _require_socket(docker_client.get_docker_host() or _DEFAULT_ENGINE)
+    try:
+        client: DockerClient = docker_client.DockerClient().client
+    except DockerException as error:
+        raise ServerError("no Docker engine answers", reason=str(error), fix=_ENGINE_FIX) from error
     return client
+
+
+def _require_socket(address: str) -> None:
+    """Raise unless the engine's socket can be opened: Docker's library leaks it when it cannot."""
+    place = urlsplit(address)
+    if place.scheme != "unix":
+        return
+    with socket.socket(socket.AF_UNIX) as trial:
+        try:
+            trial.connect(place.path)
+        except OSError as error:
+            raise ServerError(
+                "no Docker engine answers",
+                socket=place.path,
+                reason=error.strerror,
+                fix=_ENGINE_FIX,
+            ) from error
 
 
 def is_local(client: DockerClient) -> bool:
@@ -151,33 +176,44 @@ def _same_for_all(member: tarfile.TarInfo) -> tarfile.TarInfo:
 
 def main(arguments: list[str]) -> int:
     """Run one of the commands in the module's docstring; return the exit code."""
-    if arguments == ["tag"]:
-        print(tag())  # noqa: T201  # the command's output
-        return 0
-    if arguments != ["build"]:
-        print(f"usage: python -m {__spec__.name} build|tag", file=sys.stderr)  # noqa: T201  # same
+    command = _COMMANDS.get(" ".join(arguments))
+    if command is None:
+        _show(f"usage: python -m hbase_orm.testing.image {'|'.join(_COMMANDS)}\n", sys.stderr)
         return 2
-    from docker.errors import DockerException  # noqa: PLC0415  # optional
-
     try:
-        with closing(engine()) as client:
-            _build_unless_built(client)
-    except (HBaseORMError, DockerException) as error:
-        print(f"image: {error}", file=sys.stderr)  # noqa: T201  # same
+        command()
+    except HBaseORMError as error:
+        _show(f"image: {error}\n", sys.stderr)
         return 1
     return 0
 
 
-def _build_unless_built(client: DockerClient) -> None:
-    if is_built(client):
-        print(f"image: {tag()} is here")  # noqa: T201  # the command's output
-        return
-    print(f"image: building {tag()}")  # noqa: T201  # same
-    build(client, _show)
+def _build_command() -> None:
+    with closing(engine()) as client:
+        if is_built(client):
+            _show(f"image: {tag()} is here\n")
+            return
+        _show(f"image: building {tag()}\n")
+        build(client, _show)
 
 
-def _show(line: str) -> None:
-    print(line, end="", flush=True)  # noqa: T201  # same
+def _tag_command() -> None:
+    _show(f"{tag()}\n")
+
+
+def _jars_command() -> None:
+    runtime_jars(choose_java().java, lambda line: _show(f"image: {line}\n"))
+
+
+def _show(text: str, stream: IO[str] | None = None) -> None:
+    print(text, end="", flush=True, file=stream)  # noqa: T201  # the command's output
+
+
+_COMMANDS: Final[Mapping[str, Callable[[], None]]] = {
+    "build": _build_command,
+    "tag": _tag_command,
+    "jars": _jars_command,
+}
 
 
 if __name__ == "__main__":

@@ -125,6 +125,7 @@ class _Run:
         if self.kept_log:
             terminalreporter.write_line(f"hbase: the server's log is kept: {self.kept_log}")
 
+    @pytest.hookimpl(tryfirst=True)
     def pytest_unconfigure(self) -> None:
         """Stop what this run started."""
         if self.is_worker:

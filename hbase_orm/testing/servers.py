@@ -27,16 +27,14 @@ def docker_refusal() -> str:
     for name in ("docker", "testcontainers"):
         if find_spec(name) is None:
             return f"{name} is not installed (pip install 'hbase-orm[testing]')"
-    from docker.errors import DockerException  # noqa: PLC0415  # optional, and slow to load
-
     try:
         with closing(image.engine()) as client:
             if not image.is_local(client):
                 return "the Docker engine is on another machine"
             if not image.is_built(client):
-                return f"the image {image.tag()} is not built ({image.FIX})"
-    except DockerException:
-        return "no Docker engine answers"
+                return f"the image {image.tag()} is not built; {image.FIX}"
+    except ServerError as error:
+        return str(error)
     return ""
 
 
