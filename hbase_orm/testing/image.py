@@ -138,8 +138,21 @@ def build(client: DockerClient, progress: Callable[[str], None]) -> str:
         ServerError: The build failed; its last line is in the error. Also what resolving the jars
             raises: no Maven, no suitable JDK.
     """
+    from docker.errors import DockerException  # noqa: PLC0415  # optional, and slow to load
+
     name = tag()
     jars = runtime_jars(choose_java().java, lambda line: progress(f"{line}\n"))
+    try:
+        _send_build(client, name, jars, progress)
+    except DockerException as error:
+        raise ServerError("the image could not be built", reason=str(error)) from error
+    client.images.get(name).tag(REPOSITORY, "latest")
+    return name
+
+
+def _send_build(
+    client: DockerClient, name: str, jars: RuntimeJars, progress: Callable[[str], None]
+) -> None:
     with tempfile.TemporaryFile() as context:
         _write_context(context, jars)
         context.seek(0)
@@ -150,8 +163,6 @@ def build(client: DockerClient, progress: Callable[[str], None]) -> str:
             if "error" in line:
                 raise ServerError("the image could not be built", reason=line["error"].strip())
             progress(line.get("stream", ""))
-    client.images.get(name).tag(REPOSITORY, "latest")
-    return name
 
 
 def _write_context(file: IO[bytes], jars: RuntimeJars) -> None:
@@ -206,7 +217,7 @@ def _jars_command() -> None:
 
 
 def _show(text: str, stream: IO[str] | None = None) -> None:
-    print(text, end="", flush=True, file=stream)  # noqa: T201  # the command's output
+    print(text, end="", flush=True, file=stream)
 
 
 _COMMANDS: Final[Mapping[str, Callable[[], None]]] = {
