@@ -1,0 +1,183 @@
+"""Repeat a failed request when, and only when, repeating it changes nothing.
+
+Reads are repeated, and writes whose every put and delete carries its own timestamp: applied
+twice, they leave what they leave applied once. Increments, appends and conditional mutations are
+never sent twice, nor is a plain write that leaves its timestamp to the server.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from hbase_orm.errors import ConfigurationError, ConnectionLostError, RetryableError
+from hbase_orm.gateway.base import Feature, Gateway
+from hbase_orm.gateway.bounded import execute_within
+from hbase_orm.ops import (
+    AddFamily,
+    CloseScanner,
+    CreateNamespace,
+    CreateTable,
+    DescribeTable,
+    DisableTable,
+    DropNamespace,
+    DropTable,
+    EnableTable,
+    GetRows,
+    GetVersions,
+    ListNamespaces,
+    ListRegions,
+    ListTables,
+    MutateRow,
+    MutateRows,
+    OpenScanner,
+    Operation,
+    Ping,
+    RowMutation,
+)
+
+R = TypeVar("R")
+
+# Regions move in seconds: a longer pause waits for nothing.
+LONGEST_PAUSE_S = 5.0
+
+# Long.MAX_VALUE as a timestamp means the server's now.
+_NOW_MS = 2**63 - 1
+
+# FetchRows is not among them: a lost answer would leave a hole in the scan.
+_READS: tuple[type[Operation[Any]], ...] = (
+    CloseScanner,
+    DescribeTable,
+    GetRows,
+    GetVersions,
+    ListNamespaces,
+    ListRegions,
+    ListTables,
+    OpenScanner,
+    Ping,
+)
+
+# Sent again only when certainly not applied: the second try would fail on the first one's work.
+_ADMINISTRATION: tuple[type[Operation[Any]], ...] = (
+    AddFamily,
+    CreateNamespace,
+    CreateTable,
+    DisableTable,
+    DropNamespace,
+    DropTable,
+    EnableTable,
+)
+
+
+def is_repeatable(operation: Operation[Any]) -> bool:
+    """Say whether sending the request twice leaves what sending it once leaves.
+
+    Examples:
+        >>> from hbase_orm.ops import Put
+        >>> is_repeatable(MutateRow("t", RowMutation(b"r", (Put(b"d:a", b"1", timestamp_ms=7),))))
+        True
+        >>> is_repeatable(MutateRow("t", RowMutation(b"r", (Put(b"d:a", b"1"),))))
+        False
+    """
+    if isinstance(operation, MutateRow):
+        return _is_stamped(operation.mutation)
+    if isinstance(operation, MutateRows):
+        return all(_is_stamped(mutation) for mutation in operation.mutations)
+    return isinstance(operation, _READS)
+
+
+def _is_stamped(mutation: RowMutation) -> bool:
+    return all(put.timestamp_ms not in (None, _NOW_MS) for put in mutation.puts) and all(
+        delete.timestamp_ms not in (None, _NOW_MS) for delete in mutation.deletes
+    )
+
+
+class RetryingGateway:
+    """A gateway that repeats what may be repeated, with growing pauses, until the deadline.
+
+    Attributes:
+        inner: The gateway that sends.
+        timeout_s: How long a request may take in all, repetitions and pauses included.
+    """
+
+    def __init__(
+        self,
+        inner: Gateway,
+        *,
+        attempts: int = 5,
+        base_pause_s: float = 0.1,
+        timeout_s: float = 30.0,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+        jitter: Callable[[], float] = random.random,
+    ) -> None:
+        """Wrap `inner`, which this gateway closes.
+
+        Args:
+            inner: The gateway that sends.
+            attempts: How often a request is sent at most; 1 means never again.
+            base_pause_s: The pause before the second try; it doubles from try to try.
+            timeout_s: The time for one request, all tries together.
+            clock: Seconds of a clock that never goes back.
+            sleep: Waits for so many seconds.
+            jitter: A number from 0 to 1, drawn for each pause; pauses are cut by up to half, so
+                that clients that failed together do not return together.
+
+        Raises:
+            ConfigurationError: Fewer than one attempt.
+        """
+        if attempts < 1:
+            raise ConfigurationError(
+                "the number of attempts is not positive", retries=attempts, fix="write retries=5"
+            )
+        self.inner = inner
+        self.timeout_s = timeout_s
+        self._attempts = attempts
+        self._base_pause_s = base_pause_s
+        self._clock = clock
+        self._sleep = sleep
+        self._jitter = jitter
+
+    def __repr__(self) -> str:
+        """Show the wrapped gateway and the number of attempts."""
+        return f"RetryingGateway({self.inner!r}, attempts={self._attempts})"
+
+    @property
+    def features(self) -> frozenset[Feature]:
+        """What the wrapped gateway can do."""
+        return self.inner.features
+
+    def execute(self, operation: Operation[R], /) -> R:
+        """Send one request, again if it may be, and return its answer."""
+        return self.execute_within(operation, self.timeout_s)
+
+    def execute_within(self, operation: Operation[R], timeout_s: float, /) -> R:
+        """Send one request that may take `timeout_s` seconds in all, repetitions included."""
+        deadline = self._clock() + timeout_s
+        attempt = 1
+        while True:
+            try:
+                return execute_within(self.inner, operation, deadline - self._clock())
+            except (RetryableError, ConnectionLostError) as exc:
+                pause_s = self._pause_s(attempt)
+                is_last = attempt >= self._attempts or self._clock() + pause_s >= deadline
+                if is_last or not _may_be_sent_again(operation, exc):
+                    raise
+            self._sleep(pause_s)
+            attempt += 1
+
+    def close(self) -> None:
+        """Close the wrapped gateway; closing twice is fine."""
+        self.inner.close()
+
+    def _pause_s(self, attempt: int) -> float:
+        longest: float = min(self._base_pause_s * 2 ** (attempt - 1), LONGEST_PAUSE_S)
+        return longest * (1 - self._jitter() / 2)
+
+
+def _may_be_sent_again(operation: Operation[Any], error: Exception) -> bool:
+    if is_repeatable(operation):
+        return True
+    return isinstance(error, RetryableError) and isinstance(operation, _ADMINISTRATION)

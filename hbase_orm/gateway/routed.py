@@ -1,0 +1,124 @@
+"""Send each request to the gateway that does it best.
+
+Reads and plain writes go to Thrift1, whose answers are smaller; what must be atomic, conditional
+or complete goes to Thrift2.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from hbase_orm.gateway.base import Feature, Gateway
+from hbase_orm.gateway.bounded import execute_within
+from hbase_orm.ops import (
+    AddFamily,
+    CheckAndMutate,
+    CreateNamespace,
+    CreateTable,
+    DescribeTable,
+    DropNamespace,
+    GetVersions,
+    Increment,
+    ListNamespaces,
+    ListRegions,
+    MutateRow,
+    MutateRows,
+    Operation,
+    Ping,
+    RowMutation,
+)
+
+R = TypeVar("R")
+
+# Thrift1 lacks these, or answers with less: fewer options of a family, no snapshot of versions.
+_ATOMIC_ONLY: tuple[type[Operation[Any]], ...] = (
+    AddFamily,
+    CheckAndMutate,
+    CreateNamespace,
+    CreateTable,
+    DescribeTable,
+    DropNamespace,
+    GetVersions,
+    ListNamespaces,
+    ListRegions,
+)
+
+
+class RoutedGateway:
+    """One gateway out of two: `data` for reads and plain writes, `atomic` for the rest."""
+
+    def __init__(self, data: Gateway, atomic: Gateway | None = None) -> None:
+        """Join the two; this gateway closes both.
+
+        Args:
+            data: Usually Thrift1.
+            atomic: Usually Thrift2; None leaves everything to `data`, which raises
+                FeatureMissingError for what it cannot do.
+        """
+        self.data = data
+        self.atomic = atomic
+
+    def __repr__(self) -> str:
+        """Show both gateways."""
+        return f"RoutedGateway(data={self.data!r}, atomic={self.atomic!r})"
+
+    @property
+    def features(self) -> frozenset[Feature]:
+        """What either gateway can do."""
+        return self.data.features | (self.atomic.features if self.atomic else frozenset())
+
+    def execute(self, operation: Operation[R], /) -> R:
+        """Send one request to the gateway that does it; `Ping` asks both."""
+        if isinstance(operation, Ping) and self.atomic is not None:
+            self.atomic.execute(operation)
+        return self._choose(operation).execute(operation)
+
+    def execute_within(self, operation: Operation[R], timeout_s: float, /) -> R:
+        """Send one request that may take `timeout_s` seconds in all (`Ping`: at each gateway)."""
+        if isinstance(operation, Ping) and self.atomic is not None:
+            execute_within(self.atomic, operation, timeout_s)
+        return execute_within(self._choose(operation), operation, timeout_s)
+
+    def close(self) -> None:
+        """Close both gateways; closing twice is fine."""
+        self.data.close()
+        if self.atomic is not None:
+            self.atomic.close()
+
+    def _choose(self, operation: Operation[Any]) -> Gateway:
+        if self.atomic is not None and needs_atomic(operation):
+            return self.atomic
+        return self.data
+
+
+def needs_atomic(operation: Operation[Any]) -> bool:
+    """Say whether the request is Thrift2's: Thrift1 cannot do it, or only in several calls.
+
+    Examples:
+        >>> from hbase_orm.ops import Delete, Put
+        >>> needs_atomic(MutateRow("t", RowMutation(b"r", (Put(b"d:a", b""),))))
+        False
+        >>> needs_atomic(
+        ...     MutateRow("t", RowMutation(b"r", (Put(b"d:a", b"", 2),), (Delete(b"d:b", 1),)))
+        ... )
+        True
+    """
+    if isinstance(operation, _ATOMIC_ONLY):
+        return True
+    if isinstance(operation, MutateRow):
+        return _is_mixed(operation.mutation) or len(_stamps(operation.mutation)) > 1
+    if isinstance(operation, MutateRows):
+        # Thrift1 has one timestamp and one TTL a call: several would be as many calls.
+        stamps = {stamp for mutation in operation.mutations for stamp in _stamps(mutation)}
+        return len(stamps) > 1
+    return isinstance(operation, Increment) and len(operation.amounts) > 1
+
+
+def _is_mixed(mutation: RowMutation) -> bool:
+    return bool(mutation.puts and mutation.deletes)
+
+
+def _stamps(mutation: RowMutation) -> set[tuple[int | None, int | None]]:
+    stamps = {(put.timestamp_ms, mutation.ttl_ms) for put in mutation.puts}
+    stamps.update((delete.timestamp_ms, mutation.ttl_ms) for delete in mutation.deletes)
+    return stamps
