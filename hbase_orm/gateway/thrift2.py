@@ -54,8 +54,6 @@ _KINDS: dict[int, _Kind] = {
     12: "delete_column",
     14: "delete_family",
 }
-_FAMILY_KINDS = ("delete_family", "delete_family_version")
-
 _LONG = struct.Struct(">q")
 _RAW_ATTRIBUTES = {b"_raw_": b"\xff"}
 
@@ -186,9 +184,8 @@ def _get_versions(client: Any, operation: GetVersions) -> tuple[CellVersion, ...
 
 
 def _version(value: DecodedValue) -> CellVersion:
-    kind = _KINDS.get(value.kind, "put")
-    column = value.family if kind in _FAMILY_KINDS else value.column
-    return CellVersion(column, value.timestamp_ms, kind, value.value)
+    # A family's tombstone is stored, and shown, under the empty qualifier.
+    return CellVersion(value.column, value.timestamp_ms, _KINDS.get(value.kind, "put"), value.value)
 
 
 # --- writes ---------------------------------------------------------------------------------------
