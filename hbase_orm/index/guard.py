@@ -93,14 +93,16 @@ class History:
 
     Attributes:
         left: Entries that earlier tries put, or found, and that nobody may have deleted.
-        in_doubt: Tries whose outcome is not known, by nonce.
+        sent: The tries whose row change was sent, by nonce.
+        in_doubt: Nonces of those whose outcome is not known.
         last_ms: The timestamp of the last try; the next is not below, so that its deletes
             cover the entries left.
         rounds: How many tries were made.
     """
 
     left: frozenset[Entry] = frozenset()
-    in_doubt: dict[bytes, Attempt] = field(default_factory=dict)
+    sent: dict[bytes, Attempt] = field(default_factory=dict)
+    in_doubt: set[bytes] = field(default_factory=set)
     last_ms: int = 0
     rounds: int = 0
 
@@ -215,25 +217,17 @@ def _try_once(
 ) -> Protocol[tuple[Attempt | None, RowBefore | None]]:
     """Make one try; return the try that won, or None and the row as it is now."""
     answer = yield from entries_then_row(target, attempt, context, history)
-    was_answered = True
-    for sends in range(1, MAX_SENDS + 1):
-        if answer is True:
-            return attempt, None
-        was_answered = was_answered and isinstance(answer, RetryableError | RejectedError)
+    sends = 1
+    while answer is not True:
         verdict, winner, now = yield from settle(target, attempt, columns, context, history)
         if verdict is not Verdict.UNMOVED:
             return winner, now
         if isinstance(answer, RejectedError) or sends == MAX_SENDS:
-            break
+            raise answer if isinstance(answer, GatewayError) else _denied(attempt)
         yield from pause(context, sends)
         answer = yield from change_row(target, attempt, context, history)
-    if was_answered:
-        history.in_doubt.pop(attempt.guard.nonce, None)
-    if isinstance(answer, GatewayError):
-        raise answer
-    raise ConnectionLostError(
-        "HBase denies a change whose condition holds", table=target.table, row=attempt.row
-    )
+        sends += 1
+    return attempt, None
 
 
 def entries_then_row(
@@ -266,11 +260,17 @@ def change_row(
         CatalogLeaseError: The lease has run out since the row was read; nothing is sent.
     """
     context.permit(target.table)
-    history.in_doubt[attempt.guard.nonce] = attempt
+    history.sent[attempt.guard.nonce] = attempt
     try:
-        return (yield from ask(check_on_guard(target, attempt)))
+        answer = yield from ask(check_on_guard(target, attempt))
+    except (RetryableError, RejectedError) as error:
+        return error  # not applied
     except GatewayError as error:
+        history.in_doubt.add(attempt.guard.nonce)
         return error
+    if not answer:
+        history.in_doubt.add(attempt.guard.nonce)
+    return answer
 
 
 def check_on_guard(target: GuardedTable, attempt: Attempt) -> CheckAndMutate:
@@ -294,12 +294,12 @@ def settle(
     now = yield from read_before(target, attempt.row, columns, context)
     ring = nonces_of(now.guard)
     for nonce in ring:
-        if nonce in history.in_doubt:
-            return Verdict.APPLIED, history.in_doubt[nonce], now
+        if nonce in history.sent:
+            return Verdict.APPLIED, history.sent[nonce], now
     if now.nonce == attempt.before.nonce:
         return Verdict.UNMOVED, None, now
     if attempt.before.nonce in ring:
-        del history.in_doubt[attempt.guard.nonce]
+        history.in_doubt.discard(attempt.guard.nonce)
         return Verdict.SUPERSEDED, None, now
     return Verdict.UNKNOWN, None, now
 
@@ -334,8 +334,9 @@ def ask_patiently(operation: Operation[R], context: GuardContext) -> Protocol[R]
 def _ask_all_patiently(
     operations: Sequence[Operation[None]], context: GuardContext
 ) -> Protocol[None]:
-    if len(operations) == 1:
-        yield from ask_patiently(operations[0], context)
+    if len(operations) <= 1:
+        for operation in operations:
+            yield from ask_patiently(operation, context)
         return
     for sends in range(1, MAX_SENDS):
         try:
@@ -351,6 +352,10 @@ def pause(context: GuardContext, sends: int) -> Protocol[None]:
     """Wait, longer with each try and never twice the same."""
     longest_s = min(FIRST_PAUSE_S * 2 ** (sends - 1), LONGEST_PAUSE_S)
     yield from ask(Sleep(longest_s * (1 + context.jitter()) / 2))
+
+
+def _denied(attempt: Attempt) -> ConnectionLostError:
+    return ConnectionLostError("HBase denies a change whose condition holds", row=attempt.row)
 
 
 def _not_written(target: GuardedTable, change: RowChange) -> RetryableError:
