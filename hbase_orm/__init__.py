@@ -1,1 +1,58 @@
-"""Declarative models, planned queries and index tables on HBase."""
+"""Declarative models, planned queries and index tables on HBase.
+
+Declare a model, connect, and work with its objects in a session:
+
+    class Reading(Model, table="readings"):
+        d = Family()
+        host: Key[str] = key()
+        at: Key[datetime] = key(codecs.millis(desc=True))
+        value: Mapped[float] = column(d, "v")
+
+    with connect("hbase://127.0.0.1:9090?thrift2=127.0.0.1:9091") as engine:
+        engine.create_tables(Reading)
+        with engine.session() as session:
+            session.add(Reading(host="web-1", at=now, value=0.3))
+"""
+
+from __future__ import annotations
+
+from hbase_orm import codecs, errors
+from hbase_orm.codecs import Codec
+from hbase_orm.model import Counter, CounterExpr, Key, Mapped, Model, column, counter, key
+from hbase_orm.query import Plan, Select, select
+from hbase_orm.rowkey import Component, RowKey, Salt, rowkey
+from hbase_orm.schema import Condition, Expr, Family, Index, Order, Table
+from hbase_orm.session import Bulk, Engine, FlushReport, Session, Stream, connect
+
+__all__ = [
+    "Bulk",
+    "Codec",
+    "Component",
+    "Condition",
+    "Counter",
+    "CounterExpr",
+    "Engine",
+    "Expr",
+    "Family",
+    "FlushReport",
+    "Index",
+    "Key",
+    "Mapped",
+    "Model",
+    "Order",
+    "Plan",
+    "RowKey",
+    "Salt",
+    "Select",
+    "Session",
+    "Stream",
+    "Table",
+    "codecs",
+    "column",
+    "connect",
+    "counter",
+    "errors",
+    "key",
+    "rowkey",
+    "select",
+]

@@ -204,10 +204,21 @@ class FlushError(HBaseORMError):
     """Some writes of a flush did not end well.
 
     Attributes:
-        written: Rows that HBase acknowledged, as (table, row key).
-        not_written: Rows that were certainly not written, with the reason.
-        unknown: Rows whose outcome is unknown: the connection broke before the answer.
+        written: Rows that HBase acknowledged, as (table, row key); a bulk writer only counts them.
+        not_written: Rows that were certainly not written, as (table, row key, reason).
+        unknown: Rows whose outcome is unknown: the connection broke before the answer, or a batch
+            failed for some of its rows. Flushing again is safe.
     """
+
+    def __str__(self) -> str:
+        """Return the text, how many rows ended how, and the first that failed with its reason."""
+        counts = {name: len(self.details.get(name, ())) for name in ("not_written", "unknown")}
+        written = self.details.get("written", ())
+        counts["written"] = written if isinstance(written, int) else len(written)
+        shown = " ".join(f"{name}={count}" for name, count in counts.items())
+        failed = [*self.details.get("not_written", ()), *self.details.get("unknown", ())]
+        first = f" first={failed[0]!r}" if failed else ""
+        return f"{self.text} [{shown}{first}]" + (f"; {self.fix}" if self.fix else "")
 
 
 class MigrationError(HBaseORMError):

@@ -7,7 +7,7 @@ closes every scanner that is still open on the server.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from heapq import heapify, heappop, heapreplace
 from typing import Any
@@ -181,7 +181,7 @@ def _verified(
     return kept
 
 
-def stream(rows: Rows, execute: Execute) -> Iterator[Sequence[Row]]:
+def stream(rows: Rows, execute: Execute) -> Generator[Sequence[Row], None, None]:
     """Drive `rows` with `execute` and yield what it emits.
 
     Ends when everything was read. A failed request is thrown into the generator, which resumes or

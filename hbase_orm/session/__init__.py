@@ -1,0 +1,11 @@
+"""Engines and sessions: what an application holds."""
+
+from __future__ import annotations
+
+from hbase_orm.session.bulk import Bulk
+from hbase_orm.session.engine import Engine, connect
+from hbase_orm.session.session import Session
+from hbase_orm.session.stream import Stream
+from hbase_orm.session.unit_of_work import FlushReport
+
+__all__ = ["Bulk", "Engine", "FlushReport", "Session", "Stream", "connect"]

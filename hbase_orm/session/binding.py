@@ -1,0 +1,85 @@
+"""A model as one engine sees it: tables in the engine's namespace, guards, functions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from hbase_orm.errors import ConfigurationError
+from hbase_orm.gateway.base import Feature
+from hbase_orm.index.entries import guarded_table
+from hbase_orm.index.targets import MARKER_VALUE, GuardedTable
+from hbase_orm.model import Model
+from hbase_orm.ops import Row
+from hbase_orm.schema import TableSchema
+
+
+@dataclass(frozen=True, slots=True)
+class BoundModel:
+    """A model with the names its tables have on this engine.
+
+    Attributes:
+        model: The class.
+        schema: Its description, tables in the engine's namespace.
+        guarded: Its guards and indexes, or None for a plain model.
+    """
+
+    model: type[Model]
+    schema: TableSchema
+    guarded: GuardedTable | None
+
+    def exists(self, row: Row) -> bool:
+        """Say whether a row that was read with the data families is a row of the model."""
+        return self.guarded is None or self.guarded.exists(row.cells)
+
+    def hydrate(self, row: Row) -> Any:
+        """Return the row as an object of the model."""
+        return self.model.__mapping__.hydrate(row)
+
+    def cells(self, obj: Model) -> dict[bytes, bytes]:
+        """Return the non-None cells of an object, with the marker where the model needs one.
+
+        Raises:
+            ValidationError: A field does not fit; it names model and field.
+        """
+        cells = self.model.__mapping__.dehydrate(obj.__dict__)
+        if self.schema.marker is not None:
+            cells[self.schema.marker] = MARKER_VALUE
+        return cells
+
+    def key(self, obj: Model) -> bytes:
+        """Return the row key of an object.
+
+        Raises:
+            RowKeyError: A key field does not fit, or the key is empty or too long.
+        """
+        return self.model.__mapping__.encode_key(obj.__dict__)
+
+
+def bind(model: type[Model], namespace: str, features: frozenset[Feature]) -> BoundModel:
+    """Return `model` with its tables in `namespace`.
+
+    Raises:
+        ConfigurationError: Not a concrete model, or one whose indexes need a Thrift2 gateway.
+    """
+    schema: TableSchema | None = getattr(model, "__schema__", None)
+    if schema is None:
+        raise ConfigurationError("this is no model with a table", got=repr(model))
+    if schema.is_guarded and Feature.CHECK_AND_MUTATE not in features:
+        raise ConfigurationError(
+            "a model with indexes needs a Thrift2 gateway: its rows change by check-and-mutate",
+            model=schema.model_name,
+            fix="add thrift2=host:9091 to the URL",
+        )
+    named = replace(
+        schema,
+        table=_in_namespace(schema.table, namespace),
+        indexes=tuple(
+            replace(index, table=_in_namespace(index.table, namespace)) for index in schema.indexes
+        ),
+    )
+    return BoundModel(model, named, guarded_table(named) if named.is_guarded else None)
+
+
+def _in_namespace(table: str, namespace: str) -> str:
+    return table if ":" in table or not namespace else f"{namespace}:{table}"

@@ -1,0 +1,161 @@
+"""The engine: one a process, it holds the connections and makes sessions and tables."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from types import TracebackType
+from typing import Any, Self
+
+from hbase_orm.errors import ConfigurationError, TableNotFoundError
+from hbase_orm.gateway.base import Gateway
+from hbase_orm.gateway.memory import MemoryGateway
+from hbase_orm.gateway.pool import Address
+from hbase_orm.gateway.retry import RetryingGateway
+from hbase_orm.gateway.routed import RoutedGateway
+from hbase_orm.gateway.thrift1 import Thrift1Gateway
+from hbase_orm.gateway.thrift2 import Thrift2Gateway
+from hbase_orm.gateway.wire import WireStyle
+from hbase_orm.index import catalog
+from hbase_orm.index.catalog import TableState
+from hbase_orm.model import Model
+from hbase_orm.ops import Ping
+from hbase_orm.session import tables
+from hbase_orm.session.binding import BoundModel, bind
+from hbase_orm.session.runtime import Runtime
+from hbase_orm.session.session import Session
+from hbase_orm.session.url import EngineOptions, parse_url
+
+
+class Engine:
+    """Connections to one HBase, and what is known of it. Threads may share it; forks may use it.
+
+    Attributes:
+        options: What the URL said.
+    """
+
+    def __init__(
+        self, gateway: Gateway, options: EngineOptions, thrift1: Thrift1Gateway | None = None
+    ) -> None:
+        """Use `gateway`; applications call `connect` instead."""
+        self.options = options
+        self._thrift1 = thrift1
+        self._runtime = Runtime(gateway, parallel=options.pool)
+        self._bound: dict[type[Model], BoundModel] = {}
+
+    def __repr__(self) -> str:
+        """Return where it is connected to."""
+        return f"Engine({self._runtime.gateway!r})"
+
+    def __enter__(self) -> Self:
+        """Return the engine."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+        /,
+    ) -> None:
+        """Close it."""
+        self.close()
+
+    def close(self) -> None:
+        """Close every connection; the engine is unusable afterwards."""
+        self._runtime.close()
+
+    def session(self) -> Session:
+        """Return a new session."""
+        return Session(self._runtime, self._bound_of)
+
+    def raw(self) -> AbstractContextManager[Any]:
+        """Return a `with` block around a happybase `Connection` of this engine's settings.
+
+        Raises:
+            ConfigurationError: The engine has no Thrift gateway.
+        """
+        if self._thrift1 is None:
+            raise ConfigurationError("the in-process gateway has no happybase connection")
+        return self._thrift1.raw()
+
+    def create_tables(self, *models: type[Model]) -> list[str]:
+        """Create the models' tables where they are missing; return the names of what was made.
+
+        Families get their options, the table is pre-split (on the salt, or as declared), namespaces
+        are made, and models with indexes get index tables. An existing table is left as it is.
+
+        Raises:
+            SchemaError: An existing table cannot carry the model's indexes.
+            FeatureMissingError: The engine has no Thrift2 gateway.
+        """
+        made: list[str] = []
+        for model in models:
+            made += self._runtime.run(tables.create(self._bound_of(model)))
+        return made
+
+    def drop_tables(self, *models: type[Model]) -> list[str]:
+        """Drop the models' tables with all their rows; return the names of those that existed."""
+        dropped: list[str] = []
+        for model in models:
+            dropped += self._runtime.run(tables.drop(self._bound_of(model)))
+        return dropped
+
+    def add_guard_family(self, model: type[Model]) -> None:
+        """Add the guards' family `_` to a model's existing table, online."""
+        self._runtime.run(tables.add_guard_family(self._bound_of(model)))
+
+    def table_state(self, model: type[Model]) -> TableState | None:
+        """Return what the catalog says of a model's table; None if it says nothing.
+
+        A table in LOADING has a load under way, or one that was interrupted: run it again.
+        """
+        table = self._bound_of(model).schema.table
+        try:
+            entry = self._runtime.run(catalog.read_entry(table))
+        except TableNotFoundError:
+            return None
+        return None if entry is None else entry.state
+
+    def _bound_of(self, model: type[Model]) -> BoundModel:
+        known = self._bound.get(model)
+        if known is None:
+            known = bind(model, self.options.namespace, self._runtime.features)
+            self._bound[model] = known
+        return known
+
+
+def connect(url: str, /) -> Engine:
+    """Return an engine for `hbase://host[:port][/namespace]?thrift2=host:port&…` or `memory://`.
+
+    Checks that every gateway named answers and speaks the interface it is named for.
+
+    Raises:
+        ConfigurationError: The URL is wrong, or a port is another kind of gateway's.
+        GatewayError: A gateway does not answer.
+    """
+    options = parse_url(url)
+    if options.scheme == "memory":
+        return Engine(MemoryGateway(), options)
+    style = WireStyle(protocol=options.protocol, transport=options.transport)
+    thrift1 = Thrift1Gateway.connect(
+        [Address(*address) for address in options.thrift1],
+        style=style,
+        timeout_s=options.timeout_s,
+        pool_size=options.pool,
+    )
+    thrift2 = options.thrift2 and Thrift2Gateway.connect(
+        [Address(*address) for address in options.thrift2],
+        style=style,
+        timeout_s=options.timeout_s,
+        pool_size=options.pool,
+    )
+    routed = RoutedGateway(data=thrift1, atomic=thrift2 or None)
+    try:
+        thrift1.execute(Ping())
+        if thrift2:
+            thrift2.execute(Ping())
+    except BaseException:
+        routed.close()
+        raise
+    gateway = RetryingGateway(routed, attempts=options.retries + 1)
+    return Engine(gateway, options, thrift1)

@@ -1,0 +1,172 @@
+"""Sends the writes of a flush and says of each row how it ended.
+
+Plain rows travel in batches of one table, deletes and puts apart; a row that changes some cells and
+clears others is one atomic row mutation where the gateway has it. Rows with a guard go through the
+index protocol, side by side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from hbase_orm.errors import (
+    CatalogLeaseError,
+    ConnectionLostError,
+    GatewayError,
+    HBaseORMError,
+    NamespaceNotFoundError,
+    TableDisabledError,
+    TableNotFoundError,
+)
+from hbase_orm.gateway.base import Feature
+from hbase_orm.index.guard import guarded_write
+from hbase_orm.index.targets import RowChange, WriteOutcome
+from hbase_orm.ops import (
+    Delete,
+    MutateRow,
+    MutateRows,
+    Operation,
+    Protocol,
+    Put,
+    RowMutation,
+)
+from hbase_orm.session.runtime import Runtime
+from hbase_orm.session.unit_of_work import Outcome, RowWrite, rounds_of
+
+BATCH_ROWS: Final = 1000
+
+# These refuse a whole request before any of its rows is looked at.
+_REFUSED_AT_THE_DOOR: Final = (TableNotFoundError, TableDisabledError, NamespaceNotFoundError)
+
+
+def emit(writes: Sequence[RowWrite], runtime: Runtime) -> Outcome:
+    """Send `writes` and return how each ended; the errors of single rows are not raised.
+
+    A round whose rows did not all get written ends the flush: what stands after it may build on
+    it and is reported as not written.
+    """
+    outcome = Outcome()
+    rounds = rounds_of(write for write in writes if not write.is_idle)
+    for number, one_round in enumerate(rounds):
+        _emit_round(one_round, runtime, outcome)
+        failed = outcome.not_written or outcome.unknown
+        if failed:
+            reason = failed[0][1]
+            held_back = [(write, reason) for later in rounds[number + 1 :] for write in later]
+            outcome.not_written += held_back
+            break
+    return outcome
+
+
+def _emit_round(writes: Sequence[RowWrite], runtime: Runtime, outcome: Outcome) -> None:
+    plain = [write for write in writes if write.bound.guarded is None]
+    guarded = [write for write in writes if write.bound.guarded is not None]
+    by_table: dict[str, list[RowWrite]] = {}
+    for write in plain:
+        by_table.setdefault(write.bound.schema.table, []).append(write)
+    for table_writes in by_table.values():
+        _emit_plain(table_writes, runtime, outcome)
+    if guarded:
+        _emit_guarded(guarded, runtime, outcome)
+
+
+def _emit_plain(writes: Sequence[RowWrite], runtime: Runtime, outcome: Outcome) -> None:
+    deletes = [write for write in writes if write.kind == "delete"]
+    mixed = [write for write in writes if write.puts and write.clears]
+    rest = [
+        write for write in writes if write.kind != "delete" and not (write.puts and write.clears)
+    ]
+    runtime.wait_for_ties([write.where for write in writes if write.kind != "delete"])
+    for batch in _batches(rest):
+        _send(_batch_of(batch), batch, runtime, outcome)
+    for write in mixed:
+        for operation in _mixed(write, runtime):
+            if not _send(operation, (write,), runtime, outcome):
+                break
+    for batch in _batches(deletes):
+        _send(_batch_of(batch), batch, runtime, outcome)
+        runtime.note_deletes([write.where for write in batch])
+
+
+def _batches(writes: Sequence[RowWrite]) -> Iterator[Sequence[RowWrite]]:
+    for start in range(0, len(writes), BATCH_ROWS):
+        yield writes[start : start + BATCH_ROWS]
+
+
+def _batch_of(writes: Sequence[RowWrite]) -> MutateRows:
+    table = writes[0].bound.schema.table
+    return MutateRows(table, tuple(mutation_of(write) for write in writes))
+
+
+def mutation_of(write: RowWrite) -> RowMutation:
+    """Return a plain row's mutation; the server gives the timestamps."""
+    if write.kind == "delete":
+        families = write.bound.schema.family_names
+        return RowMutation(write.key, deletes=tuple(Delete(family) for family in families))
+    return RowMutation(
+        write.key,
+        puts=tuple(Put(column, value) for column, value in write.puts.items()),
+        deletes=tuple(Delete(column) for column in sorted(write.clears)),
+    )
+
+
+def _mixed(write: RowWrite, runtime: Runtime) -> list[Operation[None]]:
+    table, mutation = write.bound.schema.table, mutation_of(write)
+    if Feature.ATOMIC_ROW in runtime.features:
+        return [MutateRow(table, mutation)]
+    # Without Thrift2 a reader may see the new cells while the cleared ones are still there.
+    return [
+        MutateRows(table, (RowMutation(write.key, puts=mutation.puts),)),
+        MutateRows(table, (RowMutation(write.key, deletes=mutation.deletes),)),
+    ]
+
+
+def _send(
+    operation: Operation[None], writes: Sequence[RowWrite], runtime: Runtime, outcome: Outcome
+) -> bool:
+    try:
+        runtime.execute(operation)
+    except GatewayError as error:
+        for write in writes:
+            place(write, error, outcome, batch_rows=len(writes))
+        return False
+    outcome.written += writes
+    return True
+
+
+def place(write: RowWrite, error: HBaseORMError, outcome: Outcome, *, batch_rows: int) -> None:
+    """Enter a write that failed: not written, or unknown.
+
+    A batch is not atomic: when it fails for one row, the others may be written or not.
+    """
+    certain = not isinstance(error, ConnectionLostError) and (
+        batch_rows == 1 or isinstance(error, _REFUSED_AT_THE_DOOR)
+    )
+    (outcome.not_written if certain else outcome.unknown).append((write, error))
+
+
+def _emit_guarded(writes: Sequence[RowWrite], runtime: Runtime, outcome: Outcome) -> None:
+    protocols = [guarded_protocol(write, runtime) for write in writes]
+    for write, result in zip(writes, runtime.run_many(protocols), strict=True):
+        if result.error is None:
+            outcome.written.append(write)
+        elif isinstance(result.error, HBaseORMError):
+            place(write, result.error, outcome, batch_rows=1)
+        else:
+            raise result.error
+
+
+def guarded_protocol(write: RowWrite, runtime: Runtime) -> Protocol[WriteOutcome]:
+    """Return the protocol that writes one guarded row, its catalog lease renewed as needed."""
+    guarded = write.bound.guarded
+    if guarded is None:
+        raise AssertionError(write)
+    change = RowChange(write.key, write.puts, write.clears, write.kind)
+    if not runtime.catalog.is_fresh(guarded.table):
+        yield from runtime.catalog.refresh(guarded.table)
+    try:
+        return (yield from guarded_write(guarded, change, runtime.guard_context))
+    except CatalogLeaseError:
+        yield from runtime.catalog.refresh(guarded.table)
+        return (yield from guarded_write(guarded, change, runtime.guard_context))

@@ -1,0 +1,113 @@
+"""What sessions of one engine share: the gateway behind its driver, the clock, the catalog view."""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, Final, TypeVar
+
+from hbase_orm.gateway.base import Feature, Gateway
+from hbase_orm.gateway.drive import Driver, Outcome
+from hbase_orm.index.catalog import CatalogView
+from hbase_orm.index.targets import GuardContext
+from hbase_orm.ops import Operation, Protocol, Sleep
+
+R = TypeVar("R")
+
+# A put in the same millisecond as a delete of its row is lost to the tombstone: 1 ms between the
+# answer to the delete and the put made that 0 of 1,200; 2 ms leave room for the clock's grain.
+TIE_S: Final = 0.002
+_MANY: Final = 10_000
+
+
+def wall_clock_ms() -> int:
+    """Return this machine's time, milliseconds since the epoch."""
+    return time.time_ns() // 1_000_000
+
+
+class Runtime:
+    """Executes requests and protocols for the sessions of one engine. Threads may share it.
+
+    Attributes:
+        gateway: Executes single requests.
+        catalog: This process's view of the catalog.
+        guard_context: Clocks, randomness and the catalog's permission for guarded writes.
+    """
+
+    def __init__(
+        self,
+        gateway: Gateway,
+        *,
+        parallel: int,
+        now_ms: Callable[[], int] = wall_clock_ms,
+        monotonic_s: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        """Prepare; nothing is sent.
+
+        Args:
+            gateway: Where requests go.
+            parallel: How many protocols run side by side.
+            now_ms: The wall clock of guarded rows.
+            monotonic_s: A clock for leases and waits.
+            sleep: Waits so many seconds.
+        """
+        self.gateway = gateway
+        self.catalog = CatalogView(monotonic_s)
+        self.guard_context = GuardContext(
+            now_ms=now_ms,
+            nonce=lambda: os.urandom(8),
+            jitter=random.random,
+            permit=self.catalog.permit,
+        )
+        self._driver = Driver(gateway, parallel=parallel, sleep=sleep)
+        self._monotonic_s = monotonic_s
+        self._sleep = sleep
+        self._deleted: dict[tuple[str, bytes], float] = {}
+
+    @property
+    def features(self) -> frozenset[Feature]:
+        """What the gateway can do."""
+        return self.gateway.features
+
+    def execute(self, operation: Operation[R]) -> R:
+        """Send one request and return its answer."""
+        return self.gateway.execute(operation)
+
+    def answer(self, operation: Operation[Any]) -> Any:
+        """Answer what a stream of rows asks: a request, or a wait."""
+        if isinstance(operation, Sleep):
+            self._sleep(operation.seconds)
+            return None
+        return self.gateway.execute(operation)
+
+    def run(self, protocol: Protocol[R]) -> R:
+        """Run a protocol to its end."""
+        return self._driver.run(protocol)
+
+    def run_many(self, protocols: Sequence[Protocol[Any]]) -> list[Outcome[Any]]:
+        """Run protocols side by side; return how each ended, in order."""
+        return self._driver.run_many(protocols)
+
+    def note_deletes(self, rows: Sequence[tuple[str, bytes]]) -> None:
+        """Remember rows whose delete was just answered."""
+        now = self._monotonic_s()
+        if len(self._deleted) > _MANY:
+            self._deleted = {row: at for row, at in self._deleted.items() if at + TIE_S > now}
+        self._deleted.update(dict.fromkeys(rows, now))
+
+    def wait_for_ties(self, rows: Sequence[tuple[str, bytes]]) -> None:
+        """Wait until no put of these rows can share a millisecond with a delete of them."""
+        if not self._deleted:
+            return
+        last = max((self._deleted.pop(row, 0.0) for row in rows), default=0.0)
+        rest_s = last + TIE_S - self._monotonic_s()
+        if last and rest_s > 0:
+            self._sleep(rest_s)
+
+    def close(self) -> None:
+        """Close the driver and the gateway."""
+        self._driver.close()
+        self.gateway.close()

@@ -1,0 +1,368 @@
+"""The session: what an application holds while it works with objects.
+
+A unit of work, not a transaction: `add` and `delete` only note what is meant, `flush` sends it, and
+queries see what HBase has, not what is pending. A session belongs to one thread at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from hbase_orm.errors import (
+    FlushError,
+    MultipleRowsError,
+    QueryError,
+    RowKeyError,
+    RowNotFoundError,
+    ValidationError,
+)
+from hbase_orm.execute import rows_of, stream
+from hbase_orm.model import Counter, Model, check_key_arguments
+from hbase_orm.ops import Cell, GetRows, Increment, Row
+from hbase_orm.query import Plan, Select, compile_check, plan
+from hbase_orm.schema import AddAmount
+from hbase_orm.session.binding import BoundModel
+from hbase_orm.session.bulk import Bulk
+from hbase_orm.session.flush import emit
+from hbase_orm.session.identity import IdentityMap, refresh
+from hbase_orm.session.runtime import Runtime
+from hbase_orm.session.stream import Stream
+from hbase_orm.session.unit_of_work import (
+    FlushReport,
+    Outcome,
+    RowWrite,
+    described,
+    loaded_row,
+    write_of,
+)
+
+M = TypeVar("M", bound=Model)
+T = TypeVar("T")
+
+GET_MANY_ROWS = 100
+
+
+class Session:
+    """Reads and writes objects of models; made by `engine.session()`.
+
+    As a context manager it flushes when the block ends well and closes itself; after an exception
+    nothing more is sent.
+    """
+
+    def __init__(self, runtime: Runtime, bound_of: Callable[[type[Model]], BoundModel]) -> None:
+        """Start with nothing loaded and nothing pending."""
+        self._runtime = runtime
+        self._bound_of = bound_of
+        self._identity = IdentityMap()
+        self._pending: dict[int, tuple[Model, str]] = {}
+
+    def __repr__(self) -> str:
+        """Return how much is loaded and pending."""
+        return f"Session(loaded={len(self._identity)}, pending={len(self._pending)})"
+
+    def __enter__(self) -> Self:
+        """Return the session."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+        /,
+    ) -> None:
+        """Flush unless an exception ends the block; close in any case."""
+        try:
+            if kind is None:
+                self.flush()
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """Forget everything loaded and pending; the objects live on, unattached."""
+        self._pending.clear()
+        for obj in self._identity.clear():
+            obj._note_change = None  # noqa: SLF001 - the model's own state
+
+    # --- writing ----------------------------------------------------------------------------------
+
+    def add(self, obj: Model, /) -> None:
+        """Note that `obj` is to be written by the next flush.
+
+        A new object puts its non-None cells, a loaded one its changes; other cells of the row stay.
+
+        Raises:
+            RowKeyError: Its row key cannot be made.
+        """
+        self._note(obj, "put")
+
+    def add_all(self, objects: Iterable[Model], /) -> None:
+        """Note that all of them are to be written."""
+        for obj in objects:
+            self.add(obj)
+
+    def delete(self, obj: Model, /) -> None:
+        """Note that the row of `obj` is to be deleted by the next flush.
+
+        Raises:
+            RowKeyError: Its row key cannot be made.
+        """
+        self._note(obj, "delete")
+
+    def expunge(self, obj: Model, /) -> None:
+        """Forget `obj` and what is pending for it; the object lives on, unattached."""
+        self._pending.pop(id(obj), None)
+        bound = self._bound(type(obj))
+        self._identity.forget(bound.model, bound.key(obj))
+        obj._note_change = None  # noqa: SLF001 - the model's own state
+
+    def flush(self) -> FlushReport:
+        """Send what is pending, in order, and report.
+
+        Safe to call again after an error: what was acknowledged is not pending any more.
+
+        Raises:
+            ValidationError: A value does not fit; nothing was sent.
+            FlushError: Some rows were not written, or their outcome is unknown.
+        """
+        writes = [
+            write_of(self._bound(type(obj)), obj, "delete" if kind == "delete" else "put")
+            for obj, kind in self._pending.values()
+        ]
+        outcome = emit(writes, self._runtime)
+        idle = [write for write in writes if write.is_idle]
+        for write in (*outcome.written, *idle):
+            self._mark_clean(write)
+        if outcome.not_written or outcome.unknown:
+            raise _flush_error(outcome)
+        return FlushReport(written=len(outcome.written))
+
+    def bulk(self, *, batch_rows: int = 1000, insert_only: bool = False) -> Bulk:
+        """Return a writer for any number of rows, in constant memory.
+
+        Args:
+            batch_rows: Rows in one request.
+            insert_only: The rows are known to be new. A table with indexes that nobody has written
+                yet is then loaded in plain batches that carry their guards; an interrupted load is
+                resumed by loading the same rows again, and nothing is doubled. Otherwise each row
+                is checked, and one that exists is reported with `DuplicateRowError`.
+        """
+        return Bulk(self._runtime, self._bound_of, batch_rows=batch_rows, insert_only=insert_only)
+
+    def increment(self, model: type[Model], /, *increments: AddAmount, **key: Any) -> list[int]:
+        """Add to counters of one row at once, atomically; return their new values in order.
+
+        Never repeated by itself: after `ConnectionLostError` the outcome is unknown.
+
+        Raises:
+            QueryError: Nothing to add, or a field that is no counter of the model.
+            RowKeyError: A key field is missing or does not fit.
+        """
+        bound = self._bound(model)
+        columns = [_counter_column(bound, increment) for increment in increments]
+        if not columns or len(set(columns)) < len(columns):
+            raise QueryError(
+                "name each counter to increment once",
+                model=bound.schema.model_name,
+                fix="write session.increment(M, M.hits.by(1), ...)",
+            )
+        amounts = dict(zip(columns, (i.amount for i in increments), strict=True))
+        row = self._key(bound, key)
+        values = self._runtime.execute(Increment(bound.schema.table, row, amounts))
+        return [values[column] for column in columns]
+
+    # --- reading ----------------------------------------------------------------------------------
+
+    def get(self, model: type[M], /, **key: Any) -> M | None:
+        """Return the object of one row, or None.
+
+        Raises:
+            RowKeyError: A key field is missing, unknown or does not fit.
+        """
+        return self.get_many(model, [key])[0]
+
+    def get_many(
+        self, model: type[M], keys: Iterable[tuple[Any, ...] | Mapping[str, Any]], /
+    ) -> list[M | None]:
+        """Return the objects of several rows, None where there is none, positions kept.
+
+        Args:
+            model: The class.
+            keys: Key fields by name, or as tuples in the order of declaration.
+
+        Raises:
+            RowKeyError: A key field is missing, unknown or does not fit; nothing was sent.
+        """
+        bound = self._bound(model)
+        rows = [self._key(bound, _named(bound, key)) for key in keys]
+        found: list[M | None] = []
+        for start in range(0, len(rows), GET_MANY_ROWS):
+            asked = GetRows(
+                bound.schema.table,
+                tuple(rows[start : start + GET_MANY_ROWS]),
+                bound.schema.family_names,
+            )
+            answer = self._runtime.execute(asked)
+            found += [self._load(bound, row) for row in answer]
+        return found
+
+    def all(self, stmt: Select[T], /) -> list[T]:
+        """Return every object that the statement selects."""
+        bound = self._bound(stmt.model)
+        with self.stream(stmt) as objects:
+            return [self._attach(bound, obj) for obj in objects]
+
+    def first(self, stmt: Select[T], /) -> T | None:
+        """Return the first object, or None."""
+        found = self.all(stmt.limit(1))
+        return found[0] if found else None
+
+    def one(self, stmt: Select[T], /) -> T:
+        """Return the only object.
+
+        Raises:
+            RowNotFoundError: There is none.
+            MultipleRowsError: There are more.
+        """
+        found = self.all(stmt.limit(2))
+        if not found:
+            raise RowNotFoundError("no row matches", statement=repr(stmt.conditions))
+        if len(found) > 1:
+            raise MultipleRowsError("more than one row matches", statement=repr(stmt.conditions))
+        return found[0]
+
+    def stream(self, stmt: Select[T], /) -> Stream[T]:
+        """Return an iterator over the objects, in constant memory.
+
+        Its objects are not attached to the session. Close it, or use it as a context manager, to
+        release the server's scanners before its end.
+        """
+        bound = self._bound(stmt.model)
+        chosen = plan(stmt, bound.schema)
+        pages = stream(rows_of(chosen, bound.guarded), self._runtime.answer)
+        return Stream(_selected(pages, bound, stmt), pages.close)
+
+    def count(self, stmt: Select[Any], /) -> int:
+        """Return how many objects the statement selects."""
+        with self.stream(stmt) as objects:
+            return sum(1 for _ in objects)
+
+    def exists(self, stmt: Select[Any], /) -> bool:
+        """Say whether the statement selects any object."""
+        return self.count(stmt.limit(1)) > 0
+
+    def explain(self, stmt: Select[Any], /) -> Plan:
+        """Return what would be sent for the statement; it prints as a tree. Sends nothing."""
+        return plan(stmt, self._bound(stmt.model).schema)
+
+    # --- inside -----------------------------------------------------------------------------------
+
+    def _bound(self, model: type[Model]) -> BoundModel:
+        return self._bound_of(model)
+
+    def _key(self, bound: BoundModel, key: Mapping[str, Any]) -> bytes:
+        check_key_arguments(bound.schema, key)
+        return bound.schema.layout.encode(key)
+
+    def _note(self, obj: Model, kind: str) -> None:
+        if not isinstance(obj, Model):
+            raise ValidationError("this is no object of a model", got=repr(obj))
+        self._bound(type(obj)).key(obj)
+        self._pending.pop(id(obj), None)  # what is noted last is sent last
+        self._pending[id(obj)] = (obj, kind)
+
+    def _note_change(self, obj: Model) -> None:
+        self._pending.setdefault(id(obj), (obj, "put"))
+
+    def _mark_clean(self, write: RowWrite) -> None:
+        obj = write.obj
+        if obj is None:
+            return
+        self._pending.pop(id(obj), None)
+        if write.kind == "delete":
+            obj._row = None  # noqa: SLF001 - the model's own state
+            obj._note_change = None  # noqa: SLF001 - the model's own state
+            self._identity.forget(write.bound.model, write.key)
+            return
+        loaded = loaded_row(obj)
+        kept = {} if loaded is None else dict(loaded.cells)
+        kept = {column: cell for column, cell in kept.items() if column not in write.clears}
+        kept.update({column: Cell(value, 0) for column, value in write.cells.items()})
+        obj._row = Row(write.key, kept)  # noqa: SLF001 - the model's own state
+        obj._note_change = self._note_change  # noqa: SLF001 - the model's own state
+        self._identity.put(write.bound.model, write.key, obj)
+
+    def _load(self, bound: BoundModel, row: Row | None) -> Any:
+        if row is None or not bound.exists(row):
+            return None
+        return self._attach(bound, bound.hydrate(row))
+
+    def _attach(self, bound: BoundModel, obj: Any) -> Any:
+        """Return the session's one object of a row: `obj`, or the known one brought up to date."""
+        key = obj._row.key  # noqa: SLF001 - the model's own state
+        known = self._identity.find(bound.model, key)
+        if known is not None:
+            refresh(bound, known, obj)
+            return known
+        obj._note_change = self._note_change  # noqa: SLF001 - the model's own state
+        self._identity.put(bound.model, key, obj)
+        return obj
+
+
+def _selected(
+    pages: Iterator[Sequence[Row]], bound: BoundModel, stmt: Select[Any]
+) -> Iterator[Any]:
+    """Yield the objects of rows that exist and fulfil every condition, within the limit."""
+    check = compile_check(bound.schema, stmt.conditions)
+    left = stmt.row_limit
+    for page in pages:
+        for row in page:
+            if not bound.exists(row):
+                continue
+            obj = bound.hydrate(row)
+            if check is not None and not check(obj.__dict__):
+                continue
+            yield obj
+            if left is not None:
+                left -= 1
+                if not left:
+                    return
+
+
+def _named(bound: BoundModel, key: tuple[Any, ...] | Mapping[str, Any]) -> Mapping[str, Any]:
+    if isinstance(key, Mapping):
+        return key
+    names = bound.schema.layout.arguments
+    if not isinstance(key, tuple) or len(key) != len(names):
+        raise RowKeyError(
+            "a key is a tuple of all key fields, or a mapping",
+            model=bound.schema.model_name,
+            key=key,
+            fix=f"give ({', '.join(names)})",
+        )
+    return dict(zip(names, key, strict=True))
+
+
+def _counter_column(bound: BoundModel, increment: AddAmount) -> bytes:
+    if not isinstance(increment, AddAmount):
+        raise QueryError("this is no increment", got=repr(increment), fix="write M.hits.by(1)")
+    field = increment.field
+    if bound.schema.fields.get(field.name) is not field or not isinstance(field, Counter):
+        raise QueryError(
+            "the field is no counter of the model",
+            field=repr(field),
+            model=bound.schema.model_name,
+        )
+    return bound.schema.column_by_name[field.name].column
+
+
+def _flush_error(outcome: Outcome) -> FlushError:
+    return FlushError(
+        "not all rows were written",
+        written=[write.where for write in outcome.written],
+        not_written=described(outcome.not_written),
+        unknown=described(outcome.unknown),
+        fix="mend the cause and flush again: what was written is not sent twice",
+    )

@@ -1,0 +1,166 @@
+"""Making and dropping a model's tables: the base table, its index tables, its catalog entry.
+
+All protocols here are safe to repeat. Index tables are made first: a base table that exists has
+all its index tables, or it was not made by this library.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from hbase_orm.errors import (
+    NamespaceExistsError,
+    SchemaError,
+    TableExistsError,
+    TableNotFoundError,
+)
+from hbase_orm.index import catalog
+from hbase_orm.index.attempt import DEAD_GUARD_TTL_MS
+from hbase_orm.index.targets import ENTRY_FAMILY, GUARD_FAMILY
+from hbase_orm.ops import (
+    AddFamily,
+    CreateNamespace,
+    CreateTable,
+    DescribeTable,
+    DropTable,
+    FamilyDescriptor,
+    ListNamespaces,
+    Protocol,
+    TableDescriptor,
+    ask,
+)
+from hbase_orm.schema import TableSchema
+from hbase_orm.session.binding import BoundModel
+
+# HRegion refuses puts whose timestamp lies so far ahead of the server's clock: a client with a
+# wrong clock is stopped before its cells outrank everybody else's for good.
+_SLOP: Final = {"hbase.hregion.keyvalue.timestamp.slop.millisecs": "7200000"}
+_DEAD_GUARD_TTL_S: Final = DEAD_GUARD_TTL_MS // 1000
+
+
+def create(bound: BoundModel) -> Protocol[list[str]]:
+    """Create what is missing of a model's tables and return the names of what was made.
+
+    Raises:
+        SchemaError: The base table exists but an index table does not: its rows have no entries.
+        TableExistsError never: an existing table is left as it is.
+    """
+    schema = bound.schema
+    yield from _create_namespace(schema.table)
+    base_exists = yield from _exists(schema.table)
+    made: list[str] = []
+    if bound.guarded is not None:
+        made += yield from _create_table(catalog.catalog_descriptor(), ())
+        yield from _check_existing(bound, base_exists=base_exists)
+        for index in schema.indexes:
+            made += yield from _create_table(_index_table(schema, index.table), ())
+    made_base = yield from _create_table(base_table(schema), schema.split_keys)
+    if bound.guarded is not None:
+        indexes = {index.name: index.table for index in schema.indexes}
+        yield from catalog.register(schema.table, indexes, is_new=bool(made_base))
+    return made + made_base
+
+
+def drop(bound: BoundModel) -> Protocol[list[str]]:
+    """Drop a model's tables with all their rows; return the names of those that existed."""
+    schema = bound.schema
+    dropped = yield from _drop_table(schema.table)
+    for index in schema.indexes:
+        dropped += yield from _drop_table(index.table)
+    if bound.guarded is not None and (yield from _exists(catalog.CATALOG_TABLE)):
+        yield from catalog.unregister(schema.table)
+    return dropped
+
+
+def add_guard_family(bound: BoundModel) -> Protocol[None]:
+    """Add the guards' family to an existing table, online."""
+    yield from ask(AddFamily(bound.schema.table, _guard_family(bound.schema)))
+
+
+def base_table(schema: TableSchema) -> TableDescriptor:
+    """Return the model's table as HBase shall know it."""
+    guards = (_guard_family(schema),) if schema.is_guarded else ()
+    return TableDescriptor(
+        name=schema.table,
+        families=(*schema.families, *guards),
+        attributes=_SLOP if schema.is_guarded else {},
+        durability=schema.durability,
+        region_replication=schema.region_replication,
+    )
+
+
+def _index_table(schema: TableSchema, table: str) -> TableDescriptor:
+    family = FamilyDescriptor(ENTRY_FAMILY, ttl_s=_longest_ttl_s(schema))
+    return TableDescriptor(
+        name=table, families=(family,), attributes=_SLOP, durability=schema.durability
+    )
+
+
+def _guard_family(schema: TableSchema) -> FamilyDescriptor:
+    return FamilyDescriptor(GUARD_FAMILY, ttl_s=_longest_ttl_s(schema))
+
+
+def _longest_ttl_s(schema: TableSchema) -> int | None:
+    """Return how long guards and entries live: longer than any data, for ever if some does."""
+    ttls = [
+        None if family.min_versions else family.ttl_s for family in schema.families
+    ]  # MIN_VERSIONS keeps cells visible after their TTL
+    known = [ttl for ttl in ttls if ttl is not None]
+    return max(known) + _DEAD_GUARD_TTL_S if len(known) == len(ttls) else None
+
+
+def _create_namespace(table: str) -> Protocol[None]:
+    namespace, colon, _ = table.partition(":")
+    if not colon or namespace in (yield from ask(ListNamespaces())):
+        return
+    try:
+        yield from ask(CreateNamespace(namespace))
+    except NamespaceExistsError:
+        return  # somebody else was quicker
+
+
+def _create_table(
+    descriptor: TableDescriptor, split_keys: tuple[bytes, ...]
+) -> Protocol[list[str]]:
+    try:
+        yield from ask(CreateTable(descriptor, split_keys))
+    except TableExistsError:
+        return []
+    return [descriptor.name]
+
+
+def _drop_table(table: str) -> Protocol[list[str]]:
+    try:
+        yield from ask(DropTable(table))
+    except TableNotFoundError:
+        return []
+    return [table]
+
+
+def _exists(table: str) -> Protocol[bool]:
+    try:
+        yield from ask(DescribeTable(table))
+    except TableNotFoundError:
+        return False
+    return True
+
+
+def _check_existing(bound: BoundModel, *, base_exists: bool) -> Protocol[None]:
+    if not base_exists:
+        return
+    schema = bound.schema
+    described = yield from ask(DescribeTable(schema.table))
+    if GUARD_FAMILY not in {family.name for family in described.families}:
+        raise SchemaError(
+            "the existing table has no family for the guards of indexed rows",
+            table=schema.table,
+            fix="call engine.add_guard_family(model); it works online",
+        )
+    for index in schema.indexes:
+        if not (yield from _exists(index.table)):
+            raise SchemaError(
+                "the table exists but its index table does not: its rows would have no entries",
+                table=schema.table,
+                index=index.name,
+                fix="create the table anew with the index, or leave the index out",
+            )

@@ -1,0 +1,178 @@
+"""Engine URLs: `hbase://host[:port][,host2[:port]][/namespace]?option=value&…`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Final
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from hbase_orm.errors import ConfigurationError
+
+DEFAULT_THRIFT1_PORT: Final = 9090
+DEFAULT_THRIFT2_PORT: Final = 9091
+DEFAULT_TIMEOUT_S: Final = 30.0
+DEFAULT_POOL: Final = 8
+DEFAULT_RETRIES: Final = 3
+
+# Options of the design that this version does not have: named, so that nobody believes them on.
+_NOT_YET: Final = frozenset({"tls", "timestamps", "readonly"})
+_MAX_PORT: Final = 65_535
+
+HostPort = tuple[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class EngineOptions:
+    """What a URL says.
+
+    Attributes:
+        scheme: `hbase`, or `memory` for the in-process gateway.
+        thrift1: Equal Thrift1 gateways.
+        thrift2: Equal Thrift2 gateways; empty if there is none.
+        namespace: Put before the name of every table that names none; empty for the default.
+        transport: `buffered` or `framed`.
+        protocol: `binary` or `compact`.
+        timeout_s: The deadline of one request, seconds.
+        pool: Connections kept to each kind of gateway.
+        retries: Further tries of a request that may be repeated.
+    """
+
+    scheme: str = "hbase"
+    thrift1: tuple[HostPort, ...] = ()
+    thrift2: tuple[HostPort, ...] = ()
+    namespace: str = ""
+    transport: str = "buffered"
+    protocol: str = "binary"
+    timeout_s: float = DEFAULT_TIMEOUT_S
+    pool: int = DEFAULT_POOL
+    retries: int = DEFAULT_RETRIES
+
+
+def parse_url(url: str) -> EngineOptions:
+    """Return what `url` says.
+
+    Raises:
+        ConfigurationError: The scheme, a port or an option is wrong or unknown.
+
+    Examples:
+        >>> parse_url("hbase://127.0.0.1:9090?thrift2=127.0.0.1:9091").thrift2
+        (('127.0.0.1', 9091),)
+    """
+    if not isinstance(url, str):
+        raise ConfigurationError("the URL is no text", url=url, fix='"hbase://127.0.0.1:9090"')
+    split = urlsplit(url)
+    if split.scheme not in {"hbase", "memory"}:
+        raise ConfigurationError(
+            "the URL's scheme is not known",
+            scheme=split.scheme,
+            fix='write "hbase://host:9090?thrift2=host:9091", or "memory://" for unit tests',
+        )
+    options = _options(split.query)
+    if split.scheme == "memory":
+        return EngineOptions(scheme="memory", namespace=_namespace(split.path), **options)
+    if not split.netloc:
+        raise ConfigurationError("the URL names no host", url=url, fix='"hbase://127.0.0.1:9090"')
+    return EngineOptions(
+        thrift1=parse_hosts("URL", split.netloc, DEFAULT_THRIFT1_PORT),
+        namespace=_namespace(split.path),
+        **options,
+    )
+
+
+def _namespace(path: str) -> str:
+    return unquote(path.strip("/"))
+
+
+def _options(query: str) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, text in parse_qsl(query, keep_blank_values=True):
+        if name in found:
+            raise ConfigurationError("the URL option is given twice", option=name)
+        if name in _NOT_YET:
+            raise ConfigurationError(
+                "this version does not have the URL option yet",
+                option=name,
+                fix=f"leave it out; there are: {', '.join(sorted(_PARSERS))}",
+            )
+        if name not in _PARSERS:
+            raise ConfigurationError(
+                "the URL option is not known",
+                option=name,
+                fix=f"there are: {', '.join(sorted(_PARSERS))}",
+            )
+        found[name] = _PARSERS[name](name, text)
+    return found
+
+
+def parse_hosts(option: str, text: str, default_port: int) -> tuple[HostPort, ...]:
+    """Return the addresses of `host[:port],host2[:port]`.
+
+    Raises:
+        ConfigurationError: A host is empty or a port is no port.
+    """
+    return tuple(_host(option, part, default_port) for part in text.split(","))
+
+
+def _host(option: str, text: str, default_port: int) -> HostPort:
+    host, colon, port = text.rpartition(":")
+    if not colon or text.endswith("]"):
+        host, port = text, str(default_port)
+    if not host.strip("[]"):
+        raise ConfigurationError("a host is empty", option=option, got=text)
+    if not port.isdecimal() or not 0 < int(port) <= _MAX_PORT:
+        raise ConfigurationError(
+            "a port is a number from 1 to 65535", option=option, got=text, port=port
+        )
+    return host.strip("[]"), int(port)
+
+
+def _thrift2(name: str, text: str) -> tuple[HostPort, ...]:
+    return parse_hosts(name, text, DEFAULT_THRIFT2_PORT)
+
+
+def _one_of(*allowed: str) -> Callable[[str, str], str]:
+    def parse(name: str, text: str) -> str:
+        if text not in allowed:
+            raise ConfigurationError(
+                "the URL option has no such value", option=name, value=text, allowed=allowed
+            )
+        return text
+
+    return parse
+
+
+def _seconds(name: str, text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < float("inf"):
+        raise ConfigurationError(
+            "the URL option is a number of seconds above zero", option=name, value=text
+        )
+    return seconds
+
+
+def _count(least: int) -> Callable[[str, str], int]:
+    def parse(name: str, text: str) -> int:
+        if not text.isdecimal() or int(text) < least:
+            raise ConfigurationError(
+                "the URL option is a whole number", option=name, value=text, least=least
+            )
+        return int(text)
+
+    return parse
+
+
+_PARSERS: Mapping[str, Callable[[str, str], Any]] = MappingProxyType(
+    {
+        "thrift2": _thrift2,
+        "transport": _one_of("buffered", "framed"),
+        "protocol": _one_of("binary", "compact"),
+        "timeout_s": _seconds,
+        "pool": _count(1),
+        "retries": _count(0),
+    }
+)
