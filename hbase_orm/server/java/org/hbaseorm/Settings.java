@@ -40,6 +40,10 @@ final class Settings {
     conf.set("hbase.master.wait.on.regionservers.mintostart", regionServers);
     conf.set("hbase.master.wait.on.regionservers.maxtostart", regionServers);
     conf.set("hbase.master.wait.on.regionservers.interval", "50");
+    // By default each order to open or close a region waits 150 ms for company.
+    conf.set("hbase.procedure.remote.dispatcher.delay.msec", "5");
+    // How often the master looks whether such an order is done; by default once a second.
+    conf.set("hbase.master.event.waiting.time", "20");
     conf.setInt("hbase.master.start.timeout.localHBaseCluster", START_TIMEOUT_MS);
     conf.setInt("hbase.master.init.timeout.localHBaseCluster", START_TIMEOUT_MS);
     // Our own hook stops everything in one order; HBase's would race it.
