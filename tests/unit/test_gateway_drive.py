@@ -1,0 +1,250 @@
+"""The blocking driver answers yields, sends side by side, and throws errors in at the yield."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Generator
+from typing import Any, TypeVar, cast
+
+import pytest
+
+from hbase_orm.errors import ConfigurationError, ConnectionLostError, RejectedError
+from hbase_orm.gateway.base import Feature
+from hbase_orm.gateway.drive import Driver, Outcome
+from hbase_orm.ops import ListRegions, Operation, Ping, Sleep, Together, ask, ask_all
+
+R = TypeVar("R")
+Steps = Generator[Operation[Any], Any, R]
+
+
+class _Echo:
+    """Answers `ListRegions` with the table's name and counts how many requests run at once.
+
+    The table "bad" is refused. With `width`, an answer waits until so many requests are there.
+    """
+
+    features: frozenset[Feature] = frozenset()
+
+    def __init__(self, width: int = 1) -> None:
+        self.asked: list[str] = []
+        self.most = 0
+        self._running = 0
+        self._lock = threading.Lock()
+        self._gate = threading.Barrier(width, timeout=5) if width > 1 else None
+
+    def execute(self, operation: Operation[R], /) -> R:
+        assert isinstance(operation, ListRegions)
+        with self._lock:
+            self.asked.append(operation.table)
+            self._running += 1
+            self.most = max(self.most, self._running)
+        if self._gate is not None:
+            self._gate.wait()
+        with self._lock:
+            self._running -= 1
+        if operation.table == "bad":
+            raise RejectedError("refused")
+        return cast("R", operation.table)
+
+    def close(self) -> None: ...
+
+
+def _two_steps() -> Steps[list[object]]:
+    first = yield from ask(ListRegions("a"))
+    second = yield from ask(ListRegions("b"))
+    return [first, second]
+
+
+def _many(*tables: str) -> Steps[tuple[object, ...]]:
+    return (yield from ask_all([ListRegions(table) for table in tables]))
+
+
+def test_a_protocol_is_sent_its_answers_and_returns_its_result() -> None:
+    assert Driver(_Echo()).run(_two_steps()) == ["a", "b"]
+
+
+def test_an_error_is_thrown_in_at_the_yield_and_may_be_handled_there() -> None:
+    def careful() -> Steps[object]:
+        try:
+            yield from ask(ListRegions("bad"))
+        except RejectedError:
+            return (yield from ask(ListRegions("other")))
+        return None
+
+    assert Driver(_Echo()).run(careful()) == "other"
+
+
+def test_an_error_that_the_protocol_lets_out_is_raised() -> None:
+    with pytest.raises(RejectedError):
+        Driver(_Echo()).run(_many("bad"))
+
+
+def test_the_protocol_is_closed_when_the_driver_is_interrupted() -> None:
+    ended: list[str] = []
+
+    class _Interrupted(_Echo):
+        def execute(self, operation: Operation[R], /) -> R:
+            raise KeyboardInterrupt(operation)
+
+    def tidy() -> Steps[None]:
+        try:
+            yield Ping()
+        finally:
+            ended.append("closed")
+
+    with pytest.raises(KeyboardInterrupt):
+        Driver(_Interrupted()).run(tidy())
+    assert ended == ["closed"]
+
+
+def test_sleep_is_the_drivers() -> None:
+    pauses: list[float] = []
+
+    def sleepy() -> Steps[None]:
+        yield Sleep(1.5)
+
+    Driver(_Echo(), sleep=pauses.append).run(sleepy())
+
+    assert pauses == [1.5]
+
+
+def test_requests_together_are_under_way_at_once_and_answers_keep_their_places() -> None:
+    gateway = _Echo(width=3)
+    driver = Driver(gateway, parallel=3)
+
+    answers = driver.run(_many("a", "b", "c"))
+    driver.close()
+
+    assert answers == ("a", "b", "c")
+    assert gateway.most == 3
+
+
+def test_no_more_requests_are_under_way_than_allowed() -> None:
+    gateway = _Echo(width=2)
+    driver = Driver(gateway, parallel=2)
+
+    driver.run(_many(*"abcdefgh"))
+    driver.close()
+
+    assert gateway.most == 2
+
+
+def test_one_at_a_time_needs_no_thread() -> None:
+    before = threading.active_count()
+    driver = Driver(_Echo())
+
+    driver.run(_many("a", "b"))
+
+    assert threading.active_count() == before
+
+
+@pytest.mark.parametrize("parallel", [1, 4])
+def test_after_a_failure_the_others_are_still_sent_and_the_first_by_place_is_raised(
+    parallel: int,
+) -> None:
+    gateway = _Echo()
+    driver = Driver(gateway, parallel=parallel)
+
+    with pytest.raises(RejectedError):
+        driver.run(_many("a", "bad", "c", "bad"))
+    driver.close()
+
+    assert sorted(gateway.asked) == ["a", "bad", "bad", "c"]
+
+
+def test_together_within_together_does_not_wait_for_itself() -> None:
+    driver = Driver(_Echo(), parallel=2)
+    inner = Together((ListRegions("a"), ListRegions("b")))
+
+    def nested() -> Steps[object]:
+        return (yield Together((inner, inner, inner)))
+
+    answer = driver.run(nested())
+    driver.close()
+
+    assert answer == (("a", "b"),) * 3
+
+
+def test_many_protocols_end_each_for_itself_in_order() -> None:
+    driver = Driver(_Echo(), parallel=3)
+
+    outcomes = driver.run_many([_many("a"), _many("bad"), _many("b", "c")])
+    driver.close()
+
+    assert [outcome.value for outcome in outcomes] == [("a",), None, ("b", "c")]
+    assert [type(outcome.error) for outcome in outcomes] == [
+        type(None),
+        RejectedError,
+        type(None),
+    ]
+
+
+def test_many_protocols_run_side_by_side_up_to_the_given_number() -> None:
+    gateway = _Echo(width=2)
+    driver = Driver(gateway, parallel=4)
+
+    driver.run_many([_many(str(number)) for number in range(6)], parallel=2)
+    driver.close()
+
+    assert gateway.most == 2
+
+
+def test_no_protocols_give_no_outcomes() -> None:
+    assert Driver(_Echo(), parallel=4).run_many([]) == []
+
+
+def test_an_outcome_gives_its_value_or_raises_its_error() -> None:
+    lost: Outcome[int] = Outcome(error=ConnectionLostError("lost"))
+
+    assert Outcome(7).result() == 7
+    with pytest.raises(ConnectionLostError):
+        lost.result()
+
+
+def test_a_closed_driver_starts_threads_again_when_needed() -> None:
+    driver = Driver(_Echo(), parallel=2)
+    driver.run(_many("a", "b"))
+    driver.close()
+    driver.close()
+
+    assert driver.run(_many("a", "b")) == ("a", "b")
+    driver.close()
+
+
+def test_a_forked_child_gets_threads_of_its_own() -> None:
+    driver = Driver(_Echo(), parallel=2)
+    driver.run(_many("a", "b"))
+
+    pid = os.fork()
+    if pid == 0:
+        # Nothing of pytest may run in the child, whatever happens.
+        try:
+            os._exit(0 if driver.run(_many("a", "b", "c")) == ("a", "b", "c") else 1)
+        finally:
+            os._exit(2)
+
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+    driver.close()
+
+
+def test_a_driver_without_a_thread_is_refused() -> None:
+    with pytest.raises(ConfigurationError):
+        Driver(_Echo(), parallel=0)
+
+
+def test_several_threads_may_use_one_driver() -> None:
+    driver = Driver(_Echo(), parallel=2)
+    answers: list[object] = []
+
+    def work() -> None:
+        answers.extend(driver.run(_many("a", "b")) for _ in range(20))
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    driver.close()
+
+    assert answers == [("a", "b")] * 80
