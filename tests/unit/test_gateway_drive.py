@@ -17,6 +17,9 @@ from hbase_orm.ops import ListRegions, Operation, Ping, Sleep, Together, ask, as
 R = TypeVar("R")
 Steps = Generator[Operation[Any], Any, R]
 
+# From Python 3.12 on, a fork beside other threads warns; what it does to us is tested here.
+_forks = pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
+
 
 class _Echo:
     """Answers `ListRegions` with the table's name and counts how many requests run at once.
@@ -212,6 +215,7 @@ def test_a_closed_driver_starts_threads_again_when_needed() -> None:
     driver.close()
 
 
+@_forks
 def test_a_forked_child_gets_threads_of_its_own() -> None:
     driver = Driver(_Echo(), parallel=2)
     driver.run(_many("a", "b"))

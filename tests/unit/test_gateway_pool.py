@@ -23,6 +23,9 @@ _HERE = Address("here", 1)
 _THERE = Address("there", 2)
 _SOON = 1000.0
 
+# From Python 3.12 on, a fork beside other threads warns; what it does to us is tested here.
+_forks = pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
+
 
 def _later() -> float:
     return time.monotonic() + 30
@@ -494,6 +497,7 @@ def _in_child(check: Callable[[], bool]) -> bool:
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
 
 
+@_forks
 def test_a_forked_child_opens_its_own_connections_and_leaves_the_parents_alone(
     network: _Network, clock: _Clock
 ) -> None:
@@ -509,6 +513,7 @@ def test_a_forked_child_opens_its_own_connections_and_leaves_the_parents_alone(
     assert not scanning.is_gone
 
 
+@_forks
 def test_a_fork_while_another_thread_holds_the_lock_does_not_hang_the_child(
     network: _Network, clock: _Clock
 ) -> None:
@@ -533,6 +538,7 @@ def test_a_fork_while_another_thread_holds_the_lock_does_not_hang_the_child(
     thread.join()
 
 
+@_forks
 def test_a_block_that_forks_gives_nothing_back_in_the_child(
     network: _Network, clock: _Clock
 ) -> None:
