@@ -21,6 +21,7 @@ from hbase_orm.errors import HBaseORMError
 
 TOPICS = {
     "server": "hbase_orm.cli.server:server",
+    "tables": "hbase_orm.cli.tables:tables",
 }
 """The commands by name, each as `module:attribute`; a new topic is added here."""
 

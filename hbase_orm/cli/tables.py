@@ -1,0 +1,68 @@
+"""`hbase-orm tables`: make, look at and drop the tables that models declare."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from hbase_orm.cli.frame import Group, answer, settings, table
+from hbase_orm.cli.parameters import MODEL
+from hbase_orm.model import Model
+from hbase_orm.session import connect
+
+
+@click.group(cls=Group)
+def tables() -> None:
+    """Make, look at and drop the tables of models."""
+
+
+_models = click.argument("models", nargs=-1, required=True, type=MODEL, metavar="MODULE:CLASS…")
+
+
+@tables.command()
+@_models
+def create(models: tuple[type[Model], ...]) -> None:
+    """Create what is missing: pre-split tables, index tables, namespaces."""
+    with connect(settings().require_url()) as engine:
+        made = engine.create_tables(*models)
+    answer(
+        {"made": made},
+        lambda: [f"made {name}" for name in made] or ["nothing was missing"],
+    )
+
+
+@tables.command()
+@_models
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def drop(models: tuple[type[Model], ...], *, yes: bool) -> None:
+    """Drop the models' tables with all their rows, index tables included."""
+    if not yes:
+        names = ", ".join(model.__schema__.table for model in models)
+        click.confirm(f"drop {names} with all rows", abort=True, err=True)
+    with connect(settings().require_url()) as engine:
+        dropped = engine.drop_tables(*models)
+    answer(
+        {"dropped": dropped},
+        lambda: [f"dropped {name}" for name in dropped] or ["there was nothing to drop"],
+    )
+
+
+@tables.command()
+@_models
+def show(models: tuple[type[Model], ...]) -> None:
+    """Show what the models declare: row key, families, indexes; nothing is sent."""
+    shown = [_described(model) for model in models]
+    head = ("model", "table", "row key", "families", "indexes")
+    answer(shown, lambda: table(head, [[entry[name] for name in head] for entry in shown]))
+
+
+def _described(model: type[Model]) -> dict[str, Any]:
+    schema = model.__schema__
+    return {
+        "model": schema.model_name,
+        "table": schema.table,
+        "row key": model.describe_key(),
+        "families": ", ".join(name.decode() for name in schema.family_names),
+        "indexes": ", ".join(index.name for index in schema.indexes) or "none",
+    }
