@@ -203,8 +203,13 @@ class MemoryGateway:
         return ScannerId(number, self)
 
     def _fetch_rows(self, asked: FetchRows) -> list[Row]:
+        if asked.scanner.owner is not self:
+            raise RejectedError(
+                "the scanner was opened by another gateway",
+                fix="fetch from the gateway that opened the scanner",
+            )
         number = asked.scanner.number
-        scanner = self._scanners.get(number) if asked.scanner.owner is self else None
+        scanner = self._scanners.get(number)
         now_ms = self._clock()
         if scanner is None or now_ms > scanner.expires_ms:
             self._scanners.pop(number, None)

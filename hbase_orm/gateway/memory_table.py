@@ -206,18 +206,24 @@ class MemoryTable:
     def read_filtered(
         self, key: bytes, selection: Selection, when: When, row_filter: Filter
     ) -> Row | None:
-        """Return what a filter lets through of a row."""
+        """Return what a filter lets through of a row.
+
+        The filter also judges older versions of a column, until it has let a second one through:
+        HBase counts versions after the filter, and notices only then that one was enough.
+        """
         row_filter.reset()
         if row_filter.refuses_key(key):
             return None
         found: dict[bytes, Cell] = {}
         skipping = Skipping()
         for column, cell, timestamp_ms in self._cells(key, selection, when):
-            if column in found or skipping.skips(cell):
+            if skipping.skips(cell):
                 continue
             if row_filter.is_done():
                 break
             verdict = row_filter.judge(cell)
+            if verdict is Verdict.INCLUDE and column in found:
+                verdict = Verdict.NEXT_COLUMN
             skipping.note(verdict, cell, row_filter.seek_to)
             if verdict is Verdict.INCLUDE:
                 found[column] = Cell(row_filter.transform(cell.value), timestamp_ms)

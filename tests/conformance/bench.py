@@ -57,6 +57,7 @@ class Subject:
         compact: Flushes and major-compacts a table, so that tombstones go.
         flush: Flushes a table.
         now_ms: The server's clock.
+        lease_s: After how long without a fetch a scanner is gone.
         sleep: Lets so many seconds pass on the server's clock.
     """
 
@@ -67,12 +68,16 @@ class Subject:
     flush: Callable[[str], object]
     now_ms: Callable[[], int]
     sleep: Callable[[float], object]
+    lease_s: float
 
     def new_table(
-        self, *families: FamilyDescriptor, splits: tuple[bytes, ...] = (), **attributes: str
+        self,
+        *families: FamilyDescriptor,
+        splits: tuple[bytes, ...] = (),
+        attributes: Mapping[str, str] | None = None,
     ) -> str:
         name = f"conformance_{uuid.uuid4().hex[:12]}"
-        descriptor = TableDescriptor(name, families or FAMILIES, attributes)
+        descriptor = TableDescriptor(name, families or FAMILIES, attributes or {})
         self.admin.execute(CreateTable(descriptor, splits))
         return name
 

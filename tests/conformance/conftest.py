@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator
 
 import pytest
-from tests.conformance.bench import Bench, Subject
-from tests.conformance.subjects import SUBJECTS, open_subject
 
 from hbase_orm.errors import FeatureMissingError
+from tests.conformance.bench import Bench, Subject
+from tests.conformance.subjects import SUBJECTS, open_subject
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hbase_orm.errors import FamilyNotFoundError, RejectedError
+from hbase_orm.gateway.base import Feature
 from hbase_orm.ops import Cell, Delete, GetRows, GetVersions, MutateRows, Put, RowMutation
 from tests.conformance.bench import Bench
 
@@ -86,6 +87,7 @@ def test_a_put_below_the_newest_timestamp_is_not_seen(bench: Bench) -> None:
     assert bench.cells() == {b"d:x": Cell(b"newer", 2000)}
 
 
+@pytest.mark.feature(Feature.ATOMIC_ROW)
 def test_each_put_of_a_row_may_have_its_own_timestamp(bench: Bench) -> None:
     puts = (Put(b"d:x", b"1", 10), Put(b"d:y", b"2", 20), Put(b"e:z", b"3", 30))
     bench.run(MutateRows(bench.table, (RowMutation(bench.key(), puts),)))

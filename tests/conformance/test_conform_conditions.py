@@ -225,7 +225,7 @@ def test_several_counters_of_a_row_change_in_one_call(bench: Bench) -> None:
 
 @pytest.mark.feature(Feature.MULTI_INCREMENT)
 def test_of_several_counters_one_that_is_none_leaves_all_unchanged(bench: Bench) -> None:
-    bench.increment({b"d:n": 1})
+    bench.increment({b"d:n": 1, b"d:m": 1})
     bench.put(b"d:text", b"abc", 10)
 
     with pytest.raises(RejectedError):
