@@ -1,0 +1,148 @@
+"""The guarded write's rules, each replaced by what breaks it.
+
+Tests put these in the place of the library's functions, and must then find damage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from types import ModuleType
+from typing import Any, Final
+
+from hbase_orm.errors import GatewayError
+from hbase_orm.index import attempt as attempts
+from hbase_orm.index import guard, repair
+from hbase_orm.index.attempt import Attempt
+from hbase_orm.index.catalog import CatalogView
+from hbase_orm.index.guard_cell import GuardCell
+from hbase_orm.index.targets import GUARD_COLUMN, Entry, GuardContext, GuardedTable
+from hbase_orm.ops import CheckAndMutate, Delete, MutateRow, MutateRows, Protocol, RowMutation, ask
+from tests.replays import V1
+
+ORIGINAL_GUARD_CHANGES: Final = attempts.guard_changes
+ORIGINAL_SETTLE: Final = guard.settle
+ORIGINAL_DEAD_ENTRY_DELETES: Final = attempts.dead_entry_deletes
+
+
+def row_then_entries(
+    target: GuardedTable, attempt: Attempt, context: GuardContext, history: guard.History
+) -> Protocol[bool | GatewayError]:
+    answer = yield from guard.change_row(target, attempt, context, history)
+    yield from guard.put_entries(attempts.entries_to_put(target, attempt), attempt, context)
+    return answer
+
+
+def put_entries_and_hope(
+    entries: frozenset[Entry], attempt: Attempt, context: GuardContext
+) -> Protocol[None]:
+    del context
+    for put in attempts.entry_puts(entries, attempt.timestamp_ms):
+        try:
+            yield from ask(put)
+        except GatewayError:
+            continue
+
+
+def guard_then_data(
+    target: GuardedTable, attempt: Attempt, context: GuardContext, history: guard.History
+) -> Protocol[bool | GatewayError]:
+    del context
+    history.sent[attempt.guard.nonce] = attempt
+    whole = guard.check_on_guard(target, attempt)
+    puts = whole.mutation.puts
+    guard_puts = tuple(put for put in puts if put.column == GUARD_COLUMN)
+    alone = replace(whole, mutation=RowMutation(attempt.row, puts=guard_puts))
+    won = yield from ask(alone)
+    if won:
+        data = tuple(put for put in puts if put.column != GUARD_COLUMN)
+        yield from ask(MutateRow(target.table, RowMutation(attempt.row, puts=data)))
+    return won
+
+
+def change_unchecked(
+    target: GuardedTable, attempt: Attempt, context: GuardContext, history: guard.History
+) -> Protocol[bool | GatewayError]:
+    del context, history
+    yield from ask(MutateRow(target.table, attempt.mutation))
+    return True
+
+
+def check_on_value(target: GuardedTable, attempt: Attempt) -> CheckAndMutate:
+    value = attempt.before.values.get(V1, b"")
+    return CheckAndMutate(target.table, V1, value, attempt.mutation)
+
+
+def guard_dies_with_row(cell: GuardCell) -> tuple[tuple[Delete, ...], tuple[Any, ...]]:
+    if cell.is_dead:
+        return (Delete(GUARD_COLUMN, cell.timestamp_ms),), ()
+    return ORIGINAL_GUARD_CHANGES(cell)
+
+
+def settle_and_clean_up(
+    target: GuardedTable,
+    attempt: Attempt,
+    columns: tuple[bytes, ...],
+    context: GuardContext,
+    history: guard.History,
+) -> Protocol[Any]:
+    own = attempt.new_entries - attempt.old_entries
+    for delete in attempts.dead_entry_deletes(own, attempt.timestamp_ms):
+        yield from ask(delete)
+    return (yield from ORIGINAL_SETTLE(target, attempt, columns, context, history))
+
+
+def delete_at_server_now(entries: frozenset[Entry], timestamp_ms: int) -> tuple[MutateRows, ...]:
+    return tuple(
+        replace(batch, mutations=tuple(map(_without_timestamp, batch.mutations)))
+        for batch in ORIGINAL_DEAD_ENTRY_DELETES(entries, timestamp_ms)
+    )
+
+
+def _without_timestamp(mutation: RowMutation) -> RowMutation:
+    return replace(mutation, deletes=tuple(Delete(d.column) for d in mutation.deletes))
+
+
+def told_without_tombstones(*_: object) -> int:
+    return 0
+
+
+def clock_alone(now_ms: int, told_ms: int) -> int:
+    del told_ms
+    return now_ms
+
+
+def no_fence(*_: object) -> Protocol[bool]:
+    yield from ()
+    return True
+
+
+def permit_always(*_: object) -> int:
+    return 1
+
+
+@dataclass(frozen=True, slots=True)
+class Break:
+    """One rule: the library's function that keeps it, and one that does not."""
+
+    rule: str
+    module: ModuleType | type
+    name: str
+    by: Callable[..., Any]
+
+    def __str__(self) -> str:
+        return f"{self.rule}: {self.by.__name__}"
+
+
+ROW_BEFORE_ENTRIES: Final = Break("R1", guard, "entries_then_row", row_then_entries)
+ENTRIES_UNACKNOWLEDGED: Final = Break("R2", guard, "put_entries", put_entries_and_hope)
+TWO_REQUESTS: Final = Break("R3", guard, "change_row", guard_then_data)
+NO_CHECK: Final = Break("R3", guard, "change_row", change_unchecked)
+CHECK_ON_VALUE: Final = Break("R3", guard, "check_on_guard", check_on_value)
+GUARD_DIES: Final = Break("R4", attempts, "guard_changes", guard_dies_with_row)
+EAGER_CLEAN_UP: Final = Break("R5", guard, "settle", settle_and_clean_up)
+DELETE_AT_NOW: Final = Break("R6", attempts, "dead_entry_deletes", delete_at_server_now)
+NO_FENCE: Final = Break("fence", repair, "fence", no_fence)
+NO_TOMBSTONES: Final = Break("told", attempts, "told_timestamp", told_without_tombstones)
+CLOCK_ALONE: Final = Break("growing", attempts, "next_timestamp", clock_alone)
+WRITE_WHILE_LOADING: Final = Break("LOADING", CatalogView, "permit", permit_always)
