@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from urllib.parse import parse_qs, urlsplit
 
 from hbase_orm.errors import ConfigurationError
 from hbase_orm.gateway.base import Gateway
@@ -12,6 +11,7 @@ from hbase_orm.gateway.pool import Address
 from hbase_orm.gateway.thrift2 import Thrift2Gateway
 from hbase_orm.gateway.wire import WireStyle
 from hbase_orm.ops import DropNamespace, DropTable, ListNamespaces, ListTables
+from hbase_orm.session.url import parse_url
 
 _SEPARATOR = ":"
 
@@ -38,14 +38,14 @@ def drop_namespace(url: str, namespace: str) -> None:
 
 @contextmanager
 def _thrift2(url: str) -> Iterator[Gateway]:
-    options = {name: values[-1] for name, values in parse_qs(urlsplit(url).query).items()}
-    if "thrift2" not in options:
+    options = parse_url(url)
+    if not options.thrift2:
         raise ConfigurationError(
             "tests cannot drop their tables without Thrift2",
             url=url,
             fix="add ?thrift2=host:port to HBASE_ORM_TEST_URL",
         )
-    host, _, port = options["thrift2"].rpartition(_SEPARATOR)
-    style = WireStyle(options.get("transport", "buffered"), options.get("protocol", "binary"))
-    with closing(Thrift2Gateway.connect([Address(host, int(port))], style=style)) as gateway:
+    style = WireStyle(protocol=options.protocol, transport=options.transport)
+    addresses = [Address(*address) for address in options.thrift2]
+    with closing(Thrift2Gateway.connect(addresses, style=style)) as gateway:
         yield gateway

@@ -27,7 +27,7 @@ from testcontainers.core.container import DockerContainer
 from hbase_orm.errors import ServerDiedError, ServerError
 from hbase_orm.server import probe
 from hbase_orm.server.admin import ServerAdmin
-from hbase_orm.server.jvm import ADMIN_CLIENT_CLASS, QUICK_START_FLAGS
+from hbase_orm.server.jvm import ADMIN_CLIENT_CLASS
 from hbase_orm.server.options import GatewayName
 from hbase_orm.server.ports import LOOPBACK, free_ports
 from hbase_orm.testing import image, leftovers
@@ -44,7 +44,7 @@ HOSTNAME: Final = "hbase"
 
 _THRIFT1, _THRIFT2, _ZOOKEEPER = 9090, 9091, 2181
 _ADMIN_CLIENT = (
-    *("java", *QUICK_START_FLAGS, "-cp", "/opt/hbase/hbase-orm-server.jar"),
+    *("java", "-XX:TieredStopAtLevel=1", "-cp", "/opt/hbase/hbase-orm-server.jar"),
     *(ADMIN_CLIENT_CLASS, "/data/jvm.json"),
 )
 _PORT_ATTEMPTS = 3
@@ -71,7 +71,7 @@ class ThriftContainer(DockerContainer):
         """Describe the container; nothing is started."""
         super().__init__(
             tag or image.tag(),
-            env={"HBASE_JAVA_OPTIONS": " ".join(QUICK_START_FLAGS), **environment},
+            env=dict(environment),
             labels={leftovers.LABEL: leftovers.owner(owner_pid or os.getpid())},
             **options,
         )

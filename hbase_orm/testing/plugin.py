@@ -10,9 +10,9 @@ HBASE_ORM_REQUIRE_HBASE=1; HBASE_ORM_REQUIRE_DOCKER=1 fails them on anything but
         engine = connect(hbase.url)
         ...
 
-Nothing is started before a test asks for it, and importing this module loads no Docker or Thrift
-library. With pytest-xdist all workers share one server. When a test on HBase fails, the server's
-log is kept, and its path is printed at the end.
+Nothing is started before a test asks for it, and importing this module loads no Docker library.
+With pytest-xdist all workers share one server. When a test on HBase fails, the server's log is
+kept, and its path is printed at the end.
 """
 
 from __future__ import annotations
