@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hbase_orm.errors import JavaUnsuitableError, MavenNotFoundError
-from hbase_orm.server.disk import FULL, disk_full, require_space
+from hbase_orm.server.disk import FULL, disk_full, require_space, writing_to
 from hbase_orm.server.java import Java
 from hbase_orm.server.options import default_cache_dir
 
@@ -70,10 +70,11 @@ def runtime_jars(java: Java, progress: Progress, cache_dir: Path | None = None) 
     """
     cache = cache_dir or default_cache_dir()
     lib = _folder(cache, "jars", [_POM])
-    _make(lib, lambda target: _download(target, java, progress))
     sources = sorted(path for path in _SOURCES.rglob("*") if path.is_file())
     classes = _folder(cache, "classes", [_POM, *sources])
-    _make(classes, lambda target: _compile(target, sources, lib, java, progress))
+    with writing_to(cache):
+        _make(lib, lambda target: _download(target, java, progress))
+        _make(classes, lambda target: _compile(target, sources, lib, java, progress))
     return RuntimeJars(lib, classes / "hbase-orm-server.jar")
 
 

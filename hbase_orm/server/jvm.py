@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping
+from pathlib import Path
 
 from hbase_orm.server.jars import RuntimeJars
 from hbase_orm.server.java import Java
+from hbase_orm.server.options import GATEWAYS, GatewayName, ServerOptions
+from hbase_orm.server.ports import LOOPBACK
 
 MAIN_CLASS = "org.hbaseorm.EmbeddedHBase"
 ADMIN_CLIENT_CLASS = "org.hbaseorm.AdminClient"
@@ -33,27 +37,60 @@ JVM_FLAGS: tuple[str, ...] = (
 )
 """Options of every JVM that runs our classes, the Docker image's too."""
 
+
 QUICK_START_FLAGS: tuple[str, ...] = ("-XX:TieredStopAtLevel=1",)
-"""For short-lived servers: the second compiler would only pay off after minutes."""
+"""For short-lived servers: without the second compiler a start takes a third less processor time.
+
+It pays off later: 100,000 rows took 7 s of processor time without it and 10.5 s with it, 400,000
+rows 31 s and 21.5 s.
+"""
 
 
-def jvm_command(
+def hbase_command(
     java: Java,
     jars: RuntimeJars,
-    arguments: Sequence[str],
+    options: ServerOptions,
     *,
-    heap: str,
-    is_short_lived: bool,
+    ports: Mapping[GatewayName, int],
+    data_dir: Path,
+    nonce: str,
 ) -> list[str]:
-    """Return the command that runs our main class with these arguments."""
-    quick = QUICK_START_FLAGS if is_short_lived else ()
-    return [
-        str(java.java),
-        f"-Xmx{heap}",
-        *quick,
-        *JVM_FLAGS,
-        "-cp",
-        jars.class_path,
-        MAIN_CLASS,
-        *arguments,
-    ]
+    """Return the command that starts HBase, with its gateways unless they are separate."""
+    arguments = ["server", "--data", str(data_dir), "--nonce", nonce]
+    arguments += ["--region-servers", str(options.region_servers), "--thrift", options.thrift]
+    for name in GATEWAYS:
+        arguments += [f"--{name}", str(ports[name])]
+    if options.ephemeral and options.data_dir is None:
+        arguments += ["--delete-data", "true"]
+    quick = QUICK_START_FLAGS if options.ephemeral else ()
+    flags = (f"-Xmx{options.heap}", *quick)
+    return _command(java, jars, flags, arguments + _shared_arguments(options))
+
+
+def gateway_command(
+    java: Java,
+    jars: RuntimeJars,
+    options: ServerOptions,
+    *,
+    name: GatewayName,
+    port: int,
+    zookeeper_port: int,
+) -> list[str]:
+    """Return the command that starts one separate gateway."""
+    arguments = ["gateway", "--quorum", f"{LOOPBACK}:{zookeeper_port}", f"--{name}", str(port)]
+    flags = (f"-Xmx{GATEWAY_HEAP}", *QUICK_START_FLAGS)
+    return _command(java, jars, flags, arguments + _shared_arguments(options))
+
+
+def _shared_arguments(options: ServerOptions) -> list[str]:
+    arguments = ["--parent", str(os.getpid())] if options.watches_parent else []
+    for name, value in options.settings.items():
+        arguments += ["--set", f"{name}={value}"]
+    return arguments
+
+
+def _command(
+    java: Java, jars: RuntimeJars, flags: tuple[str, ...], arguments: list[str]
+) -> list[str]:
+    program = [str(java.java), *flags, *JVM_FLAGS, "-cp", jars.class_path, MAIN_CLASS]
+    return program + arguments

@@ -6,7 +6,6 @@ start():  JDK → jars → data folder and ports → HBase's JVM → its gateway
 
 from __future__ import annotations
 
-import os
 import secrets
 import signal
 import tempfile
@@ -18,10 +17,10 @@ from typing import Self
 
 from hbase_orm.errors import PortInUseError, ServerError, ServerNotRunningError
 from hbase_orm.server.admin import ServerAdmin, admin_of
-from hbase_orm.server.disk import require_space
+from hbase_orm.server.disk import require_space, writing_to
 from hbase_orm.server.jars import RuntimeJars, runtime_jars
 from hbase_orm.server.java import Java, choose_java
-from hbase_orm.server.jvm import GATEWAY_HEAP, jvm_command
+from hbase_orm.server.jvm import gateway_command, hbase_command
 from hbase_orm.server.options import GATEWAYS, GatewayName, ServerOptions, default_data_dir
 from hbase_orm.server.ports import LOOPBACK, free_ports, listens, require_free
 from hbase_orm.server.probe import WireFormat, answers
@@ -181,14 +180,16 @@ class EmbeddedServer:
         return self._options.port is None and self._options.thrift2_port is None
 
     def _start(self, progress: Progress) -> Self:
-        folder = self._claim_folder()
+        self._refuse_second()
         java, jars = self._find_runtime(progress)
-        require_space(folder.path, _NEEDED_BYTES)
+        folder = self._claim_folder()
         self._choose_ports()
         nonce = secrets.token_hex(16)
-        folder.begin_log(folder.log)
+        command = hbase_command(
+            java, jars, self._options, ports=self._ports, data_dir=folder.path, nonce=nonce
+        )
         try:
-            hbase = spawn(self._hbase_command(java, jars, folder, nonce), folder.log)
+            hbase = self._spawn(command, folder, folder.log)
             self._remember(ServerState({_HBASE: hbase}, dict(self._ports), nonce, self._shown()))
             StartUp(hbase, folder.log, progress).wait(self._is_ready, _START_TIMEOUT_S)
             if self._options.thrift == "separate":
@@ -200,19 +201,29 @@ class EmbeddedServer:
         progress(f"ready: {self.url}")
         return self
 
-    def _claim_folder(self) -> DataFolder:
-        if self._folder is None:
-            self._folder = DataFolder(Path(tempfile.mkdtemp(prefix="hbase-orm-")))
-        running = EmbeddedServer.running(self._folder.path)
+    def _refuse_second(self) -> None:
+        running = EmbeddedServer.running(self._folder.path) if self._folder else None
         if running is not None:
             raise ServerError(
                 "a server runs with this data directory",
-                data_dir=str(self._folder.path),
+                data_dir=str(running.data_dir),
                 url=running.url,
                 fix="use it, stop it, or choose another --data-dir",
             )
-        self._folder.prepare()
+
+    def _claim_folder(self) -> DataFolder:
+        if self._folder is None:
+            self._folder = DataFolder(Path(tempfile.mkdtemp(prefix="hbase-orm-")))
+        with writing_to(self._folder.path):
+            self._folder.prepare()
+        require_space(self._folder.path, _NEEDED_BYTES)
         return self._folder
+
+    @staticmethod
+    def _spawn(command: list[str], folder: DataFolder, log: Path) -> ProcessId:
+        with writing_to(folder.path):
+            folder.begin_log(log)
+            return spawn(command, log)
 
     def _find_runtime(self, progress: Progress) -> tuple[Java, RuntimeJars]:
         if self._runtime is None:
@@ -230,30 +241,6 @@ class EmbeddedServer:
             port = self._ports.get(name) or wanted[name] or spare.pop()
             require_free(port, _PORT_OPTIONS[name])
             self._ports[name] = port
-
-    def _hbase_command(
-        self, java: Java, jars: RuntimeJars, folder: DataFolder, nonce: str
-    ) -> list[str]:
-        arguments = ["server", "--data", str(folder.path), "--nonce", nonce]
-        arguments += ["--region-servers", str(self._options.region_servers)]
-        arguments += ["--thrift", self._options.thrift]
-        if self._options.ephemeral and self._options.data_dir is None:
-            arguments += ["--delete-data", "true"]
-        for name in GATEWAYS:
-            arguments += [f"--{name}", str(self._ports[name])]
-        return jvm_command(
-            java,
-            jars,
-            arguments + self._common_arguments(),
-            heap=self._options.heap,
-            is_short_lived=self._options.ephemeral,
-        )
-
-    def _common_arguments(self) -> list[str]:
-        arguments = ["--parent", str(os.getpid())] if self._options.watches_parent else []
-        for name, value in self._options.settings.items():
-            arguments += ["--set", f"{name}={value}"]
-        return arguments
 
     def _shown(self) -> dict[str, object]:
         shown = asdict(self._options)
@@ -291,12 +278,16 @@ class EmbeddedServer:
             raise ServerNotRunningError("the server is not ready yet", fix="wait for start()")
         require_free(self._ports[name], _PORT_OPTIONS[name])
         java, jars = self._find_runtime(progress)
-        arguments = ["gateway", "--quorum", f"{LOOPBACK}:{jvm.zookeeper}"]
-        arguments += [f"--{name}", str(self._ports[name]), *self._common_arguments()]
-        command = jvm_command(java, jars, arguments, heap=GATEWAY_HEAP, is_short_lived=True)
+        command = gateway_command(
+            java,
+            jars,
+            self._options,
+            name=name,
+            port=self._ports[name],
+            zookeeper_port=jvm.zookeeper,
+        )
         log = folder.gateway_log(name)
-        folder.begin_log(log)
-        gateway = spawn(command, log)
+        gateway = self._spawn(command, folder, log)
         processes = {**state.processes, name: gateway}
         self._remember(ServerState(processes, state.ports, state.nonce, state.options))
         StartUp(gateway, log, progress).wait(lambda: self._serves(name, gateway), _START_TIMEOUT_S)
@@ -337,19 +328,11 @@ class EmbeddedServer:
         if self._state is not None:
             for name, process in self._state.processes.items():
                 if name != _HBASE:
-                    self._stop_gateway(process)
+                    process.terminate(_GATEWAY_STOP_TIMEOUT_S)
             self._stop_hbase(self._state.processes[_HBASE])
         self._forget()
         if self._options.ephemeral and self._folder is not None:
             self._folder.remove()
-
-    @staticmethod
-    def _stop_gateway(process: ProcessId) -> None:
-        process.send(signal.SIGCONT)  # a paused process would never see SIGTERM
-        process.send(signal.SIGTERM)
-        if not process.wait_gone(_GATEWAY_STOP_TIMEOUT_S):
-            process.send(signal.SIGKILL)
-            process.wait_gone(_GATEWAY_STOP_TIMEOUT_S)
 
     def _stop_hbase(self, process: ProcessId) -> None:
         process.send(signal.SIGTERM)
@@ -378,7 +361,8 @@ class EmbeddedServer:
 
     def _remember(self, state: ServerState) -> None:
         self._state = state
-        DataFolder(self.data_dir).write(state)
+        with writing_to(self.data_dir):
+            DataFolder(self.data_dir).write(state)
 
     def _require_state(self) -> ServerState:
         self._require_running()

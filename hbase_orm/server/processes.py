@@ -48,6 +48,14 @@ class ProcessId:
         if self.is_alive():
             os.kill(self.pid, number)
 
+    def terminate(self, timeout_s: float) -> None:
+        """End it by SIGTERM, also if it is paused; by SIGKILL if it is still there later."""
+        self.send(signal.SIGCONT)  # a paused process would never see SIGTERM
+        self.send(signal.SIGTERM)
+        if not self.wait_gone(timeout_s):
+            self.send(signal.SIGKILL)
+            self.wait_gone(timeout_s)
+
     def wait_gone(self, timeout_s: float) -> bool:
         """Wait until it has ended; return whether it has."""
         end = time.monotonic() + timeout_s

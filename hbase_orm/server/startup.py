@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from hbase_orm.errors import JavaUnsuitableError, PortInUseError, ServerDiedError, ServerError
-from hbase_orm.server.disk import FULL, disk_full
+from hbase_orm.server.disk import FULL, disk_full, is_full
 from hbase_orm.server.processes import ProcessId
 
 _PREFIX = "HBASE-ORM "
@@ -66,7 +66,7 @@ def diagnose(log: Path) -> ServerError:
     """Return the error that says why the process that wrote `log` has ended."""
     text = log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
     lines = text.splitlines()
-    if FULL in text:
+    if FULL in text or is_full(log.parent):
         return disk_full(log.parent.parent)
     if "Address already in use" in text:
         return PortInUseError(

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from hbase_orm.errors import DiskFullError, JavaUnsuitableError, MavenNotFoundError
-from hbase_orm.server.disk import require_space
 from hbase_orm.server.jars import RuntimeJars, runtime_jars
 from hbase_orm.server.java import Java
 
@@ -130,8 +129,3 @@ def test_a_compiler_that_fails_is_named(machine: _Machine) -> None:
 
     with pytest.raises(JavaUnsuitableError, match="cannot find symbol"):
         machine.resolve()
-
-
-def test_too_little_room_is_noticed_before(tmp_path: Path) -> None:
-    with pytest.raises(DiskFullError, match="too little room"):
-        require_space(tmp_path / "not" / "made" / "yet", 10**18)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -35,6 +36,26 @@ def test_a_process_that_has_the_id_but_another_start_time_is_not_the_one_meant(
     assert not child.wait_gone(0.2)
     child.send(signal.SIGKILL)
     assert child.wait_gone(10)
+
+
+def test_a_paused_process_is_terminated(tmp_path: Path) -> None:
+    child = _sleeper(tmp_path / "log")
+    child.send(signal.SIGSTOP)
+
+    child.terminate(10)
+
+    assert not child.is_alive()
+
+
+def test_a_process_that_ignores_sigterm_is_killed(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    child = spawn(["/bin/sh", "-c", "trap '' TERM; echo ready; while :; do sleep 0.1; done"], log)
+    while "ready" not in log.read_text():
+        time.sleep(0.01)
+
+    child.terminate(0.2)
+
+    assert not child.is_alive()
 
 
 def test_waiting_ends_when_the_time_is_over(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 import signal
 from pathlib import Path
 
@@ -32,6 +33,18 @@ def test_the_log_tells_why_a_child_died(tmp_path: Path, text: str, kind: type[Se
     log.write_text(text)
 
     assert type(diagnose(log)) is kind
+
+
+def test_a_child_that_could_not_even_write_its_log_died_of_a_full_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A full disk cannot be had without being root.
+    full = shutil.disk_usage(tmp_path)._replace(free=4096)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _folder: full)
+    log = tmp_path / "log"
+    log.write_text("")
+
+    assert type(diagnose(log)) is DiskFullError
 
 
 def test_the_telling_lines_of_the_log_are_shown(tmp_path: Path) -> None:
