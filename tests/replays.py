@@ -35,6 +35,7 @@ from hbase_orm.ops import (
     GetRows,
     MutateRows,
     OpenScanner,
+    Operation,
     Protocol,
     Put,
     Row,
@@ -95,6 +96,10 @@ class Bench:
             indexes=(self.index,),
         )
 
+    def base_key(self, entry_key: bytes) -> bytes:
+        """Return the row key that an entry's key ends with."""
+        return base_key_of(entry_key)
+
     def context(self, offset_ms: int = 0) -> GuardContext:
         return GuardContext(
             now_ms=lambda: self.base_ms + offset_ms,
@@ -132,12 +137,12 @@ class Bench:
         return guarded_write(self.target, change, self.context(clock_ms))
 
     def scrutiny(self) -> Scrutiny:
-        protocol = scrutinize(self.target, self.index, base_key_of, self.context())
+        protocol = scrutinize(self.target, self.index, self.base_key, self.context())
         return drive(protocol, self.gateway)
 
     def repair(self) -> RepairCounts:
         protocol = repair_pass(
-            self.target, self.index, base_key_of, self.context(5_000), min_age_ms=0
+            self.target, self.index, self.base_key, self.context(5_000), min_age_ms=0
         )
         return drive(protocol, self.gateway)
 
@@ -185,37 +190,53 @@ class Finding:
     refused: frozenset[str]
 
 
-WriterMaker = Callable[[Bench, Work], Protocol[Any]]
+Runner = Callable[[Bench, Work, Gateway], object]
+"""Does one writer's work on the gateway given: a bare protocol, or a session."""
 
 
-def play(replay: Replay, bench: Bench, writer: WriterMaker | None = None) -> Finding:
-    """Replay a schedule and look at what it left; `writer` makes each writer's protocol."""
-    make = writer or guarded
-    _set_up(replay, bench, make)
-    steps = StepController(bench.gateway)
-    try:
-        for name, work in replay.works.items():
-            steps.start(name, partial(drive, make(bench, work)))
-        for turn in replay.turns.split():
-            name, _, fault = turn.partition("!")
-            steps.step(name, Fault[fault] if fault else None)
-        refused = {name for name in replay.works if _is_refused(steps, name)}
-        steps.deliver()
-    finally:
-        steps.close()
-    before = bench.scrutiny()
+def by(make: Callable[[Bench, Work], Protocol[Any]]) -> Runner:
+    """Return the runner that drives a protocol."""
+    return lambda bench, work, gateway: drive(make(bench, work), gateway)
+
+
+def play(
+    replay: Replay,
+    bench: Bench,
+    run: Runner | None = None,
+    passes: Callable[[Operation[Any]], bool] = lambda _: False,
+) -> Finding:
+    """Replay a schedule and look at what it left.
+
+    Args:
+        replay: The schedule.
+        bench: The tables and the gateway.
+        run: How a writer works; by the library's protocols if not given.
+        passes: Requests that take no turn: what a writer does beside the protocol.
+    """
+    run = run or by(guarded)
+    if replay.before:
+        run(bench, Work("put", replay.before, clock_ms=-1_000), bench.gateway)
+    refused = _play_turns(replay, bench, run, StepController(bench.gateway, passes))
+    scrutiny = bench.scrutiny()
     values = bench.values()
     bench.repair()
     after = bench.scrutiny()
-    return Finding(
-        len(before.missing), len(after.stale), len(after.missing), values, frozenset(refused)
-    )
+    return Finding(len(scrutiny.missing), len(after.stale), len(after.missing), values, refused)
 
 
-def _set_up(replay: Replay, bench: Bench, make: WriterMaker) -> None:
-    if replay.before:
-        work = Work("put", replay.before, clock_ms=-1_000)
-        drive(make(bench, work), bench.gateway)
+def _play_turns(replay: Replay, bench: Bench, run: Runner, steps: StepController) -> frozenset[str]:
+    """Return the writers that were refused or crashed."""
+    try:
+        for name, work in replay.works.items():
+            steps.start(name, partial(run, bench, work))
+        for turn in replay.turns.split():
+            name, _, fault = turn.partition("!")
+            steps.step(name, Fault[fault] if fault else None)
+        refused = frozenset(name for name in replay.works if _is_refused(steps, name))
+        steps.deliver()
+    finally:
+        steps.close()
+    return refused
 
 
 def _is_refused(steps: StepController, name: str) -> bool:

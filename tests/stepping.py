@@ -53,7 +53,11 @@ class _Writer:
 class StepController:
     """Holds the writers of one replay over one real gateway."""
 
-    def __init__(self, gateway: Gateway) -> None:
+    def __init__(
+        self, gateway: Gateway, passes: Callable[[Operation[Any]], bool] = lambda _: False
+    ) -> None:
+        """Start without writers; requests that `passes` says True of take no turn."""
+        self.passes = passes
         self.late: list[Operation[Any]] = []
         self._gateway = gateway
         self._writers: dict[str, _Writer] = {}
@@ -167,6 +171,8 @@ class SteppedGateway:
         return self._inner.features
 
     def execute(self, operation: Operation[R], /) -> R:
+        if self._controller.passes(operation):
+            return self._inner.execute(operation)
         fault = self._controller.wait_for_turn(self._name, operation)
         if fault is None:
             return self._inner.execute(operation)

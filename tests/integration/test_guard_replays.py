@@ -11,6 +11,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import count
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -19,11 +20,12 @@ from hbase_orm.gateway.base import Gateway
 from hbase_orm.gateway.memory import MemoryGateway
 from hbase_orm.gateway.pool import Address
 from hbase_orm.gateway.thrift2 import Thrift2Gateway
+from hbase_orm.ops import Protocol
 from hbase_orm.testing import RealHBase
 from tests import broken_rules as broken
 from tests import replays
 from tests.broken_rules import Break
-from tests.replays import Bench, Finding, Replay, play
+from tests.replays import Bench, Finding, Replay, Work, by, play
 
 ROWS = count()
 
@@ -91,7 +93,7 @@ def test_the_guarded_write_keeps_every_acknowledged_write(bench: Bench, replay: 
 
 
 @pytest.mark.parametrize(
-    ("replay", "writer"),
+    ("replay", "unguarded"),
     [
         (replays.A, replays.naive),
         (replays.B, replays.index_first),
@@ -101,15 +103,15 @@ def test_the_guarded_write_keeps_every_acknowledged_write(bench: Bench, replay: 
     ids=["A", "B", "E4", "E5"],  # not str: a function's address differs between xdist's workers
 )
 def test_a_naive_protocol_loses_an_entry_under_the_same_turns(
-    bench: Bench, replay: Replay, writer: replays.WriterMaker
+    bench: Bench, replay: Replay, unguarded: Callable[[Bench, Work], Protocol[Any]]
 ) -> None:
-    finding = play(replay, on(bench, replay), writer)
+    finding = play(replay, on(bench, replay), by(unguarded))
 
     assert (finding.missing, finding.refused) == (1, frozenset())
 
 
 def test_without_a_guard_a_slow_clock_s_insert_after_a_delete_is_lost(bench: Bench) -> None:
-    finding = play(replays.E6, bench, replays.last_writer_wins)
+    finding = play(replays.E6, bench, by(replays.last_writer_wins))
 
     assert (finding.values, finding.refused) == ({}, frozenset())
 
