@@ -99,6 +99,10 @@ class Codec(Generic[T]):
         """Say whether stored values can be compared with `value`, storable or not."""
         return self.accepts_type(value)
 
+    def comparable(self, value: Any, /) -> Any:
+        """Return `value` as it compares with stored values; only asked if `compares` says so."""
+        return value
+
     def refuse(self, value: Any, reason: str, **limits: Any) -> CodecError:
         """Return the error that says why `value` cannot be encoded."""
         return CodecError(reason, codec=self.name, value=value, **limits)

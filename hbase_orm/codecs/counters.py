@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from hbase_orm.codecs.base import Codec
+from hbase_orm.errors import SchemaError
 
 _WIDTH_BYTES = 8
 
@@ -19,6 +20,13 @@ class Long(Codec[int]):
 
     name: ClassVar[str] = "bytes.int64"
     python_type: ClassVar[type] = int
+
+    def __post_init__(self) -> None:
+        """Refuse a descending form: HBase adds to these very bytes."""
+        if self.desc:
+            raise SchemaError(
+                "counters have no descending form", codec=self.name, fix="use codecs.int64()"
+            )
 
     @property
     def ordered(self) -> bool:

@@ -112,6 +112,15 @@ class Float64(Codec[float]):
         """Eight."""
         return 8
 
+    def normalize(self, value: float, /) -> float:
+        """Return `value` as a float.
+
+        Raises:
+            CodecError: Not a number, or an int that no double equals.
+        """
+        self.encode(value)
+        return float(value)
+
     def encode(self, value: float, /) -> bytes:
         """Return the 8 bytes of a float; an int is taken as the float it equals.
 

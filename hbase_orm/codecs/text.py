@@ -41,7 +41,8 @@ class Text(Codec[str]):
         """Return the UTF-8 bytes.
 
         Raises:
-            CodecError: Not a text, a lone surrogate, or the separator within the value.
+            CodecError: Not a text, a lone surrogate, or the separator within the value or begun
+                at its end, so that it would be found too early.
         """
         try:
             data = value.encode()
@@ -51,10 +52,10 @@ class Text(Codec[str]):
             raise self.refuse(
                 value, "the text has a lone surrogate", position=error.start
             ) from None
-        if self.separator is not None and self.separator in data:
+        if self.separator is not None and (data + self.separator).find(self.separator) < len(data):
             raise self.refuse(
                 value,
-                "the text holds its separator",
+                "the text holds its separator, or ends with the beginning of it",
                 separator=self.separator,
                 fix="choose a separator that no value holds, or leave it out: text is then escaped",
             )

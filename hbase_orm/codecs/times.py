@@ -21,12 +21,18 @@ _WIDTH_BYTES = 8
 _MICROS_PER_MILLI = 1000
 _MICROS_PER_SECOND = 1_000_000
 _SECONDS_PER_DAY = 86_400
+_FIRST = datetime.min.replace(tzinfo=UTC)
+_LAST = datetime.max.replace(tzinfo=UTC)
 
 
 def micros_since_epoch(at: datetime) -> int:
     """Return the microseconds from the epoch to an aware `at`, exactly (no float is involved)."""
     span = at - EPOCH
     return (span.days * _SECONDS_PER_DAY + span.seconds) * _MICROS_PER_SECOND + span.microseconds
+
+
+_FIRST_MICROS = micros_since_epoch(_FIRST)
+_LAST_MICROS = micros_since_epoch(_LAST)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,17 +50,27 @@ class _Instant(Codec[datetime]):
 
     def compares(self, value: Any, /) -> bool:
         """Take aware datetimes only."""
-        return isinstance(value, datetime) and value.tzinfo is not None
+        return isinstance(value, datetime) and value.utcoffset() is not None
+
+    def comparable(self, value: Any, /) -> Any:
+        """Return `value` in UTC: a time that a clock shows twice equals none of another zone."""
+        try:
+            return value.astimezone(UTC)
+        except OverflowError:
+            return value  # before year 1 or after 9999 in UTC: nothing stored equals it
 
     def checked_micros(self, value: Any) -> int:
         if not isinstance(value, datetime):
             raise self.refuse(value, "the value is no datetime", expected="datetime")
         try:
-            return micros_since_epoch(value)
+            micros = micros_since_epoch(value)
         except TypeError:
             raise self.refuse(
                 value, "the datetime is naive", fix="say which zone: datetime(..., tzinfo=UTC)"
             ) from None
+        if not _FIRST_MICROS <= micros <= _LAST_MICROS:
+            raise self.refuse(value, "the time is out of range", minimum=_FIRST, maximum=_LAST)
+        return micros
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,17 +88,17 @@ class Millis(_Instant):
         """Return `value` in UTC, rounded down to the millisecond.
 
         Raises:
-            CodecError: No datetime, a naive one, or one before 1970.
+            CodecError: No datetime, a naive one, or one before 1970 or after 9999 in UTC.
         """
         self.encode(value)
-        rest = value.microsecond % _MICROS_PER_MILLI
-        return (value - timedelta(microseconds=rest)).astimezone(UTC)
+        utc = value.astimezone(UTC)
+        return utc.replace(microsecond=utc.microsecond // _MICROS_PER_MILLI * _MICROS_PER_MILLI)
 
     def encode(self, value: datetime, /) -> bytes:
         """Return 8 bytes; finer times are rounded down.
 
         Raises:
-            CodecError: No datetime, a naive one, or one before 1970.
+            CodecError: No datetime, a naive one, or one before 1970 or after 9999 in UTC.
         """
         ms = self.checked_micros(value) // _MICROS_PER_MILLI
         if ms < 0:
@@ -98,6 +114,8 @@ class Millis(_Instant):
         if len(data) != _WIDTH_BYTES:
             raise self.corrupt(data)
         ms = int.from_bytes(data, "big")
+        if ms > _LONG_MAX:
+            raise self.corrupt(data)
         try:
             return EPOCH + timedelta(milliseconds=_LONG_MAX - ms if self.desc else ms)
         except OverflowError:
@@ -114,7 +132,7 @@ class Micros(_Instant):
         """Return `value` in UTC.
 
         Raises:
-            CodecError: No datetime, or a naive one.
+            CodecError: No datetime, a naive one, or one outside years 1 to 9999 in UTC.
         """
         self.checked_micros(value)
         return value.astimezone(UTC)
@@ -123,7 +141,7 @@ class Micros(_Instant):
         """Return 8 bytes.
 
         Raises:
-            CodecError: No datetime, or a naive one.
+            CodecError: No datetime, a naive one, or one outside years 1 to 9999 in UTC.
         """
         data = (self.checked_micros(value) - _INT64_MIN).to_bytes(_WIDTH_BYTES, "big")
         return invert(data) if self.desc else data

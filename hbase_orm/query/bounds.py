@@ -7,7 +7,7 @@ condition may name, so `at > 5.5 ms` becomes "above 5 ms", and `at == 5.5 ms` ma
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from hbase_orm.codecs import Codec
@@ -49,22 +49,19 @@ class Bounds:
         low: The lower end, or None.
         high: The upper end, or None.
         prefix: What its text starts with, or None.
+        excludes_none: Whether a row where the field is None cannot match.
     """
 
     equals: tuple[Any, ...] | None = None
     low: End | None = None
     high: End | None = None
-    prefix: Any = field(default=None)
+    prefix: str | bytes | None = None
+    excludes_none: bool = False
 
     @property
     def has_range(self) -> bool:
         """Whether there is any end or prefix."""
         return not (self.low is None and self.high is None and self.prefix is None)
-
-    @property
-    def excludes_none(self) -> bool:
-        """Whether a field within these bounds cannot be None."""
-        return self.equals is not None or self.has_range
 
 
 def check_conditions(schema: TableSchema, conditions: Sequence[Condition]) -> None:
@@ -85,7 +82,7 @@ def check_conditions(schema: TableSchema, conditions: Sequence[Condition]) -> No
                 for value in values:
                     _check_value(schema, of, value)
             case StartsWith(field=of, prefix=prefix):
-                _check_value(schema, of, prefix)
+                _check_prefix(schema, of, prefix)
             case _:
                 raise QueryError("this condition is not known", condition=repr(condition))
 
@@ -121,25 +118,31 @@ def _check_value(schema: TableSchema, of: Expr[Any], value: Any) -> None:
         )
 
 
+def _check_prefix(schema: TableSchema, of: Expr[Any], prefix: object) -> None:
+    codec = codec_of(schema, of)
+    if not isinstance(prefix, (str, bytes)) or not isinstance(prefix, codec.python_type):
+        raise QueryError(
+            "only text starts with a text, and bytes with bytes",
+            field=repr(of),
+            prefix=prefix,
+            expected=codec.python_type.__name__,
+            fix="compare numbers and times with between()",
+        )
+
+
 def bounds_of(schema: TableSchema, conditions: Sequence[Condition]) -> dict[str, Bounds]:
     """Return the bounds of each field that the conditions, all holding, say something about.
 
     Raises:
         NothingMatchesError: No row can fulfil them all.
     """
+    keys = {part.name: Bounds(excludes_none=True) for part in schema.layout.parts}
     found: dict[str, Bounds] = {}
     for condition in conditions:
         match condition:
-            case Comparison(field=of, operator=operator, value=value):
-                bounds = found.setdefault(of.name, Bounds())
-                _narrow(bounds, codec_of(schema, of), operator, value)
-            case InValues(field=of, values=values):
-                bounds = found.setdefault(of.name, Bounds())
-                _narrow_equal(bounds, _storable(codec_of(schema, of), values))
-            case StartsWith(field=of, prefix=prefix):
-                bounds = found.setdefault(of.name, Bounds())
-                if bounds.prefix is None or prefix.startswith(bounds.prefix):
-                    bounds.prefix = prefix
+            case Comparison(field=of) | InValues(field=of) | StartsWith(field=of):
+                bounds = found.setdefault(of.name, keys.get(of.name) or Bounds())
+                _narrow_by(bounds, codec_of(schema, of), condition)
             case _:
                 pass  # OR and NOT are checked on the client
     for name, bounds in found.items():
@@ -147,11 +150,36 @@ def bounds_of(schema: TableSchema, conditions: Sequence[Condition]) -> dict[str,
     return found
 
 
+def _narrow_by(bounds: Bounds, codec: Codec[Any], condition: Condition) -> None:
+    match condition:
+        case Comparison(operator=operator, value=None):
+            _narrow_by_none(bounds, operator)
+        case Comparison(operator=operator, value=value):
+            _narrow(bounds, codec, operator, codec.comparable(value))
+        case InValues(values=values):
+            if bounds.excludes_none or None not in values:
+                _narrow_equal(bounds, _storable(codec, values))
+        case StartsWith(prefix=prefix):
+            bounds.excludes_none = True
+            _narrow_prefix(bounds, prefix)
+
+
+def _narrow_by_none(bounds: Bounds, operator: Operator) -> None:
+    if operator == "!=":
+        bounds.excludes_none = True
+    elif operator != "==" or bounds.excludes_none:
+        raise NothingMatchesError("a comparison with None is false")
+
+
+def _narrow_prefix(bounds: Bounds, prefix: Any) -> None:
+    if bounds.prefix is None or prefix.startswith(bounds.prefix):
+        bounds.prefix = prefix
+    elif not bounds.prefix.startswith(prefix):
+        raise NothingMatchesError("no value starts with both prefixes")
+
+
 def _narrow(bounds: Bounds, codec: Codec[Any], operator: Operator, value: Any) -> None:
-    if value is None:
-        if operator in _FLIPPED:
-            raise NothingMatchesError("a comparison with None is false")
-        return  # is (not) null: no range of a key says that
+    bounds.excludes_none |= operator != "!="
     if operator == "==":
         _narrow_equal(bounds, _storable(codec, (value,)))
     elif operator in {">", ">="}:
@@ -173,7 +201,7 @@ def _storable(codec: Codec[Any], values: Sequence[Any]) -> tuple[Any, ...]:
             stored = codec.normalize(value)
         except CodecError:
             continue
-        if stored == value:
+        if stored == codec.comparable(value):
             found += [0.0, -0.0] if isinstance(stored, float) and not stored else [stored]
     return tuple(found)
 
@@ -195,6 +223,8 @@ def _low_end(codec: Codec[Any], operator: Operator, value: Any) -> End | None:
         return None  # below everything, or no value at all: the client checks
     if stored < value:
         return End(stored, included=False)
+    if operator == ">" and stored == codec.maximum:
+        raise NothingMatchesError("nothing above the value can be stored")
     return End(_zero(stored, low=operator == ">="), included=operator == ">=")
 
 
@@ -207,6 +237,8 @@ def _high_end(codec: Codec[Any], operator: Operator, value: Any) -> End | None:
         return None
     if stored < value:
         return End(stored, included=True)
+    if operator == "<" and stored == codec.minimum:
+        raise NothingMatchesError("nothing below the value can be stored")
     return End(_zero(stored, low=operator == "<"), included=operator == "<=")
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from hbase_orm.errors import QueryError
+from hbase_orm.query.bounds import codec_of
 from hbase_orm.rowkey.layout import compiled
 from hbase_orm.schema import (
     And,
@@ -30,43 +31,48 @@ def compile_check(schema: TableSchema, conditions: Sequence[Condition]) -> Check
     if not conditions:
         return None
     scope: dict[str, Any] = {}
-    counters = frozenset(column.name for column in schema.counters)
-    source = _source(And(tuple(conditions)), counters, scope)
+    source = _source(schema, And(tuple(conditions)), scope)
     check: Check = compiled(["def check(d):", f"    return {source}"], scope, "check")
     return check
 
 
-def _source(condition: Condition, counters: frozenset[str], scope: dict[str, Any]) -> str:
+def _source(schema: TableSchema, condition: Condition, scope: dict[str, Any]) -> str:
     match condition:
         case And(conditions=inner):
-            return "(" + " and ".join(_source(part, counters, scope) for part in inner) + ")"
+            return "(" + " and ".join(_source(schema, part, scope) for part in inner) + ")"
         case Or(conditions=inner):
-            return "(" + " or ".join(_source(part, counters, scope) for part in inner) + ")"
+            return "(" + " or ".join(_source(schema, part, scope) for part in inner) + ")"
         case Not(condition=single):
-            return f"(not {_source(single, counters, scope)})"
+            return f"(not {_source(schema, single, scope)})"
         case InValues(field=of, values=values):
-            return f"({_value(of, counters)} in {_constant(values, scope)})"
+            known = tuple(_comparable(schema, of, value) for value in values)
+            return f"({_value(schema, of)} in {_constant(known, scope)})"
         case StartsWith(field=of, prefix=prefix):
-            value = _value(of, counters)
-            return f"(({value}) is not None and {value}.startswith({_constant(prefix, scope)}))"
+            value = _value(schema, of)
+            return f"({value} is not None and {value}.startswith({_constant(prefix, scope)}))"
         case Comparison():
-            return _comparison(condition, counters, scope)
+            return _comparison(schema, condition, scope)
     raise QueryError("this condition is not known", condition=repr(condition))
 
 
-def _comparison(comparison: Comparison, counters: frozenset[str], scope: dict[str, Any]) -> str:
-    value = _value(comparison.field, counters)
+def _comparison(schema: TableSchema, comparison: Comparison, scope: dict[str, Any]) -> str:
+    value = _value(schema, comparison.field)
+    expected = _constant(_comparable(schema, comparison.field, comparison.value), scope)
     if comparison.operator in {"==", "!="}:
-        equal = f"({value} == {_constant(comparison.value, scope)})"
+        equal = f"({value} == {expected})"
         return equal if comparison.operator == "==" else f"(not {equal})"
     if comparison.value is None:
         return "False"
-    expected = _constant(comparison.value, scope)
     return f"({value} is not None and {value} {comparison.operator} {expected})"
 
 
-def _value(of: Expr[Any], counters: frozenset[str]) -> str:
-    return f"d.get({of.name!r}, {'0' if of.name in counters else 'None'})"
+def _value(schema: TableSchema, of: Expr[Any]) -> str:
+    is_counter = any(column.name == of.name for column in schema.counters)
+    return f"d.get({of.name!r}, {'0' if is_counter else 'None'})"
+
+
+def _comparable(schema: TableSchema, of: Expr[Any], value: Any) -> Any:
+    return None if value is None else codec_of(schema, of).comparable(value)
 
 
 def _constant(value: Any, scope: dict[str, Any]) -> str:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hbase_orm.errors import QueryError, UnboundedScanError
-from hbase_orm.ops import KeyRange
+from hbase_orm.ops import MAX_ROW_KEY_BYTES, KeyRange
 from hbase_orm.query.bounds import (
     Bounds,
     NothingMatchesError,
@@ -89,14 +89,16 @@ def _candidates(
     by_key = _Candidate(None, parts, access_by(parts, bounds))
     if statement.index is None:
         return [by_key]
+    # Behind a salt byte, entries of equal values are in no order of the key's parts.
+    behind = () if schema.layout.salt is not None else parts
     by_index = [
-        _Candidate(index, (*index.layout.parts, *parts), access_by(index.layout.parts, bounds))
+        _Candidate(index, (*index.layout.parts, *behind), access_by(index.layout.parts, bounds))
         for index in schema.indexes
         if _covers_all_rows(schema, index, bounds)
     ]
     if isinstance(statement.index, AnyIndex):
         return [by_key, *(found for found in by_index if found.access.narrows)]
-    return [_named(schema, statement.index, by_index)]
+    return [_named(statement, schema, statement.index, by_index)]
 
 
 def _covers_all_rows(schema: TableSchema, index: IndexSchema, bounds: Mapping[str, Bounds]) -> bool:
@@ -108,17 +110,19 @@ def _covers_all_rows(schema: TableSchema, index: IndexSchema, bounds: Mapping[st
     )
 
 
-def _named(schema: TableSchema, index: Index, usable: Sequence[_Candidate]) -> _Candidate:
+def _named(
+    statement: Select[Any], schema: TableSchema, index: Index, usable: Sequence[_Candidate]
+) -> _Candidate:
+    if getattr(statement.model, index.name, None) is not index:
+        raise QueryError("the model has no such index", index=repr(index), model=schema.model_name)
     for candidate in usable:
         if candidate.index is not None and candidate.index.name == index.name:
             return candidate
-    if any(known.name == index.name for known in schema.indexes):
-        raise QueryError(
-            "the index has no entry for rows where an indexed field is None",
-            index=index.name,
-            fix="add conditions that exclude None on every indexed field that is nullable",
-        )
-    raise QueryError("the model has no such index", index=repr(index), model=schema.model_name)
+    raise QueryError(
+        "the index has no entry for rows where an indexed field is None",
+        index=index.name,
+        fix="add conditions that exclude None on every indexed field that is nullable",
+    )
 
 
 def _choose(
@@ -187,7 +191,9 @@ def _key_plan(
         salts = salt_buckets(layout.salt, layout.parts, access, bounds)
     if access.is_complete:
         unsalted = sorted((prefix, salt) for salt, prefixes in salts for prefix in prefixes)
-        keys = [salt + prefix for prefix, salt in unsalted]
+        keys = [salt + prefix for prefix, salt in unsalted if _is_storable(salt + prefix)]
+        if not keys:
+            return _empty(statement, schema, "no row key of this length is stored")
         return GetPlan(**common, keys=tuple(reversed(keys) if reverse else keys))
     streams = [
         _directed(access.ranges(salt, prefixes), reverse=reverse) for salt, prefixes in salts
@@ -209,6 +215,10 @@ def _key_plan(
         reverse=reverse,
         caching_rows=caching_rows,
     )
+
+
+def _is_storable(key: bytes) -> bool:
+    return 0 < len(key) <= MAX_ROW_KEY_BYTES
 
 
 def _index_plan(

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
+from math import prod
 from typing import Any
 
 from hbase_orm.errors import CodecError
-from hbase_orm.ops import KeyRange, after_prefix
+from hbase_orm.ops import MAX_ROW_KEY_BYTES, KeyRange, after_prefix
 from hbase_orm.query.bounds import Bounds, End
 from hbase_orm.rowkey import FieldPart, SaltPart
 
 # More ranges than this are not enumerated: one wider range and the client's check cost less.
 MAX_RANGES = 1000
+
+_NO_KEY = KeyRange(stop=b"")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +53,9 @@ class KeyAccess:
         """Return the ranges of row keys behind a salt, sorted, disjoint."""
         found = []
         for prefix in sorted(self.prefixes if prefixes is None else prefixes):
-            whole = KeyRange.prefix(salt + prefix)
-            found.append(whole if self.within is None else _shift(self.within, salt + prefix))
+            if len(salt + prefix) <= MAX_ROW_KEY_BYTES:  # no stored key is longer
+                whole = KeyRange.prefix(salt + prefix)
+                found.append(whole if self.within is None else _shift(self.within, salt + prefix))
         return [key_range for key_range in found if not key_range.is_empty]
 
 
@@ -111,9 +115,10 @@ def _range_within(part: FieldPart, bounds: Mapping[str, Bounds]) -> KeyRange | N
 
 def _text_prefix(part: FieldPart, prefix: Any) -> KeyRange:
     try:
-        return KeyRange.prefix(part.bare(prefix))
+        data = part.leading(prefix)
     except CodecError:
-        return KeyRange()  # the separator within the prefix, say: the client finds no such row
+        return _NO_KEY  # a lone surrogate: no value has it
+    return KeyRange(data, after_prefix(data))
 
 
 def _start(part: FieldPart, end: End | None) -> bytes:
@@ -164,7 +169,7 @@ def _possible_salts(
     if salt.of is None:
         return salt.prefixes
     choices = [_equal_values(part, bounds) for part in sources]
-    if any(values is None for values in choices):
+    if prod(MAX_RANGES + 1 if c is None else len(c) for c in choices) > MAX_RANGES:
         return salt.prefixes
     hashed = product(
         *(

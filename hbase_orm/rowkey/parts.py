@@ -74,13 +74,25 @@ class FieldPart:
         return self.codec.desc
 
     def bare(self, value: Any) -> bytes:
-        """Return the part without its end: what is hashed, and what a prefix search starts with."""
+        """Return the part without its end: what a salt hashes."""
         if self.framing is Framing.FIXED:
             return self.codec.encode(value)
-        data = self._ascending().encode(value)
+        return self._framed(self._ascending().encode(value))
+
+    def _framed(self, data: bytes) -> bytes:
         if self.framing is Framing.ESCAPED:
             data = data.replace(_ZERO, _ESCAPED_ZERO)
         return invert(data) if self.is_descending else data
+
+    def leading(self, prefix: Any) -> bytes:
+        """Return what the bytes of every text or bytes that start with `prefix` start with.
+
+        Unlike a value, `prefix` may end with the beginning of the separator.
+        """
+        codec = self._ascending()
+        if getattr(codec, "separator", None) is not None:
+            codec = replace(codec, separator=None)  # type: ignore[call-arg]  # only Text has it
+        return self._framed(codec.encode(prefix))
 
     def encode(self, value: Any) -> bytes:
         """Return the part with its end."""
@@ -109,6 +121,8 @@ class FieldPart:
         if self.is_descending:
             content = invert(content)
         if self.framing is Framing.ESCAPED:
+            if content.count(_ZERO) != content.count(_ESCAPED_ZERO):
+                raise self.codec.corrupt(data[position:])
             content = content.replace(_ESCAPED_ZERO, _ZERO)
         return self._ascending().decode(content), stop + len(self.end)
 

@@ -25,11 +25,14 @@ class Condition:
 
     def __and__(self, other: Condition, /) -> Condition:
         """Return the condition that both hold."""
-        return And((self, _condition(other)))
+        # Chains stay flat: hundreds of terms must not nest hundreds deep.
+        mine = self.conditions if isinstance(self, And) else (self,)
+        return And((*mine, _condition(other)))
 
     def __or__(self, other: Condition, /) -> Condition:
         """Return the condition that at least one holds."""
-        return Or((self, _condition(other)))
+        mine = self.conditions if isinstance(self, Or) else (self,)
+        return Or((*mine, _condition(other)))
 
     def __invert__(self) -> Condition:
         """Return the condition that this one does not hold."""
@@ -201,6 +204,18 @@ class Expr(KeySource, Generic[T]):
     ) -> Condition:
         """Return the condition that the field starts with `prefix`."""
         return StartsWith(self, prefix)
+
+    def __bool__(self) -> Never:
+        """Refuse: `flag and x == 1` would silently drop the flag.
+
+        Raises:
+            QueryError: Always.
+        """
+        raise QueryError(
+            "a field has no truth value",
+            field=repr(self),
+            fix="compare it: .is_(True), .is_null(), == ...; combine with & | ~",
+        )
 
     def asc(self) -> Order:
         """Return the order of rising values."""

@@ -110,9 +110,11 @@ def check_family_name(name: str) -> None:
     """Refuse a name that HBase would not take or that this library needs.
 
     Raises:
-        SchemaError: Empty, a colon, a control character, a leading dot, or `_`.
+        SchemaError: Empty, a colon, a slash, a backslash, a control character, a leading dot,
+            HBase's own "recovered.edits", or `_`.
     """
-    if not name or ":" in name or name.startswith(".") or not name.isprintable() or "/" in name:
+    is_plain = name.isprintable() and not name.startswith(".") and not set(name) & set(":/\\")
+    if not name or not is_plain or name == "recovered.edits":
         raise SchemaError(
             "this is no name for a column family", family=name, fix='choose a short one, as "d"'
         )
