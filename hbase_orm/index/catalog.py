@@ -184,7 +184,9 @@ def begin_loading(table: str, *, now_ms: int, nonce: bytes) -> Protocol[LoadTick
     """Start a load of a new table, or return the ticket of the one that was interrupted.
 
     The ticket fixes timestamp and nonce of everything the load writes, so a load that is run
-    again writes the same bytes at the same timestamps and doubles nothing.
+    again with the same rows writes the same bytes at the same timestamps and doubles nothing.
+    Nothing tells an interrupted load from one that another process is still running: load a table
+    from one process at a time, and start again only when the earlier one has ended.
 
     Raises:
         ConflictError: Guarded writers may be at work on the table: it is not new.
@@ -265,6 +267,10 @@ class CatalogView:
         entry = yield from open_for_writes(table)
         self._read[table] = (asked_s, entry)
         return entry
+
+    def forget(self, table: str) -> None:
+        """Know nothing of `table` any more: it was dropped, or made anew."""
+        self._read.pop(table, None)
 
     def is_fresh(self, table: str) -> bool:
         """Say whether the lease on `table` still runs."""

@@ -6,10 +6,13 @@ same turns do not; and with any one of its rules replaced the guarded write does
 
 from __future__ import annotations
 
+import random
 import time
 import uuid
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import count
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -25,7 +28,8 @@ from hbase_orm.testing import RealHBase
 from tests import broken_rules as broken
 from tests import replays
 from tests.broken_rules import Break
-from tests.replays import Bench, Finding, Replay, Work, by, play
+from tests.replays import V1, Bench, Finding, Replay, Work, by, play
+from tests.stepping import drive
 
 ROWS = count()
 
@@ -141,3 +145,38 @@ def test_with_a_rule_replaced_a_replay_finds_damage(
 
     lost = finding.values != replay.after
     assert finding.missing or (lost and not finding.refused)
+
+
+# --- many writers at once -------------------------------------------------------------------------
+
+STORM_THREADS = 6
+STORM_WRITES = 25
+
+
+def storm(bench: Bench, seed: int) -> dict[bytes, tuple[int, dict[bytes, bytes]]]:
+    """Write rows of the bench at random by a clock of its own; return the last of each row."""
+    chance = random.Random(seed)
+    last: dict[bytes, tuple[int, dict[bytes, bytes]]] = {}
+    for _ in range(STORM_WRITES):
+        one = replace(bench, row=bench.row + chance.choice((b"x", b"y")))
+        puts = {V1: chance.choice((b"A", b"B", b"C"))} if chance.random() < 0.8 else {}
+        protocol = one.write(puts, clock_ms=seed * 100, kind="put" if puts else "delete")
+        outcome = drive(protocol, bench.gateway, time.sleep)
+        last[one.row] = (outcome.timestamp_ms, puts)
+    return last
+
+
+def test_under_a_storm_of_writers_the_last_acknowledged_write_of_each_row_shows(
+    bench: Bench,
+) -> None:
+    with ThreadPoolExecutor(STORM_THREADS) as pool:
+        lasts = list(pool.map(partial(storm, bench), range(STORM_THREADS)))
+
+    rows = [replace(bench, row=bench.row + end) for end in (b"x", b"y")]
+    shown = [row.values() for row in rows]
+    newest = [max(last[row.row] for last in lasts if row.row in last)[1] for row in rows]
+    missing = bench.scrutiny().missing
+    bench.repair()
+    assert (shown, missing, bench.scrutiny().stale) == (newest, (), ())
+    for row in rows:
+        row.wipe()
