@@ -75,7 +75,7 @@ class Model:
             encode_key=compile_key_encoder(cls.__schema__),
         )
 
-    def __init__(self, **values: Any) -> None:
+    def __init__(self, /, **values: Any) -> None:
         """Make a new object from its fields, by keyword; nothing is sent.
 
         Raises:
@@ -83,7 +83,11 @@ class Model:
         """
         schema = getattr(type(self), "__schema__", None)
         if schema is None:
-            raise SchemaError("an abstract model makes no objects", model=type(self).__name__)
+            raise SchemaError(
+                "an abstract model makes no objects",
+                model=type(self).__name__,
+                fix='derive a class from it: class X(Base, table="...")',
+            )
         _set_row(self, None)
         try:
             self.__mapping__.initialize(self, **values)

@@ -6,12 +6,12 @@ import sys
 import types
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, Union, get_args, get_origin
+from typing import Any, ForwardRef, Union, get_args, get_origin
 
 from hbase_orm.codecs import Codec, default_codecs
 from hbase_orm.codecs.counters import Long
-from hbase_orm.errors import SchemaError
-from hbase_orm.model.fields import Counter, Key, Mapped
+from hbase_orm.errors import CodecError, SchemaError
+from hbase_orm.model.fields import UNSET, Counter, Key, Mapped
 from hbase_orm.rowkey import (
     KeyLayout,
     KeySource,
@@ -21,9 +21,11 @@ from hbase_orm.rowkey import (
     field_part,
 )
 from hbase_orm.schema import (
+    MARKER_QUALIFIER,
     ColumnSchema,
     Family,
     Index,
+    IndexSchema,
     Table,
     TableSchema,
     index_schema,
@@ -49,6 +51,7 @@ def build_schema(cls: type, table: Table) -> TableSchema:
     Raises:
         SchemaError: The declaration is wrong; it names the class, the field and the fix.
     """
+    _check_annotations(cls)
     fields: dict[str, Field] = declared(cls, (Mapped, Counter))
     families: dict[str, Family] = declared(cls, Family)
     hints = {name: field_type(cls, name) for name in fields}
@@ -58,8 +61,7 @@ def build_schema(cls: type, table: Table) -> TableSchema:
         for name, field in fields.items()
         if isinstance(field, Mapped)
     }
-    if not families:
-        raise SchemaError("the model has no family", model=cls.__name__, fix="add: d = Family()")
+    _check_families(cls, families)
     keys = {name: field for name, field in fields.items() if isinstance(field, Key)}
     layout = _layout(cls, keys, codecs)
     columns, counters = _columns(cls, fields, families, codecs, hints)
@@ -72,9 +74,7 @@ def build_schema(cls: type, table: Table) -> TableSchema:
         layout=layout,
         columns=columns,
         counters=counters,
-        indexes=tuple(
-            index_schema(index, table.name, indexable) for index in declared(cls, Index).values()
-        ),
+        indexes=_indexes(cls, table.name, indexable),
         fields=MappingProxyType(dict(fields)),
         split_keys=resolve_splits(table, layout),
         durability=table.durability,
@@ -99,16 +99,21 @@ def field_type(cls: type, name: str) -> tuple[Any, bool]:
         )
     if isinstance(annotation, str):
         annotation = _resolve(owner, name, annotation)
-    if annotation is Counter:
-        return int, False
-    if get_origin(annotation) not in (Mapped, Key):
+    field = vars(owner)[name]
+    if (get_origin(annotation) or annotation) is not type(field):
         raise SchemaError(
-            "the annotation is none of Mapped[...], Key[...] and Counter",
+            "the annotation does not fit what is declared",
             model=owner.__name__,
             field=name,
             annotation=annotation,
+            declared=type(field).__name__,
+            fix="Key[...] = key(), Mapped[...] = column() and Counter = counter() go together",
         )
-    (inner,) = get_args(annotation)
+    if isinstance(field, Counter):
+        return int, False
+    (inner,) = get_args(annotation) or (object,)
+    if isinstance(inner, ForwardRef):  # Mapped["Status"], quoted within
+        inner = _resolve(owner, name, inner.__forward_arg__)
     if get_origin(inner) in (Union, types.UnionType):
         options = [option for option in get_args(inner) if option is not type(None)]
         return (options[0] if len(options) == 1 else object), len(options) < len(get_args(inner))
@@ -124,15 +129,52 @@ def _resolve(owner: type, name: str, annotation: str) -> Any:
     }
     try:
         return eval(annotation, scope, own)  # noqa: S307 - the program's own annotation
-    except NameError as error:
+    except (NameError, AttributeError, SyntaxError, TypeError) as error:
         raise SchemaError(
             "the annotation cannot be resolved when the class is made",
             model=owner.__name__,
             field=name,
             annotation=annotation,
-            missing=error.name,
+            reason=str(error),
             fix="import the name at run time, outside `if TYPE_CHECKING`, before the class",
         ) from error
+
+
+def _check_annotations(cls: type) -> None:
+    """Refuse `host: Key[str]` without a value: type checkers would take it for a field."""
+    for base in cls.__mro__:
+        for name, annotation in vars(base).get("__annotations__", {}).items():
+            text = annotation if isinstance(annotation, str) else ""
+            kind = get_origin(annotation) or annotation
+            is_ours = kind in (Mapped, Key, Counter) or text.startswith(("Mapped[", "Key["))
+            if (is_ours or text == "Counter") and name not in vars(base):
+                raise SchemaError(
+                    "the field is annotated but not declared",
+                    model=base.__name__,
+                    field=name,
+                    fix="write = key(), = column() or = counter() after it",
+                )
+
+
+def _check_families(cls: type, families: Mapping[str, Family]) -> None:
+    if not families:
+        raise SchemaError("the model has no family", model=cls.__name__, fix="add: d = Family()")
+    names = [family.name for family in families.values()]
+    if len(set(names)) < len(names):
+        raise SchemaError(
+            "two families have one name",
+            model=cls.__name__,
+            families=names,
+            fix="declare the family once and name it in column(<family>, ...)",
+        )
+
+
+def _indexes(cls: type, table: str, indexable: Mapping[str, Codec[Any]]) -> tuple[IndexSchema, ...]:
+    try:
+        indexes = declared(cls, Index).values()
+        return tuple(index_schema(index, table, indexable) for index in indexes)
+    except SchemaError as error:
+        raise SchemaError(error.text, fix=error.fix, model=cls.__name__, **error.details) from None
 
 
 def _check_names(cls: type, fields: Mapping[str, Field]) -> None:
@@ -160,7 +202,7 @@ def _codec(cls: type, field: Mapped[Any], python_type: Any, nullable: bool) -> C
     if codec is None:
         own: Mapping[type, Codec[Any]] = getattr(cls, "__codecs__", {})
         codec = own.get(python_type, default_codecs().get(python_type))
-    if codec is None:
+    if not isinstance(codec, Codec):
         raise SchemaError(
             "no codec is known for the annotated type",
             **where,
@@ -168,7 +210,24 @@ def _codec(cls: type, field: Mapped[Any], python_type: Any, nullable: bool) -> C
             fix="name one: column(d, codec=codecs.…)",
         )
     _check_type(codec, python_type, where)
+    _check_default(codec, field, where)
     return codec
+
+
+def _check_default(codec: Codec[Any], field: Mapped[Any], where: Mapping[str, str]) -> None:
+    if field.default is UNSET or field.default is None:
+        return
+    try:
+        codec.normalize(field.default)
+    except CodecError as error:
+        raise SchemaError(
+            "the default does not fit the field's codec",
+            **where,
+            default=field.default,
+            codec=codec.name,
+            reason=error.text,
+            fix="choose a default that the codec can store",
+        ) from None
 
 
 def _check_type(codec: Codec[Any], python_type: Any, where: Mapping[str, str]) -> None:
@@ -182,6 +241,7 @@ def _check_type(codec: Codec[Any], python_type: Any, where: Mapping[str, str]) -
             annotated=python_type.__name__,
             codec=codec.name,
             codec_type=codec.python_type.__name__,
+            fix=f"annotate it as {codec.python_type.__name__}, or name another codec",
         )
 
 
@@ -204,6 +264,7 @@ def _layout(cls: type, keys: Mapping[str, Key[Any]], codecs: Mapping[str, Codec[
             **where,
             left_out=left_out,
             rowkey=names,
+            fix=f"name each of these once in rowkey(...): {', '.join(keys)}",
         )
     parts = tuple(
         field_part(name, codecs[name], is_last=number == len(names) - 1)
@@ -218,9 +279,15 @@ def _split_salt(
     salt = components[0] if isinstance(components[0], Salt) else None
     rest = components[1:] if salt else components
     if any(isinstance(component, Salt) for component in rest):
-        raise SchemaError("a salt stands once, in front of the row key", **where)
+        raise SchemaError(
+            "a salt stands once, in front of the row key",
+            **where,
+            fix="write rowkey(Salt(16, of=[host]), host, at)",
+        )
     if not rest:
-        raise SchemaError("the row key holds no key field", **where)
+        raise SchemaError(
+            "the row key holds no key field", **where, fix="name the key fields after the salt"
+        )
     return salt, rest
 
 
@@ -268,7 +335,9 @@ def _columns(
                 "two fields share one column",
                 model=cls.__name__,
                 column=column,
-                fields=[taken[column], name],
+                field=name,
+                other_field=taken[column],
+                fix='give one of them another qualifier: column(d, "x")',
             )
         taken[column] = name
         if isinstance(field, Counter):
@@ -287,9 +356,13 @@ def _column(
         codec=codec,
         nullable=nullable,
         has_default=field.has_default,
-        default=field.default if field.has_default and field.default_factory is None else None,
+        default=codec.normalize(field.default) if _has_value(field) else None,
         default_factory=field.default_factory,
     )
+
+
+def _has_value(field: Mapped[Any]) -> bool:
+    return field.default is not UNSET and field.default is not None
 
 
 def _column_name(cls: type, name: str, field: Field, families: Mapping[str, Family]) -> bytes:
@@ -306,7 +379,19 @@ def _column_name(cls: type, name: str, field: Field, families: Mapping[str, Fami
         family = next(iter(families.values()))
     if not any(family is known for known in families.values()):
         raise SchemaError(
-            "the field's family is not one of the model's", model=cls.__name__, field=name
+            "the field's family is not one of the model's",
+            model=cls.__name__,
+            field=name,
+            families=sorted(families),
+            fix="declare the family in the model's body or in one of its bases",
         )
     qualifier = name if field.qualifier is None else field.qualifier
+    if qualifier.encode() == MARKER_QUALIFIER:
+        raise SchemaError(
+            "the qualifier is reserved for the cell that marks a row",
+            model=cls.__name__,
+            field=name,
+            qualifier=qualifier,
+            fix="choose another qualifier",
+        )
     return f"{family.name}:{qualifier}".encode()

@@ -58,7 +58,11 @@ class Mapped(Expr[T]):
         if codec is not None and not isinstance(codec, Codec):
             raise SchemaError("this is no codec", got=codec, fix="write codecs.uint32()")
         if default is not UNSET and default_factory is not None:
-            raise SchemaError("a field has a default or a default_factory, not both")
+            raise SchemaError(
+                "a field has a default or a default_factory, not both",
+                default=default,
+                fix="leave one of them out",
+            )
         self.family = family
         self.qualifier = qualifier
         self.codec = codec
@@ -115,7 +119,12 @@ class CounterExpr(Expr[int]):
             QueryError: Not an integer, or outside 64 bits.
         """
         if not isinstance(amount, int) or not -(1 << 63) <= amount < 1 << 63:
-            raise QueryError("a counter takes a 64-bit integer", field=self.name, amount=amount)
+            raise QueryError(
+                "a counter takes a 64-bit integer",
+                field=self.name,
+                amount=amount,
+                fix="give an int from -2**63 to 2**63 - 1",
+            )
         return AddAmount(self, amount)
 
 
@@ -273,5 +282,5 @@ def counter(
         init: Always False: type checkers read it and keep counters out of constructors.
     """
     if init:
-        raise SchemaError("counters are no constructor arguments")
+        raise SchemaError("counters are no constructor arguments", fix="leave init= out")
     return Counter(family=family, qualifier=qualifier)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hbase_orm.errors import CodecError, CorruptRowError, ValidationError
-from hbase_orm.ops import Row
+from hbase_orm.ops import Cell, Row
 from hbase_orm.rowkey.layout import compiled
 from hbase_orm.schema import ColumnSchema, TableSchema
 
@@ -68,15 +68,24 @@ def compile_hydrator(
 
 
 def _absent(column: ColumnSchema, number: int, scope: dict[str, Any]) -> list[str]:
-    if column.default_factory is not None and not column.nullable:
-        scope[f"default{number}"] = column.default_factory
-        return ["        else:", f"            d[{column.name!r}] = default{number}()"]
     if column.nullable:
         return ["        else:", f"            d[{column.name!r}] = None"]
-    if column.has_default:
-        scope[f"default{number}"] = column.default
-        return ["        else:", f"            d[{column.name!r}] = default{number}"]
-    return []
+    if not column.has_default:
+        return []
+    default = column.default
+    scope[f"default{number}"] = column.default_factory or (lambda: default)
+    scope[f"encode{number}"] = column.codec.encode
+    # The row the object remembers gets the cell too: a default is no change of the user's.
+    scope["with_cell"] = _with_cell
+    return [
+        "        else:",
+        f"            value = d[{column.name!r}] = default{number}()",
+        f"            row = with_cell(row, {column.column!r}, encode{number}(value))",
+    ]
+
+
+def _with_cell(row: Row, column: bytes, value: bytes) -> Row:
+    return Row(row.key, {**row.cells, column: Cell(value, 0)})
 
 
 def _corrupt_cell(schema: TableSchema, row: Row) -> CorruptRowError:
@@ -147,28 +156,31 @@ def compile_initializer(schema: TableSchema, fields: Sequence[Any]) -> Callable[
     codecs = {part.name: part.codec for part in schema.layout.parts}
     codecs.update({column.name: column.codec for column in schema.columns})
     nullable = {column.name for column in schema.columns if column.nullable}
-    scope: dict[str, Any] = {"UNSET": object()}
-    signature, body = [], ["    d = self.__dict__"]
+    # No field starts with an underscore: names of ours that do cannot meet a user's.
+    scope: dict[str, Any] = {"_UNSET": object()}
+    signature, body = [], ["    _d = _self.__dict__"]
     for number, field in enumerate(fields):
         name, codec = field.name, codecs[field.name]
-        scope[f"kind{number}"] = codec.python_type
-        scope[f"check{number}"] = _checker(schema.model_name, name, codec, name in nullable)
+        scope[f"_kind{number}"] = codec.python_type
+        scope[f"_check{number}"] = _checker(schema.model_name, name, codec, name in nullable)
         if not field.has_default:
             signature.append(name)
         elif field.default_factory is not None:
-            scope[f"make{number}"] = field.default_factory
-            signature.append(f"{name}=UNSET")
-            body.append(f"    if {name} is UNSET: {name} = make{number}()")
+            scope[f"_make{number}"] = field.default_factory
+            signature.append(f"{name}=_UNSET")
+            body.append(f"    if {name} is _UNSET: {name} = _make{number}()")
         else:
-            scope[f"default{number}"] = field.default
-            signature.append(f"{name}=default{number}")
+            scope[f"_default{number}"] = field.default
+            signature.append(f"{name}=_default{number}")
         if codec.coarse:
-            body.append(f"    d[{name!r}] = check{number}({name})")
+            body.append(f"    _d[{name!r}] = _check{number}({name})")
         else:
-            body.append(f"    d[{name!r}] = {name}")
-            body.append(f"    if {name}.__class__ is not kind{number}: check{number}({name})")
+            body.append(
+                f"    if {name}.__class__ is not _kind{number}: {name} = _check{number}({name})"
+            )
+            body.append(f"    _d[{name!r}] = {name}")
     keywords = "*, " + ", ".join(signature) if signature else ""
-    lines = [f"def __init__(self, {keywords}):", *body]
+    lines = [f"def __init__(_self, {keywords}):", *body]
     initialize: Callable[..., None] = compiled(lines, scope, "__init__")
     return initialize
 
@@ -193,7 +205,8 @@ def _checker(
                 + (" or None" if nullable else "; declare the field nullable to allow None"),
             )
         try:
-            return codec.normalize(value) if codec.coarse else value
+            is_exact = value.__class__ is codec.python_type and not codec.coarse
+            return value if is_exact else codec.normalize(value)
         except CodecError as error:
             raise ValidationError(
                 error.text, fix=error.fix, model=model, field=name, **error.details

@@ -20,6 +20,7 @@ from hbase_orm.schema.conditions import (
 from hbase_orm.schema.indexes import Index, index_schema
 from hbase_orm.schema.tables import (
     GUARD_FAMILY,
+    MARKER_QUALIFIER,
     ColumnSchema,
     Family,
     IndexSchema,
@@ -30,6 +31,7 @@ from hbase_orm.schema.tables import (
 
 __all__ = [
     "GUARD_FAMILY",
+    "MARKER_QUALIFIER",
     "AddAmount",
     "And",
     "ColumnSchema",

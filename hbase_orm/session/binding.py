@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
-from hbase_orm.errors import ConfigurationError
+from hbase_orm.errors import ConfigurationError, ValidationError
 from hbase_orm.gateway.base import Feature
+from hbase_orm.gateway.checks import CELL_OVERHEAD_BYTES
 from hbase_orm.index.entries import guarded_table
 from hbase_orm.index.targets import MARKER_VALUE, GuardedTable
 from hbase_orm.model import Model
-from hbase_orm.ops import Row
+from hbase_orm.ops import MAX_CELL_BYTES, MAX_ROW_KEY_BYTES, Row
 from hbase_orm.schema import TableSchema
+
+# However long the row key, values of so few bytes in all fit; 1 KiB is for columns and overhead.
+_SURELY_FITS_BYTES: Final = MAX_CELL_BYTES - MAX_ROW_KEY_BYTES - 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,16 +41,36 @@ class BoundModel:
         """Return the row as an object of the model."""
         return self.model.__mapping__.hydrate(row)
 
-    def cells(self, obj: Model) -> dict[bytes, bytes]:
+    def cells(self, obj: Model, key: bytes) -> dict[bytes, bytes]:
         """Return the non-None cells of an object, with the marker where the model needs one.
+
+        Args:
+            obj: The object.
+            key: Its row key, whose length counts for each cell.
 
         Raises:
             ValidationError: A field does not fit; it names model and field.
         """
         cells = self.model.__mapping__.dehydrate(obj.__dict__)
+        if sum(map(len, cells.values())) > _SURELY_FITS_BYTES:
+            self._check_sizes(key, cells)
         if self.schema.marker is not None:
             cells[self.schema.marker] = MARKER_VALUE
         return cells
+
+    def _check_sizes(self, key: bytes, cells: Mapping[bytes, bytes]) -> None:
+        for column in self.schema.columns:
+            value = cells.get(column.column, b"")
+            size = CELL_OVERHEAD_BYTES + len(key) + len(column.column) - 1 + len(value)
+            if size > MAX_CELL_BYTES:
+                raise ValidationError(
+                    "the field's cell is larger than HBase stores",
+                    model=self.schema.model_name,
+                    field=column.name,
+                    size_bytes=size,
+                    limit_bytes=MAX_CELL_BYTES,
+                    fix="split the value over several fields or rows",
+                )
 
     def key(self, obj: Model) -> bytes:
         """Return the row key of an object.

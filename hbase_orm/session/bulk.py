@@ -8,7 +8,7 @@ protocol, or, while their table is being loaded, as plain batches that carry the
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from types import TracebackType
@@ -16,7 +16,7 @@ from typing import Any, Final, Self
 
 from hbase_orm.errors import ConflictError, FlushError, GatewayError, QueryError
 from hbase_orm.index import catalog
-from hbase_orm.index.loading import LoadTicket, guarded_load
+from hbase_orm.index.loading import LoadedRow, LoadTicket, guarded_load
 from hbase_orm.index.targets import RowChange
 from hbase_orm.model import Model
 from hbase_orm.ops import MutateRows, Protocol, RowMutation, ask, ask_all
@@ -27,7 +27,9 @@ from hbase_orm.session.unit_of_work import FlushReport, Outcome, RowWrite, descr
 
 IN_FLIGHT: Final = 3
 
-Sender = Callable[[Sequence[RowWrite]], Outcome]
+# What a row is sent as: in a load, its entries and itself with its guard; else only the write.
+Item = tuple[RowWrite, LoadedRow | None]
+Sender = Callable[[Sequence[Item]], Outcome]
 
 
 @dataclass(slots=True)
@@ -44,7 +46,16 @@ class _Lane:
     bound: BoundModel
     send: Sender
     ticket: LoadTicket | None
-    batch: dict[bytes, RowWrite] = field(default_factory=dict)
+    batch: dict[bytes, Item] = field(default_factory=dict[bytes, Item])
+
+
+@dataclass(frozen=True, slots=True)
+class _Sent:
+    """A batch under way."""
+
+    future: Future[Outcome]
+    lane: _Lane
+    rows: Mapping[bytes, Item]
 
 
 class Bulk:
@@ -68,7 +79,9 @@ class Bulk:
             QueryError: `batch_rows` is not a positive integer.
         """
         if not isinstance(batch_rows, int) or batch_rows < 1:
-            raise QueryError("batch_rows must be a positive integer", got=batch_rows)
+            raise QueryError(
+                "batch_rows must be a positive integer", got=batch_rows, fix="write batch_rows=1000"
+            )
         self.report = FlushReport()
         self._runtime = runtime
         self._bound_of = bound_of
@@ -76,7 +89,7 @@ class Bulk:
         self._insert_only = insert_only
         self._lanes: dict[type[Model], _Lane] = {}
         self._threads = ThreadPoolExecutor(IN_FLIGHT, thread_name_prefix="hbase-orm-bulk")
-        self._under_way: deque[Future[Outcome]] = deque()
+        self._under_way: deque[_Sent] = deque()
         self._failed = Outcome()
 
     def add(self, obj: Model, /) -> None:
@@ -86,15 +99,16 @@ class Bulk:
             ValidationError, RowKeyError: The object cannot be encoded; the others are not touched.
             FlushError: Rows taken before were not all written.
         """
-        model = type(obj)
-        lane = self._lanes.get(model) or self._lane(model)
-        key = lane.bound.key(obj)
-        cells = lane.bound.cells(obj)
-        if key in lane.batch:
-            self._submit(lane)  # the order of two writes to one row is kept
-            self._settle()
-        kind = "insert" if self._insert_only else "put"
-        lane.batch[key] = RowWrite(lane.bound, None, key, kind, cells)  # type: ignore[arg-type]  # a literal
+        lane = self._lanes.get(type(obj))
+        bound = self._bound_of(type(obj)) if lane is None else lane.bound
+        key = bound.key(obj)
+        cells = bound.cells(obj, key)
+        if lane is None:
+            lane = self._lane(bound)
+        write = RowWrite(bound, None, key, "insert" if self._insert_only else "put", cells)
+        item = (write, None if lane.ticket is None else _loaded(write, lane.ticket))
+        self._keep_order(lane, key)
+        lane.batch[key] = item
         if len(lane.batch) >= self._batch_rows:
             self._submit(lane)
 
@@ -122,8 +136,17 @@ class Bulk:
         try:
             if kind is None:
                 self._finish()
+            else:
+                self._settle()
         finally:
             self._threads.shutdown()
+
+    def _keep_order(self, lane: _Lane, key: bytes) -> None:
+        """Let earlier writes of a row end first: batches run side by side."""
+        if key in lane.batch:
+            self._submit(lane)
+        if any(sent.lane is lane and key in sent.rows for sent in self._under_way):
+            self._settle()
 
     def _finish(self) -> None:
         for lane in self._lanes.values():
@@ -135,17 +158,16 @@ class Bulk:
                 table = lane.bound.schema.table
                 self._runtime.run(catalog.finish_loading(table, lane.ticket))
 
-    def _lane(self, model: type[Model]) -> _Lane:
-        bound = self._bound_of(model)
+    def _lane(self, bound: BoundModel) -> _Lane:
         ticket = self._ticket(bound) if self._insert_only and bound.guarded is not None else None
         lane = _Lane(bound, self._sender(ticket), ticket)
-        self._lanes[model] = lane
+        self._lanes[bound.model] = lane
         return lane
 
     def _sender(self, ticket: LoadTicket | None) -> Sender:
         if ticket is None:
-            return lambda writes: emit(writes, self._runtime)
-        return lambda writes: send_load(writes, ticket, self._runtime)
+            return lambda items: emit([write for write, _ in items], self._runtime)
+        return lambda items: send_load(items, self._runtime)
 
     def _ticket(self, bound: BoundModel) -> LoadTicket | None:
         context = self._runtime.guard_context
@@ -161,14 +183,15 @@ class Bulk:
         if not lane.batch:
             return
         while len(self._under_way) >= IN_FLIGHT:
-            self._collect(self._under_way.popleft())
+            self._collect(self._under_way.popleft().future)
         self._refuse_failed()
-        self._under_way.append(self._threads.submit(lane.send, tuple(lane.batch.values())))
+        future = self._threads.submit(lane.send, tuple(lane.batch.values()))
+        self._under_way.append(_Sent(future, lane, lane.batch))
         lane.batch = {}
 
     def _settle(self) -> None:
         while self._under_way:
-            self._collect(self._under_way.popleft())
+            self._collect(self._under_way.popleft().future)
 
     def _collect(self, future: Future[Outcome]) -> None:
         outcome = future.result()
@@ -188,15 +211,17 @@ class Bulk:
             )
 
 
-def send_load(writes: Sequence[RowWrite], ticket: LoadTicket, runtime: Runtime) -> Outcome:
+def send_load(items: Sequence[Item], runtime: Runtime) -> Outcome:
     """Send rows of a table that is being loaded: entries first, then rows with their guards.
 
     Everything carries the load's timestamp, so what fails may be sent again, by the same or by
     another process.
     """
     outcome = Outcome()
+    writes = [write for write, _ in items]
+    table = writes[0].bound.schema.table
     try:
-        runtime.run(_load(writes, ticket))
+        runtime.run(_load(table, [loaded for _, loaded in items if loaded is not None]))
     except GatewayError as error:
         for write in writes:
             place(write, error, outcome, batch_rows=len(writes))
@@ -205,17 +230,17 @@ def send_load(writes: Sequence[RowWrite], ticket: LoadTicket, runtime: Runtime) 
     return outcome
 
 
-def _load(writes: Sequence[RowWrite], ticket: LoadTicket) -> Protocol[None]:
+def _loaded(write: RowWrite, ticket: LoadTicket) -> LoadedRow:
+    guarded: Any = write.bound.guarded  # a lane with a ticket is a guarded table's
+    return guarded_load(guarded, RowChange(write.key, write.puts), ticket)
+
+
+def _load(table: str, rows: Sequence[LoadedRow]) -> Protocol[None]:
     entries: dict[str, list[RowMutation]] = {}
-    rows: list[RowMutation] = []
-    table = writes[0].bound.schema.table
-    for write in writes:
-        guarded: Any = write.bound.guarded
-        loaded = guarded_load(guarded, RowChange(write.key, write.puts), ticket)
-        for index_table, puts in loaded.entries.items():
+    for row in rows:
+        for index_table, puts in row.entries.items():
             entries.setdefault(index_table, []).extend(puts)
-        rows.append(loaded.data)
     batches = [MutateRows(index_table, tuple(puts)) for index_table, puts in entries.items()]
     if batches:
         yield from ask_all(batches)
-    yield from ask(MutateRows(table, tuple(rows)))
+    yield from ask(MutateRows(table, tuple(row.data for row in rows)))

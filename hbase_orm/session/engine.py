@@ -90,14 +90,18 @@ class Engine:
         """
         made: list[str] = []
         for model in models:
-            made += self._runtime.run(tables.create(self._bound_of(model)))
+            bound = self._bound_of(model)
+            made += self._runtime.run(tables.create(bound))
+            self._runtime.catalog.forget(bound.schema.table)
         return made
 
     def drop_tables(self, *models: type[Model]) -> list[str]:
         """Drop the models' tables with all their rows; return the names of those that existed."""
         dropped: list[str] = []
         for model in models:
-            dropped += self._runtime.run(tables.drop(self._bound_of(model)))
+            bound = self._bound_of(model)
+            dropped += self._runtime.run(tables.drop(bound))
+            self._runtime.catalog.forget(bound.schema.table)
         return dropped
 
     def add_guard_family(self, model: type[Model]) -> None:
@@ -143,17 +147,17 @@ def connect(url: str, /) -> Engine:
         timeout_s=options.timeout_s,
         pool_size=options.pool,
     )
-    thrift2 = options.thrift2 and Thrift2Gateway.connect(
-        [Address(*address) for address in options.thrift2],
-        style=style,
-        timeout_s=options.timeout_s,
-        pool_size=options.pool,
-    )
-    routed = RoutedGateway(data=thrift1, atomic=thrift2 or None)
+    thrift2 = None
+    if options.thrift2:
+        thrift2 = Thrift2Gateway.connect(
+            [Address(*address) for address in options.thrift2],
+            style=style,
+            timeout_s=options.timeout_s,
+            pool_size=options.pool,
+        )
+    routed = RoutedGateway(data=thrift1, atomic=thrift2)
     try:
-        thrift1.execute(Ping())
-        if thrift2:
-            thrift2.execute(Ping())
+        routed.execute(Ping())  # asks both
     except BaseException:
         routed.close()
         raise

@@ -79,14 +79,11 @@ def _emit_plain(writes: Sequence[RowWrite], runtime: Runtime, outcome: Outcome) 
     ]
     runtime.wait_for_ties([write.where for write in writes if write.kind != "delete"])
     for batch in _batches(rest):
-        _send(_batch_of(batch), batch, runtime, outcome)
+        _send((_batch_of(batch),), batch, runtime, outcome)
     for write in mixed:
-        for operation in _mixed(write, runtime):
-            if not _send(operation, (write,), runtime, outcome):
-                break
+        _send(_mixed(write, runtime), (write,), runtime, outcome)
     for batch in _batches(deletes):
-        _send(_batch_of(batch), batch, runtime, outcome)
-        runtime.note_deletes([write.where for write in batch])
+        _send((_batch_of(batch),), batch, runtime, outcome)
 
 
 def _batches(writes: Sequence[RowWrite]) -> Iterator[Sequence[RowWrite]]:
@@ -123,26 +120,40 @@ def _mixed(write: RowWrite, runtime: Runtime) -> list[Operation[None]]:
 
 
 def _send(
-    operation: Operation[None], writes: Sequence[RowWrite], runtime: Runtime, outcome: Outcome
-) -> bool:
+    operations: Sequence[Operation[None]],
+    writes: Sequence[RowWrite],
+    runtime: Runtime,
+    outcome: Outcome,
+) -> None:
+    """Send requests that together make these writes, one after the other."""
+    sent = 0
     try:
-        runtime.execute(operation)
+        for operation in operations:
+            runtime.execute(operation)
+            sent += 1
     except GatewayError as error:
         for write in writes:
-            place(write, error, outcome, batch_rows=len(writes))
-        return False
-    outcome.written += writes
-    return True
+            place(write, error, outcome, batch_rows=len(writes), is_begun=sent > 0)
+    else:
+        outcome.written += writes
+    runtime.note_deletes([w.where for w in writes if w.kind == "delete" or w.clears])
 
 
-def place(write: RowWrite, error: HBaseORMError, outcome: Outcome, *, batch_rows: int) -> None:
+def place(
+    write: RowWrite,
+    error: HBaseORMError,
+    outcome: Outcome,
+    *,
+    batch_rows: int,
+    is_begun: bool = False,
+) -> None:
     """Enter a write that failed: not written, or unknown.
 
-    A batch is not atomic: when it fails for one row, the others may be written or not.
+    A batch is not atomic: when it fails for one row, the others may be written or not. Neither is
+    a write of two requests of which the first was answered.
     """
-    certain = not isinstance(error, ConnectionLostError) and (
-        batch_rows == 1 or isinstance(error, _REFUSED_AT_THE_DOOR)
-    )
+    is_whole = batch_rows == 1 or isinstance(error, _REFUSED_AT_THE_DOOR)
+    certain = is_whole and not is_begun and not isinstance(error, ConnectionLostError)
     (outcome.not_written if certain else outcome.unknown).append((write, error))
 
 

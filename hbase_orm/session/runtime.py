@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import threading
 import time
 from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeVar
@@ -66,6 +67,8 @@ class Runtime:
         self._monotonic_s = monotonic_s
         self._sleep = sleep
         self._deleted: dict[tuple[str, bytes], float] = {}
+        self._last_delete_s = 0.0
+        self._lock = threading.Lock()
 
     @property
     def features(self) -> frozenset[Feature]:
@@ -92,20 +95,25 @@ class Runtime:
         return self._driver.run_many(protocols)
 
     def note_deletes(self, rows: Sequence[tuple[str, bytes]]) -> None:
-        """Remember rows whose delete was just answered."""
+        """Remember rows of which something was deleted; the answer has just come."""
+        if not rows:
+            return
         now = self._monotonic_s()
-        if len(self._deleted) > _MANY:
-            self._deleted = {row: at for row, at in self._deleted.items() if at + TIE_S > now}
-        self._deleted.update(dict.fromkeys(rows, now))
+        with self._lock:
+            if now > self._last_delete_s + TIE_S or len(self._deleted) > _MANY:
+                self._deleted = {row: at for row, at in self._deleted.items() if at + TIE_S > now}
+            self._deleted.update(dict.fromkeys(rows, now))
+            self._last_delete_s = now
 
     def wait_for_ties(self, rows: Sequence[tuple[str, bytes]]) -> None:
         """Wait until no put of these rows can share a millisecond with a delete of them."""
-        if not self._deleted:
+        now = self._monotonic_s()
+        if not self._deleted or now > self._last_delete_s + TIE_S:
             return
-        last = max((self._deleted.pop(row, 0.0) for row in rows), default=0.0)
-        rest_s = last + TIE_S - self._monotonic_s()
-        if last and rest_s > 0:
-            self._sleep(rest_s)
+        with self._lock:
+            noted = [self._deleted[row] for row in rows if row in self._deleted]
+        if noted and max(noted) + TIE_S > now:
+            self._sleep(max(noted) + TIE_S - now)
 
     def close(self) -> None:
         """Close the driver and the gateway."""

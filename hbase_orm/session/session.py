@@ -147,7 +147,8 @@ class Session:
             insert_only: The rows are known to be new. A table with indexes that nobody has written
                 yet is then loaded in plain batches that carry their guards; an interrupted load is
                 resumed by loading the same rows again, and nothing is doubled. Otherwise each row
-                is checked, and one that exists is reported with `DuplicateRowError`.
+                of a table with indexes is checked, and one that exists is reported with
+                `DuplicateRowError`. Without indexes nothing is checked.
         """
         return Bulk(self._runtime, self._bound_of, batch_rows=batch_rows, insert_only=insert_only)
 
@@ -170,6 +171,7 @@ class Session:
             )
         amounts = dict(zip(columns, (i.amount for i in increments), strict=True))
         row = self._key(bound, key)
+        self._runtime.wait_for_ties([(bound.schema.table, row)])
         values = self._runtime.execute(Increment(bound.schema.table, row, amounts))
         return [values[column] for column in columns]
 
@@ -268,7 +270,9 @@ class Session:
 
     def _note(self, obj: Model, kind: str) -> None:
         if not isinstance(obj, Model):
-            raise ValidationError("this is no object of a model", got=repr(obj))
+            raise ValidationError(
+                "this is no object of a model", got=repr(obj), fix="add(Reading(...))"
+            )
         self._bound(type(obj)).key(obj)
         self._pending.pop(id(obj), None)  # what is noted last is sent last
         self._pending[id(obj)] = (obj, kind)
@@ -292,6 +296,9 @@ class Session:
         kept.update({column: Cell(value, 0) for column, value in write.cells.items()})
         obj._row = Row(write.key, kept)  # noqa: SLF001 - the model's own state
         obj._note_change = self._note_change  # noqa: SLF001 - the model's own state
+        before = self._identity.find(write.bound.model, write.key)
+        if before is not None and before is not obj:
+            before._note_change = None  # noqa: SLF001 - the model's own state
         self._identity.put(write.bound.model, write.key, obj)
 
     def _load(self, bound: BoundModel, row: Row | None) -> Any:
@@ -354,6 +361,7 @@ def _counter_column(bound: BoundModel, increment: AddAmount) -> bytes:
             "the field is no counter of the model",
             field=repr(field),
             model=bound.schema.model_name,
+            fix="increment the model's own counters: M.hits.by(1)",
         )
     return bound.schema.column_by_name[field.name].column
 

@@ -54,7 +54,9 @@ def create(bound: BoundModel) -> Protocol[list[str]]:
         yield from _check_existing(bound, base_exists=base_exists)
         for index in schema.indexes:
             made += yield from _create_table(_index_table(schema, index.table), ())
-    made_base = yield from _create_table(base_table(schema), schema.split_keys)
+    made_base: list[str] = []
+    if not base_exists:
+        made_base = yield from _create_table(base_table(schema), schema.split_keys)
     if bound.guarded is not None:
         indexes = {index.name: index.table for index in schema.indexes}
         yield from catalog.register(schema.table, indexes, is_new=bool(made_base))

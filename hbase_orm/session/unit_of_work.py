@@ -35,9 +35,9 @@ class RowWrite:
     obj: Model | None
     key: bytes
     kind: Literal["put", "insert", "delete"]
-    puts: Mapping[bytes, bytes] = field(default_factory=dict)
+    puts: Mapping[bytes, bytes] = field(default_factory=dict[bytes, bytes])
     clears: frozenset[bytes] = frozenset()
-    cells: Mapping[bytes, bytes] = field(default_factory=dict)
+    cells: Mapping[bytes, bytes] = field(default_factory=dict[bytes, bytes])
 
     @property
     def where(self) -> tuple[str, bytes]:
@@ -92,14 +92,21 @@ def write_of(bound: BoundModel, obj: Model, kind: Literal["put", "insert", "dele
     key = bound.key(obj)
     if kind == "delete":
         return RowWrite(bound, obj, key, "delete")
-    cells = bound.cells(obj)
+    cells = bound.cells(obj, key)
     loaded = loaded_row(obj)
     if loaded is None or kind == "insert":
         return RowWrite(bound, obj, key, kind, cells, frozenset(), cells)
     old = loaded.cells
-    puts = {c: value for c, value in cells.items() if c not in old or old[c].value != value}
+    marker = bound.schema.marker
+    puts = {
+        c: value
+        for c, value in cells.items()
+        if c != marker and (c not in old or old[c].value != value)
+    }
     known = {column.column for column in bound.schema.columns}
     clears = frozenset(column for column in known if column in old and column not in cells)
+    if marker is not None and (puts or (clears and marker not in old)):
+        puts[marker] = cells[marker]
     return RowWrite(bound, obj, key, "put", puts, clears, cells)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -19,6 +20,7 @@ DEFAULT_RETRIES: Final = 3
 # Options of the design that this version does not have: named, so that nobody believes them on.
 _NOT_YET: Final = frozenset({"tls", "timestamps", "readonly"})
 _MAX_PORT: Final = 65_535
+_NAMESPACE: Final = re.compile(r"\w*")
 
 HostPort = tuple[str, int]
 
@@ -62,7 +64,12 @@ def parse_url(url: str) -> EngineOptions:
     """
     if not isinstance(url, str):
         raise ConfigurationError("the URL is no text", url=url, fix='"hbase://127.0.0.1:9090"')
-    split = urlsplit(url)
+    try:
+        split = urlsplit(url)
+    except ValueError as error:
+        raise ConfigurationError(
+            "the URL cannot be read", url=url, reason=str(error), fix='"hbase://127.0.0.1:9090"'
+        ) from None
     if split.scheme not in {"hbase", "memory"}:
         raise ConfigurationError(
             "the URL's scheme is not known",
@@ -71,6 +78,10 @@ def parse_url(url: str) -> EngineOptions:
         )
     options = _options(split.query)
     if split.scheme == "memory":
+        if split.netloc:
+            raise ConfigurationError(
+                "the in-process gateway has no host", host=split.netloc, fix='write "memory://"'
+            )
         return EngineOptions(scheme="memory", namespace=_namespace(split.path), **options)
     if not split.netloc:
         raise ConfigurationError("the URL names no host", url=url, fix='"hbase://127.0.0.1:9090"')
@@ -82,14 +93,23 @@ def parse_url(url: str) -> EngineOptions:
 
 
 def _namespace(path: str) -> str:
-    return unquote(path.strip("/"))
+    namespace = unquote(path.strip("/"))
+    if not _NAMESPACE.fullmatch(namespace):
+        raise ConfigurationError(
+            "a namespace is made of letters, digits and underscores",
+            namespace=namespace,
+            fix="write hbase://host:9090/namespace?option=value",
+        )
+    return namespace
 
 
 def _options(query: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, text in parse_qsl(query, keep_blank_values=True):
         if name in found:
-            raise ConfigurationError("the URL option is given twice", option=name)
+            raise ConfigurationError(
+                "the URL option is given twice", option=name, fix="leave one of them out"
+            )
         if name in _NOT_YET:
             raise ConfigurationError(
                 "this version does not have the URL option yet",
@@ -120,10 +140,16 @@ def _host(option: str, text: str, default_port: int) -> HostPort:
     if not colon or text.endswith("]"):
         host, port = text, str(default_port)
     if not host.strip("[]"):
-        raise ConfigurationError("a host is empty", option=option, got=text)
+        raise ConfigurationError(
+            "a host is empty", option=option, got=text, fix="write host:port,host2:port"
+        )
     if not port.isdecimal() or not 0 < int(port) <= _MAX_PORT:
         raise ConfigurationError(
-            "a port is a number from 1 to 65535", option=option, got=text, port=port
+            "a port is a number from 1 to 65535",
+            option=option,
+            got=text,
+            port=port,
+            fix="write host:9090",
         )
     return host.strip("[]"), int(port)
 
@@ -136,7 +162,10 @@ def _one_of(*allowed: str) -> Callable[[str, str], str]:
     def parse(name: str, text: str) -> str:
         if text not in allowed:
             raise ConfigurationError(
-                "the URL option has no such value", option=name, value=text, allowed=allowed
+                "the URL option has no such value",
+                option=name,
+                value=text,
+                fix=f"write one of: {', '.join(allowed)}",
             )
         return text
 
@@ -150,7 +179,10 @@ def _seconds(name: str, text: str) -> float:
         seconds = 0.0
     if not 0 < seconds < float("inf"):
         raise ConfigurationError(
-            "the URL option is a number of seconds above zero", option=name, value=text
+            "the URL option is a number of seconds above zero",
+            option=name,
+            value=text,
+            fix=f"write {name}={DEFAULT_TIMEOUT_S:g}",
         )
     return seconds
 
@@ -159,7 +191,11 @@ def _count(least: int) -> Callable[[str, str], int]:
     def parse(name: str, text: str) -> int:
         if not text.isdecimal() or int(text) < least:
             raise ConfigurationError(
-                "the URL option is a whole number", option=name, value=text, least=least
+                "the URL option is a whole number",
+                option=name,
+                value=text,
+                least=least,
+                fix=f"write {name}={least} or more",
             )
         return int(text)
 
