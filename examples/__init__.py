@@ -1,0 +1,1 @@
+"""Runnable programs that use `hbase_orm` as an application would."""
