@@ -114,10 +114,23 @@ def _check_mutation(mutation: RowMutation) -> None:
         _check_put(mutation.row, put)
     for delete in mutation.deletes:
         _check_delete(delete)
+    _check_families_once(mutation)
     ttl_ms = mutation.ttl_ms
     if ttl_ms is not None and not 1 <= ttl_ms <= MAX_LONG:
         raise RejectedError(
             "a cell's time to live is out of range", ttl_ms=ttl_ms, fix="use 1 ms or more"
+        )
+
+
+def _check_families_once(mutation: RowMutation) -> None:
+    families = [delete.column for delete in mutation.deletes if b":" not in delete.column]
+    if len(set(families)) < len(families):
+        # Delete.addFamily forgets the family's earlier one: the last timestamp, not the highest.
+        raise RejectedError(
+            "a row mutation deletes a family twice",
+            row=mutation.row,
+            families=families,
+            fix="delete the family once, at the higher timestamp",
         )
 
 

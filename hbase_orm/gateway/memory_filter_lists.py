@@ -33,6 +33,9 @@ class SkipFilter(Filter):
     def refuses_row(self) -> bool:
         return self.refused
 
+    def needs_family(self, name: bytes) -> bool:
+        return self.inner.needs_family(name)
+
 
 @dataclass(slots=True)
 class WhileFilter(Filter):
@@ -66,6 +69,9 @@ class WhileFilter(Filter):
         refused = self.inner.refuses_row()
         self.ended = self.ended or refused
         return refused
+
+    def needs_family(self, name: bytes) -> bool:
+        return self.inner.needs_family(name)
 
 
 @dataclass(slots=True)
@@ -104,6 +110,9 @@ class AndFilter(Filter):
 
     def refuses_row(self) -> bool:
         return any(part.refuses_row() for part in self.parts)
+
+    def needs_family(self, name: bytes) -> bool:
+        return any(part.needs_family(name) for part in self.parts)
 
 
 @dataclass(slots=True)
@@ -145,6 +154,9 @@ class OrFilter(Filter):
 
     def refuses_row(self) -> bool:
         return all(part.refuses_row() for part in self.parts)
+
+    def needs_family(self, name: bytes) -> bool:
+        return any(part.needs_family(name) for part in self.parts)
 
 
 @dataclass(slots=True)

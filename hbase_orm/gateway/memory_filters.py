@@ -67,6 +67,11 @@ class Filter:
         """Say, after its cells, whether the row is refused."""
         return False
 
+    def needs_family(self, name: bytes) -> bool:
+        """Say whether the verdict on a row depends on the cells of this family."""
+        del name
+        return True
+
 
 @dataclass(slots=True)
 class RowFilter(Filter):
@@ -275,3 +280,6 @@ class SingleColumnValueFilter(Filter):
 
     def refuses_row(self) -> bool:
         return not self.matched if self.found else self.refuse_if_missing
+
+    def needs_family(self, name: bytes) -> bool:
+        return name == self.family or not self.refuse_if_missing

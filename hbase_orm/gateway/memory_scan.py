@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from hbase_orm.errors import RejectedError
 from hbase_orm.gateway.memory_cells import When
 from hbase_orm.gateway.memory_filter_language import parse_filter
 from hbase_orm.gateway.memory_filters import Filter
@@ -18,6 +19,9 @@ def scan_rows(table: MemoryTable, scan: Scan, clock: Callable[[], int]) -> Itera
         FamilyNotFoundError: At once, as for a bad filter, and not when the first row is asked for.
         RejectedError: The filter is not of the filter language.
     """
+    if scan.key_range.is_empty:
+        # Nothing of it is sent to a real HBase either, so nothing of it is refused.
+        return iter(())
     selection = table.select(scan.columns)
     if scan.filter is None:
         return _scan_plain(table, scan, selection, clock)
@@ -46,6 +50,8 @@ def _scan_filtered(
     A region that gave no row and whose filter is done ends the whole scan: HBase's region server
     then answers that there is no more, where a region that gave rows only ends itself.
     """
+    if scan.reverse:
+        _refuse_reverse_on_demand(build(), selection)
     regions = table.regions()
     for region in reversed(regions) if scan.reverse else regions:
         row_filter = build()
@@ -62,14 +68,26 @@ def _scan_filtered(
             return
 
 
+def _refuse_reverse_on_demand(row_filter: Filter, selection: Selection) -> None:
+    """Refuse a reverse scan of families that the filter does not need, as HBase does.
+
+    HBase would read those only for the rows that pass, and cannot do that backwards.
+    """
+    spared = [name for name in selection if not row_filter.needs_family(name)]
+    if spared:
+        raise RejectedError(
+            "a reverse scan with this filter must not read other families",
+            families=spared,
+            fix="scan the filter's family alone, let rows without the column pass, or scan forward",
+        )
+
+
 def _within(key_range: KeyRange, region: Region) -> KeyRange:
     return key_range.intersect(KeyRange(region.start, region.stop))
 
 
 def _keys(table: MemoryTable, scan: Scan, key_range: KeyRange) -> Iterator[bytes]:
     """Yield row keys one by one, so that rows may come and go in the meantime."""
-    if key_range.is_empty:
-        return
     key = table.next_key(key_range, None, reverse=scan.reverse)
     while key is not None:
         yield key

@@ -73,14 +73,14 @@ def _thrift2(url: str) -> Gateway:
     return Thrift2Gateway.connect([Address(host, int(port))])
 
 
-def _routed(url: str) -> Gateway:
+def open_routed(url: str) -> Gateway:
     return RoutedGateway(_thrift1(url), _thrift2(url))
 
 
 _OPENERS: Mapping[str, Callable[[str], Gateway]] = {
     "thrift1": _thrift1,
     "thrift2": _thrift2,
-    "routed": _routed,
+    "routed": open_routed,
 }
 
 SUBJECTS = ("memory", *_OPENERS)

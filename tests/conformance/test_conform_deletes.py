@@ -96,6 +96,13 @@ def test_a_delete_with_a_negative_timestamp_is_refused(bench: Bench) -> None:
         bench.delete(b"d:x", -1)
 
 
+def test_deleting_a_family_twice_in_one_mutation_is_refused(bench: Bench) -> None:
+    twice = bench.mutation(Delete(b"d", 20), Delete(b"d", 10))
+
+    with pytest.raises(RejectedError):
+        bench.run_rows(twice)
+
+
 # --- tombstones -----------------------------------------------------------------------------------
 
 

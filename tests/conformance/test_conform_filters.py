@@ -116,6 +116,20 @@ def test_a_column_prefix_before_a_column_value_filter_hides_the_tested_column(
     assert people.keys(filter=text) == [b"ann", b"bob", b"joe"]
 
 
+def test_a_reverse_scan_by_a_required_column_must_not_read_other_families(people: Bench) -> None:
+    text = b"SingleColumnValueFilter('d', 'age', >, 'binary:25', true, true)"
+
+    assert people.keys(filter=text, columns=(b"d",), reverse=True) == [b"joe", b"ann"]
+    with pytest.raises(RejectedError):
+        people.keys(filter=text, reverse=True)
+
+
+def test_a_reverse_scan_by_an_optional_column_may_read_all_families(people: Bench) -> None:
+    text = b"SingleColumnValueFilter('d', 'age', >, 'binary:25')"
+
+    assert people.keys(filter=text, reverse=True) == [b"joe", b"eve", b"ann"]
+
+
 # --- cells ----------------------------------------------------------------------------------------
 
 
