@@ -8,8 +8,9 @@ while it belongs to a session, that session's list of changed objects.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Self, dataclass_transform
+from typing import TYPE_CHECKING, Any, ClassVar, Self, dataclass_transform
 
+from hbase_orm.codecs import Codec
 from hbase_orm.errors import RowKeyError, SchemaError, ValidationError
 from hbase_orm.model.declare import build_schema, declared
 from hbase_orm.model.fields import Counter, Key, Mapped, column, counter, key
@@ -39,6 +40,7 @@ class Model:
     __slots__ = ("__dict__", "__weakref__", "_note_change", "_row")
 
     __rowkey__: ClassVar[RowKey]
+    __codecs__: ClassVar[Mapping[type, Codec[Any]]]
     __schema__: ClassVar[TableSchema]
     __mapping__: ClassVar[CompiledMapping]
     __checkers__: ClassVar[Mapping[str, Callable[[Any], Any]]]
@@ -95,7 +97,7 @@ class Model:
             _explain_arguments(self, values)
             raise
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def _set_field(self, name: str, value: Any) -> None:
         """Set a field after checking it.
 
         Raises:
@@ -121,6 +123,9 @@ class Model:
         note_change = getattr(self, "_note_change", None)  # unset on rows that were streamed
         if note_change is not None:
             note_change(self)
+
+    if not TYPE_CHECKING:  # type checkers that see it let every misspelt attribute be set
+        __setattr__ = _set_field
 
     def __eq__(self, other: object) -> bool:
         """Say whether `other` is of the same class and has equal fields."""
@@ -186,7 +191,7 @@ class Model:
         return "".join(parts)
 
 
-# The slots' own setters: `Model.__setattr__` is for users' fields.
+# The slot's own setter: `Model.__setattr__` is for users' fields.
 _set_row: Callable[[Any, Row | None], None] = Model.__dict__["_row"].__set__
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 import types
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from types import MappingProxyType
 from typing import Any, ForwardRef, Union, get_args, get_origin
 
@@ -28,6 +29,7 @@ from hbase_orm.schema import (
     IndexSchema,
     Table,
     TableSchema,
+    check_family_name,
     index_schema,
     resolve_splits,
 )
@@ -159,6 +161,9 @@ def _check_annotations(cls: type) -> None:
 def _check_families(cls: type, families: Mapping[str, Family]) -> None:
     if not families:
         raise SchemaError("the model has no family", model=cls.__name__, fix="add: d = Family()")
+    for attribute, family in families.items():
+        with _of_model(cls):
+            check_family_name(family.name or attribute)
     names = [family.name for family in families.values()]
     if len(set(names)) < len(names):
         raise SchemaError(
@@ -170,9 +175,16 @@ def _check_families(cls: type, families: Mapping[str, Family]) -> None:
 
 
 def _indexes(cls: type, table: str, indexable: Mapping[str, Codec[Any]]) -> tuple[IndexSchema, ...]:
-    try:
+    with _of_model(cls):
         indexes = declared(cls, Index).values()
         return tuple(index_schema(index, table, indexable) for index in indexes)
+
+
+@contextmanager
+def _of_model(cls: type) -> Iterator[None]:
+    """Name the model in errors about its parts, which do not know it."""
+    try:
+        yield
     except SchemaError as error:
         raise SchemaError(error.text, fix=error.fix, model=cls.__name__, **error.details) from None
 

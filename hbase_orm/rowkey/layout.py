@@ -103,7 +103,8 @@ class KeyLayout:
             try:
                 part.bare(value)
             except CodecError as error:
-                return RowKeyError(error.text, fix=error.fix, field=part.name, **error.details)
+                fix = error.fix or f"give a {part.codec.python_type.__name__} that fits"
+                return RowKeyError(error.text, fix=fix, field=part.name, **error.details)
         return RowKeyError(cause.text, fix=cause.fix, **cause.details)
 
 

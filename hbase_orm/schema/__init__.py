@@ -26,6 +26,7 @@ from hbase_orm.schema.tables import (
     IndexSchema,
     Table,
     TableSchema,
+    check_family_name,
     resolve_splits,
 )
 
@@ -49,6 +50,7 @@ __all__ = [
     "StartsWith",
     "Table",
     "TableSchema",
+    "check_family_name",
     "conjuncts",
     "fields_of",
     "index_schema",

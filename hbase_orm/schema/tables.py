@@ -92,8 +92,7 @@ class Family:
     def __set_name__(self, owner: type, attribute: str) -> None:
         """Take the attribute's name unless one was given."""
         if self.name is None:
-            check_family_name(attribute)
-            self.name = attribute
+            self.name = attribute  # checked with the class: Python 3.11 wraps what is raised here
 
     def descriptor(self) -> FamilyDescriptor:
         """Return the family as HBase knows it."""
@@ -102,7 +101,10 @@ class Family:
     def _check(self, option: str, value: object, holds: bool, allowed: str) -> None:  # noqa: FBT001 - an assertion
         if not holds:
             raise SchemaError(
-                "a family option is out of range", option=option, value=value, allowed=allowed
+                "a family option is out of range",
+                option=option,
+                value=value,
+                fix=f"allowed: {allowed}",
             )
 
 
@@ -119,7 +121,11 @@ def check_family_name(name: str) -> None:
             "this is no name for a column family", family=name, fix='choose a short one, as "d"'
         )
     if name.encode() == GUARD_FAMILY:
-        raise SchemaError("the family name is reserved for the guards of indexed rows", family=name)
+        raise SchemaError(
+            "the family name is reserved for the guards of indexed rows",
+            family=name,
+            fix='choose another, as "d"',
+        )
 
 
 class Table:
@@ -262,5 +268,10 @@ def resolve_splits(table: Table, layout: KeyLayout) -> tuple[bytes, ...]:
         return split_keys(layout)
     keys = tuple(sorted(table.splits))
     if len(set(keys)) < len(keys) or b"" in keys:
-        raise SchemaError("split keys must be distinct and not empty", table=table.name)
+        raise SchemaError(
+            "split keys must be distinct and not empty",
+            table=table.name,
+            splits=keys,
+            fix='name each key once, or write splits="auto"',
+        )
     return keys
