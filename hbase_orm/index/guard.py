@@ -65,14 +65,18 @@ R = TypeVar("R")
 
 logger = logging.getLogger("hbase_orm.index")
 
-MAX_ROUNDS: Final = 20
-"""Lost check-and-mutates before a write gives up: a row this busy wants another key design."""
+MAX_ROUNDS: Final = 100
+"""Lost check-and-mutates before a write gives up, after some ten seconds.
+
+Eight writers of two rows need about two rounds a write, but now and then one of them twenty and
+more: a row that costs a hundred wants another key design.
+"""
 
 MAX_SENDS: Final = 5
 """How often one request that may be repeated is sent."""
 
 FIRST_PAUSE_S: Final = 0.005
-LONGEST_PAUSE_S: Final = 0.5
+LONGEST_PAUSE_S: Final = 0.1
 
 COUNTER_TIE_S: Final = 0.002
 """A counter deleted at the server's now swallows an increment in the same millisecond."""
@@ -350,7 +354,7 @@ def _ask_all_patiently(
 
 def pause(context: GuardContext, sends: int) -> Protocol[None]:
     """Wait, longer with each try and never twice the same."""
-    longest_s = min(FIRST_PAUSE_S * 2 ** (sends - 1), LONGEST_PAUSE_S)
+    longest_s = min(FIRST_PAUSE_S * sends, LONGEST_PAUSE_S)
     yield from ask(Sleep(longest_s * (1 + context.jitter()) / 2))
 
 
