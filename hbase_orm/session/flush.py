@@ -16,6 +16,7 @@ from hbase_orm.errors import (
     GatewayError,
     HBaseORMError,
     NamespaceNotFoundError,
+    RetryableError,
     TableDisabledError,
     TableNotFoundError,
 )
@@ -175,9 +176,22 @@ def guarded_protocol(write: RowWrite, runtime: Runtime) -> Protocol[WriteOutcome
         raise AssertionError(write)
     change = RowChange(write.key, write.puts, write.clears, write.kind)
     if not runtime.catalog.is_fresh(guarded.table):
-        yield from runtime.catalog.refresh(guarded.table)
+        yield from _renew_lease(write, runtime)
     try:
         return (yield from guarded_write(guarded, change, runtime.guard_context))
     except CatalogLeaseError:
-        yield from runtime.catalog.refresh(guarded.table)
+        yield from _renew_lease(write, runtime)
         return (yield from guarded_write(guarded, change, runtime.guard_context))
+
+
+def _renew_lease(write: RowWrite, runtime: Runtime) -> Protocol[None]:
+    table = write.bound.schema.table
+    try:
+        yield from runtime.catalog.refresh(table)
+    except ConnectionLostError as error:
+        raise RetryableError(
+            "the row was not written: the catalog could not be read",
+            table=table,
+            row=write.key,
+            fix="flush again",
+        ) from error
