@@ -1,0 +1,83 @@
+"""Gateways between an engine and the real one: what was sent, what is not let through.
+
+Each is named for what it does to requests; all else goes through untouched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from hbase_orm import Engine
+from hbase_orm.errors import ConnectionLostError
+from hbase_orm.gateway.base import Feature, Gateway
+from hbase_orm.ops import MutateRow, MutateRows, Operation
+
+R = TypeVar("R")
+
+WRITES = (MutateRow, MutateRows)
+
+
+class RecordsRequests:
+    """Keeps every request, and sends it."""
+
+    def __init__(self, inner: Gateway) -> None:
+        self.inner = inner
+        self.requests: list[Operation[Any]] = []
+
+    @property
+    def features(self) -> frozenset[Feature]:
+        return self.inner.features
+
+    @property
+    def writes(self) -> list[Operation[Any]]:
+        return [request for request in self.requests if isinstance(request, WRITES)]
+
+    def execute(self, operation: Operation[R], /) -> R:
+        self.requests.append(operation)
+        return self.inner.execute(operation)
+
+    def close(self) -> None:
+        self.inner.close()
+
+
+class FailsBeforeSending(RecordsRequests):
+    """Raises instead of sending, for the requests that `error_of` has an error for."""
+
+    def __init__(
+        self, inner: Gateway, error_of: Callable[[Operation[Any]], Exception | None]
+    ) -> None:
+        super().__init__(inner)
+        self.error_of = error_of
+
+    def execute(self, operation: Operation[R], /) -> R:
+        self.requests.append(operation)
+        error = self.error_of(operation)
+        if error is not None:
+            raise error
+        return self.inner.execute(operation)
+
+
+class LosesAnswers(RecordsRequests):
+    """Sends, and then says that the connection broke, for the requests that `loses` names."""
+
+    def __init__(self, inner: Gateway, loses: Callable[[Operation[Any]], bool]) -> None:
+        super().__init__(inner)
+        self.loses = loses
+
+    def execute(self, operation: Operation[R], /) -> R:
+        self.requests.append(operation)
+        answer = self.inner.execute(operation)
+        if self.loses(operation):
+            raise ConnectionLostError("the connection broke before the answer")
+        return answer
+
+
+def gateway_of(engine: Engine) -> Gateway:
+    """Return what an engine sends its requests to."""
+    return engine._runtime.gateway
+
+
+def through(gateway: Gateway, engine: Engine) -> Engine:
+    """Return an engine like `engine` that sends through `gateway`."""
+    return Engine(gateway, engine.options, engine._thrift1)

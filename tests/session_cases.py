@@ -1,0 +1,821 @@
+"""What a session promises, on any HBase: run in memory and on a real one by the modules that import it.
+
+They provide `store`: an engine whose tables are made, and the requests it sends. Tests share the
+tables, so each works on rows of its own `host`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import weakref
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from hbase_orm import (
+    Counter,
+    Engine,
+    Family,
+    Index,
+    Key,
+    Mapped,
+    Model,
+    Session,
+    codecs,
+    column,
+    counter,
+    key,
+    select,
+)
+from hbase_orm.errors import (
+    DuplicateRowError,
+    FlushError,
+    MultipleRowsError,
+    QueryError,
+    RowKeyError,
+    RowNotFoundError,
+    TableNotFoundError,
+    UnboundedScanError,
+    ValidationError,
+)
+from hbase_orm.ops import Delete, GetRows, Increment, MutateRow, MutateRows, Put, RowMutation
+from tests.recording import RecordsRequests, gateway_of, through
+
+
+class Plain(Model, table="plain"):
+    d = Family()
+    e = Family()
+    host: Key[str] = key()
+    n: Key[int] = key(codecs.uint32())
+    value: Mapped[float] = column(d, "v")
+    unit: Mapped[str | None] = column(d, "u", default=None)
+    note: Mapped[str | None] = column(e, "n", default=None)
+    hits: Counter = counter(d, "h")
+    likes: Counter = counter(d, "l")
+
+
+class Indexed(Model, table="indexed"):
+    d = Family()
+    host: Key[str] = key()
+    n: Key[int] = key(codecs.uint32())
+    value: Mapped[float] = column(d, "v")
+    unit: Mapped[str | None] = column(d, "u", default=None)
+    note: Mapped[str | None] = column(d, "n", default=None)
+    hits: Counter = counter(d, "h")
+    likes: Counter = counter(d, "l")
+    by_unit = Index(unit, n)
+
+
+class Later(Model, table="plain"):
+    """The rows of `Plain`, seen by a program whose columns have grown."""
+
+    d = Family()
+    host: Key[str] = key()
+    n: Key[int] = key(codecs.uint32())
+    unit: Mapped[str | None] = column(d, "u", default=None)
+    port: Mapped[int] = column(d, "p", default=80)
+    token: Mapped[str] = column(d, "t", default_factory=lambda: uuid4().hex)
+
+
+class Loose(Model, table="loose"):
+    d = Family()
+    host: Key[str] = key()
+    a: Mapped[str | None] = column(d, default=None)
+    b: Mapped[str | None] = column(d, default=None)
+    hits: Counter = counter(d, "h")
+
+
+class LooseIndexed(Model, table="loose_indexed"):
+    d = Family()
+    host: Key[str] = key()
+    a: Mapped[str | None] = column(d, default=None)
+    b: Mapped[str | None] = column(d, default=None)
+    hits: Counter = counter(d, "h")
+    by_a = Index(a)
+
+
+class Never(Model, table="never_made"):
+    d = Family()
+    host: Key[str] = key()
+    a: Mapped[str] = column(d)
+
+
+MODELS = (Plain, Indexed, Loose, LooseIndexed)
+
+
+@dataclass(frozen=True)
+class Store:
+    """An engine with the models' tables, and what it sends."""
+
+    engine: Engine
+    sent: RecordsRequests
+
+    @classmethod
+    def make(cls, engine: Engine) -> Store:
+        """Create the tables and record from then on."""
+        engine.create_tables(*MODELS)
+        sent = RecordsRequests(gateway_of(engine))
+        return cls(through(sent, engine), sent)
+
+    def forget(self) -> None:
+        """Start a new list of requests."""
+        self.sent.requests.clear()
+
+    def table(self, model: type[Model]) -> str:
+        """Return the table's name on this engine."""
+        return self.engine._bound_of(model).schema.table
+
+
+@pytest.fixture
+def host() -> str:
+    return uuid4().hex
+
+
+@pytest.fixture(params=[Plain, Indexed], ids=["plain", "indexed"])
+def model(request: pytest.FixtureRequest) -> Any:
+    return request.param
+
+
+@pytest.fixture(params=[Loose, LooseIndexed], ids=["plain", "indexed"])
+def loose(request: pytest.FixtureRequest) -> Any:
+    return request.param
+
+
+def put(store: Store, *objects: Model) -> None:
+    """Write objects in a session of their own, and record from then on."""
+    with store.engine.session() as session:
+        session.add_all(objects)
+    store.forget()
+
+
+def stored(store: Store, model: Any, **key: Any) -> Any:
+    """Return a row as another session reads it."""
+    with store.engine.session() as session:
+        return load(session, model, **key)
+
+
+def load(session: Session, model: Any, **key: Any) -> Any:
+    """Return a row's object; the model is one of several."""
+    return session.get(model, **key)
+
+
+def plain_key(host: str, n: int = 0) -> bytes:
+    return Plain.encode_key(host=host, n=n)
+
+
+# --- writing and reading ---------------------------------------------------------------------------
+
+
+def test_what_is_added_is_read_back_after_the_flush(store: Store, model: Any, host: str) -> None:
+    made = model(host=host, n=1, value=0.5, unit="ms")
+
+    with store.engine.session() as session:
+        session.add(made)
+        before = stored(store, model, host=host, n=1)
+        report = session.flush()
+
+    assert before is None
+    assert report.written == 1
+    assert stored(store, model, host=host, n=1) == made
+
+
+def test_a_new_object_leaves_the_other_cells_of_its_row(
+    store: Store, model: Any, host: str
+) -> None:
+    put(store, model(host=host, n=1, value=0.5, unit="ms"))
+
+    put(store, model(host=host, n=1, value=0.7))
+
+    found = stored(store, model, host=host, n=1)
+    assert (found.value, found.unit) == (0.7, "ms")
+
+
+def test_many_gets_keep_positions_and_repeat_the_one_object(
+    store: Store, model: Any, host: str
+) -> None:
+    put(store, *(model(host=host, n=n, value=n) for n in range(3)))
+
+    with store.engine.session() as session:
+        found = session.get_many(model, [(host, 2), {"n": 0, "host": host}, (host, 9), (host, 2)])
+
+    assert [obj and obj.n for obj in found] == [2, 0, None, 2]
+    assert found[0] is found[3]
+
+
+def test_more_rows_than_one_request_takes_are_got_in_their_order(store: Store, host: str) -> None:
+    put(store, *(Plain(host=host, n=n, value=n) for n in range(250)))
+
+    with store.engine.session() as session:
+        found = session.get_many(Plain, [(host, n) for n in reversed(range(250))])
+
+    assert [obj.n if obj else None for obj in found] == list(reversed(range(250)))
+    assert len(store.sent.requests) == 3
+
+
+@pytest.mark.parametrize(
+    ("keys", "field"),
+    [
+        ([("a",)], None),
+        (["a"], None),
+        ([{"host": "a"}], "n"),
+        ([{"host": "a", "n": 1, "x": 1}], "x"),
+        ([("a", "1")], "n"),
+        ([(1, 1)], "host"),
+        ([("a", -1)], "n"),
+        ([("a", 1), ("a", 1 << 32)], "n"),
+    ],
+)
+def test_a_wrong_key_among_many_sends_nothing(
+    store: Store, keys: list[Any], field: str | None
+) -> None:
+    store.forget()
+
+    with store.engine.session() as session, pytest.raises(RowKeyError) as caught:
+        session.get_many(Plain, keys)
+
+    assert (caught.value.details.get("field"), store.sent.requests) == (field, [])
+    assert caught.value.fix
+
+
+def test_first_one_count_exists_and_explain_answer_the_same_statement(
+    store: Store, model: Any, host: str
+) -> None:
+    put(store, *(model(host=host, n=n, value=n) for n in range(4)))
+    statement = select(model).where(model.host == host)
+
+    with store.engine.session() as session:
+        first: Any = session.first(statement.order_by(model.host.desc(), model.n.desc()))
+        only = session.one(statement.where(model.n == 2))
+        counted = session.count(statement.where(model.n > 0))
+        there = session.exists(statement), session.exists(statement.where(model.n > 3))
+        nothing = session.first(statement.where(model.n > 3))
+        store.forget()
+        plan = session.explain(statement)
+
+    assert (first.n, only.n, counted, there, nothing) == (3, 2, 3, (True, False), None)
+    assert (plan.kind, store.sent.requests) == ("Scan", [])
+
+
+def test_one_refuses_none_and_several(store: Store, model: Any, host: str) -> None:
+    put(store, *(model(host=host, n=n, value=n) for n in range(2)))
+    statement = select(model).where(model.host == host)
+
+    with store.engine.session() as session:
+        with pytest.raises(RowNotFoundError):
+            session.one(statement.where(model.n == 7))
+        with pytest.raises(MultipleRowsError):
+            session.one(statement)
+
+
+def test_a_whole_table_is_read_only_when_that_is_said(store: Store) -> None:
+    store.forget()
+
+    with store.engine.session() as session, pytest.raises(UnboundedScanError) as caught:
+        session.all(select(Plain).where(Plain.value > 1))
+
+    assert "allow_full_scan" in caught.value.fix
+    assert store.sent.requests == []
+
+
+def test_an_index_finds_rows_by_their_present_values(store: Store, host: str) -> None:
+    unit = f"u{host}"
+    put(store, *(Indexed(host=host, n=n, value=n, unit=unit if n % 2 else None) for n in range(6)))
+    statement = select(Indexed).where(Indexed.unit == unit)
+
+    with store.engine.session() as session:
+        one, *rest = session.all(statement)
+        one.unit = None
+        session.delete(rest[0])
+        session.flush()
+        left = session.all(statement)
+
+    assert [obj.n for obj in (one, *rest)] == [1, 3, 5]
+    assert [obj.n for obj in left] == [5]
+
+
+# --- what is sent ----------------------------------------------------------------------------------
+
+
+def test_only_changed_cells_travel(store: Store, host: str) -> None:
+    put(store, Plain(host=host, n=0, value=0.5, unit="ms", note="x"))
+
+    with store.engine.session() as session:
+        found = session.get(Plain, host=host, n=0)
+        assert found is not None
+        found.unit, found.value = "us", 0.5
+        session.flush()
+
+    change = RowMutation(plain_key(host), puts=(Put(b"d:u", b"us"),))
+    assert store.sent.writes == [MutateRows(store.table(Plain), (change,))]
+
+
+def test_a_value_set_back_or_not_changed_sends_nothing(store: Store, model: Any, host: str) -> None:
+    put(store, model(host=host, n=0, value=0.5, unit="ms"))
+
+    with store.engine.session() as session:
+        found = load(session, model, host=host, n=0)
+        found.unit = "us"
+        found.unit = "ms"
+        session.add(found)
+        store.forget()
+        report = session.flush()
+
+    assert (report.written, store.sent.requests) == (0, [])
+
+
+def test_defaults_of_absent_cells_are_no_changes(store: Store, host: str) -> None:
+    put(store, Plain(host=host, n=0, value=0.5))
+
+    with store.engine.session() as session:
+        found = session.get(Later, host=host, n=0)
+        assert found is not None
+        token = found.token
+        again = session.get(Later, host=host, n=0)
+        found.unit = "us"
+        session.flush()
+
+    change = RowMutation(plain_key(host), puts=(Put(b"d:u", b"us"),))
+    assert store.sent.writes == [MutateRows(store.table(Plain), (change,))]
+    assert (again, found.port, len(token)) == (found, 80, 32)
+
+
+def test_none_deletes_the_cell(store: Store, model: Any, host: str) -> None:
+    put(store, model(host=host, n=0, value=0.5, unit="ms"))
+
+    with store.engine.session() as session:
+        found = load(session, model, host=host, n=0)
+        found.unit = None
+        session.flush()
+        (row,) = gateway_of(store.engine).execute(
+            GetRows(store.table(model), (plain_key(host),), (b"d",))
+        )
+
+    assert row is not None
+    assert set(row.cells) == {b"d:v"}
+
+
+def test_changing_and_clearing_cells_of_one_row_is_one_atomic_request(
+    store: Store, host: str
+) -> None:
+    put(store, Plain(host=host, n=0, value=0.5, unit="ms", note="x"))
+
+    with store.engine.session() as session:
+        found = session.get(Plain, host=host, n=0)
+        assert found is not None
+        found.unit, found.note, found.value = "us", None, 0.7
+        session.flush()
+
+    (request,) = store.sent.writes
+    assert isinstance(request, MutateRow)
+    assert {put.column for put in request.mutation.puts} == {b"d:u", b"d:v"}
+    assert request.mutation.deletes == (Delete(b"e:n"),)
+    assert stored(store, Plain, host=host, n=0) == found
+
+
+def test_leaving_the_block_by_an_exception_sends_nothing(
+    store: Store, model: Any, host: str
+) -> None:
+    store.forget()
+
+    with contextlib.suppress(KeyError), store.engine.session() as session:
+        session.add(model(host=host, n=0, value=0.5))
+        raise KeyError
+
+    assert store.sent.requests == []
+
+
+def test_an_object_that_does_not_fit_stops_the_flush_before_anything_is_sent(
+    store: Store, host: str
+) -> None:
+    class Small(Model, table="plain"):
+        d = Family()
+        host: Key[str] = key()
+        n: Key[int] = key(codecs.uint32())
+        small: Mapped[int] = column(d, codec=codecs.uint8())
+
+    good, bad = Plain(host=host, n=0, value=0.5), Small(host=host, n=1, small=300)
+    store.forget()
+    session = store.engine.session()
+    session.add_all([good, bad])
+
+    with pytest.raises(ValidationError) as caught:
+        session.flush()
+
+    assert (caught.value.model, caught.value.field) == ("Small", "small")
+    assert store.sent.requests == []
+    bad.small = 3
+    assert session.flush().written == 2
+
+
+# --- order and ties --------------------------------------------------------------------------------
+
+
+def test_two_adds_of_one_row_keep_their_order(store: Store, model: Any, host: str) -> None:
+    with store.engine.session() as session:
+        session.add(model(host=host, n=0, value=1.0, unit="first"))
+        session.add(model(host=host, n=0, value=2.0))
+
+    found = stored(store, model, host=host, n=0)
+    assert (found.value, found.unit) == (2.0, "first")
+
+
+def test_a_delete_and_an_add_in_one_flush_never_lose_the_add(
+    store: Store, model: Any, host: str
+) -> None:
+    rows = [model(host=host, n=n, value=1.0, unit="old") for n in range(20)]
+    put(store, *rows)
+
+    with store.engine.session() as session:
+        for obj in rows:
+            session.delete(obj)
+            session.add(model(host=host, n=obj.n, value=2.0))
+
+    with store.engine.session() as session:
+        found = session.all(select(model).where(model.host == host))
+    assert [(obj.value, obj.unit) for obj in found] == [(2.0, None)] * 20
+
+
+@pytest.mark.parametrize(("kind", "rounds"), [(Plain, 200), (Indexed, 40)])
+def test_a_delete_and_an_add_back_to_back_never_lose_the_add(
+    store: Store, kind: Any, rounds: int, host: str
+) -> None:
+    lost = []
+
+    with store.engine.session() as session:
+        for number in range(rounds):
+            session.delete(kind(host=host, n=0, value=0.0))
+            session.flush()
+            session.add(kind(host=host, n=0, value=number))
+            session.flush()
+            if session.count(select(kind).where(kind.host == host)) != 1:
+                lost.append(number)
+
+    assert lost == []
+
+
+def test_a_cell_that_was_cleared_and_set_back_to_back_is_never_lost(
+    store: Store, host: str
+) -> None:
+    obj = Plain(host=host, n=0, value=0.5, unit="ms")
+    put(store, obj)
+    lost = []
+
+    with store.engine.session() as session:
+        session.add(obj)
+        for number in range(150):
+            obj.unit = None
+            obj.value = number if number % 2 else obj.value  # alone, and with a change
+            session.flush()
+            obj.unit = f"u{number}"
+            session.flush()
+            if stored(store, Plain, host=host, n=0).unit is None:
+                lost.append(number)
+
+    assert lost == []
+
+
+def test_an_increment_right_after_a_delete_is_never_lost(
+    store: Store, model: Any, host: str
+) -> None:
+    totals = set()
+
+    with store.engine.session() as session:
+        for n in range(60):
+            session.delete(model(host=host, n=n, value=0.0))
+            session.flush()
+            session.increment(model, model.hits.by(2), host=host, n=n)
+            totals.add(session.increment(model, model.hits.by(1), host=host, n=n)[0])
+
+    assert totals == {3}
+
+
+# --- failures --------------------------------------------------------------------------------------
+
+
+def test_a_flush_that_fails_in_one_table_says_which_rows_it_wrote(store: Store, host: str) -> None:
+    session = store.engine.session()
+    good, bad = Plain(host=host, n=0, value=0.5), Never(host=host, a="x")
+    session.add_all([good, bad])
+
+    with pytest.raises(FlushError) as caught:
+        session.flush()
+
+    (table, row, reason) = caught.value.not_written[0]
+    assert caught.value.written == [(store.table(Plain), plain_key(host))]
+    assert (table, row, type(reason)) == (store.table(Never), host.encode(), TableNotFoundError)
+    assert caught.value.unknown == []
+    assert str(caught.value).startswith("not all rows were written [not_written=1 unknown=0 wri")
+
+
+def test_a_second_flush_sends_only_what_was_not_acknowledged(store: Store, host: str) -> None:
+    session = store.engine.session()
+    session.add_all([Plain(host=host, n=0, value=0.5), Never(host=host, a="x")])
+    with pytest.raises(FlushError):
+        session.flush()
+    store.forget()
+
+    with pytest.raises(FlushError) as caught:
+        session.flush()
+
+    change = RowMutation(host.encode(), puts=(Put(b"d:a", b"x"),))
+    assert store.sent.writes == [MutateRows(store.table(Never), (change,))]
+    assert caught.value.written == []
+
+
+# --- identity --------------------------------------------------------------------------------------
+
+
+def test_a_row_has_one_object_in_a_session(store: Store, model: Any, host: str) -> None:
+    put(store, model(host=host, n=0, value=0.5))
+
+    with store.engine.session() as session:
+        got = load(session, model, host=host, n=0)
+        selected = session.one(select(model).where(model.host == host))
+
+    assert got is selected
+
+
+def test_a_flushed_object_is_the_object_of_its_row(store: Store, model: Any, host: str) -> None:
+    made = model(host=host, n=0, value=0.5)
+
+    with store.engine.session() as session:
+        session.add(made)
+        session.flush()
+        got = load(session, model, host=host, n=0)
+
+    assert got is made
+
+
+def test_reading_again_refreshes_what_the_program_did_not_change(
+    store: Store, model: Any, host: str
+) -> None:
+    put(store, model(host=host, n=0, value=0.5, unit="ms", note="old"))
+
+    with store.engine.session() as session:
+        found = load(session, model, host=host, n=0)
+        found.unit = "mine"
+        put(store, model(host=host, n=0, value=0.7, unit="theirs", note="new"))
+        session.increment(model, model.hits.by(4), host=host, n=0)
+        load(session, model, host=host, n=0)
+        seen = (found.value, found.unit, found.note, found.hits)
+
+    assert seen == (0.7, "mine", "new", 4)
+    assert stored(store, model, host=host, n=0).unit == "mine"
+
+
+def test_an_object_that_nobody_holds_is_forgotten(store: Store, host: str) -> None:
+    put(store, Plain(host=host, n=0, value=0.5))
+    session = store.engine.session()
+    found = session.get(Plain, host=host, n=0)
+    assert found is not None
+    held = weakref.ref(found)
+
+    del found
+    gc.collect()
+
+    assert held() is None
+    assert repr(session) == "Session(loaded=0, pending=0)"
+
+
+def test_a_changed_object_is_kept_until_it_is_flushed(store: Store, host: str) -> None:
+    put(store, Plain(host=host, n=0, value=0.5))
+    session = store.engine.session()
+    found = session.get(Plain, host=host, n=0)
+    assert found is not None
+    found.unit = "kept"
+
+    del found
+    gc.collect()
+    session.flush()
+
+    assert stored(store, Plain, host=host, n=0).unit == "kept"
+
+
+def test_streamed_objects_are_not_attached_until_they_are_added(
+    store: Store, model: Any, host: str
+) -> None:
+    put(store, *(model(host=host, n=n, value=0.5) for n in range(2)))
+
+    with store.engine.session() as session:
+        with session.stream(select(model).where(model.host == host)) as found:
+            loose, added = found
+        loose.unit = added.unit = "ms"
+        session.add(added)
+
+    assert stored(store, model, host=host, n=0).unit is None
+    assert stored(store, model, host=host, n=1).unit == "ms"
+
+
+def test_objects_of_a_closed_session_are_plain(store: Store, model: Any, host: str) -> None:
+    put(store, model(host=host, n=0, value=0.5))
+    with store.engine.session() as session:
+        found = load(session, model, host=host, n=0)
+
+    found.unit = "us"
+    assert session.flush().written == 0
+
+    with store.engine.session() as other:
+        other.add(found)
+    assert stored(store, model, host=host, n=0).unit == "us"
+
+
+def test_an_expunged_object_is_not_written(store: Store, model: Any, host: str) -> None:
+    put(store, model(host=host, n=0, value=0.5))
+
+    with store.engine.session() as session:
+        found = load(session, model, host=host, n=0)
+        found.unit = "us"
+        session.expunge(found)
+        found.note = "x"
+
+    assert stored(store, model, host=host, n=0).to_dict()["unit"] is None
+
+
+def test_an_object_whose_row_another_one_has_become_is_plain(store: Store, host: str) -> None:
+    put(store, Plain(host=host, n=0, value=0.5))
+
+    with store.engine.session() as session:
+        old = session.get(Plain, host=host, n=0)
+        assert old is not None
+        new = Plain(host=host, n=0, value=0.7)
+        session.add(new)
+        session.flush()
+        old.value = 0.1
+        session.flush()
+        assert session.get(Plain, host=host, n=0) is new
+
+    assert stored(store, Plain, host=host, n=0).value == 0.7
+
+
+def test_a_deleted_object_may_be_added_again_as_a_whole(
+    store: Store, model: Any, host: str
+) -> None:
+    made = model(host=host, n=0, value=0.5, unit="ms")
+    put(store, made)
+
+    with store.engine.session() as session:
+        session.delete(made)
+        session.flush()
+        gone = stored(store, model, host=host, n=0)
+        session.add(made)
+
+    assert gone is None
+    assert stored(store, model, host=host, n=0) == made
+
+
+# --- which rows exist ------------------------------------------------------------------------------
+
+
+def test_a_row_whose_columns_are_all_none_exists_until_it_is_deleted(
+    store: Store, loose: Any, host: str
+) -> None:
+    put(store, loose(host=host))
+    there = stored(store, loose, host=host)
+
+    with store.engine.session() as session:
+        session.delete(there)
+
+    assert (there.host, there.a, there.b) == (host, None, None)
+    assert stored(store, loose, host=host) is None
+
+
+def test_clearing_the_last_column_leaves_the_row(store: Store, loose: Any, host: str) -> None:
+    put(store, loose(host=host, a="x"))
+
+    with store.engine.session() as session:
+        found = load(session, loose, host=host)
+        found.a = None
+
+    assert stored(store, loose, host=host) == loose(host=host)
+
+
+def test_every_put_writes_the_marker(store: Store, host: str) -> None:
+    put(store, Loose(host=host, a="x"))
+
+    with store.engine.session() as session:
+        found = session.get(Loose, host=host)
+        assert found is not None
+        found.b = "y"
+        session.flush()
+
+    change = RowMutation(host.encode(), puts=(Put(b"d:b", b"y"), Put(b"d:_0", b"x")))
+    assert store.sent.writes == [MutateRows(store.table(Loose), (change,))]
+
+
+def test_any_cell_makes_a_plain_row(store: Store, host: str) -> None:
+    cell = RowMutation(plain_key(host), puts=(Put(b"e:foreign", b"1"),))
+    store.sent.execute(MutateRow(store.table(Plain), cell))
+
+    found = stored(store, Plain, host=host, n=0)
+
+    assert (found.host, found.unit) == (host, None)
+
+
+@pytest.mark.parametrize("kind", [Indexed, LooseIndexed])
+def test_a_counter_that_outlives_a_delete_makes_no_guarded_row(
+    store: Store, kind: Any, host: str
+) -> None:
+    key = {"host": host} if kind is LooseIndexed else {"host": host, "n": 0}
+    values = {} if kind is LooseIndexed else {"value": 0.5}
+    put(store, kind(**key, **values))
+
+    with store.engine.session() as session:
+        session.delete(load(session, kind, **key))
+        session.flush()
+        session.increment(kind, kind.hits.by(1), **key)
+        gone = load(session, kind, **key), session.all(select(kind).where(kind.host == host))
+        session.add(kind(**key, **values))
+
+    assert gone == (None, [])
+    assert stored(store, kind, **key).hits == 1
+
+
+# --- counters --------------------------------------------------------------------------------------
+
+
+def test_several_counters_change_in_one_request(store: Store, model: Any, host: str) -> None:
+    with store.engine.session() as session:
+        session.increment(model, model.hits.by(5), model.likes.by(1), host=host, n=0)
+        store.forget()
+        values = session.increment(model, model.likes.by(3), model.hits.by(-7), host=host, n=0)
+
+    assert values == [4, -2]
+    assert [type(request) for request in store.sent.requests] == [Increment]
+
+
+def test_increments_of_nothing_twice_or_of_another_field_send_nothing(
+    store: Store, host: str
+) -> None:
+    store.forget()
+    session = store.engine.session()
+
+    for wrong in (
+        (),
+        (Plain.hits.by(1), Plain.hits.by(1)),
+        (Indexed.hits.by(1),),
+        (Plain.hits,),
+    ):
+        with pytest.raises(QueryError) as caught:
+            session.increment(Plain, *wrong, host=host, n=0)
+        assert caught.value.fix
+    with pytest.raises(RowKeyError):
+        session.increment(Plain, Plain.hits.by(1), host=host)
+
+    assert store.sent.requests == []
+
+
+# --- bulk ------------------------------------------------------------------------------------------
+
+
+def test_a_bulk_writes_more_rows_than_a_batch_holds(store: Store, model: Any, host: str) -> None:
+    with store.engine.session() as session, session.bulk(batch_rows=7) as bulk:
+        bulk.add_all(model(host=host, n=n, value=n) for n in range(50))
+
+    with store.engine.session() as session:
+        found = session.all(select(model).where(model.host == host))
+    assert bulk.report.written == 50
+    assert [obj.value for obj in found] == list(range(50))
+
+
+def test_rows_that_exist_are_reported_one_by_one(store: Store, host: str) -> None:
+    put(store, Indexed(host=host, n=1, value=1.0))
+    session = store.engine.session()
+
+    with pytest.raises(FlushError) as caught, session.bulk(insert_only=True) as bulk:
+        bulk.add_all(Indexed(host=host, n=n, value=9.0) for n in range(3))
+
+    ((table, row, reason),) = caught.value.not_written
+    assert (table, row) == (store.table(Indexed), plain_key(host, 1))
+    assert isinstance(reason, DuplicateRowError)
+    assert bulk.report.written == 2
+    assert stored(store, Indexed, host=host, n=1).value == 1.0
+
+
+# --- threads ---------------------------------------------------------------------------------------
+
+
+def test_threads_with_a_session_each_share_an_engine(store: Store, model: Any, host: str) -> None:
+    def work(thread: int) -> list[float]:
+        seen = []
+        with store.engine.session() as session:
+            for number in range(15):
+                session.add(model(host=host, n=thread, value=number))
+                session.flush()
+                found = load(session, model, host=host, n=thread)
+                assert found is not None
+                seen.append(found.value)
+                session.delete(found)
+                session.flush()
+                session.increment(model, model.hits.by(1), host=host, n=99)
+        return seen
+
+    with ThreadPoolExecutor(4) as threads:
+        results = list(threads.map(work, range(4)))
+
+    assert results == [list(range(15))] * 4
+    with store.engine.session() as session:
+        assert session.increment(model, model.hits.by(0), host=host, n=99) == [60]
