@@ -76,20 +76,7 @@ def _read(console: Console, data: FlightData) -> Expected:
 
 def _load(console: Console, engine: Engine, data: FlightData, expected: Expected) -> None:
     def track(flights: Iterator[Flight]) -> Iterable[Flight]:
-        bar = Progress(
-            TextColumn("loading"),
-            BarColumn(),
-            TextColumn("{task.completed:,.0f} of {task.total:,.0f}"),
-            TimeRemainingColumn(elapsed_when_finished=True),
-            console=console,
-        )
-        with bar:
-            task = bar.add_task("", total=expected.flights)
-            for number, flight in enumerate(flights, 1):
-                yield flight
-                if number % _TICK == 0:
-                    bar.update(task, completed=number)
-            bar.update(task, completed=expected.flights)
+        return _tracked(console, flights, expected.flights)
 
     _say(console, f"row key {Flight.describe_key()}")
     loader = Loader(engine, data, expected.totals, expected.flights)
@@ -100,6 +87,27 @@ def _load(console: Console, engine: Engine, data: FlightData, expected: Expected
             f"loaded {loaded.rows:,} flights and as many index entries in {loaded.seconds:.1f} s: "
             f"{loaded.rows / loaded.seconds:,.0f} rows/s",
         )
+
+
+def _tracked(console: Console, flights: Iterator[Flight], total: int) -> Iterator[Flight]:
+    """Yield the flights and show how many have gone by: as a bar, or in a file as ten lines."""
+    bar = Progress(
+        TextColumn("loading"),
+        BarColumn(),
+        TextColumn("{task.completed:,.0f} of {task.total:,.0f}"),
+        TimeRemainingColumn(elapsed_when_finished=True),
+        console=console,
+        disable=not console.is_terminal,
+    )
+    task = bar.add_task("", total=total)
+    tenth = total // 10 or 1
+    with bar:
+        for number, flight in enumerate(flights, 1):
+            yield flight
+            if number % _TICK == 0 or number == total:
+                bar.update(task, completed=number)
+            if bar.disable and number % tenth == 0:
+                _say(console, f"loading: {number:,} of {total:,}")
 
 
 def _ask(console: Console, engine: Engine, expected: Expected) -> None:
