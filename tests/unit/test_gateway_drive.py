@@ -96,8 +96,10 @@ def test_the_protocol_is_closed_when_the_driver_is_interrupted() -> None:
         finally:
             ended.append("closed")
 
+    # Held here, so that it is not closed merely by being collected.
+    protocol = tidy()
     with pytest.raises(KeyboardInterrupt):
-        Driver(_Interrupted()).run(tidy())
+        Driver(_Interrupted()).run(protocol)
     assert ended == ["closed"]
 
 
@@ -158,15 +160,18 @@ def test_after_a_failure_the_others_are_still_sent_and_the_first_by_place_is_rai
 
 def test_together_within_together_does_not_wait_for_itself() -> None:
     driver = Driver(_Echo(), parallel=2)
-    inner = Together((ListRegions("a"), ListRegions("b")))
+    # Threads that waited for each other's requests would soon all be waiting.
+    first = Together((ListRegions("a"), ListRegions("b")))
+    second = Together((first, first))
+    third = Together((second, second))
 
     def nested() -> Steps[object]:
-        return (yield Together((inner, inner, inner)))
+        return (yield Together((third, third, third)))
 
     answer = driver.run(nested())
     driver.close()
 
-    assert answer == (("a", "b"),) * 3
+    assert answer == ((((("a", "b"),) * 2),) * 2,) * 3
 
 
 def test_many_protocols_end_each_for_itself_in_order() -> None:

@@ -132,10 +132,11 @@ def test_a_connection_out_of_step_is_closed_and_never_lent_again(
 
     with pool.use(_SOON) as first:
         first.connection.in_step = False
+    was_closed_at_once = not first.connection.is_open
     with pool.use(_SOON) as second:
         pass
 
-    assert not first.connection.is_open
+    assert was_closed_at_once
     assert second.connection is not first.connection
 
 
@@ -230,7 +231,7 @@ def test_waiting_for_a_free_connection_is_bounded_and_says_how_long(network: _Ne
         pass
 
     assert caught.value.pool_size == 1
-    assert caught.value.waited_s >= 0.05
+    assert 0.05 <= caught.value.waited_s < 1.0
 
 
 def test_who_waits_gets_the_connection_that_comes_free(network: _Network) -> None:
