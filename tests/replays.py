@@ -213,15 +213,28 @@ def play(
         run: How a writer works; by the library's protocols if not given.
         passes: Requests that take no turn: what a writer does beside the protocol.
     """
-    run = run or by(guarded)
-    if replay.before:
-        run(bench, Work("put", replay.before, clock_ms=-1_000), bench.gateway)
-    refused = _play_turns(replay, bench, run, StepController(bench.gateway, passes))
+    refused = stage(replay, bench, run, passes)
     scrutiny = bench.scrutiny()
     values = bench.values()
     bench.repair()
     after = bench.scrutiny()
     return Finding(len(scrutiny.missing), len(after.stale), len(after.missing), values, refused)
+
+
+def stage(
+    replay: Replay,
+    bench: Bench,
+    run: Runner | None = None,
+    passes: Callable[[Operation[Any]], bool] = lambda _: False,
+) -> frozenset[str]:
+    """Replay a schedule and leave everything as it is; return the writers refused or crashed.
+
+    The arguments are those of `play`.
+    """
+    run = run or by(guarded)
+    if replay.before:
+        run(bench, Work("put", replay.before, clock_ms=-1_000), bench.gateway)
+    return _play_turns(replay, bench, run, StepController(bench.gateway, passes))
 
 
 def _play_turns(replay: Replay, bench: Bench, run: Runner, steps: StepController) -> frozenset[str]:
@@ -253,11 +266,12 @@ def guarded(bench: Bench, work: Work) -> Protocol[Any]:
     if work.kind == "repair":
         return repair_pass(bench.target, bench.index, base_key_of, context, min_age_ms=-99_999)
     if work.kind == "raw delete":
-        return _raw_delete(bench, work)
+        return raw_delete(bench, work)
     return bench.write(work.puts, work.clock_ms, work.kind)
 
 
-def _raw_delete(bench: Bench, work: Work) -> Protocol[Any]:
+def raw_delete(bench: Bench, work: Work) -> Protocol[Any]:
+    """Delete the row as another program would, by its own clock."""
     up_to_ms = bench.base_ms + work.clock_ms
     deletes = (Delete(b"d", up_to_ms), Delete(b"_", up_to_ms))
     mutation = RowMutation(bench.row, deletes=deletes)
