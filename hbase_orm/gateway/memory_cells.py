@@ -224,13 +224,3 @@ def _drop_tombstones(cells: FamilyCells, *, keeps: bool) -> None:
 
 def _covering(tombstones: set[int], earliest: int | None) -> set[int]:
     return set() if earliest is None else {t for t in tombstones if t >= earliest}
-
-
-def forget_overwritten(column: ColumnCells, new_timestamp_ms: int) -> None:
-    """Drop all but one of the older versions, as an increment does where one version is kept.
-
-    HBase replaces instead of adding there, and leaves the version before it for open scanners.
-    """
-    older = sorted((t for t in column.puts if t != new_timestamp_ms), reverse=True)
-    for timestamp in older[1:]:
-        del column.puts[timestamp]

@@ -20,7 +20,6 @@ from hbase_orm.gateway.memory_cells import (
     Version,
     When,
     compact,
-    forget_overwritten,
     newest_version,
     raw_versions,
     visible_versions,
@@ -166,8 +165,6 @@ class MemoryTable:
         # The new cell carries the old one's tags, and with them its time to live.
         ttl_ms = None if old is None else cells.puts[old.timestamp_ms][0].ttl_ms
         cells.put(stamp, Stored(value, ttl_ms))
-        if self.families[name].versions == 1:
-            forget_overwritten(cells, stamp)
 
     def add(self, key: bytes, column: bytes, amount: int, now_ms: int) -> int:
         """Return a counter's value plus `amount`, wrapped to 64 bits; nothing is written.

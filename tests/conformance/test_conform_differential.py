@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 
 from hbase_orm.gateway.base import Gateway
 from hbase_orm.gateway.memory import MemoryGateway
@@ -45,7 +45,9 @@ def pair(hbase: RealHBase) -> Iterator[Pair]:
     pair.real.close()
 
 
-@settings(max_examples=LISTS)
+# Explaining a failure traces every line, which takes minutes here.
+@settings(max_examples=LISTS, phases=set(Phase) - {Phase.explain})
+@pytest.mark.timeout(600)
 @given(requests=request_lists)
 def test_memory_and_hbase_give_the_same_answers_and_errors(
     pair: Pair, requests: list[Operation[Any]]

@@ -127,6 +127,16 @@ def test_two_increments_in_one_millisecond_have_two_timestamps(gateway: MemoryGa
     assert [cell.timestamp_ms for cell in found] == [T0 + 1, T0]
 
 
+def test_an_increment_keeps_what_it_overwrites_until_a_flush(gateway: MemoryGateway) -> None:
+    _put(gateway, b"d:n", bytes(8), 10)
+    gateway.execute(Increment("t", b"r", {b"d:n": 1}))
+    assert _value(gateway, b"d:n", before_ms=11) == bytes(8)
+
+    gateway.flush("t")
+
+    assert _value(gateway, b"d:n", before_ms=11) is None
+
+
 def test_a_scanner_expires_by_the_clock(gateway: MemoryGateway, clock: SetClock) -> None:
     scanner = gateway.execute(OpenScanner(Scan("t")))
     clock.now_ms += 1_000
