@@ -70,7 +70,7 @@ def run(arguments: Sequence[str]) -> int:
         )
     except click.ClickException as error:
         return _fail(found, error, f"{error.format_message()}{_hint(error)}", ExitCode.USAGE)
-    except (click.Abort, KeyboardInterrupt) as error:
+    except click.Abort as error:
         return _fail(found, error, "interrupted", ExitCode.INTERRUPTED)
     except HBaseORMError as error:
         return _fail(found, error, one_line(error), exit_code(error))

@@ -10,7 +10,7 @@ import secrets
 import signal
 import tempfile
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -72,8 +72,9 @@ class EmbeddedServer:
         if state is None or not state.processes[_HBASE].is_alive():
             return None
         jvm = folder.read_jvm(state.nonce)
-        known = {**state.options, "data_dir": folder.path}
-        server = cls(ServerOptions(**known))  # type: ignore[arg-type] # read back as written
+        names = {option.name for option in fields(ServerOptions)}  # another version's may differ
+        known = {name: value for name, value in state.options.items() if name in names}
+        server = cls(ServerOptions(**{**known, "data_dir": folder.path}))  # type: ignore[arg-type] # read back as written
         server._state, server._jvm = state, jvm
         server._ports = {name: state.ports[name] for name in GATEWAYS}
         return server

@@ -42,6 +42,11 @@ def bad_data() -> None:
 
 
 @probe.command()
+def bad_usage() -> None:
+    raise click.UsageError("not\nlike this")
+
+
+@probe.command()
 def broken() -> None:
     raise ZeroDivisionError("by\nzero")
 
@@ -162,7 +167,7 @@ def test_an_interrupt_has_the_code_of_a_shell(capsys: pytest.CaptureFixture[str]
 
 @pytest.mark.parametrize(
     "arguments",
-    [["bogus"], ["--bogus"], [_TOPIC], [_TOPIC, "ok", "more"]],
+    [["bogus"], ["--bogus"], [_TOPIC], [_TOPIC, "ok", "more"], [_TOPIC, "bad-usage"]],
 )
 def test_wrong_usage_is_one_line_with_a_hint(
     arguments: list[str], capsys: pytest.CaptureFixture[str]

@@ -38,20 +38,26 @@ def test_a_process_that_has_the_id_but_another_start_time_is_not_the_one_meant(
     assert child.wait_gone(10)
 
 
-def test_a_paused_process_is_terminated(tmp_path: Path) -> None:
-    child = _sleeper(tmp_path / "log")
+def _shell_with_trap(log: Path, trap: str) -> ProcessId:
+    program = f"trap '{trap}' TERM; echo ready; while :; do sleep 0.1; done"
+    child = spawn(["/bin/sh", "-c", program], log)
+    while "ready" not in log.read_text():
+        time.sleep(0.01)
+    return child
+
+
+def test_a_paused_process_still_ends_cleanly(tmp_path: Path) -> None:
+    child = _shell_with_trap(tmp_path / "log", "echo cleaned up; exit")
     child.send(signal.SIGSTOP)
 
-    child.terminate(10)
+    child.terminate(20)
 
     assert not child.is_alive()
+    assert "cleaned up" in (tmp_path / "log").read_text()
 
 
 def test_a_process_that_ignores_sigterm_is_killed(tmp_path: Path) -> None:
-    log = tmp_path / "log"
-    child = spawn(["/bin/sh", "-c", "trap '' TERM; echo ready; while :; do sleep 0.1; done"], log)
-    while "ready" not in log.read_text():
-        time.sleep(0.01)
+    child = _shell_with_trap(tmp_path / "log", "")
 
     child.terminate(0.2)
 
