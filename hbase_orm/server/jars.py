@@ -163,7 +163,7 @@ def _run_maven(command: list[str], java: Java, progress: Progress) -> Iterator[s
     ) as maven:
         for raw in maven.stdout or ():
             line = re.sub(r"\x1b\[[0-9;]*m", "", raw).strip()
-            fetched += line.startswith("Downloaded ") or ": Downloaded " in line
+            fetched += "Downloaded" in line
             if time.monotonic() - reported > _REPORT_INTERVAL_S:
                 reported = time.monotonic()
                 progress(f"Maven: {fetched} files downloaded, {reported - started:.0f} s")

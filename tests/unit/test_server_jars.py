@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from hbase_orm.errors import DiskFullError, JavaUnsuitableError, MavenNotFoundError
+from hbase_orm.server import jars
 from hbase_orm.server.jars import RuntimeJars, runtime_jars
 from hbase_orm.server.java import Java
 
@@ -68,6 +69,22 @@ def test_jars_are_resolved_once(machine: _Machine) -> None:
     assert machine.count_runs() == 1
     assert [jar.name for jar in first.lib.glob("*.jar")] == ["hbase.jar"]
     assert first.server_jar.is_file()
+
+
+def test_the_progress_counts_what_maven_has_downloaded(
+    machine: _Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jars, "_REPORT_INTERVAL_S", 0.0)
+    downloads = "".join(
+        f"echo '[INFO] Downloading from r: {name}'; echo '[INFO] Downloaded from r: {name}'; "
+        for name in "abc"
+    )
+    machine.set_maven(downloads)
+    seen: list[str] = []
+
+    runtime_jars(machine.java, seen.append, machine.cache)
+
+    assert "Maven: 3 files downloaded, 0 s" in seen
 
 
 def test_maven_runs_with_the_java_that_was_chosen(machine: _Machine) -> None:
