@@ -1,0 +1,8 @@
+"""Paired benchmarks against plain happybase. Run them by `make bench`.
+
+paired.py   repetitions in shuffled order, ratios within one repetition, client CPU per row
+models.py   the models measured, and the same rows in hand-written code
+load.py     writing rows, without and with an index
+scan.py     reading every row into typed objects
+newest.py   the newest rows of a salted table
+"""

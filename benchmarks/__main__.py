@@ -1,0 +1,69 @@
+"""The command line: `python -m benchmarks [--url URL] [--rows N] [--repetitions N] [--only NAME]`.
+
+Prints a report in Markdown; progress goes to standard error. Without a URL an embedded server is
+started for the run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+from collections.abc import Callable
+from contextlib import ExitStack
+
+from benchmarks import load, newest, scan
+from benchmarks.models import (
+    HandEntry,
+    HandReading,
+    IndexedReading,
+    PlainReading,
+    SaltedReading,
+    check_bytes,
+    sources,
+)
+from benchmarks.place import Place
+from hbase_orm import connect
+from hbase_orm.server import EmbeddedServer, ServerOptions
+
+JOBS: dict[str, Callable[[Place], str]] = {
+    "load": load.plain,
+    "load-indexed": load.indexed,
+    "scan": scan.scan,
+    "newest": newest.newest,
+}
+
+
+def main() -> None:
+    """Run the benchmarks and print the report."""
+    arguments = _arguments()
+    check_bytes()
+    with ExitStack() as stack:
+        url = arguments.url
+        if url is None:
+            options = ServerOptions(ephemeral=True)
+            url = stack.enter_context(EmbeddedServer(options)).url
+        engine = stack.enter_context(connect(url))
+        place = Place(engine, arguments.rows, arguments.repetitions, tuple(sources(arguments.rows)))
+        print(
+            f"Python {platform.python_version()}, {os.cpu_count()} cores, load average "
+            f"{os.getloadavg()[0]:.1f} before, {arguments.repetitions} repetitions.\n"
+        )
+        for name in arguments.only or JOBS:
+            print(JOBS[name](place), flush=True)
+            print()
+        print(f"Load average {os.getloadavg()[0]:.1f} after.")
+        engine.drop_tables(PlainReading, IndexedReading, SaltedReading, HandReading, HandEntry)
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("--url", default=os.environ.get("HBASE_ORM_URL") or None)
+    parser.add_argument("--rows", type=int, default=20_000, help="rows of a load")
+    parser.add_argument("--repetitions", type=int, default=7)
+    parser.add_argument("--only", action="append", choices=list(JOBS))
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()
