@@ -9,6 +9,7 @@ is searched, its first line is shown.
 from __future__ import annotations
 
 import re
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 from thriftpy2.protocol import cybin
@@ -24,12 +25,14 @@ from hbase_orm.errors import (
     NamespaceNotFoundError,
     RegionUnavailableError,
     RejectedError,
+    RetryableError,
     ScannerExpiredError,
     ServerBusyError,
     TableDisabledError,
     TableExistsError,
     TableNotFoundError,
 )
+from hbase_orm.gateway.wire import OUT_OF_STEP
 from hbase_orm.ops import Operation
 
 # The compiled module has no stubs.
@@ -132,15 +135,6 @@ _PHRASES: tuple[tuple[str, _Entry], ...] = (
 _CLASS_NAME = re.compile(r"\b[A-Z]\w*Exception\b")
 _FAILED_ACTIONS = re.compile(r"Failed \d+ actions?: (\S+): \d+ times?")
 
-_OUT_OF_STEP = frozenset(
-    {
-        TApplicationException.INVALID_MESSAGE_TYPE,
-        TApplicationException.WRONG_METHOD_NAME,
-        TApplicationException.BAD_SEQUENCE_ID,
-        TApplicationException.MISSING_RESULT,
-    }
-)
-
 
 def translate(exc: BaseException, operation: Operation[Any] | None = None) -> GatewayError:
     """Return the error of this library that says what to do about `exc`.
@@ -195,11 +189,20 @@ def _by_class_name(message: str) -> _Entry | None:
     """Look the message's class names up: those of its first line decide unless they only wrap."""
     found = set(_CLASS_NAME.findall(message))
     heads = set(_CLASS_NAME.findall(message.partition("\n")[0])) - _WRAPPERS
-    for names in (heads, found):
-        for name, entry in FAULTS.items():
-            if name in names:
-                return entry
-    return None
+    entry = _first_of(heads) or _first_of(found)
+    if entry is not None and issubclass(entry[0], RetryableError):
+        # One of the gateway's own tries may have been applied before the last one was refused.
+        return _first_of(found & _UNANSWERED) or entry
+    return entry
+
+
+def _first_of(names: AbstractSet[str]) -> _Entry | None:
+    return next((entry for name, entry in FAULTS.items() if name in names), None)
+
+
+_UNANSWERED = frozenset(
+    name for name, (kind, _, _) in FAULTS.items() if kind is ConnectionLostError
+)
 
 
 _WRAPPERS = frozenset(
@@ -235,7 +238,7 @@ def _by_table_name(message: str, table: str | None) -> _Entry | None:
 
 def _application_fault(exc: TApplicationException, details: dict[str, Any]) -> GatewayError:
     message = message_text(exc)
-    if exc.type in _OUT_OF_STEP or "Missing result" in message:
+    if exc.type in OUT_OF_STEP or "Missing result" in message:
         return _lost(exc, details)
     if exc.type == TApplicationException.UNKNOWN_METHOD:
         return FeatureMissingError(

@@ -227,7 +227,8 @@ def _mutate_row(client: Any, operation: MutateRow) -> None:
 
 def _mutate_rows(client: Any, operation: MutateRows) -> None:
     table = table_bytes(operation)
-    # One call has one timestamp and one TTL for all its rows.
+    # One call has one timestamp and one TTL for all its rows; calls go in the order in which
+    # their timestamps first appear.
     groups: dict[tuple[int | None, int | None], list[RowMutation]] = {}
     for mutation in operation.mutations:
         timestamp_ms = _single_timestamp(mutation, operation)

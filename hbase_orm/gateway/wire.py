@@ -31,6 +31,7 @@ from hbase_orm.errors import ConfigurationError, RejectedError
 __all__ = [
     "HBASE1",
     "HBASE2",
+    "OUT_OF_STEP",
     "CheckedClient",
     "DeadlineSocket",
     "Line",
@@ -43,6 +44,16 @@ BUFFER_BYTES = 65_536
 
 # Thrift's sequence id is a signed 32-bit number.
 SEQUENCE_IDS = 2**31 - 1
+
+# What a TApplicationException of these types says: the two ends disagree on whose turn it is.
+OUT_OF_STEP = frozenset(
+    {
+        TApplicationException.INVALID_MESSAGE_TYPE,
+        TApplicationException.WRONG_METHOD_NAME,
+        TApplicationException.BAD_SEQUENCE_ID,
+        TApplicationException.MISSING_RESULT,
+    }
+)
 
 _TRANSPORTS: dict[str, Any] = {"buffered": TBufferedTransport, "framed": TFramedTransport}
 _PROTOCOLS: dict[str, Any] = {"binary": TBinaryProtocol, "compact": TCompactProtocol}
@@ -232,9 +243,10 @@ class Line:
         self._sequence_id = self._sequence_id % SEQUENCE_IDS + 1
         self._send(method, arguments)
         answer = self._receive(method, result)
-        self.is_in_step = True
         if isinstance(answer, TApplicationException):
+            self.is_in_step = answer.type not in OUT_OF_STEP
             raise answer
+        self.is_in_step = True
         return answer
 
     def _send(self, method: str, arguments: Any) -> None:

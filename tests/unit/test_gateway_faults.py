@@ -221,6 +221,15 @@ def test_the_error_names_request_table_and_row(
     assert {name: error.details[name] for name in details} == details
 
 
+def test_a_refusal_after_a_try_that_was_not_answered_leaves_the_outcome_unknown() -> None:
+    message = (
+        f"{_PACKAGE}client.RetriesExhaustedWithDetailsException: Failed 1 action: "
+        f"NotServingRegionException: 1 time{_STACK}Caused by: {_PACKAGE}ipc.CallTimeoutException"
+    )
+
+    assert type(translate(HBASE1.IOError(message=message.encode()))) is ConnectionLostError
+
+
 def test_a_wrapper_is_looked_at_only_when_nothing_more_specific_is_named() -> None:
     names = list(FAULTS)
 

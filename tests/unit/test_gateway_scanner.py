@@ -47,6 +47,7 @@ def _served(bounds: Bounds, keys: set[bytes]) -> list[Row]:
 @example(start=_LONGEST + b"\x00", stop=None, keys={_LONGEST, b"b"}, is_reverse=True, batch=2)
 @example(start=b"", stop=_LONGEST + b"\x00", keys={_LONGEST, b"b"}, is_reverse=False, batch=2)
 @example(start=b"", stop=_LONGEST + b"\x00", keys={_LONGEST, b"b"}, is_reverse=True, batch=1)
+@example(start=_LONGEST + b"\x00\x00", stop=None, keys={_LONGEST, b"b"}, is_reverse=True, batch=2)
 @example(start=_LONGEST, stop=None, keys={_LONGEST[:-1], _LONGEST}, is_reverse=True, batch=1)
 def test_the_rows_kept_are_those_of_the_range_in_order(
     *, start: bytes, stop: bytes | None, keys: set[bytes], is_reverse: bool, batch: int

@@ -97,6 +97,10 @@ def test_requests_are_numbered() -> None:
             id="of another method",
         ),
         pytest.param(lambda request: names_answer(request, None), id="without a result"),
+        pytest.param(
+            lambda request: failure(request, TApplicationException.BAD_SEQUENCE_ID, "whose?"),
+            id="of a gateway that is out of step itself",
+        ),
         pytest.param(lambda _request: b"HTTP/1.1 400 Bad Request\r\n\r\n", id="not of Thrift"),
         pytest.param(lambda request: _right(request)[:-9], id="cut short"),
         pytest.param(lambda _request: None, id="none at all"),
