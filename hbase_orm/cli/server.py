@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -198,14 +199,24 @@ def _lines(log: Path, count: int, *, follow: bool) -> Iterator[str]:
 @server.command()
 @_data_dir_option
 @click.option("--yes", "-y", is_flag=True, help="Do not ask.")
-def reset(*, data_dir: Path | None, yes: bool) -> None:
+def reset(*, data_dir: Path | None, yes: bool) -> int:
     """Delete all data of a server that is not running."""
     folder = DataFolder(_located(data_dir).expanduser().absolute())
     if EmbeddedServer.running(folder.path):
         raise ServerError(
             "the server is running", data_dir=str(folder.path), fix="stop it before the reset"
         )
-    if folder.path.exists() and not yes:
-        click.confirm(f"Delete all tables in {folder.path}?", abort=True, err=True)
+    if folder.path.exists() and not yes and not _confirmed(folder):
+        answer({"reset": None}, lambda: ["nothing was deleted"])
+        return ExitCode.FAILED
     folder.wipe()
     answer({"reset": str(folder.path)}, lambda: [f"{folder.path} is empty"])
+    return ExitCode.OK
+
+
+def _confirmed(folder: DataFolder) -> bool:
+    if not sys.stdin.isatty():
+        raise ConfigurationError(
+            "nobody is there to confirm the reset", data_dir=str(folder.path), fix="give --yes"
+        )
+    return click.confirm(f"Delete all tables in {folder.path}?", err=True)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import inspect
+import io
 import json
 import signal
 from pathlib import Path
@@ -22,6 +23,7 @@ from hbase_orm.errors import (
     ServerNotRunningError,
     TableNotFoundError,
 )
+from hbase_orm.server.state import DataFolder
 
 _TOPIC = "probe"
 
@@ -254,6 +256,42 @@ def test_a_reset_refuses_a_folder_that_is_not_a_servers(
     assert code == ExitCode.FAILED
     assert "nothing was deleted" in capsys.readouterr().err
     assert (tmp_path / "thesis.txt").exists()
+
+
+@pytest.fixture
+def data_dir(tmp_path: Path) -> Path:
+    folder = DataFolder(tmp_path / "data")
+    folder.prepare()
+    (folder.path / "hbase").mkdir()
+    return folder.path
+
+
+def _type(monkeypatch: pytest.MonkeyPatch, line: str) -> None:
+    terminal = io.StringIO(line)
+    monkeypatch.setattr(terminal, "isatty", lambda: True)
+    monkeypatch.setattr("sys.stdin", terminal)
+
+
+@pytest.mark.parametrize(("line", "code", "is_kept"), [("y\n", 0, False), ("n\n", 1, True)])
+def test_a_reset_asks_before_it_deletes(
+    data_dir: Path, monkeypatch: pytest.MonkeyPatch, *, line: str, code: int, is_kept: bool
+) -> None:
+    _type(monkeypatch, line)
+
+    given = cli_main.run(["server", "reset", "--data-dir", str(data_dir)])
+
+    assert given == code
+    assert (data_dir / "hbase").exists() is is_kept
+
+
+def test_a_reset_that_nobody_can_confirm_asks_for_the_option(
+    data_dir: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = cli_main.run(["server", "reset", "--data-dir", str(data_dir)])
+
+    assert code == ExitCode.USAGE
+    assert "give --yes" in capsys.readouterr().err
+    assert (data_dir / "hbase").exists()
 
 
 def test_a_setting_without_a_value_is_refused(
