@@ -348,6 +348,27 @@ def test_a_column_of_a_family_that_is_read_whole_is_not_asked_for() -> None:
     assert whole_families((b"d", b"d:a", b"e:b", b"e:b")) == [b"d", b"e:b"]
 
 
+@pytest.mark.parametrize("gateway", [_thrift1, _thrift2])
+@pytest.mark.parametrize(
+    "operation",
+    [
+        GetRows("t", (b"a", b"")),
+        MutateRows("t", (_put(b"a"), RowMutation(b"a", deletes=(Delete(b"d:a"),)))),
+        FetchRows(ScannerId(0, None), 0),
+    ],
+    ids=repr,
+)
+def test_an_unusable_request_is_refused_and_nothing_is_sent(
+    gateway: Callable[[_Client], Thrift1Gateway | Thrift2Gateway], operation: Operation[Any]
+) -> None:
+    client = _Client()
+
+    with pytest.raises(RejectedError):
+        gateway(client).execute(operation)
+
+    assert client.calls == []
+
+
 def test_administration_gets_more_time() -> None:
     connection = _Connection(_Client())
     gateway = Thrift2Gateway(_pool(connection), timeout_s=5.0, clock=lambda: 0.0)
