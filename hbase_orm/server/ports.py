@@ -15,6 +15,7 @@ from hbase_orm.server.processes import command_line
 
 LOOPBACK = "127.0.0.1"
 _LISTEN = "0A"  # state TCP_LISTEN in /proc/net/tcp
+_REACHED = ("0100007F", "00000000")  # how addresses end there that take calls to 127.0.0.1
 _TABLES = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
 _SHOWN_CHARS = 80
 
@@ -64,7 +65,7 @@ def describe_listener(port: int) -> str:
 
 
 def listens(pid: int, port: int) -> bool:
-    """Return whether this very process holds a listening socket on `port`."""
+    """Return whether this very process holds the socket that takes calls to `port` on loopback."""
     if not _TABLES[0].exists():
         return _listens_by_lsof(pid, port)
     wanted = {f"socket:[{inode}]" for inode in _listening_inodes(port)}
@@ -85,7 +86,8 @@ def _listening_inodes(port: int) -> set[str]:
             continue
         for line in table.read_text(encoding="ascii").splitlines()[1:]:
             fields = line.split()
-            if fields[3] == _LISTEN and int(fields[1].rpartition(":")[2], 16) == port:
+            address, _, number = fields[1].rpartition(":")
+            if fields[3] == _LISTEN and int(number, 16) == port and address.endswith(_REACHED):
                 found.add(fields[9])
     return found
 

@@ -15,7 +15,7 @@ import pytest
 from hbase_orm.cli.main import run
 from hbase_orm.errors import PortInUseError, ServerError, TableNotFoundError
 from hbase_orm.server import DELAY_OBSERVER_SETTINGS, EmbeddedServer, Region, ServerOptions
-from hbase_orm.server.ports import listens
+from hbase_orm.server.ports import _open_files, listens
 from tests.integration.embedded import connected, marks
 
 pytestmark = marks()
@@ -61,14 +61,15 @@ def _fill(table: happybase.Table) -> None:
 
 def _listening_addresses(pid: int) -> set[str]:
     """Return the local addresses, as the kernel writes them, of all sockets `pid` listens on."""
-    found = set()
-    for kind in ("tcp", "tcp6"):
-        for line in Path(f"/proc/net/{kind}").read_text().splitlines()[1:]:
-            address, state = line.split()[1], line.split()[3]
-            port = int(address.rpartition(":")[2], 16)
-            if state == "0A" and listens(pid, port):
-                found.add(address.rpartition(":")[0])
-    return found
+    held = _open_files(pid)
+    rows = [
+        line.split()
+        for kind in ("tcp", "tcp6")
+        for line in Path(f"/proc/net/{kind}").read_text().splitlines()[1:]
+    ]
+    return {
+        row[1].rpartition(":")[0] for row in rows if row[3] == "0A" and f"socket:[{row[9]}]" in held
+    }
 
 
 def test_nothing_listens_beyond_loopback(server: EmbeddedServer) -> None:

@@ -58,6 +58,18 @@ def test_only_the_process_that_holds_the_socket_listens(taken: int, tmp_path: Pa
     assert not found
 
 
+def test_a_listener_on_another_address_does_not_take_the_calls() -> None:
+    with closing(socket.create_server(("127.0.0.2", 0))) as server:
+        assert not listens(os.getpid(), server.getsockname()[1])
+
+
+def test_a_dual_stack_listener_takes_the_calls() -> None:
+    with closing(
+        socket.create_server(("::", 0), family=socket.AF_INET6, dualstack_ipv6=True)
+    ) as server:
+        assert listens(os.getpid(), server.getsockname()[1])
+
+
 def test_a_connected_socket_is_no_listener(taken: int) -> None:
     with closing(socket.create_connection(("127.0.0.1", taken))) as client:
         assert not listens(os.getpid(), client.getsockname()[1])
