@@ -212,12 +212,14 @@ class Session:
 
     def all(self, stmt: Select[T], /) -> list[T]:
         """Return every object that the statement selects."""
+        _check_statement(stmt)
         bound = self._bound(stmt.model)
         with self.stream(stmt) as objects:
             return [self._attach(bound, obj) for obj in objects]
 
     def first(self, stmt: Select[T], /) -> T | None:
         """Return the first object, or None."""
+        _check_statement(stmt)
         found = self.all(stmt.limit(1))
         return found[0] if found else None
 
@@ -228,6 +230,7 @@ class Session:
             RowNotFoundError: There is none.
             MultipleRowsError: There are more.
         """
+        _check_statement(stmt)
         found = self.all(stmt.limit(2))
         if not found:
             raise RowNotFoundError("no row matches", statement=repr(stmt.conditions))
@@ -241,6 +244,7 @@ class Session:
         Its objects are not attached to the session. Close it, or use it as a context manager, to
         release the server's scanners before its end.
         """
+        _check_statement(stmt)
         bound = self._bound(stmt.model)
         chosen = plan(stmt, bound.schema)
         pages = stream(rows_of(chosen, bound.guarded), self._runtime.answer)
@@ -253,10 +257,11 @@ class Session:
 
     def exists(self, stmt: Select[Any], /) -> bool:
         """Say whether the statement selects any object."""
-        return self.count(stmt.limit(1)) > 0
+        return self.first(stmt) is not None
 
     def explain(self, stmt: Select[Any], /) -> Plan:
         """Return what would be sent for the statement; it prints as a tree. Sends nothing."""
+        _check_statement(stmt)
         return plan(stmt, self._bound(stmt.model).schema)
 
     # --- inside -----------------------------------------------------------------------------------
@@ -316,6 +321,13 @@ class Session:
         obj._note_change = self._note_change  # noqa: SLF001 - the model's own state
         self._identity.put(bound.model, key, obj)
         return obj
+
+
+def _check_statement(stmt: object) -> None:
+    if not isinstance(stmt, Select):
+        raise QueryError(
+            "this is no statement", got=repr(stmt), fix="write session.all(select(Reading))"
+        )
 
 
 def _selected(

@@ -1,0 +1,147 @@
+"""Sessions as users hold them; both checkers must accept every line and infer these types."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any, assert_type
+
+from hbase_orm import (
+    Bulk,
+    Counter,
+    Engine,
+    Family,
+    FlushReport,
+    Index,
+    Key,
+    Mapped,
+    Model,
+    Plan,
+    Salt,
+    Select,
+    Session,
+    Stream,
+    codecs,
+    column,
+    connect,
+    counter,
+    key,
+    rowkey,
+    select,
+)
+from hbase_orm.errors import DuplicateRowError, FlushError, HBaseORMError
+
+
+class Score(Model, table="scores"):
+    course = Family()
+    name: Key[str] = key()
+    math: Mapped[str | None] = column(course, default=None)
+
+
+class Reading(Model, table="readings"):
+    d = Family()
+    host: Key[str] = key()
+    metric: Key[int] = key(codecs.uint32())
+    at: Key[datetime] = key(codecs.millis(desc=True))
+    value: Mapped[float] = column(d, "v")
+    unit: Mapped[str | None] = column(d, "u", default=None)
+    hits: Counter = counter(d, "h")
+    likes: Counter = counter(d, "l")
+
+    __rowkey__ = rowkey(Salt(16, of=host), host, metric, at)
+    by_unit = Index(unit, at)
+
+
+def scores(session: Session) -> None:
+    session.add_all([Score(name="Tom", math="87"), Score(name="Jerry")])
+    assert_type(session.flush(), FlushReport)
+    assert_type(session.flush().written, int)
+    tom = session.get(Score, name="Tom")
+    assert_type(tom, Score | None)
+    if tom is not None:
+        session.delete(tom)
+        session.expunge(tom)
+    everyone = session.all(select(Score).allow_full_scan())
+    assert_type(everyone, list[Score])
+    assert_type([score.math for score in everyone], list[str | None])
+
+
+def newest(session: Session, host: str, start: datetime) -> Select[Reading]:
+    statement = select(Reading).where(
+        Reading.host == host, Reading.metric == 7, Reading.at >= start
+    )
+    assert_type(statement, Select[Reading])
+    assert_type(session.all(statement.limit(30)), list[Reading])
+    assert_type(session.first(statement), Reading | None)
+    assert_type(session.one(statement), Reading)
+    assert_type(session.count(statement), int)
+    assert_type(session.exists(statement), bool)
+    assert_type(session.explain(statement), Plan)
+    assert_type(session.explain(statement).to_dict(), dict[str, Any])
+    return statement.order_by(Reading.at.desc()).caching(100)
+
+
+def indexed(session: Session, start: datetime) -> None:
+    by_unit = select(Reading).where(Reading.unit == "ms", Reading.at >= start)
+    print(session.explain(by_unit.using(Reading.by_unit)), session.explain(by_unit.using(None)))
+    for reading in session.all(by_unit):
+        reading.unit = None
+        reading.value += 1
+
+
+def streamed(session: Session) -> Iterator[float]:
+    with session.stream(select(Reading).where(Reading.host == "web-1")) as readings:
+        assert_type(readings, Stream[Reading])
+        for reading in readings:
+            yield reading.value
+
+
+def keys(session: Session, at: datetime) -> None:
+    found = session.get_many(Reading, [("a", 1, at), {"host": "b", "metric": 2, "at": at}])
+    assert_type(found, list[Reading | None])
+    totals = session.increment(
+        Reading, Reading.hits.by(1), Reading.likes.by(-2), host="a", metric=1, at=at
+    )
+    assert_type(totals, list[int])
+
+
+def many(session: Session) -> int:
+    with session.bulk(batch_rows=2000, insert_only=True) as bulk:
+        assert_type(bulk, Bulk)
+        bulk.add_all(Score(name=str(n)) for n in range(100_000))
+        bulk.add(Score(name="last"))
+    return bulk.report.written
+
+
+def failing(session: Session) -> None:
+    try:
+        session.flush()
+    except FlushError as error:
+        for table, row, reason in error.not_written:
+            print(table, row, isinstance(reason, DuplicateRowError), error.fix)
+    except HBaseORMError as error:
+        print(error.text, error.details)
+
+
+def tables(engine: Engine) -> None:
+    assert_type(engine.create_tables(Score, Reading), list[str])
+    assert_type(engine.drop_tables(Score), list[str])
+    with engine.session() as session:
+        assert_type(session, Session)
+    engine.close()
+
+
+@dataclass
+class Settings:
+    """What an application keeps: one engine a process."""
+
+    engine: Engine = field(
+        default_factory=lambda: connect("hbase://127.0.0.1:9090?thrift2=127.0.0.1:9091")
+    )
+    keep: timedelta = timedelta(days=1)
+
+
+with connect("memory://") as engine, engine.session() as session:
+    assert_type(engine, Engine)
+    session.add(Score(name="Ann"))

@@ -1,0 +1,72 @@
+"""Each line marked `# E` must be rejected by both checkers, and no other line."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from hbase_orm import Counter, Engine, Family, Index, Key, Mapped, Model, Session, codecs, column, connect, counter, key, select
+
+
+class B(Model, table="b"):
+    f = Family()
+    uid: Key[int] = key(codecs.uint64())
+    at: Key[datetime] = key(codecs.millis())
+    name: Mapped[str] = column(f)
+    nick: Mapped[str | None] = column(f, default=None)
+    active: Mapped[bool] = column(f, default=True)
+    hits: Counter = counter(f)
+    by_name = Index(name)
+
+
+class NoModel:
+    pass
+
+
+def statements() -> None:
+    select(B).where(B.uid == "1")  # E
+    select(B).where(B.uid != "1")  # E
+    select(B).where(B.uid < "1")  # E
+    select(B).where(B.at >= "2024-01-01")  # E
+    select(B).where(B.uid.in_(["1"]))  # E
+    select(B).where(B.uid.between(1, "2"))  # E
+    select(B).where(B.uid.startswith("1"))  # E
+    select(B).where(B.name.is_(True))  # E
+    select(B).where(B.active.is_("yes"))  # E
+    select(B).where(B.nmae == "x")  # E
+    select(B).where(B.name)  # E
+    select(B).where(B.name.contains("x"))  # E
+    select(B).where(True)  # E
+    select(B).where("name = 'x'")  # E
+    select(B).where((B.uid == 1) & True)  # E
+    select(B).using(B.name)  # E
+    select(B).using("by_name")  # E
+    select(B).order_by(B.name)  # E
+    select(B).limit("3")  # E
+    select(NoModel)  # E
+    select("b")  # E
+
+
+def sessions(s: Session, e: Engine) -> None:
+    u = B(uid=1, at=datetime.now(), name="n")
+    s.add("x")  # E
+    s.add(B)  # E
+    s.add_all(u)  # E
+    s.delete(3)  # E
+    s.get(NoModel, uid=1)  # E
+    s.get_many(B, 3)  # E
+    s.increment(B, B.name.by(1), uid=1)  # E
+    s.increment(B, B.hits, uid=1)  # E
+    s.increment(B, B.hits.by("1"), uid=1)  # E
+    x: list[str] = s.all(select(B))  # E
+    y: B = s.first(select(B))  # E
+    z: str = s.one(select(B))  # E
+    s.all(B)  # E
+    s.get(B, uid=1).name  # E
+    for b in s.stream(select(B)):
+        b.nmae  # E
+    s.bulk(rows=3)  # E
+    s.bulk(batch_rows="3")  # E
+    e.create_tables("b")  # E
+    e.create_tables(NoModel)  # E
+    connect(9090)  # E
+    print(x, y, z)
