@@ -19,6 +19,15 @@ settings.register_profile("soak", deadline=None, max_examples=2_000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "usual"))
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave the long runs to `make soak`, also where pytest is called by hand."""
+    if "soak" in config.getoption("markexpr"):
+        return
+    long_runs = [item for item in items if item.get_closest_marker("soak")]
+    config.hook.pytest_deselected(items=long_runs)
+    items[:] = [item for item in items if item not in long_runs]
+
+
 @cache
 def _docker_refusal() -> str:
     return servers.docker_refusal()

@@ -236,7 +236,7 @@ class HBaseContainer(ThriftContainer):
         settings: Mapping[str, str] = TEST_SETTINGS,
         heap: str = "512m",
         owner_pid: int | None = None,
-        start_timeout_s: float = 90.0,
+        start_timeout_s: float = 110.0,
     ) -> None:
         """Describe the container; `with` or `start` starts it.
 
@@ -283,7 +283,7 @@ class GatewayContainer(ThriftContainer):
         *,
         settings: Mapping[str, str] = TEST_SETTINGS,
         heap: str = "256m",
-        start_timeout_s: float = 90.0,
+        start_timeout_s: float = 110.0,
     ) -> None:
         """Describe the gateways of a started `hbase`; `with` or `start` starts them."""
         environment = {
