@@ -1,0 +1,105 @@
+"""The names that applications import: a change here is a change of the public API."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import hbase_orm
+from hbase_orm import codecs, errors
+
+PUBLIC = [
+    "Bulk",
+    "Codec",
+    "Component",
+    "Condition",
+    "Counter",
+    "CounterExpr",
+    "Engine",
+    "Expr",
+    "Family",
+    "FlushReport",
+    "Index",
+    "Key",
+    "Mapped",
+    "Model",
+    "Order",
+    "Plan",
+    "RowKey",
+    "Salt",
+    "Select",
+    "Session",
+    "Stream",
+    "Table",
+    "codecs",
+    "column",
+    "connect",
+    "counter",
+    "errors",
+    "key",
+    "rowkey",
+    "select",
+]
+
+CODECS = [
+    "Codec",
+    "boolean",
+    "default_codecs",
+    "float64",
+    "get",
+    "int64",
+    "micros",
+    "millis",
+    "raw",
+    "text",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+]
+
+SESSION = [
+    *("add", "add_all", "all", "bulk", "close", "count", "delete", "exists", "explain"),
+    *("expunge", "first", "flush", "get", "get_many", "increment", "one", "stream"),
+]
+
+ENGINE = [
+    *("add_guard_family", "close", "create_tables", "drop_tables", "raw", "session"),
+    "table_state",
+]
+
+
+def public(thing: object) -> list[str]:
+    return sorted(name for name in vars(thing) if not name.startswith("_"))
+
+
+def test_the_package_exports_these_names() -> None:
+    assert hbase_orm.__all__ == PUBLIC
+
+
+def test_the_codecs_are_these() -> None:
+    assert codecs.__all__ == CODECS
+
+
+def test_sessions_and_engines_have_these_methods() -> None:
+    assert public(hbase_orm.Session) == SESSION
+    assert public(hbase_orm.Engine) == ENGINE
+
+
+def test_a_model_has_no_public_names_beyond_the_reserved_ones() -> None:
+    assert public(hbase_orm.Model) == [
+        *("decode_key", "describe_key", "encode_key", "from_dict", "to_dict"),
+    ]
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_every_public_name_says_what_it_is(name: str) -> None:
+    assert getattr(hbase_orm, name).__doc__
+
+
+def test_every_error_is_one_of_the_librarys() -> None:
+    kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and kind is not Any]
+
+    assert all(issubclass(kind, errors.HBaseORMError) for kind in kinds)
+    assert all(kind.__doc__ for kind in kinds)

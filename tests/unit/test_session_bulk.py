@@ -1,0 +1,307 @@
+"""Bulk writing: lazily, in order, in bounded memory, and loads that can be run again."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any, TypeVar
+
+import pytest
+
+from hbase_orm import Engine, Family, Index, Key, Mapped, Model, codecs, column, key, select
+from hbase_orm.errors import (
+    FlushError,
+    QueryError,
+    RegionUnavailableError,
+    RowKeyError,
+    ValidationError,
+)
+from hbase_orm.gateway.memory import MemoryGateway
+from hbase_orm.index.catalog import TableState
+from hbase_orm.ops import GetRows, GetVersions, MutateRows, Operation
+from hbase_orm.session.bulk import IN_FLIGHT
+from hbase_orm.session.url import EngineOptions
+from tests.recording import FailsBeforeSending, RecordsRequests
+
+R = TypeVar("R")
+
+MEMORY = EngineOptions(scheme="memory")
+
+
+class Plain(Model, table="plain"):
+    d = Family()
+    n: Key[int] = key(codecs.uint32())
+    value: Mapped[int] = column(d, "v", codec=codecs.uint8())
+
+
+class Loaded(Model, table="loaded"):
+    d = Family()
+    name: Key[str] = key()
+    unit: Mapped[str | None] = column(d, "u", default=None)
+    value: Mapped[int] = column(d, "v", codec=codecs.uint8(), default=1)
+    by_unit = Index(unit)
+
+
+class HoldsBatches(RecordsRequests):
+    """Lets no batch through before `release` is set."""
+
+    def __init__(self, inner: MemoryGateway) -> None:
+        super().__init__(inner)
+        self.release = threading.Event()
+        self.waiting = 0
+
+    def execute(self, operation: Operation[R], /) -> R:
+        if isinstance(operation, MutateRows):
+            self.waiting += 1
+            assert self.release.wait(10)
+        return super().execute(operation)
+
+
+def engine_on(gateway: Any) -> Engine:
+    engine = Engine(gateway, MEMORY)
+    engine.create_tables(Plain, Loaded)
+    return engine
+
+
+def cells_of(gateway: Any, table: str, row: bytes) -> Any:
+    return gateway.execute(GetVersions(table, row, max_versions=9, raw=True))
+
+
+def test_rows_are_taken_lazily_and_few_batches_are_under_way() -> None:
+    gateway = HoldsBatches(MemoryGateway())
+    taken = []
+
+    def rows() -> Iterator[Plain]:
+        for n in range(100):
+            taken.append(n)
+            yield Plain(n=n, value=1)
+
+    session = engine_on(gateway).session()
+    with session.bulk(batch_rows=5) as bulk:
+        adding = threading.Thread(target=bulk.add_all, args=(rows(),))
+        adding.start()
+        adding.join(0.3)
+        taken_while_held, waiting = len(taken), gateway.waiting
+        gateway.release.set()
+        adding.join()
+
+    assert (taken_while_held, waiting) == (5 * (IN_FLIGHT + 1), IN_FLIGHT)
+    assert bulk.report.written == 100
+
+
+def test_two_writes_of_a_row_in_one_batch_keep_their_order() -> None:
+    session = engine_on(MemoryGateway()).session()
+
+    with session.bulk() as bulk:
+        bulk.add_all(Plain(n=1, value=value) for value in range(20))
+
+    found = session.get(Plain, n=1)
+    assert found is not None
+    assert found.value == 19
+
+
+def test_a_row_whose_earlier_batch_is_under_way_waits_for_it() -> None:
+    gateway = HoldsBatches(MemoryGateway())
+    session = engine_on(gateway).session()
+    with session.bulk(batch_rows=2) as bulk:
+        bulk.add_all([Plain(n=1, value=1), Plain(n=2, value=1)])  # full: on its way
+        second = threading.Thread(
+            target=bulk.add_all, args=([Plain(n=1, value=2), Plain(n=3, value=2)],)
+        )
+        second.start()
+        second.join(0.2)
+        waiting = gateway.waiting
+        gateway.release.set()
+        second.join()
+
+    rows = [
+        [m.row[-1] for m in request.mutations]
+        for request in gateway.requests
+        if isinstance(request, MutateRows)
+    ]
+    assert waiting == 1
+    assert rows == [[1, 2], [1, 3]]
+
+
+def test_an_object_that_cannot_be_encoded_fails_its_add_and_nothing_else() -> None:
+    session = engine_on(MemoryGateway()).session()
+
+    with session.bulk() as bulk:
+        bulk.add(Plain(n=1, value=1))
+        with pytest.raises(ValidationError) as misfit:
+            bulk.add(Plain(n=2, value=300))
+        with pytest.raises(RowKeyError) as bad_key:
+            bulk.add(Plain(n=-1, value=3))
+        bulk.add(Plain(n=3, value=3))
+
+    assert (misfit.value.model, misfit.value.field) == ("Plain", "value")
+    assert bad_key.value.field == "n"
+    assert [obj.n for obj in session.all(select(Plain).allow_full_scan())] == [1, 3]
+    assert bulk.report.written == 2
+
+
+def test_an_index_entry_that_is_too_long_fails_its_add_in_a_load() -> None:
+    session = engine_on(MemoryGateway()).session()
+
+    with session.bulk(insert_only=True) as bulk:
+        with pytest.raises(RowKeyError) as caught:
+            bulk.add(Loaded(name="x", unit="u" * 40_000))
+        bulk.add(Loaded(name="y", unit="s"))
+
+    assert caught.value.index == "by_unit"
+    assert [obj.name for obj in session.all(select(Loaded).where(Loaded.unit == "s"))] == ["y"]
+
+
+def test_an_object_that_cannot_be_encoded_begins_no_load() -> None:
+    engine = engine_on(MemoryGateway())
+
+    with engine.session().bulk(insert_only=True) as bulk, pytest.raises(ValidationError):
+        bulk.add(Loaded(name="x", value=300))
+
+    assert engine.table_state(Loaded) is TableState.NEW
+
+
+def test_an_exception_in_the_block_sends_nothing_more_and_reports_what_was_sent() -> None:
+    gateway = RecordsRequests(MemoryGateway())
+    session = engine_on(gateway).session()
+
+    with pytest.raises(ZeroDivisionError), session.bulk(batch_rows=2) as bulk:
+        bulk.add_all(Plain(n=n, value=1 // (3 - n)) for n in range(5))
+
+    assert len(gateway.writes) == 1
+    assert bulk.report.written == 2
+
+
+def test_a_failed_batch_stops_the_bulk_and_names_its_rows() -> None:
+    moving = RegionUnavailableError("the region moves")
+    gateway = FailsBeforeSending(
+        MemoryGateway(), lambda op: moving if isinstance(op, MutateRows) else None
+    )
+    session = engine_on(gateway).session()
+
+    with pytest.raises(FlushError) as caught, session.bulk(batch_rows=1) as bulk:
+        bulk.add_all(Plain(n=n, value=1) for n in range(100))
+
+    assert len(gateway.writes) <= IN_FLIGHT + 1
+    assert len(caught.value.not_written) == len(gateway.writes)
+    assert caught.value.written == bulk.report.written == 0
+
+
+def test_batches_have_a_positive_number_of_rows() -> None:
+    session = engine_on(MemoryGateway()).session()
+
+    for wrong in (0, -1, "3"):
+        with pytest.raises(QueryError) as caught:
+            session.bulk(batch_rows=wrong)  # type: ignore[arg-type]  # one of them is a text
+        assert caught.value.fix
+
+
+# --- loads -----------------------------------------------------------------------------------------
+
+
+def loaded_rows() -> list[Loaded]:
+    return [Loaded(name=f"r{n}", unit="s" if n % 2 else None, value=n) for n in range(10)]
+
+
+def test_a_load_reads_no_row_and_opens_the_table_at_its_end() -> None:
+    gateway = RecordsRequests(MemoryGateway())
+    engine = engine_on(gateway)
+    gateway.requests.clear()
+
+    with engine.session().bulk(insert_only=True, batch_rows=4) as bulk:
+        bulk.add_all(loaded_rows())
+        during = engine.table_state(Loaded)
+
+    read = [r for r in gateway.requests if isinstance(r, GetRows) and r.table == "loaded"]
+    tables = [request.table for request in gateway.requests if isinstance(request, MutateRows)]
+    assert (during, engine.table_state(Loaded)) == (TableState.LOADING, TableState.READABLE)
+    assert (read, sorted(tables)) == ([], ["loaded"] * 3 + ["loaded_ix_by_unit"] * 3)
+
+
+def test_entries_are_acknowledged_before_their_rows_are_sent() -> None:
+    gateway = RecordsRequests(MemoryGateway())
+    engine = engine_on(gateway)
+    gateway.requests.clear()
+
+    with engine.session().bulk(insert_only=True) as bulk:
+        bulk.add_all(loaded_rows())
+
+    tables = [request.table for request in gateway.requests if isinstance(request, MutateRows)]
+    assert tables == ["loaded_ix_by_unit", "loaded"]
+
+
+def test_an_interrupted_load_is_finished_by_running_it_again_with_equal_cells() -> None:
+    gateway = MemoryGateway()
+    engine = engine_on(gateway)
+    with suppress(KeyError), engine.session().bulk(insert_only=True, batch_rows=2) as bulk:
+        bulk.add_all(loaded_rows()[:5])
+        raise KeyError
+    interrupted = engine.table_state(Loaded)
+    first = cells_of(gateway, "loaded", b"r0")
+
+    with Engine(gateway, MEMORY).session().bulk(insert_only=True) as again:
+        again.add_all(loaded_rows())
+
+    session = engine.session()
+    assert (interrupted, engine.table_state(Loaded)) == (TableState.LOADING, TableState.READABLE)
+    assert cells_of(gateway, "loaded", b"r0") == first
+    assert (
+        len(
+            {
+                cell.timestamp_ms
+                for n in range(10)
+                for cell in cells_of(gateway, "loaded", b"r%d" % n)
+            }
+        )
+        == 1
+    )
+    assert session.count(select(Loaded).allow_full_scan()) == 10
+    assert session.count(select(Loaded).where(Loaded.unit == "s")) == 5
+
+
+def test_a_load_with_a_failed_batch_stays_open_for_the_next_one() -> None:
+    moving = RegionUnavailableError("the region moves")
+    gateway = FailsBeforeSending(MemoryGateway(), lambda _: None)
+    engine = engine_on(gateway)
+    gateway.error_of = lambda op: (
+        moving if isinstance(op, MutateRows) and op.table == "loaded" else None
+    )
+    with pytest.raises(FlushError), engine.session().bulk(insert_only=True) as bulk:
+        bulk.add_all(loaded_rows())
+    state = engine.table_state(Loaded)
+    gateway.error_of = lambda _: None
+
+    with engine.session().bulk(insert_only=True) as bulk:
+        bulk.add_all(loaded_rows())
+
+    assert (state, engine.table_state(Loaded)) == (TableState.LOADING, TableState.READABLE)
+
+
+def test_a_table_that_somebody_wrote_is_not_loaded_but_checked_row_by_row() -> None:
+    gateway = RecordsRequests(MemoryGateway())
+    engine = engine_on(gateway)
+    with engine.session() as session:
+        session.add(Loaded(name="r3", value=200))
+
+    with pytest.raises(FlushError) as caught, engine.session().bulk(insert_only=True) as bulk:
+        bulk.add_all(loaded_rows())
+
+    assert [row for _, row, _ in caught.value.not_written] == [b"r3"]
+    assert bulk.report.written == 9
+    assert engine.session().get(Loaded, name="r3") == Loaded(name="r3", value=200)
+
+
+def test_guarded_rows_written_after_a_load_go_through_the_protocol() -> None:
+    engine = engine_on(MemoryGateway())
+    with engine.session().bulk(insert_only=True) as bulk:
+        bulk.add_all(loaded_rows())
+
+    with engine.session() as session:
+        found = session.get(Loaded, name="r1")
+        assert found is not None
+        found.unit = "ms"
+        session.flush()
+        units = [session.count(select(Loaded).where(Loaded.unit == unit)) for unit in ("s", "ms")]
+
+    assert units == [4, 1]
