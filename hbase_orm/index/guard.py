@@ -123,7 +123,7 @@ def guarded_write(
 
     Raises:
         DuplicateRowError: The row to insert exists.
-        ConflictError: Other writers won every round.
+        ConflictError: The row to update does not exist, or other writers won every round.
         ClockError: The row's timestamps are more than an hour ahead of the clock.
         CatalogLeaseError: Refresh the catalog view and write again.
         RetryableError: Not written; the same write may be made again.
@@ -182,6 +182,13 @@ def _next_attempt(
     attempts.check_epoch(target.table, before, epoch)
     if change.kind == "insert" and target.exists(before.cells):
         raise DuplicateRowError("the row exists", table=target.table, row=change.row)
+    if change.kind == "update" and not target.exists(before.cells):
+        raise ConflictError(
+            "the row was deleted after it was loaded",
+            table=target.table,
+            row=change.row,
+            fix="add a new object with all its fields to write the row again",
+        )
     now_ms = context.now_ms()
     t = max(attempts.next_timestamp(now_ms, before.told_ms), history.last_ms)
     attempts.check_clock(target.table, change.row, t, now_ms)

@@ -143,15 +143,16 @@ class RowChange:
         row: The row key.
         puts: New values by column.
         clears: Columns that become absent.
-        kind: "put" leaves other columns as they are and may make the row; "insert" is refused
-            where the row exists; "delete" removes the row, its counters included.
+        kind: "put" leaves other columns as they are and may make the row; "update" is refused
+            where the row does not exist, "insert" where it does; "delete" removes the row, its
+            counters included.
         ttl_ms: Refused when given: see `check_change`.
     """
 
     row: bytes
     puts: Mapping[bytes, bytes]
     clears: frozenset[bytes] = frozenset()
-    kind: Literal["put", "insert", "delete"] = "put"
+    kind: Literal["put", "update", "insert", "delete"] = "put"
     ttl_ms: int | None = None
 
 

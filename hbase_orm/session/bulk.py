@@ -21,7 +21,7 @@ from hbase_orm.index.targets import RowChange
 from hbase_orm.model import Model
 from hbase_orm.ops import MutateRows, Protocol, RowMutation, ask, ask_all
 from hbase_orm.session.binding import BoundModel
-from hbase_orm.session.flush import emit, place
+from hbase_orm.session.flush import check_indexes, emit, place
 from hbase_orm.session.runtime import Runtime
 from hbase_orm.session.unit_of_work import FlushReport, Outcome, RowWrite, described
 
@@ -171,6 +171,9 @@ class Bulk:
 
     def _ticket(self, bound: BoundModel) -> LoadTicket | None:
         context = self._runtime.guard_context
+        entry = self._runtime.run(catalog.read_entry(bound.schema.table))
+        if entry is not None:
+            check_indexes(bound, entry)
         begin = catalog.begin_loading(
             bound.schema.table, now_ms=context.now_ms(), nonce=context.nonce()
         )

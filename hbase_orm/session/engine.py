@@ -161,5 +161,5 @@ def connect(url: str, /) -> Engine:
     except BaseException:
         routed.close()
         raise
-    gateway = RetryingGateway(routed, attempts=options.retries + 1)
+    gateway = RetryingGateway(routed, attempts=options.retries + 1, timeout_s=options.timeout_s)
     return Engine(gateway, options, thrift1)

@@ -17,10 +17,12 @@ from hbase_orm.errors import (
     HBaseORMError,
     NamespaceNotFoundError,
     RetryableError,
+    SchemaError,
     TableDisabledError,
     TableNotFoundError,
 )
 from hbase_orm.gateway.base import Feature
+from hbase_orm.index.catalog import CatalogEntry, TableState, read_entry
 from hbase_orm.index.guard import guarded_write
 from hbase_orm.index.targets import RowChange, WriteOutcome
 from hbase_orm.ops import (
@@ -32,6 +34,7 @@ from hbase_orm.ops import (
     Put,
     RowMutation,
 )
+from hbase_orm.session.binding import BoundModel
 from hbase_orm.session.runtime import Runtime
 from hbase_orm.session.unit_of_work import Outcome, RowWrite, rounds_of
 
@@ -78,6 +81,11 @@ def _emit_plain(writes: Sequence[RowWrite], runtime: Runtime, outcome: Outcome) 
     rest = [
         write for write in writes if write.kind != "delete" and not (write.puts and write.clears)
     ]
+    try:
+        _refuse_guarded_table(writes[0].bound, runtime)
+    except HBaseORMError as error:  # only the catalog was read: no row was sent
+        outcome.not_written += [(write, error) for write in writes]
+        return
     runtime.wait_for_ties([write.where for write in writes if write.kind != "delete"])
     for batch in _batches(rest):
         _send((_batch_of(batch),), batch, runtime, outcome)
@@ -85,6 +93,20 @@ def _emit_plain(writes: Sequence[RowWrite], runtime: Runtime, outcome: Outcome) 
         _send(_mixed(write, runtime), (write,), runtime, outcome)
     for batch in _batches(deletes):
         _send((_batch_of(batch),), batch, runtime, outcome)
+
+
+def _refuse_guarded_table(bound: BoundModel, runtime: Runtime) -> None:
+    """Refuse a model without indexes on a table that has some; asked once a table and engine."""
+    table = bound.schema.table
+    if table in runtime.plain_tables:
+        return
+    try:
+        entry = runtime.run(read_entry(table))
+    except TableNotFoundError:
+        entry = None  # there is no catalog: nothing here has indexes
+    if entry is not None and entry.state is not TableState.DROPPED:
+        check_indexes(bound, entry)
+    runtime.plain_tables.add(table)
 
 
 def _batches(writes: Sequence[RowWrite]) -> Iterator[Sequence[RowWrite]]:
@@ -187,7 +209,7 @@ def guarded_protocol(write: RowWrite, runtime: Runtime) -> Protocol[WriteOutcome
 def _renew_lease(write: RowWrite, runtime: Runtime) -> Protocol[None]:
     table = write.bound.schema.table
     try:
-        yield from runtime.catalog.refresh(table)
+        entry = yield from runtime.catalog.refresh(table)
     except ConnectionLostError as error:
         raise RetryableError(
             "the row was not written: the catalog could not be read",
@@ -195,3 +217,22 @@ def _renew_lease(write: RowWrite, runtime: Runtime) -> Protocol[None]:
             row=write.key,
             fix="flush again",
         ) from error
+    check_indexes(write.bound, entry)
+
+
+def check_indexes(bound: BoundModel, entry: CatalogEntry) -> None:
+    """Refuse a model whose indexes are not those that the catalog knows: entries would be missing.
+
+    Raises:
+        SchemaError: The model and the catalog differ.
+    """
+    declared = {index.name: index.table for index in bound.schema.indexes}
+    if declared != dict(entry.indexes):
+        raise SchemaError(
+            "the model's indexes are not those that the catalog knows for its table",
+            model=bound.schema.model_name,
+            table=bound.schema.table,
+            declared=sorted(declared),
+            catalog=sorted(entry.indexes),
+            fix="declare the same indexes in every program that writes the table",
+        )

@@ -34,6 +34,7 @@ class Runtime:
     Attributes:
         gateway: Executes single requests.
         catalog: This process's view of the catalog.
+        plain_tables: Tables that are known to have no indexes.
         guard_context: Clocks, randomness and the catalog's permission for guarded writes.
     """
 
@@ -66,6 +67,7 @@ class Runtime:
         self._driver = Driver(gateway, parallel=parallel, sleep=sleep)
         self._monotonic_s = monotonic_s
         self._sleep = sleep
+        self.plain_tables: set[str] = set()
         self._deleted: dict[tuple[str, bytes], float] = {}
         self._last_delete_s = 0.0
         self._lock = threading.Lock()

@@ -25,7 +25,8 @@ class RowWrite:
         bound: Its model.
         obj: Its object, or None for a write by key alone.
         key: Its row key.
-        kind: "put" changes cells, "insert" too but only of an absent row, "delete" removes it.
+        kind: "put" changes cells, "update" those of a row that was loaded, "insert" those of an
+            absent row; "delete" removes the row.
         puts: Values by column.
         clears: Columns that become absent.
         cells: The row's cells afterwards, as far as the object knows them.
@@ -34,7 +35,7 @@ class RowWrite:
     bound: BoundModel
     obj: Model | None
     key: bytes
-    kind: Literal["put", "insert", "delete"]
+    kind: Literal["put", "update", "insert", "delete"]
     puts: Mapping[bytes, bytes] = field(default_factory=dict[bytes, bytes])
     clears: frozenset[bytes] = frozenset()
     cells: Mapping[bytes, bytes] = field(default_factory=dict[bytes, bytes])
@@ -47,7 +48,7 @@ class RowWrite:
     @property
     def is_idle(self) -> bool:
         """Whether there is nothing to send."""
-        return self.kind == "put" and not self.puts and not self.clears
+        return self.kind in {"put", "update"} and not self.puts and not self.clears
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +108,7 @@ def write_of(bound: BoundModel, obj: Model, kind: Literal["put", "insert", "dele
     clears = frozenset(column for column in known if column in old and column not in cells)
     if marker is not None and (puts or (clears and marker not in old)):
         puts[marker] = cells[marker]
-    return RowWrite(bound, obj, key, "put", puts, clears, cells)
+    return RowWrite(bound, obj, key, "update", puts, clears, cells)
 
 
 def rounds_of(writes: Iterable[RowWrite]) -> Sequence[Sequence[RowWrite]]:

@@ -1,0 +1,95 @@
+"""What sessions do when another program, or another session, knows a table differently."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from hbase_orm import Engine, Family, Index, Key, Mapped, Model, column, key, select
+from hbase_orm.errors import ConflictError, FlushError, SchemaError
+from hbase_orm.gateway.memory import MemoryGateway
+from hbase_orm.session.url import parse_url
+
+
+class Person(Model, table="people"):
+    d = Family()
+    name: Key[str] = key()
+    city: Mapped[str] = column(d)
+    mail: Mapped[str | None] = column(d, default=None)
+    by_city = Index(city)
+    by_mail = Index(mail)
+
+
+class PersonByCity(Model, table="people"):
+    """The same table as an older program declares it."""
+
+    d = Family()
+    name: Key[str] = key()
+    city: Mapped[str] = column(d)
+    mail: Mapped[str | None] = column(d, default=None)
+    by_city = Index(city)
+
+
+class PlainPerson(Model, table="people"):
+    """The same table without its indexes."""
+
+    d = Family()
+    name: Key[str] = key()
+    city: Mapped[str] = column(d)
+
+
+@pytest.fixture
+def engine() -> Iterator[Engine]:
+    with Engine(MemoryGateway(), parse_url("memory://")) as engine:
+        engine.create_tables(Person)
+        yield engine
+
+
+def test_a_model_that_lacks_one_of_the_tables_indexes_writes_nothing(engine: Engine) -> None:
+    session = engine.session()
+    session.add(PersonByCity(name="ann", city="Oslo"))
+
+    with pytest.raises(FlushError) as caught:
+        session.flush()
+
+    ((table, row, reason),) = caught.value.not_written
+    assert (table, row, type(reason)) == ("people", b"ann", SchemaError)
+    assert reason.catalog == ["by_city", "by_mail"]
+    assert engine.session().get(Person, name="ann") is None
+
+
+def test_a_model_without_indexes_writes_nothing_into_a_table_that_has_some(engine: Engine) -> None:
+    session = engine.session()
+    session.add(PlainPerson(name="ann", city="Oslo"))
+
+    with pytest.raises(FlushError) as caught:
+        session.flush()
+
+    assert isinstance(caught.value.not_written[0][2], SchemaError)
+    assert engine.session().get(Person, name="ann") is None
+
+
+def test_a_bulk_load_by_a_model_that_lacks_an_index_is_refused(engine: Engine) -> None:
+    bulk = engine.session().bulk(insert_only=True)
+
+    with pytest.raises(SchemaError, match="not those that the catalog knows"):
+        bulk.add(PersonByCity(name="ann", city="Oslo"))
+
+
+def test_a_change_of_a_row_that_was_deleted_meanwhile_is_reported(engine: Engine) -> None:
+    with engine.session() as session:
+        session.add(Person(name="ann", city="Oslo", mail="a@x"))
+    loaded = engine.session()
+    ann = loaded.get(Person, name="ann")
+    assert ann is not None
+    with engine.session() as other:
+        other.delete(Person(name="ann", city="Oslo"))
+
+    ann.mail = "b@x"
+    with pytest.raises(FlushError) as caught:
+        loaded.flush()
+
+    assert isinstance(caught.value.not_written[0][2], ConflictError)
+    assert engine.session().count(select(Person).where(Person.mail == "b@x")) == 0
+    assert engine.session().get(Person, name="ann") is None
