@@ -230,6 +230,13 @@ def test_a_prefix_filter_works_across_regions(regions: Bench) -> None:
     assert [row.key for row in found] == ALL[20:30]
 
 
+def test_a_filtered_reverse_scan_crosses_regions_in_descending_order(regions: Bench) -> None:
+    text = b"RowFilter(>=, 'binary:15')"
+    found = regions.scan(Scan(regions.table, filter=text, reverse=True))
+
+    assert [row.key for row in found] == ALL[15:][::-1]
+
+
 def test_a_while_filter_ends_the_scan(regions: Bench) -> None:
     found = regions.scan(Scan(regions.table, filter=b"WHILE RowFilter(<, 'binary:25')"))
 
