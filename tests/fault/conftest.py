@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
+from typing import Any
 
 import pytest
 
@@ -47,6 +49,17 @@ def new_row() -> bytes:
     return b"new-" + uuid.uuid4().bytes
 
 
+@contextmanager
+def paused(server: EmbeddedServer, kind: Any) -> Iterator[None]:
+    """Pause a gateway for the block, whatever happens in it, and let it answer what piled up."""
+    server.pause_gateway(kind)
+    try:
+        yield
+    finally:
+        server.resume_gateway(kind)
+        time.sleep(0.2)
+
+
 @pytest.fixture(scope="session")
 def server() -> Iterator[EmbeddedServer]:
     """Return a server whose table `faults` has in each row its own key."""
@@ -69,11 +82,9 @@ def connect(server: EmbeddedServer) -> Iterator[Connect]:
     """Return a function that connects a gateway of a kind, closed after the test."""
     with ExitStack() as opened:
 
-        def open_gateway(
-            kind: str, timeout_s: float = 20.0, address: Address | None = None
-        ) -> ThriftGateway:
+        def open_gateway(kind: str, address: Address | None = None) -> ThriftGateway:
             where = address or Address(LOOPBACK, server.ports[kind])  # type: ignore[index] # a name
-            gateway = KINDS[kind].connect([where], timeout_s=timeout_s)
+            gateway = KINDS[kind].connect([where])
             opened.callback(gateway.close)
             return gateway
 

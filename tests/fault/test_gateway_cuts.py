@@ -113,12 +113,12 @@ def test_an_answer_with_another_requests_number_is_not_taken(
 def test_a_late_answer_is_never_the_next_requests(
     connect: Connect, proxy: AnswersLate, kind: str
 ) -> None:
-    gateway = connect(kind, timeout_s=0.5, address=proxy.address)
+    gateway = connect(kind, address=proxy.address)
     gateway.execute(Ping())
 
     proxy.arm()
     with pytest.raises(ConnectionLostError, match="in time"):
-        gateway.execute(_GET)
+        gateway.execute_within(_GET, 0.5)
     proxy.release()
     answers = [gateway.execute(GetRows(TABLE, (b"missing",))) for _ in range(5)]
 

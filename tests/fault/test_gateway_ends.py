@@ -22,7 +22,7 @@ from hbase_orm.ops import (
     ScannerId,
 )
 from hbase_orm.server import EmbeddedServer
-from tests.fault.conftest import READ_TIMEOUT_S, ROWS, TABLE, Connect, key
+from tests.fault.conftest import READ_TIMEOUT_S, ROWS, TABLE, Connect, key, paused
 from tests.integration.embedded import marks
 
 pytestmark = [*marks(), pytest.mark.fault]
@@ -107,17 +107,12 @@ def test_a_gateway_that_hung_up_on_an_idle_connection_is_not_noticed_but_scanner
 def test_a_paused_gateway_in_a_scan_costs_the_scan_and_answers_nobody_else(
     server: EmbeddedServer, connect: Connect
 ) -> None:
-    gateway = connect("thrift1", timeout_s=1.0)
+    gateway = connect("thrift1")
     scanner = _open(gateway)
     _fetch(gateway, scanner)
 
-    server.pause_gateway("thrift1")
-    try:
-        with pytest.raises(ConnectionLostError):
-            _fetch(gateway, scanner)
-    finally:
-        server.resume_gateway("thrift1")
-    time.sleep(0.2)
+    with paused(server, "thrift1"), pytest.raises(ConnectionLostError):
+        gateway.execute_within(FetchRows(scanner, 10), 0.5)
 
     with pytest.raises(ScannerExpiredError):
         _fetch(gateway, scanner)

@@ -21,6 +21,7 @@ from hbase_orm.errors import (
     RetryableError,
 )
 from hbase_orm.gateway.base import Gateway
+from hbase_orm.gateway.bounded import execute_within
 from hbase_orm.gateway.pool import Address
 from hbase_orm.gateway.thrift1 import Thrift1Gateway
 from hbase_orm.gateway.thrift2 import Thrift2Gateway
@@ -34,6 +35,9 @@ from tests.fault.doubles import (
     names_answer,
     scripted,
 )
+
+# Only for calls that are meant to run out of time: a busy machine needs more for the others.
+_SHORT_S = 0.4
 
 _INTERNAL = TApplicationException.INTERNAL_ERROR
 _UNKNOWN = TApplicationException.UNKNOWN_METHOD
@@ -107,13 +111,11 @@ def test_requests_are_numbered() -> None:
     ],
 )
 def test_a_wrong_answer_costs_the_connection_and_the_next_call_is_right(wrong: Script) -> None:
-    script = _then_right(wrong)
-    with (
-        scripted(script) as server,
-        _closing(_thrift1(server.address, timeout_s=0.5)) as gateway,
-    ):
+    script = _then_right(_right, wrong)
+    with scripted(script) as server, _closing(_thrift1(server.address)) as gateway:
+        gateway.execute(ListTables())
         with pytest.raises(ConnectionLostError):
-            gateway.execute(ListTables())
+            execute_within(gateway, ListTables(), _SHORT_S)
         answer = gateway.execute(ListTables())
 
     assert answer == ["right"]
@@ -127,12 +129,11 @@ def test_an_answer_that_comes_too_late_is_never_anybodys() -> None:
         is_over.wait(5)
         return names_answer(request, [b"late"])
 
-    with (
-        scripted(_then_right(late)) as server,
-        _closing(_thrift1(server.address, timeout_s=0.3)) as gateway,
-    ):
+    script = _then_right(_right, late)
+    with scripted(script) as server, _closing(_thrift1(server.address)) as gateway:
+        gateway.execute(ListTables())
         with pytest.raises(ConnectionLostError, match="in time"):
-            gateway.execute(ListTables())
+            execute_within(gateway, ListTables(), _SHORT_S)
         is_over.set()
         answers = [gateway.execute(ListTables()) for _ in range(3)]
 
@@ -160,7 +161,7 @@ def test_an_answer_that_trickles_ends_at_the_deadline() -> None:
         is_over.set()
         thread.join()
 
-    assert elapsed_s < 1.5
+    assert elapsed_s < 3.0
 
 
 def test_a_declared_failure_keeps_the_connection() -> None:
@@ -301,7 +302,7 @@ def test_a_port_that_answers_nothing_sends_nothing_and_ends_in_time() -> None:
         with _closing(gateway), pytest.raises(RetryableError):
             gateway.execute(ListTables())
 
-    assert time.monotonic() - started < 2.0
+    assert time.monotonic() - started < 3.0
 
 
 @pytest.mark.parametrize("style", [("udp", "binary"), ("buffered", "json")])
