@@ -88,12 +88,12 @@ class HandObject:
     seen: datetime
 
 
-def sources(count: int) -> Iterator[Source]:
-    """Yield `count` readings, newest last, hosts in turn."""
+def sources(count: int, hosts: int = HOSTS) -> Iterator[Source]:
+    """Yield `count` readings of so many hosts in turn, newest last."""
     for number in range(count):
         at = _START + timedelta(seconds=number)
         yield Source(
-            host=f"host-{number % HOSTS:04d}",
+            host=f"host-{number % hosts:04d}",
             at=at,
             value=number / 7,
             unit=_UNITS[number % len(_UNITS)],
