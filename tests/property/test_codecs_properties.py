@@ -61,7 +61,7 @@ CODECS = [
 ]
 SEPARATORS = "\x00:"
 
-few = settings(max_examples=30)
+few = settings(max_examples=20)
 each_codec = pytest.mark.parametrize("codec", CODECS, ids=repr)
 
 
