@@ -94,6 +94,7 @@ class ScriptedGateway:
         self._is_shy = is_shy
         self.requests: list[Request] = []
         self.connections = 0
+        self.questions = 0
         self._listener = socket.create_server((LOOPBACK, 0))
         self.address = Address(LOOPBACK, self._listener.getsockname()[1])
         self._open: list[socket.socket] = []
@@ -139,6 +140,7 @@ class ScriptedGateway:
 
     def _answer(self, request: Request) -> bytes | None:
         if request.method == SERVER_TYPE and not self._is_shy:
+            self.questions += 1
             return _server_type(request, self._interface)
         self.requests.append(request)
         return self._script(request)

@@ -18,6 +18,7 @@ _PUT_AT_7 = RowMutation(b"s", (Put(b"d:a", b"1", 7),))
 _PUT_FOR_1_S = RowMutation(b"s", (Put(b"d:a", b"1"),), ttl_ms=1000)
 _DELETE = RowMutation(b"r", deletes=(Delete(b"d:a"), Delete(b"e")))
 _MIXED = RowMutation(b"r", (Put(b"d:a", b"1", 7),), (Delete(b"d:a", 6),))
+_MIXED_AT_ONE_TIME = RowMutation(b"r", (Put(b"d:a", b"1"),), (Delete(b"d:b"),))
 _TWO_TIMES = RowMutation(b"r", (Put(b"d:a", b"1", 7), Put(b"d:b", b"1", 8)))
 _SCANNER = ScannerId(0, None)
 _FAMILY = ops.FamilyDescriptor(b"d")
@@ -54,6 +55,7 @@ _ATOMIC: list[Operation[Any]] = [
     ops.ListNamespaces(),
     ops.ListRegions("t"),
     ops.MutateRow("t", _MIXED),
+    ops.MutateRow("t", _MIXED_AT_ONE_TIME),
     ops.MutateRow("t", _TWO_TIMES),
     ops.MutateRows("t", (_PUT, _PUT_AT_7)),
     ops.MutateRows("t", (_PUT, _PUT_FOR_1_S)),

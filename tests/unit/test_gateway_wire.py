@@ -80,6 +80,16 @@ def test_the_first_request_on_an_address_is_preceded_by_one_question_for_its_typ
     assert [request.method for request in server.requests] == ["getTableNames"] * 2
 
 
+def test_later_connections_to_an_address_are_not_asked_again() -> None:
+    with scripted(_right) as server, _closing(_thrift1(server.address)) as gateway:
+        for _ in range(3):
+            gateway.execute(ListTables())
+            server.cut()
+            time.sleep(0.05)
+
+    assert (server.connections, server.questions) == (3, 1)
+
+
 def test_requests_are_numbered() -> None:
     with scripted(_right) as server, _closing(_thrift1(server.address)) as gateway:
         for _ in range(3):
