@@ -1,0 +1,195 @@
+"""Ranges read row after row: resumed after what cut them off, nothing lost, nothing twice."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from hbase_orm.errors import (
+    ConnectionLostError,
+    GatewayError,
+    RegionUnavailableError,
+    RejectedError,
+    ScannerExpiredError,
+)
+from hbase_orm.execute.reader import FIRST_PAUSE_S, MAX_FAILURES, RangeReader
+from hbase_orm.gateway.memory import MemoryGateway
+from hbase_orm.ops import (
+    CloseScanner,
+    CreateTable,
+    FamilyDescriptor,
+    FetchRows,
+    KeyRange,
+    MutateRows,
+    OpenScanner,
+    Operation,
+    Put,
+    Row,
+    RowMutation,
+    Scan,
+    ScannerId,
+    Sleep,
+    TableDescriptor,
+)
+
+KEYS = [b"a", b"b", b"c", b"d", b"e"]
+FAILURES = [
+    ScannerExpiredError("expired"),
+    ConnectionLostError("cut"),
+    RegionUnavailableError("moving"),
+]
+
+
+def scan(start: bytes = b"", stop: bytes | None = None, *, reverse: bool = False) -> Scan:
+    return Scan("t", KeyRange(start, stop), caching_rows=2, reverse=reverse)
+
+
+def scripted(
+    scans: Sequence[Scan], answers: Sequence[Any]
+) -> tuple[list[bytes], list[Operation[Any]]]:
+    """Drive a reader by hand: each request gets the next answer, or the next error."""
+    reader = RangeReader(scans)
+    found: list[bytes] = []
+    asked: list[Operation[Any]] = []
+    waiting = iter(answers)
+    more = True
+    while more:
+        protocol = reader.fill()
+        answer: Any = None
+        while True:
+            try:
+                failed = isinstance(answer, Exception)
+                step = protocol.throw(answer) if failed else protocol.send(answer)
+            except StopIteration as end:
+                more = end.value
+                break
+            asked.append(step)
+            answer = None if isinstance(step, Sleep) else next(waiting)
+        found += [row.key for row in reader.rows]
+        reader.rows.clear()
+    assert next(waiting, "used up") == "used up"
+    return found, asked
+
+
+def rows(*keys: bytes) -> list[Row]:
+    return [Row(row_key, {}) for row_key in keys]
+
+
+ONE, TWO = ScannerId(1, None), ScannerId(2, None)
+
+
+def test_ranges_are_read_one_after_the_other_and_closed() -> None:
+    first, second = scan(b"a", b"c"), scan(b"d", b"f")
+
+    found, asked = scripted(
+        [first, second], [ONE, rows(b"a", b"b"), [], None, TWO, rows(b"d"), [], None]
+    )
+
+    assert found == [b"a", b"b", b"d"]
+    assert asked == [
+        OpenScanner(first),
+        FetchRows(ONE, 2),
+        FetchRows(ONE, 2),
+        CloseScanner(ONE),
+        OpenScanner(second),
+        FetchRows(TWO, 2),
+        FetchRows(TWO, 2),
+        CloseScanner(TWO),
+    ]
+
+
+@pytest.mark.parametrize("failure", FAILURES, ids=lambda error: type(error).__name__)
+def test_a_lost_scanner_is_reopened_after_the_last_row(failure: GatewayError) -> None:
+    found, asked = scripted(
+        [scan(b"a", b"z")], [ONE, rows(b"a", b"b"), failure, TWO, rows(b"c"), [], None]
+    )
+
+    assert found == [b"a", b"b", b"c"]
+    assert asked[3:5] == [Sleep(FIRST_PAUSE_S * 2), OpenScanner(scan(b"b\x00", b"z"))]
+
+
+def test_a_lost_reverse_scanner_is_reopened_below_the_last_row() -> None:
+    found, asked = scripted(
+        [scan(b"a", b"z", reverse=True)], [ONE, rows(b"d", b"c"), FAILURES[0], TWO, [], None]
+    )
+
+    assert found == [b"d", b"c"]
+    assert asked[4] == OpenScanner(scan(b"a", b"c", reverse=True))
+
+
+def test_a_scanner_that_cannot_be_opened_or_closed_is_tried_again() -> None:
+    found, asked = scripted(
+        [scan()], [FAILURES[2], ONE, rows(b"a"), [], FAILURES[1], TWO, [], None]
+    )
+
+    assert found == [b"a"]
+    assert asked[-3:] == [OpenScanner(scan(b"a\x00")), FetchRows(TWO, 2), CloseScanner(TWO)]
+
+
+def test_failures_without_a_row_between_give_up_with_the_last() -> None:
+    failures = [RegionUnavailableError("moving", number=n) for n in range(MAX_FAILURES)]
+
+    with pytest.raises(RegionUnavailableError) as caught:
+        scripted([scan()], failures)
+
+    assert caught.value.number == MAX_FAILURES - 1
+
+
+def test_pauses_grow_until_a_row_comes() -> None:
+    lost = FAILURES[1]
+
+    _, asked = scripted([scan()], [lost, lost, ONE, rows(b"a"), lost, ONE, [], None])
+
+    assert [step.seconds for step in asked if isinstance(step, Sleep)] == [0.1, 0.2, 0.1]
+
+
+def test_any_row_starts_the_count_of_failures_anew() -> None:
+    lost = [FAILURES[0]] * (MAX_FAILURES - 1)
+
+    found, _ = scripted([scan()], [*lost, ONE, rows(b"a"), *lost, TWO, rows(b"b"), [], None])
+
+    assert found == [b"a", b"b"]
+
+
+def test_a_rejected_scan_is_not_tried_again() -> None:
+    with pytest.raises(RejectedError):
+        scripted([scan()], [RejectedError("no such table")])
+
+
+def test_no_range_is_no_request() -> None:
+    assert scripted([], []) == ([], [])
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("every", [2, 3])
+def test_leases_that_run_out_lose_and_repeat_nothing(reverse: bool, every: int) -> None:  # noqa: FBT001 - of the table
+    now = [0]
+    gateway = MemoryGateway(lambda: now[0], scanner_lease_ms=10)
+    gateway.execute(CreateTable(TableDescriptor("t", (FamilyDescriptor(b"d"),))))
+    mutations = [RowMutation(row_key, (Put(b"d:", b""),)) for row_key in KEYS]
+    gateway.execute(MutateRows("t", tuple(mutations)))
+    reader = RangeReader([scan(b"a", b"c", reverse=reverse), scan(b"c", b"f", reverse=reverse)])
+    found: list[bytes] = []
+    fetches = 0
+    while True:
+        protocol = reader.fill()
+        answer: Any = None
+        try:
+            while True:
+                failed = isinstance(answer, Exception)
+                step = protocol.throw(answer) if failed else protocol.send(answer)
+                fetches += isinstance(step, FetchRows)
+                now[0] += 11 if isinstance(step, FetchRows) and fetches % every == 0 else 0
+                try:
+                    answer = None if isinstance(step, Sleep) else gateway.execute(step)
+                except ScannerExpiredError as error:
+                    answer = error
+        except StopIteration as end:
+            if not end.value:
+                break
+        found += [row.key for row in reader.rows]
+        reader.rows.clear()
+
+    assert found == ([b"b", b"a", b"e", b"d", b"c"] if reverse else KEYS)
