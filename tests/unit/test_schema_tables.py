@@ -1,0 +1,234 @@
+"""Declared families, tables and indexes: what they become, and what is refused."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from hbase_orm import (
+    Counter,
+    Family,
+    Index,
+    Key,
+    Mapped,
+    Model,
+    Salt,
+    Table,
+    codecs,
+    column,
+    counter,
+    key,
+    rowkey,
+)
+from hbase_orm.errors import SchemaError
+from hbase_orm.ops import FamilyDescriptor
+
+
+def test_a_family_without_options_is_hbase_own() -> None:
+    assert Family("d").descriptor() == FamilyDescriptor(b"d")
+
+
+def test_every_family_option_reaches_hbase() -> None:
+    family = Family(
+        "d",
+        versions=3,
+        min_versions=2,
+        ttl=timedelta(days=1),
+        compression="GZ",
+        bloom="ROWCOL",
+        block_encoding="FAST_DIFF",
+        block_size_bytes=4096,
+        block_cache=False,
+        keep_deleted_cells=True,
+        in_memory=True,
+        cache_data_on_write=True,
+        evict_on_close=True,
+        scope=1,
+    )
+
+    assert family.descriptor() == FamilyDescriptor(
+        name=b"d",
+        versions=3,
+        min_versions=2,
+        ttl_s=86_400,
+        compression="GZ",
+        bloom="ROWCOL",
+        block_encoding="FAST_DIFF",
+        keep_deleted_cells="TRUE",
+        block_size_bytes=4096,
+        scope=1,
+        block_cache=False,
+        in_memory=True,
+        cache_data_on_write=True,
+        evict_on_close=True,
+    )
+
+
+def test_deleted_cells_may_be_kept_for_their_time_to_live() -> None:
+    assert Family("d", keep_deleted_cells="TTL").descriptor().keep_deleted_cells == "TTL"
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("versions", 0),
+        ("min_versions", 2),
+        ("min_versions", -1),
+        ("ttl", timedelta(milliseconds=1500)),
+        ("ttl", timedelta(0)),
+        ("ttl", timedelta(seconds=-1)),
+        ("block_size_bytes", 0),
+    ],
+)
+def test_an_option_out_of_its_range_is_named(option: str, value: Any) -> None:
+    with pytest.raises(SchemaError) as caught:
+        Family("d", **{option: value})
+
+    assert (caught.value.option, caught.value.value) == (option, value)
+
+
+@pytest.mark.parametrize("name", ["", "a:b", ".a", "a/b", "a\\b", "a\n", "_", "recovered.edits"])
+def test_a_name_that_hbase_or_we_need_is_no_family(name: str) -> None:
+    with pytest.raises(SchemaError) as caught:
+        Family(name)
+
+    assert caught.value.family == name
+
+
+def test_a_family_is_called_as_its_attribute_unless_named() -> None:
+    class Row(Model, table="rows"):
+        d = Family()
+        e = Family("events")
+        n: Key[int] = key()
+
+    assert Row.__schema__.family_names == (b"d", b"events")
+
+
+# --- tables ---------------------------------------------------------------------------------------
+
+
+def declared(table: Table | str, *, salt: int = 0) -> type[Model]:
+    class Row(Model, table=table):
+        d = Family()
+        n: Key[int] = key(codecs.uint8())
+        __rowkey__ = rowkey(*([Salt(salt)] if salt else []), n)
+
+    return Row
+
+
+def test_a_salted_table_is_cut_at_every_bucket() -> None:
+    assert declared("rows", salt=3).__schema__.split_keys == (b"\x01", b"\x02")
+    assert declared("rows").__schema__.split_keys == ()
+
+
+def test_declared_split_keys_are_sorted() -> None:
+    assert declared(Table("rows", splits=[b"b", b"a"])).__schema__.split_keys == (b"a", b"b")
+
+
+@pytest.mark.parametrize("splits", [[b"a", b"a"], [b"", b"a"]])
+def test_split_keys_are_distinct_and_not_empty(splits: list[bytes]) -> None:
+    with pytest.raises(SchemaError) as caught:
+        declared(Table("rows", splits=splits))
+
+    assert caught.value.table == "rows"
+
+
+def test_table_options_reach_the_schema() -> None:
+    schema = declared(Table("ns:rows", durability="ASYNC_WAL", region_replication=2)).__schema__
+
+    assert (schema.table, schema.durability, schema.region_replication) == (
+        "ns:rows",
+        "ASYNC_WAL",
+        2,
+    )
+
+
+class Guarded(Model, table="ns:guarded"):
+    d = Family()
+    e = Family()
+    n: Key[int] = key(codecs.uint8())
+    maybe: Mapped[int | None] = column(e, default=None)
+    surely: Mapped[int] = column(e)
+    hits: Counter = counter(d)
+    by_maybe = Index(maybe, n.desc())
+
+
+class Plain(Model, table="plain"):
+    d = Family()
+    n: Key[int] = key(codecs.uint8())
+    hits: Counter = counter(d)
+
+
+def test_the_first_required_column_is_the_anchor() -> None:
+    assert Guarded.__schema__.anchor is Guarded.__schema__.column_by_name["surely"]
+    assert Guarded.__schema__.marker is None
+
+
+def test_a_model_without_required_columns_has_a_marker() -> None:
+    assert (Plain.__schema__.anchor, Plain.__schema__.marker) == (None, b"d:_0")
+
+
+def test_a_model_with_indexes_is_guarded() -> None:
+    assert [model.__schema__.is_guarded for model in (Guarded, Plain)] == [True, False]
+
+
+# --- indexes --------------------------------------------------------------------------------------
+
+
+def test_an_index_has_a_table_of_its_own() -> None:
+    (index,) = Guarded.__schema__.indexes
+
+    assert (index.name, index.table) == ("by_maybe", "ns:guarded_ix_by_maybe")
+    assert [(p.name, p.is_descending) for p in index.layout.parts] == [
+        ("maybe", False),
+        ("n", True),
+    ]
+
+
+def test_an_index_prints_as_it_was_written() -> None:
+    assert repr(Guarded.by_maybe) == "Index(Guarded.maybe, Guarded.n.desc())"
+
+
+def test_an_index_names_fields() -> None:
+    with pytest.raises(SchemaError, match="names no field"):
+        Index()
+    with pytest.raises(SchemaError, match="made of fields"):
+        Index("unit")  # type: ignore[arg-type]  # meant wrong
+
+
+def test_a_counter_cannot_be_indexed() -> None:
+    with pytest.raises(SchemaError) as caught:
+
+        class Row(Model, table="rows"):
+            d = Family()
+            n: Key[int] = key()
+            hits: Counter = counter(d)
+            by_hits = Index(hits)
+
+    assert (caught.value.index, caught.value.field) == ("by_hits", "hits")
+
+
+def test_bytes_that_do_not_sort_cannot_be_indexed() -> None:
+    with pytest.raises(SchemaError, match="do not sort") as caught:
+
+        class Separated(Model, table="rows"):
+            d = Family()
+            n: Key[int] = key()
+            v: Mapped[str] = column(d, codec=codecs.text(separator=b"_"))
+            by_v = Index(v)
+
+    assert (caught.value.field, caught.value.codec) == ("v", "text")
+
+
+def test_hbase_own_numbers_cannot_be_indexed() -> None:
+    with pytest.raises(SchemaError, match="do not sort") as caught:
+
+        class Signed(Model, table="rows"):
+            d = Family()
+            n: Key[int] = key()
+            v: Mapped[int] = column(d, codec=codecs.get("bytes.int64"))
+            by_v = Index(v)
+
+    assert (caught.value.field, caught.value.codec) == ("v", "bytes.int64")
