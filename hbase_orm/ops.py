@@ -22,6 +22,11 @@ R = TypeVar("R")
 # HConstants.MAX_ROW_LENGTH is Short.MAX_VALUE; 32768 bytes are refused, 32767 stored (HBase 2.6).
 MAX_ROW_KEY_BYTES = 32_767
 
+# HBase's own client, within the gateways, finds a row's region by `table,key,99999999999999` in
+# hbase:meta, which must itself be a row key. A longer one works only while the region happens to be
+# known; otherwise the request hangs until its deadline (HBase 2.6).
+_LOCATOR_BYTES = 16
+
 # hbase.client.keyvalue.maxsize and hbase.server.keyvalue.maxsize: 10 MiB a cell, key included.
 MAX_CELL_BYTES = 10_485_760
 
@@ -106,6 +111,16 @@ def check_row_key_length(key: bytes) -> None:
             starts_with=key[:16],
             fix="shorten a component, or put a Digest of it in the key",
         )
+
+
+def longest_row_key_bytes(table: str) -> int:
+    """Return how long a row key of a table may be, so that its region is always found.
+
+    Examples:
+        >>> longest_row_key_bytes("ns:flights")
+        32741
+    """
+    return MAX_ROW_KEY_BYTES - _LOCATOR_BYTES - len(table.encode())
 
 
 # --- answers --------------------------------------------------------------------------------------

@@ -31,8 +31,9 @@ from hbase_orm.ops import (
     Together,
 )
 
-# KeyValue: 4 + 4 bytes of lengths, 2 + 1 of row and family length, 8 of timestamp, 1 of type.
-CELL_OVERHEAD_BYTES = 20
+# KeyValue: 4 + 4 bytes of lengths, 2 + 1 of row and family length, 8 of timestamp, 1 of type; and 4
+# for its own length as it travels, which the region server counts too.
+CELL_OVERHEAD_BYTES = 24
 
 MAX_LONG = 2**63 - 1
 MIN_LONG = -(2**63)

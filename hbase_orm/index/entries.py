@@ -11,7 +11,7 @@ from typing import Any
 
 from hbase_orm.errors import RowKeyError
 from hbase_orm.index.targets import GuardedTable, IndexTarget
-from hbase_orm.ops import MAX_ROW_KEY_BYTES
+from hbase_orm.ops import longest_row_key_bytes
 from hbase_orm.rowkey import FieldPart
 from hbase_orm.schema import ColumnSchema, IndexSchema, TableSchema
 
@@ -78,12 +78,12 @@ def _piece(
 
 
 def _checked(index: IndexSchema, key: bytes) -> bytes:
-    if len(key) > MAX_ROW_KEY_BYTES:
+    if len(key) > longest_row_key_bytes(index.table):
         raise RowKeyError(
             "the index entry's row key is longer than HBase stores",
             index=index.name,
             length_bytes=len(key),
-            limit_bytes=MAX_ROW_KEY_BYTES,
+            limit_bytes=longest_row_key_bytes(index.table),
             fix="index a shorter field",
         )
     return key

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from hbase_orm.errors import ConfigurationError, ValidationError
+from hbase_orm.errors import ConfigurationError, RowKeyError, ValidationError
 from hbase_orm.gateway.base import Feature
 from hbase_orm.gateway.checks import CELL_OVERHEAD_BYTES
 from hbase_orm.index.entries import guarded_table
 from hbase_orm.index.targets import MARKER_VALUE, GuardedTable
 from hbase_orm.model import Model
-from hbase_orm.ops import MAX_CELL_BYTES, MAX_ROW_KEY_BYTES, Row
+from hbase_orm.ops import MAX_CELL_BYTES, MAX_ROW_KEY_BYTES, Row, longest_row_key_bytes
 from hbase_orm.schema import TableSchema
 
 # However long the row key, values of so few bytes in all fit; 1 KiB is for columns and overhead.
@@ -27,11 +27,13 @@ class BoundModel:
         model: The class.
         schema: Its description, tables in the engine's namespace.
         guarded: Its guards and indexes, or None for a plain model.
+        longest_key_bytes: How long a row key of its table may be.
     """
 
     model: type[Model]
     schema: TableSchema
     guarded: GuardedTable | None
+    longest_key_bytes: int
 
     def exists(self, row: Row) -> bool:
         """Say whether a row that was read with the data families is a row of the model."""
@@ -78,7 +80,25 @@ class BoundModel:
         Raises:
             RowKeyError: A key field does not fit, or the key is empty or too long.
         """
-        return self.model.__mapping__.encode_key(obj.__dict__)
+        return self.checked_key(self.model.__mapping__.encode_key(obj.__dict__))
+
+    def checked_key(self, key: bytes) -> bytes:
+        """Return a row key that the table's name leaves room for.
+
+        Raises:
+            RowKeyError: It is too long.
+        """
+        if len(key) > self.longest_key_bytes:
+            raise RowKeyError(
+                "the row key is longer than HBase finds in a table of this name",
+                model=self.schema.model_name,
+                fields=self.schema.layout.names,
+                table=self.schema.table,
+                length_bytes=len(key),
+                limit_bytes=self.longest_key_bytes,
+                fix="shorten a component, or put a Digest of it in the key",
+            )
+        return key
 
 
 def bind(model: type[Model], namespace: str, features: frozenset[Feature]) -> BoundModel:
@@ -103,7 +123,8 @@ def bind(model: type[Model], namespace: str, features: frozenset[Feature]) -> Bo
             replace(index, table=_in_namespace(index.table, namespace)) for index in schema.indexes
         ),
     )
-    return BoundModel(model, named, guarded_table(named) if named.is_guarded else None)
+    guarded = guarded_table(named) if named.is_guarded else None
+    return BoundModel(model, named, guarded, longest_row_key_bytes(named.table))
 
 
 def _in_namespace(table: str, namespace: str) -> str:

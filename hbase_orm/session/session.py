@@ -21,7 +21,7 @@ from hbase_orm.errors import (
 from hbase_orm.execute import rows_of, stream
 from hbase_orm.model import Counter, Model, check_key_arguments
 from hbase_orm.ops import Cell, GetRows, Increment, Row
-from hbase_orm.query import Plan, Select, compile_check, plan
+from hbase_orm.query import GetPlan, Plan, Select, compile_check, plan
 from hbase_orm.schema import AddAmount
 from hbase_orm.session.binding import BoundModel
 from hbase_orm.session.bulk import Bulk
@@ -247,6 +247,8 @@ class Session:
         _check_statement(stmt)
         bound = self._bound(stmt.model)
         chosen = plan(stmt, bound.schema)
+        for key in chosen.keys if isinstance(chosen, GetPlan) else ():
+            bound.checked_key(key)
         pages = stream(rows_of(chosen, bound.guarded), self._runtime.answer)
         return Stream(_selected(pages, bound, stmt), pages.close)
 
@@ -271,7 +273,7 @@ class Session:
 
     def _key(self, bound: BoundModel, key: Mapping[str, Any]) -> bytes:
         check_key_arguments(bound.schema, key)
-        return bound.schema.layout.encode(key)
+        return bound.checked_key(bound.schema.layout.encode(key))
 
     def _note(self, obj: Model, kind: str) -> None:
         if not isinstance(obj, Model):

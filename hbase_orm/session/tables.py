@@ -10,6 +10,7 @@ from typing import Final
 
 from hbase_orm.errors import (
     NamespaceExistsError,
+    NamespaceNotFoundError,
     SchemaError,
     TableExistsError,
     TableNotFoundError,
@@ -46,8 +47,9 @@ def create(bound: BoundModel) -> Protocol[list[str]]:
         TableExistsError never: an existing table is left as it is.
     """
     schema = bound.schema
-    yield from _create_namespace(schema.table)
     base_exists = yield from _exists(schema.table)
+    if not base_exists:
+        yield from _create_namespace(schema.table)
     made: list[str] = []
     if bound.guarded is not None:
         made += yield from _create_table(catalog.catalog_descriptor(), ())
@@ -134,7 +136,7 @@ def _create_table(
 def _drop_table(table: str) -> Protocol[list[str]]:
     try:
         yield from ask(DropTable(table))
-    except TableNotFoundError:
+    except (TableNotFoundError, NamespaceNotFoundError):
         return []
     return [table]
 
@@ -142,7 +144,7 @@ def _drop_table(table: str) -> Protocol[list[str]]:
 def _exists(table: str) -> Protocol[bool]:
     try:
         yield from ask(DescribeTable(table))
-    except TableNotFoundError:
+    except (TableNotFoundError, NamespaceNotFoundError):
         return False
     return True
 

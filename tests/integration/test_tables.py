@@ -1,0 +1,277 @@
+"""Making and dropping tables on a real HBase: what arrives there, and what is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from uuid import uuid4
+
+import pytest
+
+from hbase_orm import (
+    Engine,
+    Family,
+    Index,
+    Key,
+    Mapped,
+    Model,
+    Salt,
+    Table,
+    codecs,
+    column,
+    connect,
+    key,
+    rowkey,
+    select,
+)
+from hbase_orm.errors import FeatureMissingError, SchemaError
+from hbase_orm.index.catalog import TableState
+from hbase_orm.ops import (
+    CreateNamespace,
+    CreateTable,
+    DescribeTable,
+    FamilyDescriptor,
+    ListRegions,
+    ListTables,
+    TableDescriptor,
+)
+from hbase_orm.testing import RealHBase
+from tests.recording import RecordsRequests, gateway_of, through
+
+pytestmark = pytest.mark.hbase
+
+WEEK = timedelta(days=7)
+
+
+class Wide(Model, table=Table("wide", splits=[b"m", b"t"], durability="ASYNC_WAL")):
+    plain = Family()
+    full = Family(
+        versions=5,
+        min_versions=2,
+        ttl=WEEK,
+        compression="GZ",
+        bloom="ROWCOL",
+        block_encoding="FAST_DIFF",
+        block_size_bytes=8192,
+        block_cache=False,
+        keep_deleted_cells=True,
+        in_memory=True,
+        cache_data_on_write=True,
+        evict_on_close=True,
+        scope=1,
+    )
+    until = Family("u", versions=2, ttl=WEEK, keep_deleted_cells="TTL", bloom="NONE")
+    name: Key[str] = key()
+    value: Mapped[str] = column(plain)
+
+
+class Salted(Model, table="salted"):
+    d = Family(ttl=WEEK)
+    host: Key[str] = key()
+    at: Key[datetime] = key(codecs.millis(desc=True))
+    unit: Mapped[str | None] = column(d, default=None)
+    __rowkey__ = rowkey(Salt(4, of=[host]), host, at)
+    by_unit = Index(unit, at)
+
+
+@pytest.fixture(scope="module")
+def engine(hbase: RealHBase) -> Iterator[Engine]:
+    namespace = f"n{uuid4().hex[:12]}"
+    with connect(hbase.url_in(namespace)) as plain:
+        gateway_of(plain).execute(CreateNamespace(namespace))
+        yield through(RecordsRequests(gateway_of(plain)), plain)
+    hbase.drop_namespace(namespace)
+
+
+@pytest.fixture(scope="module")
+def made(engine: Engine) -> list[str]:
+    """The tables of `Wide` and `Salted`, made once: what is made is asserted below."""
+    return engine.create_tables(Wide, Salted)
+
+
+def named(engine: Engine, table: str) -> str:
+    return f"{engine.options.namespace}:{table}"
+
+
+def described(engine: Engine, table: str) -> TableDescriptor:
+    return gateway_of(engine).execute(DescribeTable(named(engine, table)))
+
+
+def families(engine: Engine, table: str) -> dict[bytes, FamilyDescriptor]:
+    return {family.name: family for family in described(engine, table).families}
+
+
+def mine(engine: Engine, tables: list[str]) -> list[str]:
+    """Return the tables of this module's namespace, without it: all share one catalog."""
+    namespace = engine.options.namespace
+    return [table.partition(":")[2] for table in tables if table.startswith(f"{namespace}:")]
+
+
+def test_the_tables_and_the_namespace_are_made(engine: Engine, made: list[str]) -> None:
+    tables = gateway_of(engine).execute(ListTables())
+
+    assert mine(engine, made) == ["wide", "salted_ix_by_unit", "salted"]
+    assert {"salted", "salted_ix_by_unit", "wide"} <= set(mine(engine, tables))
+
+
+@pytest.mark.usefixtures("made")
+def test_every_option_of_a_family_arrives(engine: Engine) -> None:
+    assert families(engine, "wide") == {
+        b"plain": FamilyDescriptor(b"plain"),
+        b"full": FamilyDescriptor(
+            b"full",
+            versions=5,
+            min_versions=2,
+            ttl_s=604_800,
+            compression="GZ",
+            bloom="ROWCOL",
+            block_encoding="FAST_DIFF",
+            keep_deleted_cells="TRUE",
+            block_size_bytes=8192,
+            block_cache=False,
+            in_memory=True,
+            cache_data_on_write=True,
+            evict_on_close=True,
+            scope=1,
+        ),
+        b"u": FamilyDescriptor(
+            b"u", versions=2, ttl_s=604_800, keep_deleted_cells="TTL", bloom="NONE"
+        ),
+    }
+    assert described(engine, "wide").durability == "ASYNC_WAL"
+
+
+@pytest.mark.usefixtures("made")
+def test_tables_are_split_as_declared_or_between_the_salt_buckets(engine: Engine) -> None:
+    starts = {
+        table: [r.start for r in gateway_of(engine).execute(ListRegions(named(engine, table)))]
+        for table in ("wide", "salted", "salted_ix_by_unit")
+    }
+
+    assert starts == {
+        "wide": [b"", b"m", b"t"],
+        "salted": [b"", b"\x01", b"\x02", b"\x03"],
+        "salted_ix_by_unit": [b""],
+    }
+
+
+@pytest.mark.usefixtures("made")
+def test_guards_and_entries_live_longer_than_the_data(engine: Engine) -> None:
+    assert families(engine, "salted")[b"_"].ttl_s == 2 * 604_800
+    assert families(engine, "salted_ix_by_unit")[b"d"].ttl_s == 2 * 604_800
+
+
+@pytest.mark.usefixtures("made")
+def test_a_second_call_makes_and_alters_nothing(engine: Engine) -> None:
+    tables = ("salted", "wide", "salted_ix_by_unit")
+    first_state = engine.table_state(Salted)
+    with engine.session() as session:
+        session.add(Salted(host="a", at=datetime(2024, 1, 1, tzinfo=UTC), unit="s"))
+    before = [described(engine, table) for table in tables]
+
+    again = engine.create_tables(Salted, Wide)
+
+    assert again == []
+    assert before == [described(engine, table) for table in tables]
+    assert (first_state, engine.table_state(Salted)) == (TableState.NEW, TableState.READABLE)
+    assert engine.session().count(select(Salted).where(Salted.unit == "s")) == 1
+
+
+@pytest.mark.usefixtures("made")
+def test_an_existing_table_is_not_altered_by_a_model_that_says_otherwise(engine: Engine) -> None:
+    class Narrow(Model, table="wide"):
+        plain = Family(versions=9)
+        other = Family()
+        name: Key[str] = key()
+        value: Mapped[str] = column(plain)
+
+    before = described(engine, "wide")
+
+    assert engine.create_tables(Narrow) == []
+    assert described(engine, "wide") == before
+
+
+@pytest.mark.usefixtures("made")
+def test_thrift1_alone_finds_tables_that_exist_and_makes_none(engine: Engine) -> None:
+    class Missing(Model, table="missing"):
+        d = Family()
+        name: Key[str] = key()
+
+    (host, port), *_ = engine.options.thrift1
+    with connect(f"hbase://{host}:{port}/{engine.options.namespace}") as alone:
+        existing = alone.create_tables(Wide)
+        with pytest.raises(FeatureMissingError) as caught:
+            alone.create_tables(Missing)
+
+    assert existing == []
+    assert "thrift2" in caught.value.fix
+
+
+def test_an_existing_table_without_guards_is_refused_until_it_gets_them(engine: Engine) -> None:
+    class Bare(Model, table="bare"):
+        d = Family()
+        name: Key[str] = key()
+        unit: Mapped[str | None] = column(d, default=None)
+        by_unit = Index(unit)
+
+    gateway = gateway_of(engine)
+    for table in ("bare", "bare_ix_by_unit"):
+        descriptor = TableDescriptor(named(engine, table), (FamilyDescriptor(b"d"),))
+        gateway.execute(CreateTable(descriptor))
+
+    with pytest.raises(SchemaError, match="guards") as caught:
+        engine.create_tables(Bare)
+    engine.add_guard_family(Bare)
+
+    assert caught.value.table == named(engine, "bare")
+    assert "add_guard_family" in caught.value.fix
+    assert engine.create_tables(Bare) == []
+    assert engine.table_state(Bare) is TableState.READABLE  # others may have written it
+    with engine.session() as session:
+        session.add(Bare(name="a", unit="s"))
+        session.flush()
+        assert session.count(select(Bare).where(Bare.unit == "s")) == 1
+
+
+class Again(Model, table="again"):
+    d = Family()
+    name: Key[str] = key()
+    unit: Mapped[str | None] = column(d, default=None)
+    by_unit = Index(unit)
+
+
+def test_tables_are_dropped_whole_and_made_again_empty_and_new(engine: Engine) -> None:
+    engine.create_tables(Again)
+    with engine.session() as session:
+        session.add(Again(name="a", unit="s"))
+
+    dropped = engine.drop_tables(Again)
+    nothing_left = engine.drop_tables(Again)
+    state = engine.table_state(Again)
+    engine.create_tables(Again)
+
+    assert (mine(engine, dropped), nothing_left) == (["again", "again_ix_by_unit"], [])
+    assert (state, engine.table_state(Again)) == (TableState.DROPPED, TableState.NEW)
+    session = engine.session()
+    assert session.count(select(Again).where(Again.unit == "s")) == 0
+    session.add(Again(name="a", unit="s"))
+    assert session.flush().written == 1
+
+
+def test_an_existing_table_whose_index_table_is_missing_is_refused(engine: Engine) -> None:
+    class Later(Model, table="wide_later"):
+        d = Family()
+        name: Key[str] = key()
+        unit: Mapped[str | None] = column(d, default=None)
+        by_unit = Index(unit)
+
+    families = (FamilyDescriptor(b"d"), FamilyDescriptor(b"_"))
+    descriptor = TableDescriptor(named(engine, "wide_later"), families)
+    gateway_of(engine).execute(CreateTable(descriptor))
+
+    with pytest.raises(SchemaError, match="index table") as caught:
+        engine.create_tables(Later)
+
+    assert (caught.value.index, bool(caught.value.fix)) == ("by_unit", True)
+    tables = gateway_of(engine).execute(ListTables())
+    assert named(engine, "wide_later_ix_by_unit") not in tables
