@@ -6,17 +6,21 @@ import os
 from functools import cache
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from hbase_orm.testing import servers
 from hbase_orm.testing.sources import REQUIRE_DOCKER_VARIABLE
 
 pytest_plugins = ["pytester"]
 
-# A deadline per example only measures how busy the machine is.
-settings.register_profile("usual", deadline=None)
-settings.register_profile("soak", deadline=None, max_examples=2_000)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "usual"))
+# Deadlines and the check of slowness only measure how busy the machine is.
+_PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("usual", _PATIENT)
+# The same examples in every run: a red run there must be about the change.
+settings.register_profile("ci", _PATIENT, derandomize=True)
+settings.register_profile("soak", _PATIENT, max_examples=2_000)
+_usual = "ci" if os.environ.get("CI") == "true" else "usual"
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", _usual))
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
