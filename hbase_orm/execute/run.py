@@ -116,8 +116,6 @@ def _merge(plan: SaltedScanPlan) -> Rows:
                 heappop(heap)
                 continue
         heapreplace(heap, (_rank(reader.rows[0], reverse=plan.reverse), number))
-    if ready:
-        yield Emit(ready)
 
 
 class _Rank:

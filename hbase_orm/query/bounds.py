@@ -150,18 +150,19 @@ def bounds_of(schema: TableSchema, conditions: Sequence[Condition]) -> dict[str,
     return found
 
 
-def _narrow_by(bounds: Bounds, codec: Codec[Any], condition: Condition) -> None:
-    match condition:
-        case Comparison(operator=operator, value=None):
-            _narrow_by_none(bounds, operator)
-        case Comparison(operator=operator, value=value):
-            _narrow(bounds, codec, operator, codec.comparable(value))
-        case InValues(values=values):
-            if bounds.excludes_none or None not in values:
-                _narrow_equal(bounds, _storable(codec, values))
-        case StartsWith(prefix=prefix):
-            bounds.excludes_none = True
-            _narrow_prefix(bounds, prefix)
+def _narrow_by(
+    bounds: Bounds, codec: Codec[Any], condition: Comparison | InValues | StartsWith
+) -> None:
+    if isinstance(condition, StartsWith):
+        bounds.excludes_none = True
+        _narrow_prefix(bounds, condition.prefix)
+    elif isinstance(condition, InValues):
+        if bounds.excludes_none or None not in condition.values:
+            _narrow_equal(bounds, _storable(codec, condition.values))
+    elif condition.value is None:
+        _narrow_by_none(bounds, condition.operator)
+    else:
+        _narrow(bounds, codec, condition.operator, codec.comparable(condition.value))
 
 
 def _narrow_by_none(bounds: Bounds, operator: Operator) -> None:

@@ -67,7 +67,9 @@ class KeyLayout:
         try:
             key = self._encode(*values)
         except CodecError as error:
-            raise self._misfit(values, error) from error
+            pairs = zip(self.parts, values, strict=True)
+            name = next((part.name for part, value in pairs if not _fits(part, value)), None)
+            raise RowKeyError(error.text, fix=error.fix, field=name, **error.details) from error
         if not 0 < len(key) <= MAX_ROW_KEY_BYTES:
             if not key:
                 raise RowKeyError("the row key is empty", fields=self.names, fix="give it a value")
@@ -98,14 +100,13 @@ class KeyLayout:
                 fix="rows of another layout must be re-keyed first",
             ) from error
 
-    def _misfit(self, values: Sequence[Any], cause: CodecError) -> RowKeyError:
-        for part, value in zip(self.parts, values, strict=True):
-            try:
-                part.bare(value)
-            except CodecError as error:
-                fix = error.fix or f"give a {part.codec.python_type.__name__} that fits"
-                return RowKeyError(error.text, fix=fix, field=part.name, **error.details)
-        return RowKeyError(cause.text, fix=cause.fix, **cause.details)
+
+def _fits(part: FieldPart, value: Any) -> bool:
+    try:
+        part.bare(value)
+    except CodecError:
+        return False
+    return True
 
 
 def compile_encoder(salt: SaltPart | None, parts: tuple[FieldPart, ...]) -> Encoder:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -183,6 +184,32 @@ def test_an_error_that_no_repeat_mends_ends_the_stream_and_closes_the_rest() -> 
         numbers(stream(rows_of(planned(select(Salted).where(Salted.n >= 0)), None), execute))
 
     assert sorted(server.closed) == sorted(server.open)
+
+
+def test_a_scan_hands_out_page_after_page() -> None:
+    class Plain(Model, table="plain"):
+        d = Family()
+        a: Key[int] = key(codecs.uint8())
+        n: Key[int] = key(codecs.uint8())
+
+    server = Server([1, 2, 3], page=2)
+    found = planned(select(Plain).where(Plain.a == 0))
+
+    pages = [[row.key[-1] for row in page] for page in stream(rows_of(found, None), server)]
+
+    assert pages == [[1, 2], [3]]
+    assert len(server.closed) == 1
+
+
+def test_a_protocol_may_end_upon_an_error() -> None:
+    def patient() -> Generator[Operation[Any] | Emit, Any, None]:
+        with suppress(RejectedError):
+            yield GetRows("rows", (b"a",))
+
+    def refuse(_: Operation[Any]) -> Any:
+        raise RejectedError("no")
+
+    assert list(stream(patient(), refuse)) == []
 
 
 def test_an_empty_plan_asks_nothing() -> None:

@@ -301,6 +301,13 @@ def test_an_unstorable_end_bounds_nothing_and_loses_nothing() -> None:
     assert found.ranges == (KeyRange(),)
 
 
+def test_an_end_that_is_no_value_at_all_bounds_nothing() -> None:
+    found = planned(select(Number).where(Number.x < 10**400, Number.x > -1.5))
+
+    assert isinstance(found, ScanPlan)
+    assert [_hex(r) for r in found.ranges] == [("4008", None)]
+
+
 def test_the_range_of_a_separator_that_disorders_is_not_used() -> None:
     with pytest.raises(UnboundedScanError):
         planned(select(Separated).where(Separated.host > "a"))
