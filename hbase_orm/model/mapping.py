@@ -142,8 +142,7 @@ def _misfit(schema: TableSchema, values: dict[str, Any]) -> ValidationError:
             if value is not None:
                 column.codec.encode(value)
         except CodecError as error:
-            fix = error.fix or f"give a {column.codec.python_type.__name__} that fits"
-            return ValidationError(error.text, fix=fix, **where, **error.details)
+            return ValidationError(error.text, fix=error.fix, **where, **error.details)
     return ValidationError("a field does not fit its codec", model=schema.model_name)
 
 
@@ -209,9 +208,8 @@ def _checker(
             is_exact = value.__class__ is codec.python_type and not codec.coarse
             return value if is_exact else codec.normalize(value)
         except CodecError as error:
-            fix = error.fix or f"give a {codec.python_type.__name__} that fits"
             raise ValidationError(
-                error.text, fix=fix, model=model, field=name, **error.details
+                error.text, fix=error.fix, model=model, field=name, **error.details
             ) from None
 
     return check
