@@ -211,6 +211,7 @@ def _narrow_equal(bounds: Bounds, values: tuple[Any, ...]) -> None:
     if bounds.equals is not None:
         values = tuple(value for value in values if value in bounds.equals)
     bounds.equals = values
+    bounds.excludes_none = True
     if not values:
         raise NothingMatchesError("no stored value equals what is asked")
 

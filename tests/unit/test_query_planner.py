@@ -473,6 +473,13 @@ def test_an_index_range_that_holds_nothing_is_an_empty_plan() -> None:
     assert isinstance(found, EmptyPlan)
 
 
+def test_an_index_is_read_for_each_value_of_a_list() -> None:
+    assert ranges(Reading.unit.in_(["s", "ms"]), model=Reading) == [
+        ("6d730001", "6d730002"),
+        ("730001", "730002"),
+    ]
+
+
 def test_an_index_of_another_model_is_refused_even_by_the_same_name() -> None:
     class Other(Model, table="others"):
         d = Family()
