@@ -169,10 +169,17 @@ def _common(statement: Select[Any], schema: TableSchema, order: str) -> dict[str
     }
 
 
-def _caching(statement: Select[Any], most: int) -> int:
+def _caching(statement: Select[Any], chosen: _Candidate, most: int) -> int:
     if statement.caching_rows is not None:
         return statement.caching_rows
-    return most if statement.row_limit is None else min(statement.row_limit, most)
+    if statement.row_limit is None:
+        return most
+    narrowing = chosen.access.run + (chosen.access.within is not None)
+    in_ranges = {part.name for part in chosen.parts[:narrowing]}
+    named = {name for condition in statement.conditions for name in fields_of(condition)}
+    # What only the client checks drops rows: one row a call would then be slow for a limit of 1.
+    wanted = statement.row_limit if named <= in_ranges else max(statement.row_limit, LOOKUP_ROWS)
+    return min(wanted, most)
 
 
 def _key_plan(
@@ -201,7 +208,7 @@ def _key_plan(
     streams = [ranges for ranges in streams if ranges]
     if not streams:
         return _empty(statement, schema, "the ranges of the key are empty")
-    caching_rows = _caching(statement, DEFAULT_CACHING_ROWS)
+    caching_rows = _caching(statement, chosen, DEFAULT_CACHING_ROWS)
     if len(streams) == 1:
         return ScanPlan(
             **common,
@@ -237,7 +244,7 @@ def _index_plan(
         index=index,
         ranges=ranges,
         reverse=reverse,
-        caching_rows=_caching(statement, LOOKUP_ROWS),
+        caching_rows=_caching(statement, chosen, LOOKUP_ROWS),
     )
 
 
