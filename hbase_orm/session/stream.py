@@ -47,7 +47,3 @@ class Stream(Iterator[T], Generic[T]):
         """Release the server's scanners; further reading ends at once."""
         self._items = iter(())
         self._close()
-
-    def map(self, function: Callable[[Any], Any]) -> Stream[Any]:
-        """Return a stream of what `function` makes of each result."""
-        return Stream(map(function, self), self.close)
