@@ -22,24 +22,34 @@ _UINT64 = struct.Struct(">Q")
 
 
 @dataclass(frozen=True, slots=True)
-class _Integer(Codec[int]):
+class Integer(Codec[int]):
+    """The big-endian bytes of a number counted from the least one that fits."""
+
     python_type: ClassVar[type] = int
     layout: ClassVar[struct.Struct]
     least: ClassVar[int] = 0
 
     @property
     def width_bytes(self) -> int:
+        """One to eight."""
         return self.layout.size
 
     @property
     def minimum(self) -> int:
+        """The least value."""
         return self.least
 
     @property
     def maximum(self) -> int:
+        """The greatest value."""
         return self.least + (1 << (8 * self.layout.size)) - 1
 
     def encode(self, value: int, /) -> bytes:
+        """Return the bytes.
+
+        Raises:
+            CodecError: No integer, or out of range.
+        """
         try:
             data = self.layout.pack(value - self.least)
         except (TypeError, struct.error):
@@ -47,6 +57,11 @@ class _Integer(Codec[int]):
         return invert(data) if self.desc else data
 
     def decode(self, data: bytes, /) -> int:
+        """Return the number.
+
+        Raises:
+            CodecError: Another width.
+        """
         if len(data) != self.layout.size:
             raise self.corrupt(data)
         return int.from_bytes(invert(data) if self.desc else data, "big") + self.least
@@ -60,7 +75,7 @@ class _Integer(Codec[int]):
 
 
 @dataclass(frozen=True, slots=True)
-class UInt8(_Integer):
+class UInt8(Integer):
     """Unsigned, 1 byte: 0 to 255."""
 
     name: ClassVar[str] = "uint8"
@@ -68,7 +83,7 @@ class UInt8(_Integer):
 
 
 @dataclass(frozen=True, slots=True)
-class UInt16(_Integer):
+class UInt16(Integer):
     """Unsigned, 2 bytes: 0 to 65,535."""
 
     name: ClassVar[str] = "uint16"
@@ -76,7 +91,7 @@ class UInt16(_Integer):
 
 
 @dataclass(frozen=True, slots=True)
-class UInt32(_Integer):
+class UInt32(Integer):
     """Unsigned, 4 bytes: 0 to 4,294,967,295."""
 
     name: ClassVar[str] = "uint32"
@@ -84,7 +99,7 @@ class UInt32(_Integer):
 
 
 @dataclass(frozen=True, slots=True)
-class UInt64(_Integer):
+class UInt64(Integer):
     """Unsigned, 8 bytes: 0 to 18,446,744,073,709,551,615."""
 
     name: ClassVar[str] = "uint64"
@@ -92,7 +107,34 @@ class UInt64(_Integer):
 
 
 @dataclass(frozen=True, slots=True)
-class Int64(_Integer):
+class Int8(Integer):
+    """Signed, 1 byte with the sign bit flipped."""
+
+    name: ClassVar[str] = "int8"
+    layout: ClassVar[struct.Struct] = struct.Struct(">B")
+    least: ClassVar[int] = -(1 << 7)
+
+
+@dataclass(frozen=True, slots=True)
+class Int16(Integer):
+    """Signed, 2 bytes with the sign bit flipped."""
+
+    name: ClassVar[str] = "int16"
+    layout: ClassVar[struct.Struct] = struct.Struct(">H")
+    least: ClassVar[int] = -(1 << 15)
+
+
+@dataclass(frozen=True, slots=True)
+class Int32(Integer):
+    """Signed, 4 bytes with the sign bit flipped."""
+
+    name: ClassVar[str] = "int32"
+    layout: ClassVar[struct.Struct] = struct.Struct(">I")
+    least: ClassVar[int] = -(1 << 31)
+
+
+@dataclass(frozen=True, slots=True)
+class Int64(Integer):
     """Signed, 8 bytes with the sign bit flipped."""
 
     name: ClassVar[str] = "int64"

@@ -7,10 +7,35 @@ layout's affair; a `separator` stated here is what ends it there.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from hbase_orm.codecs.base import Codec, invert
 from hbase_orm.errors import SchemaError
+
+
+def utf8(codec: Codec[Any], value: Any) -> bytes:
+    """Return the UTF-8 bytes of a text.
+
+    Raises:
+        CodecError: Not a text, or a lone surrogate.
+    """
+    if not isinstance(value, str):
+        raise codec.refuse(value, "the value is no text", expected="str")
+    try:
+        return value.encode()
+    except UnicodeEncodeError as error:
+        raise codec.refuse(value, "the text has a lone surrogate", position=error.start) from None
+
+
+def plain_bytes(codec: Codec[Any], value: Any) -> bytes:
+    """Return the bytes that `value` is.
+
+    Raises:
+        CodecError: Not bytes.
+    """
+    if not isinstance(value, bytes):
+        raise codec.refuse(value, "the value is no bytes", expected="bytes")
+    return value
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +62,11 @@ class Text(Codec[str]):
         """Ascending only: inverted text of varying length sorts only where a key ends it."""
         return not self.desc
 
+    @property
+    def minimum(self) -> str:
+        """The empty text."""
+        return ""
+
     def encode(self, value: str, /) -> bytes:
         """Return the UTF-8 bytes.
 
@@ -44,14 +74,7 @@ class Text(Codec[str]):
             CodecError: Not a text, a lone surrogate, or the separator within the value or begun
                 at its end, so that it would be found too early.
         """
-        try:
-            data = value.encode()
-        except AttributeError:
-            raise self.refuse(value, "the value is no text", expected="str") from None
-        except UnicodeEncodeError as error:
-            raise self.refuse(
-                value, "the text has a lone surrogate", position=error.start
-            ) from None
+        data = utf8(self, value)
         if self.separator is not None and (data + self.separator).find(self.separator) < len(data):
             raise self.refuse(
                 value,
@@ -85,15 +108,19 @@ class Raw(Codec[bytes]):
         """Ascending only, as for text."""
         return not self.desc
 
+    @property
+    def minimum(self) -> bytes:
+        """No bytes."""
+        return b""
+
     def encode(self, value: bytes, /) -> bytes:
         """Return the bytes.
 
         Raises:
             CodecError: Not bytes.
         """
-        if not isinstance(value, bytes):
-            raise self.refuse(value, "the value is no bytes", expected="bytes")
-        return invert(value) if self.desc else value
+        data = plain_bytes(self, value)
+        return invert(data) if self.desc else data
 
     def decode(self, data: bytes, /) -> bytes:
         """Return the bytes."""

@@ -14,12 +14,11 @@ from typing import Any, ClassVar
 from hbase_orm.codecs.base import Codec, invert
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND = timedelta(microseconds=1)
 _LONG_MAX = (1 << 63) - 1
 _INT64_MIN = -(1 << 63)
 _WIDTH_BYTES = 8
-_MICROS_PER_MILLI = 1000
-_MICROS_PER_SECOND = 1_000_000
+MICROS_PER_MILLI = 1000
+MICROS_PER_SECOND = 1_000_000
 _SECONDS_PER_DAY = 86_400
 _FIRST = datetime.min.replace(tzinfo=UTC)
 _LAST = datetime.max.replace(tzinfo=UTC)
@@ -28,7 +27,7 @@ _LAST = datetime.max.replace(tzinfo=UTC)
 def micros_since_epoch(at: datetime) -> int:
     """Return the microseconds from the epoch to an aware `at`, exactly (no float is involved)."""
     span = at - EPOCH
-    return (span.days * _SECONDS_PER_DAY + span.seconds) * _MICROS_PER_SECOND + span.microseconds
+    return (span.days * _SECONDS_PER_DAY + span.seconds) * MICROS_PER_SECOND + span.microseconds
 
 
 _FIRST_MICROS = micros_since_epoch(_FIRST)
@@ -36,11 +35,14 @@ _LAST_MICROS = micros_since_epoch(_LAST)
 
 
 @dataclass(frozen=True, slots=True)
-class _Instant(Codec[datetime]):
+class Instant(Codec[datetime]):
+    """An aware datetime, read back in UTC."""
+
     python_type: ClassVar[type] = datetime
 
     @property
     def width_bytes(self) -> int:
+        """Eight, unless the codec says otherwise."""
         return _WIDTH_BYTES
 
     @property
@@ -60,6 +62,11 @@ class _Instant(Codec[datetime]):
             return value  # before year 1 or after 9999 in UTC: nothing stored equals it
 
     def checked_micros(self, value: Any) -> int:
+        """Return the microseconds since the epoch.
+
+        Raises:
+            CodecError: No datetime, a naive one, or one outside years 1 to 9999 in UTC.
+        """
         if not isinstance(value, datetime):
             raise self.refuse(value, "the value is no datetime", expected="datetime")
         try:
@@ -74,7 +81,7 @@ class _Instant(Codec[datetime]):
 
 
 @dataclass(frozen=True, slots=True)
-class Millis(_Instant):
+class Millis(Instant):
     """Milliseconds since the epoch, from 1970 on; finer times are rounded down."""
 
     name: ClassVar[str] = "millis"
@@ -92,7 +99,7 @@ class Millis(_Instant):
         """
         self.encode(value)
         utc = value.astimezone(UTC)
-        return utc.replace(microsecond=utc.microsecond // _MICROS_PER_MILLI * _MICROS_PER_MILLI)
+        return utc.replace(microsecond=utc.microsecond // MICROS_PER_MILLI * MICROS_PER_MILLI)
 
     def encode(self, value: datetime, /) -> bytes:
         """Return 8 bytes; finer times are rounded down.
@@ -100,7 +107,7 @@ class Millis(_Instant):
         Raises:
             CodecError: No datetime, a naive one, or one before 1970 or after 9999 in UTC.
         """
-        ms = self.checked_micros(value) // _MICROS_PER_MILLI
+        ms = self.checked_micros(value) // MICROS_PER_MILLI
         if ms < 0:
             raise self.refuse(value, "the time lies before 1970", fix="use codecs.micros()")
         return (_LONG_MAX - ms if self.desc else ms).to_bytes(_WIDTH_BYTES, "big")
@@ -123,7 +130,7 @@ class Millis(_Instant):
 
 
 @dataclass(frozen=True, slots=True)
-class Micros(_Instant):
+class Micros(Instant):
     """Microseconds since the epoch, sign bit flipped: every datetime, without loss."""
 
     name: ClassVar[str] = "micros"

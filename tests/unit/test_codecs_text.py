@@ -51,6 +51,10 @@ def test_what_is_no_text_is_refused(codec: Codec[Any], value: Any, text: str) ->
     assert (caught.value.text, caught.value.codec, caught.value.value) == (text, codec.name, value)
 
 
+def test_nothing_sorts_before_the_empty_text() -> None:
+    assert (codecs.text().minimum, codecs.raw().minimum) == ("", b"")
+
+
 def test_a_lone_surrogate_is_pointed_at() -> None:
     with pytest.raises(CodecError) as caught:
         codecs.text().encode("ab\udc00")

@@ -242,6 +242,7 @@ def test_a_prefix_that_cannot_be_stored_is_not_asked_for() -> None:
         (Name.name.startswith("ab") & (Name.name >= "abc"), [("616263", "6163")]),
         ((Name.name == "ab") & Name.name.startswith("b"), []),
         (Name.name.startswith("\ud800"), []),
+        (Name.name < "", []),
         (Name.name > "ab", [("616200", None)]),
         (Name.name <= "ab", [("", "616200")]),
         (Number.x >= 0.0, [("7fffffffffffffff", None)]),
