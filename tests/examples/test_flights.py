@@ -20,7 +20,7 @@ from hbase_orm.index.catalog import TableState
 ROOT = Path(__file__).parents[2]
 DEMO = [sys.executable, "-m", "examples.flights"]
 SAMPLE = 3_000
-INTERRUPTED_SAMPLE = 12_000
+INTERRUPTED_SAMPLE = 40_000
 WAIT_S = 100
 
 
@@ -114,19 +114,21 @@ def test_a_killed_load_is_finished_by_the_next_run(hbase_url: str) -> None:
 
     assert (ended.returncode, ended.stderr) == (0, "")
     assert "an earlier load was interrupted" in ended.stdout
-    assert "✓ 12,000 rows in" in ended.stdout
-    assert "✓ 12,000 index entries in" in ended.stdout
+    assert "✓ 40,000 rows in" in ended.stdout
+    assert "✓ 40,000 index entries in" in ended.stdout
 
 
 def wait_for_rows(url: str) -> None:
+    """Return as soon as a load is under way: most of it is still to come."""
     until = time.monotonic() + WAIT_S
     with connect(url) as engine, engine.session() as session:
         while time.monotonic() < until:
-            if engine.table_state(Flight) is TableState.LOADING and session.exists(
-                select(Flight).allow_full_scan()
-            ):
+            state = engine.table_state(Flight)
+            if state is TableState.LOADING and session.exists(select(Flight).allow_full_scan()):
                 return
-            time.sleep(0.05)
+            if state is TableState.READABLE:
+                pytest.fail("the load was over before it could be interrupted")
+            time.sleep(0.02)
     pytest.fail("no row was loaded")
 
 
@@ -175,9 +177,11 @@ def test_an_interrupt_is_one_line(hbase_url: str) -> None:
     try:
         wait_for_rows(hbase_url)
         process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=WAIT_S)
-    finally:
+    except BaseException:
         process.kill()
+        raise
+    finally:
+        _, errors = process.communicate(timeout=WAIT_S)
 
     assert errors == "interrupted; another run goes on from here\n"
     assert process.returncode == 130
