@@ -80,6 +80,16 @@ class Instant(Codec[datetime]):
         return micros
 
 
+def _is_whole_utc(value: Any) -> bool:
+    """Say whether `value` is what `Millis` reads back: the usual case, worth a quick answer."""
+    return (
+        isinstance(value, datetime)
+        and value.tzinfo is UTC
+        and value.year >= EPOCH.year
+        and not value.microsecond % MICROS_PER_MILLI
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Millis(Instant):
     """Milliseconds since the epoch, from 1970 on; finer times are rounded down."""
@@ -97,6 +107,8 @@ class Millis(Instant):
         Raises:
             CodecError: No datetime, a naive one, or one before 1970 or after 9999 in UTC.
         """
+        if _is_whole_utc(value):
+            return value
         self.encode(value)
         utc = value.astimezone(UTC)
         return utc.replace(microsecond=utc.microsecond // MICROS_PER_MILLI * MICROS_PER_MILLI)

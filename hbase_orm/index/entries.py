@@ -7,15 +7,16 @@ row key of its row. A row where one of the indexed fields is None has no entry.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from hbase_orm.errors import RowKeyError
 from hbase_orm.index.targets import GuardedTable, IndexTarget
 from hbase_orm.ops import longest_row_key_bytes
-from hbase_orm.rowkey import FieldPart
+from hbase_orm.rowkey import FieldPart, Framing
+from hbase_orm.rowkey.layout import part_bytes
 from hbase_orm.schema import ColumnSchema, IndexSchema, TableSchema
 
 EntryKeys = Callable[[bytes, Mapping[bytes, bytes]], frozenset[bytes]]
+Piece = Callable[[bytes, Mapping[bytes, bytes]], bytes | None]
 
 
 def guarded_table(schema: TableSchema) -> GuardedTable:
@@ -48,33 +49,49 @@ def index_target(schema: TableSchema, index: IndexSchema) -> IndexTarget:
 def _entry_keys(
     schema: TableSchema, index: IndexSchema, columns: Mapping[str, ColumnSchema]
 ) -> EntryKeys:
-    parts = index.layout.parts
-    from_key = any(part.name not in columns for part in parts)
-    steps = [(part, columns.get(part.name)) for part in parts]
+    pieces = [
+        _from_column(part, columns[part.name]) if part.name in columns else _from_key(schema, part)
+        for part in index.layout.parts
+    ]
 
     def entry_keys(row: bytes, cells: Mapping[bytes, bytes]) -> frozenset[bytes]:
-        known = schema.layout.decode(row) if from_key else {}
-        pieces = []
-        for part, column in steps:
-            piece = _piece(part, column, known, cells)
-            if piece is None:
-                return frozenset()
-            pieces.append(piece)
-        return frozenset((_checked(index, b"".join(pieces) + row),))
+        found = [piece(row, cells) for piece in pieces]
+        if None in found:
+            return frozenset()
+        return frozenset((_checked(index, b"".join([*filter(None, found), row])),))
 
     return entry_keys
 
 
-def _piece(
-    part: FieldPart,
-    column: ColumnSchema | None,
-    known: Mapping[str, Any],
-    cells: Mapping[bytes, bytes],
-) -> bytes | None:
-    if column is None:
-        return part.encode(known[part.name])
-    stored = cells.get(column.column)
-    return None if stored is None else part.encode(column.codec.decode(stored))
+def _from_column(part: FieldPart, column: ColumnSchema) -> Piece:
+    """Return how a part of an entry is made from a stored column."""
+    name, decode, encode = column.column, column.codec.decode, part.encode
+    if part.framing is Framing.FIXED and part.codec == column.codec:
+        width_bytes = part.codec.width_bytes
+
+        def same_bytes(_: bytes, cells: Mapping[bytes, bytes]) -> bytes | None:
+            stored = cells.get(name)
+            if stored is not None and len(stored) != width_bytes:
+                raise part.codec.corrupt(stored)
+            return stored
+
+        return same_bytes
+
+    def piece(_: bytes, cells: Mapping[bytes, bytes]) -> bytes | None:
+        stored = cells.get(name)
+        return None if stored is None else encode(decode(stored))
+
+    return piece
+
+
+def _from_key(schema: TableSchema, part: FieldPart) -> Piece:
+    """Return how a part of an entry is made from a field of the row key."""
+    layout = schema.layout
+    in_key = layout.parts[layout.names.index(part.name)]
+    own_bytes = part_bytes(layout, part.name)
+    if (in_key.codec, in_key.framing) == (part.codec, part.framing):
+        return lambda row, _: own_bytes(row)  # the same bytes
+    return lambda row, _: part.encode(in_key.take(own_bytes(row), 0)[0])
 
 
 def _checked(index: IndexSchema, key: bytes) -> bytes:

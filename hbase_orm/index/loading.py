@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from hbase_orm.errors import ValidationError
 from hbase_orm.index.attempt import cells_after, entry_puts, guard_changes
@@ -57,6 +58,12 @@ class LoadedRow:
     data: RowMutation
 
 
+@lru_cache(maxsize=16)
+def _guard_puts(ticket: LoadTicket) -> tuple[Put, ...]:
+    _, puts = guard_changes(ticket.guard)
+    return puts
+
+
 def guarded_load(target: GuardedTable, change: RowChange, ticket: LoadTicket) -> LoadedRow:
     """Turn a new row into the mutations that load it; nothing of it depends on a clock.
 
@@ -68,8 +75,7 @@ def guarded_load(target: GuardedTable, change: RowChange, ticket: LoadTicket) ->
         raise ValidationError("a load deletes no rows", table=target.table, row=change.row)
     t = ticket.timestamp_ms
     cells = cells_after(target, change, {})
-    _, guard_puts = guard_changes(ticket.guard)
-    puts = (*(Put(column, value, t) for column, value in cells.items()), *guard_puts)
+    puts = (*(Put(column, value, t) for column, value in cells.items()), *_guard_puts(ticket))
     batches = entry_puts(target.entries(change.row, cells), t)
     entries = {batch.table: batch.mutations for batch in batches}
     return LoadedRow(entries, RowMutation(change.row, puts=puts))

@@ -27,23 +27,21 @@ class KeyLayout:
         salt: The salt in front, if there is one.
         parts: The key fields in the order of their bytes.
         arguments: The key fields in the order of declaration: the order of `get_many`'s tuples.
+        names: The key fields in the order of their bytes.
     """
 
     salt: SaltPart | None
     parts: tuple[FieldPart, ...]
     arguments: tuple[str, ...]
+    names: tuple[str, ...] = field(init=False, repr=False, compare=False)
     _encode: Encoder = field(init=False, repr=False, compare=False)
     _decode: Decoder = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Compile the encoder and the decoder."""
+        object.__setattr__(self, "names", tuple(part.name for part in self.parts))
         object.__setattr__(self, "_encode", compile_encoder(self.salt, self.parts))
         object.__setattr__(self, "_decode", compile_decoder(self.salt, self.parts))
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The key fields in the order of their bytes."""
-        return tuple(part.name for part in self.parts)
 
     def encode(self, values: Mapping[str, Any]) -> bytes:
         """Return the row key of these field values (others are ignored).
@@ -107,6 +105,24 @@ def _fits(part: FieldPart, value: Any) -> bool:
     except CodecError:
         return False
     return True
+
+
+def part_bytes(layout: KeyLayout, name: str) -> Callable[[bytes], bytes]:
+    """Return a function from a row key to the bytes of one of its fields, end included.
+
+    It raises CodecError for a key that was not made by the layout.
+    """
+    number = layout.names.index(name)
+    before, part = layout.parts[:number], layout.parts[number]
+    first = 0 if layout.salt is None else 1
+
+    def bytes_of(key: bytes) -> bytes:
+        position = first
+        for earlier in before:
+            position = earlier.span(key, position)
+        return key[position : part.span(key, position)]
+
+    return bytes_of
 
 
 def compile_encoder(salt: SaltPart | None, parts: tuple[FieldPart, ...]) -> Encoder:

@@ -89,10 +89,7 @@ class FieldPart:
 
         Unlike a value, `prefix` may end with the beginning of the separator.
         """
-        codec = self._ascending()
-        if getattr(codec, "separator", None) is not None:
-            codec = replace(codec, separator=None)  # type: ignore[call-arg]  # only Text has it
-        return self._framed(codec.encode(prefix))
+        return self._framed(self._ascending().encode_prefix(prefix))
 
     def encode(self, value: Any) -> bytes:
         """Return the part with its end."""
@@ -102,6 +99,21 @@ class FieldPart:
     def end(self) -> bytes:
         """The bytes that end the part as they stand in the key."""
         return invert(self.separator) if self.is_descending else self.separator
+
+    def span(self, data: bytes, position: int) -> int:
+        """Return where the part at `position` of a key ends, its end included.
+
+        Raises:
+            CodecError: There is no such part.
+        """
+        if self.framing is Framing.FIXED:
+            return position + (self.codec.width_bytes or 0)
+        if self.framing is Framing.REST:
+            return len(data)
+        stop = data.find(self.end, position)
+        if stop < 0:
+            raise self.codec.corrupt(data[position:])
+        return stop + len(self.end)
 
     def take(self, data: bytes, position: int) -> tuple[Any, int]:
         """Read the part at `position` of a key; return its value and the next position.
