@@ -7,14 +7,33 @@ how many bytes it makes (`width_bytes`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from types import MappingProxyType
 from typing import Any
 
+from hbase_orm.codecs import (
+    hbase,
+    ordered,
+    ordered_numeric,
+    phoenix,
+    phoenix_decimal,
+    phoenix_times,
+)
 from hbase_orm.codecs.base import Codec
 from hbase_orm.codecs.counters import Long
-from hbase_orm.codecs.numbers import Boolean, Float64, Int64, UInt8, UInt16, UInt32, UInt64
+from hbase_orm.codecs.numbers import (
+    Boolean,
+    Float64,
+    Int8,
+    Int16,
+    Int32,
+    Int64,
+    UInt8,
+    UInt16,
+    UInt32,
+    UInt64,
+)
 from hbase_orm.codecs.text import Raw, Text
 from hbase_orm.codecs.times import Micros, Millis
 from hbase_orm.errors import SchemaError
@@ -36,14 +55,14 @@ __all__ = [
     "uint64",
 ]
 
-_BY_NAME: Mapping[str, type[Codec[Any]]] = MappingProxyType(
-    {
-        kind.name: kind
-        for kind in (
-            *(UInt8, UInt16, UInt32, UInt64, Int64, Long, Float64, Boolean),
-            *(Text, Raw, Millis, Micros),
-        )
-    }
+_KINDS: tuple[type[Codec[Any]], ...] = (
+    *(UInt8, UInt16, UInt32, UInt64, Int8, Int16, Int32, Int64, Long, Float64, Boolean),
+    *(Text, Raw, Millis, Micros),
+    *(*hbase.CODECS, *ordered.CODECS, *ordered_numeric.CODECS),
+    *(*phoenix.CODECS, *phoenix_decimal.CODECS, *phoenix_times.CODECS),
+)
+_BY_NAME: Mapping[str, Callable[..., Codec[Any]]] = MappingProxyType(
+    {kind.name: kind for kind in _KINDS}
 )
 
 
@@ -51,7 +70,7 @@ def get(name: str, *, desc: bool = False, **parameters: Any) -> Codec[Any]:
     """Return the codec called `name`.
 
     Raises:
-        SchemaError: No codec has this name, or it takes no such parameter.
+        SchemaError: No codec has this name, or it does not take these parameters.
 
     Examples:
         >>> get("uint32", desc=True) == uint32(desc=True)
@@ -61,9 +80,12 @@ def get(name: str, *, desc: bool = False, **parameters: Any) -> Codec[Any]:
         raise SchemaError("no codec has this name", codec=name, known=sorted(_BY_NAME))
     try:
         return _BY_NAME[name](desc=desc, **parameters)
-    except TypeError:
+    except TypeError as error:
         raise SchemaError(
-            "the codec takes no such parameter", codec=name, parameters=sorted(parameters)
+            "the codec does not take these parameters",
+            codec=name,
+            parameters=sorted(parameters),
+            reason=str(error),
         ) from None
 
 

@@ -91,6 +91,17 @@ class Codec(Generic[T]):
         """
         raise NotImplementedError
 
+    def encode_prefix(self, prefix: T, /) -> bytes:
+        """Return what the bytes of every value that starts with `prefix` start with.
+
+        Empty where nothing is known of them: only text and bytes start with anything.
+
+        Raises:
+            CodecError: No value starts with `prefix`.
+        """
+        del prefix
+        return b""
+
     def accepts_type(self, value: Any, /) -> bool:
         """Say whether `value` is of the codec's type, be it in range or not."""
         return isinstance(value, self.python_type)

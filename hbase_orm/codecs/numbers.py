@@ -42,7 +42,7 @@ class Integer(Codec[int]):
     @property
     def maximum(self) -> int:
         """The greatest value."""
-        return self.least + (1 << (8 * self.layout.size)) - 1
+        return self.least + (1 << 8 * self.layout.size) - 1
 
     def encode(self, value: int, /) -> bytes:
         """Return the bytes.
@@ -53,7 +53,7 @@ class Integer(Codec[int]):
         try:
             data = self.layout.pack(value - self.least)
         except (TypeError, struct.error):
-            raise self._misfit(value) from None
+            raise self.misfit(value) from None
         return invert(data) if self.desc else data
 
     def decode(self, data: bytes, /) -> int:
@@ -66,7 +66,8 @@ class Integer(Codec[int]):
             raise self.corrupt(data)
         return int.from_bytes(invert(data) if self.desc else data, "big") + self.least
 
-    def _misfit(self, value: Any) -> CodecError:
+    def misfit(self, value: Any) -> CodecError:
+        """Return the error that says why `value` is no such integer."""
         if not isinstance(value, int):
             return self.refuse(value, "the value is no integer", expected="int")
         return self.refuse(

@@ -84,6 +84,11 @@ class Text(Codec[str]):
             )
         return invert(data) if self.desc else data
 
+    def encode_prefix(self, prefix: str, /) -> bytes:
+        """Return the UTF-8 bytes; unlike a value's, they may end as the separator begins."""
+        data = utf8(self, prefix)
+        return invert(data) if self.desc else data
+
     def decode(self, data: bytes, /) -> str:
         """Return the text.
 
@@ -121,6 +126,10 @@ class Raw(Codec[bytes]):
         """
         data = plain_bytes(self, value)
         return invert(data) if self.desc else data
+
+    def encode_prefix(self, prefix: bytes, /) -> bytes:
+        """Return the bytes."""
+        return self.encode(prefix)
 
     def decode(self, data: bytes, /) -> bytes:
         """Return the bytes."""

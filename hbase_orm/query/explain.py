@@ -20,7 +20,9 @@ def key_text(key: bytes) -> str:
 
 
 def range_text(key_range: KeyRange) -> str:
-    """Return a range as `[start, stop)`; an open end is left empty."""
+    """Return a range as `[start, stop)`; an open end is left empty, both are the whole table."""
+    if key_range == KeyRange():
+        return "the whole table"
     stop = "" if key_range.stop is None else key_text(key_range.stop)
     return f"[{key_text(key_range.start)}, {stop})"
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, ClassVar, Generic, Literal, Never, TypeVar, overload
 
 from hbase_orm.errors import QueryError
@@ -61,7 +62,7 @@ class Comparison(Condition):
 
     def __repr__(self) -> str:
         """Return it as it was written."""
-        return f"{self.field!r} {self.operator} {self.value!r}"
+        return f"{self.field!r} {self.operator} {shown(self.value)}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,7 +74,7 @@ class InValues(Condition):
 
     def __repr__(self) -> str:
         """Return it as it was written."""
-        return f"{self.field!r}.in_({list(self.values)!r})"
+        return f"{self.field!r}.in_([{', '.join(map(shown, self.values))}])"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -236,6 +237,11 @@ def _condition(value: object) -> Condition:
             "this is no condition", got=value, fix="compare a field, as in Reading.host == 'a'"
         )
     return value
+
+
+def shown(value: Any) -> str:
+    """Return a value as a condition prints it: a datetime as ISO 8601, not as Python code."""
+    return value.isoformat(" ") if isinstance(value, datetime) else repr(value)
 
 
 def conjuncts(condition: Condition) -> tuple[Condition, ...]:

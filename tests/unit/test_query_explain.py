@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from hbase_orm import Family, Index, Key, Mapped, Model, Salt, codecs, column, k
 from hbase_orm.ops import KeyRange
 from hbase_orm.query import Plan, Select, plan, select
 from hbase_orm.query.explain import key_text, range_text, tree
+from hbase_orm.schema.conditions import shown
 
 
 class Plain(Model, table="plain"):
@@ -114,7 +116,7 @@ def planned(stmt: Select[Any]) -> Plan:
         (
             select(Odd).allow_full_scan(),
             """Scan odd
-├─ scan [, )
+├─ scan the whole table
 ├─ order: host by its bytes
 └─ requests: 1 scanner, 1000 rows a call""",
         ),
@@ -163,8 +165,13 @@ def test_the_base_of_plans_sends_nothing() -> None:
 def test_a_key_prints_as_in_the_shell() -> None:
     assert key_text(b"a\\\x00\xff~") == r"a\x5C\x00\xFF~"
     assert range_text(KeyRange(b"a", b"b")) == "[a, b)"
-    assert range_text(KeyRange()) == "[, )"
+    assert range_text(KeyRange()) == "the whole table"
 
 
 def test_a_tree_hangs_trees() -> None:
     assert tree("head", ["one\ntwo", "three\nfour"]) == ("head\n├─ one\n│  two\n└─ three\n   four")
+
+
+def test_a_condition_prints_a_datetime_as_people_write_it() -> None:
+    assert shown(datetime(2013, 1, 9, 14, tzinfo=UTC)) == "2013-01-09 14:00:00+00:00"
+    assert shown("a") == "'a'"
