@@ -1,0 +1,96 @@
+"""Decimal numbers as base-100 digits: what the decimal formats of HBase and Phoenix share.
+
+Neither stores the number of trailing zeros: 1.50 comes back as 1.5, which equals it. More digits
+than a format keeps are refused; the Java classes would round them without a word.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, ClassVar
+
+from hbase_orm.codecs.base import Codec
+
+
+@dataclass(frozen=True, slots=True)
+class Hundreds:
+    """The number 0.abc… times 100 ** exponent in base 100; neither first nor last digit is 0.
+
+    Attributes:
+        is_negative: Whether it is below zero.
+        digits: The base-100 digits, each 0 to 99; none for zero.
+        exponent: How many of them stand before the point; may be negative or beyond their count.
+    """
+
+    is_negative: bool
+    digits: tuple[int, ...]
+    exponent: int
+
+
+@dataclass(frozen=True, slots=True)
+class Number(Codec[Decimal]):
+    """A Decimal of limited precision; subclasses write its base-100 digits.
+
+    Attributes:
+        precision: The greatest number of significant decimal digits.
+    """
+
+    python_type: ClassVar[type] = Decimal
+    precision: ClassVar[int]
+
+    @property
+    def coarse(self) -> bool:
+        """Trailing zeros are not stored, so what is read back may print otherwise."""
+        return True
+
+    def compares(self, value: Any, /) -> bool:
+        """Take every Decimal but NaN, which compares with nothing."""
+        return isinstance(value, Decimal) and not value.is_nan()
+
+    def normalize(self, value: Decimal, /) -> Decimal:
+        """Return the equal number that is read back.
+
+        Raises:
+            CodecError: As for `encode`.
+        """
+        return self.decode(self.encode(value))
+
+    def split(self, value: Decimal, /) -> Hundreds:
+        """Return the base-100 digits.
+
+        Raises:
+            CodecError: Not a Decimal, not finite, or too many digits.
+        """
+        if not isinstance(value, Decimal):
+            raise self.refuse(value, "the value is no Decimal", expected="Decimal")
+        sign, digits, exponent = value.as_tuple()
+        if not isinstance(exponent, int):
+            raise self.refuse(value, "the number is not finite")
+        text = "".join(map(str, digits)).lstrip("0")
+        exponent += len(text) - len(text.rstrip("0"))
+        text = text.rstrip("0")
+        if len(text) > self.precision:
+            raise self.refuse(
+                value,
+                "the number has too many digits",
+                digits=len(text),
+                maximum=self.precision,
+                fix="round it first, as the Java classes do: round(value, …) or quantize",
+            )
+        if not text:
+            return Hundreds(is_negative=False, digits=(), exponent=0)
+        text += "0" * (exponent % 2)
+        exponent -= exponent % 2
+        text = text.zfill(len(text) + len(text) % 2)
+        pairs = tuple(int(text[at : at + 2]) for at in range(0, len(text), 2))
+        return Hundreds(bool(sign), pairs, exponent // 2 + len(pairs))
+
+    def join(self, hundreds: Hundreds, /) -> Decimal:
+        """Return the Decimal with these digits, as few as it can be written with."""
+        text = "".join(f"{pair:02d}" for pair in hundreds.digits).rstrip("0")
+        exponent = 2 * hundreds.exponent - len(text)
+        text = text.lstrip("0")
+        if 0 < exponent <= self.precision - len(text):
+            text, exponent = text + "0" * exponent, 0
+        return Decimal((hundreds.is_negative, tuple(map(int, text)), exponent))

@@ -1,0 +1,206 @@
+"""The encodings of HBase's Java class `Bytes`, as `Bytes.toBytes` writes them.
+
+Numbers are two's complement or plain IEEE 754: negative ones sort after positive ones, so none of
+them is `ordered`. `Bytes` knows no descending form; here it inverts every byte, as HBase's
+`Order.DESCENDING` does. `bytes.int64`, in which HBase counts, is in `counters`.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, ClassVar
+
+from hbase_orm.codecs.base import Codec, invert
+from hbase_orm.codecs.floats import FLOAT32, FLOAT64, Real
+from hbase_orm.codecs.text import Text
+
+_SCALE_BYTES = 4
+_SCALE_END = 1 << 31
+
+
+@dataclass(frozen=True, slots=True)
+class _Signed(Codec[int]):
+    python_type: ClassVar[type] = int
+    layout: ClassVar[struct.Struct]
+
+    @property
+    def ordered(self) -> bool:
+        """False: negative numbers sort after positive ones."""
+        return False
+
+    @property
+    def width_bytes(self) -> int:
+        return self.layout.size
+
+    @property
+    def minimum(self) -> int:
+        return -(1 << (8 * self.layout.size - 1))
+
+    @property
+    def maximum(self) -> int:
+        return -self.minimum - 1
+
+    def encode(self, value: int, /) -> bytes:
+        if not isinstance(value, int):
+            raise self.refuse(value, "the value is no integer", expected="int")
+        try:
+            data = self.layout.pack(value)
+        except struct.error:
+            raise self.refuse(
+                value, "the integer is out of range", minimum=self.minimum, maximum=self.maximum
+            ) from None
+        return invert(data) if self.desc else data
+
+    def decode(self, data: bytes, /) -> int:
+        if len(data) != self.layout.size:
+            raise self.corrupt(data)
+        return int.from_bytes(invert(data) if self.desc else data, "big", signed=True)
+
+
+@dataclass(frozen=True, slots=True)
+class BytesInt16(_Signed):
+    """Java's `short`."""
+
+    name: ClassVar[str] = "bytes.int16"
+    layout: ClassVar[struct.Struct] = struct.Struct(">h")
+
+
+@dataclass(frozen=True, slots=True)
+class BytesInt32(_Signed):
+    """Java's `int`."""
+
+    name: ClassVar[str] = "bytes.int32"
+    layout: ClassVar[struct.Struct] = struct.Struct(">i")
+
+
+@dataclass(frozen=True, slots=True)
+class _Float(Real):
+    @property
+    def ordered(self) -> bool:
+        """False: negative numbers sort after positive ones."""
+        return False
+
+    def encode(self, value: float, /) -> bytes:
+        data = self.pack(value)
+        return invert(data) if self.desc else data
+
+    def decode(self, data: bytes, /) -> float:
+        return self.unpack(invert(data) if self.desc else data)
+
+
+@dataclass(frozen=True, slots=True)
+class BytesFloat32(_Float):
+    """Java's `float`."""
+
+    name: ClassVar[str] = "bytes.float32"
+    layout: ClassVar[struct.Struct] = FLOAT32
+
+
+@dataclass(frozen=True, slots=True)
+class BytesFloat64(_Float):
+    """Java's `double`."""
+
+    name: ClassVar[str] = "bytes.float64"
+    layout: ClassVar[struct.Struct] = FLOAT64
+
+
+@dataclass(frozen=True, slots=True)
+class BytesBool(Codec[bool]):
+    """False is 00, True is ff."""
+
+    name: ClassVar[str] = "bytes.bool"
+    python_type: ClassVar[type] = bool
+
+    @property
+    def width_bytes(self) -> int:
+        """One."""
+        return 1
+
+    def encode(self, value: bool, /) -> bytes:  # noqa: FBT001 - the value is what is encoded
+        """Return one byte.
+
+        Raises:
+            CodecError: Not a bool.
+        """
+        if not isinstance(value, bool):
+            raise self.refuse(value, "the value is no bool", expected="bool")
+        return b"\xff" if value is not self.desc else b"\x00"
+
+    def decode(self, data: bytes, /) -> bool:
+        """Return False for 00 and True for ff (the other way round when descending).
+
+        Raises:
+            CodecError: Any other bytes.
+        """
+        if data not in (b"\x00", b"\xff"):
+            raise self.corrupt(data)
+        return (data == b"\xff") is not self.desc
+
+
+@dataclass(frozen=True, slots=True)
+class BytesDecimal(Codec[Decimal]):
+    """Java's `BigDecimal`: the scale in 4 bytes, then the unscaled number; 1.0 and 1.00 differ."""
+
+    name: ClassVar[str] = "bytes.decimal"
+    python_type: ClassVar[type] = Decimal
+
+    @property
+    def ordered(self) -> bool:
+        """False: the scale comes first."""
+        return False
+
+    def compares(self, value: Any, /) -> bool:
+        """Take every Decimal but NaN, which compares with nothing."""
+        return isinstance(value, Decimal) and not value.is_nan()
+
+    def encode(self, value: Decimal, /) -> bytes:
+        """Return 5 bytes or more.
+
+        Raises:
+            CodecError: Not a Decimal, not finite, or a scale of more than 32 bits.
+        """
+        if not isinstance(value, Decimal):
+            raise self.refuse(value, "the value is no Decimal", expected="Decimal")
+        sign, digits, exponent = value.as_tuple()
+        if not isinstance(exponent, int):
+            raise self.refuse(value, "the number is not finite")
+        if not -_SCALE_END <= -exponent < _SCALE_END:
+            raise self.refuse(value, "the scale is out of range", bits=32)
+        unscaled = int(Decimal((sign, digits, 0)))
+        length = (unscaled if unscaled >= 0 else ~unscaled).bit_length() // 8 + 1
+        data = (-exponent).to_bytes(_SCALE_BYTES, "big", signed=True)
+        data += unscaled.to_bytes(length, "big", signed=True)
+        return invert(data) if self.desc else data
+
+    def decode(self, data: bytes, /) -> Decimal:
+        """Return the number, with its scale.
+
+        Raises:
+            CodecError: Fewer than 5 bytes.
+        """
+        if len(data) <= _SCALE_BYTES:
+            raise self.corrupt(data)
+        plain = invert(data) if self.desc else data
+        scale = int.from_bytes(plain[:_SCALE_BYTES], "big", signed=True)
+        unscaled = Decimal(int.from_bytes(plain[_SCALE_BYTES:], "big", signed=True)).as_tuple()
+        return Decimal((unscaled.sign, unscaled.digits, -scale))
+
+
+@dataclass(frozen=True, slots=True)
+class BytesUtf8(Text):
+    """UTF-8, as `codecs.text()` writes it too."""
+
+    name: ClassVar[str] = "bytes.utf8"
+
+
+CODECS: tuple[type[Codec[Any]], ...] = (
+    BytesInt16,
+    BytesInt32,
+    BytesFloat32,
+    BytesFloat64,
+    BytesBool,
+    BytesDecimal,
+    BytesUtf8,
+)

@@ -1,0 +1,276 @@
+"""The encodings of HBase's Java class `OrderedBytes`: a header names the type; all bytes sort.
+
+`desc` inverts every byte, header and terminator included. The null of `OrderedBytes` (05) is no
+value of these codecs. Numbers of any precision are in `ordered_numeric`.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from hbase_orm.codecs.base import Codec, invert
+from hbase_orm.codecs.floats import FLOAT32, FLOAT64, Real, flip, unflip
+from hbase_orm.codecs.numbers import Int8, Int16, Int32, Int64, Integer
+from hbase_orm.codecs.text import plain_bytes, utf8
+
+_END = b"\x00"
+_TEXT = b"\x34"
+_BLOB = b"\x37"
+_BLOB_COPY = b"\x38"
+_MORE = 0x80  # another byte of a blob follows
+_PAYLOAD_BITS = 7  # so 7 bytes become 8
+_PAYLOAD = 0x7F
+
+
+def _seven_of_eight(groups: bytes) -> bytes:
+    bits = 0
+    for byte in groups:
+        bits = bits << _PAYLOAD_BITS | byte & _PAYLOAD
+    length, spare = divmod(_PAYLOAD_BITS * len(groups), 8)
+    return (bits >> spare).to_bytes(length, "big")
+
+
+def _body(codec: Codec[Any], header: bytes, data: bytes) -> bytes:
+    """Return what follows the header, ascending."""
+    plain = invert(data) if codec.desc else data
+    if plain[:1] != header:
+        raise codec.corrupt(data)
+    return plain[1:]
+
+
+@dataclass(frozen=True, slots=True)
+class _Int(Integer):
+    header: ClassVar[bytes]
+    layout: ClassVar[struct.Struct]
+
+    @property
+    def width_bytes(self) -> int:
+        return 1 + self.layout.size
+
+    def encode(self, value: int, /) -> bytes:
+        try:
+            data = self.header + self.layout.pack(value - self.least)
+        except (TypeError, struct.error):
+            raise self.misfit(value) from None
+        return invert(data) if self.desc else data
+
+    def decode(self, data: bytes, /) -> int:
+        body = _body(self, self.header, data)
+        if len(body) != self.layout.size:
+            raise self.corrupt(data)
+        return int.from_bytes(body, "big") + self.least
+
+
+@dataclass(frozen=True, slots=True)
+class OrderedInt8(_Int):
+    """Signed, 1 + 1 bytes."""
+
+    name: ClassVar[str] = "ordered.int8"
+    header: ClassVar[bytes] = b"\x29"
+    layout: ClassVar[struct.Struct] = Int8.layout
+    least: ClassVar[int] = Int8.least
+
+
+@dataclass(frozen=True, slots=True)
+class OrderedInt16(_Int):
+    """Signed, 1 + 2 bytes."""
+
+    name: ClassVar[str] = "ordered.int16"
+    header: ClassVar[bytes] = b"\x2a"
+    layout: ClassVar[struct.Struct] = Int16.layout
+    least: ClassVar[int] = Int16.least
+
+
+@dataclass(frozen=True, slots=True)
+class OrderedInt32(_Int):
+    """Signed, 1 + 4 bytes."""
+
+    name: ClassVar[str] = "ordered.int32"
+    header: ClassVar[bytes] = b"\x2b"
+    layout: ClassVar[struct.Struct] = Int32.layout
+    least: ClassVar[int] = Int32.least
+
+
+@dataclass(frozen=True, slots=True)
+class OrderedInt64(_Int):
+    """Signed, 1 + 8 bytes."""
+
+    name: ClassVar[str] = "ordered.int64"
+    header: ClassVar[bytes] = b"\x2c"
+    layout: ClassVar[struct.Struct] = Int64.layout
+    least: ClassVar[int] = Int64.least
+
+
+@dataclass(frozen=True, slots=True)
+class _Float(Real):
+    header: ClassVar[bytes]
+
+    @property
+    def width_bytes(self) -> int:
+        return 1 + self.layout.size
+
+    def encode(self, value: float, /) -> bytes:
+        data = self.header + flip(self.pack(value))
+        return invert(data) if self.desc else data
+
+    def decode(self, data: bytes, /) -> float:
+        body = _body(self, self.header, data)
+        if len(body) != self.layout.size:
+            raise self.corrupt(data)
+        return self.unpack(unflip(body))
+
+
+@dataclass(frozen=True, slots=True)
+class OrderedFloat32(_Float):
+    """Java's `float`, 1 + 4 bytes."""
+
+    name: ClassVar[str] = "ordered.float32"
+    header: ClassVar[bytes] = b"\x30"
+    layout: ClassVar[struct.Struct] = FLOAT32
+
+
+@dataclass(frozen=True, slots=True)
+class OrderedFloat64(_Float):
+    """Java's `double`, 1 + 8 bytes."""
+
+    name: ClassVar[str] = "ordered.float64"
+    header: ClassVar[bytes] = b"\x31"
+    layout: ClassVar[struct.Struct] = FLOAT64
+
+
+@dataclass(frozen=True, slots=True)
+class OrderedUtf8(Codec[str]):
+    """UTF-8 that ends with 00, so it cannot hold NUL."""
+
+    name: ClassVar[str] = "ordered.utf8"
+    python_type: ClassVar[type] = str
+
+    def encode(self, value: str, /) -> bytes:
+        """Return header, text and end.
+
+        Raises:
+            CodecError: Not a text, a lone surrogate, or a NUL in the text.
+        """
+        data = utf8(self, value)
+        if _END in data:
+            raise self.refuse(value, "the text holds NUL, which ends it", fix="use codecs.text()")
+        data = _TEXT + data + _END
+        return invert(data) if self.desc else data
+
+    def encode_prefix(self, prefix: str, /) -> bytes:
+        """Return header and text, without the end."""
+        return self.encode(prefix)[:-1]
+
+    def decode(self, data: bytes, /) -> str:
+        """Return the text.
+
+        Raises:
+            CodecError: Another header, no end or more than one, or no UTF-8.
+        """
+        body = _body(self, _TEXT, data)
+        if body.find(_END) != len(body) - 1:
+            raise self.corrupt(data)
+        try:
+            return body[:-1].decode()
+        except UnicodeDecodeError:
+            raise self.corrupt(data) from None
+
+
+@dataclass(frozen=True, slots=True)
+class OrderedBlob(Codec[bytes]):
+    """Any bytes, 7 bits to a byte; the last byte has no high bit (`encodeBlobVar`)."""
+
+    name: ClassVar[str] = "ordered.blob"
+    python_type: ClassVar[type] = bytes
+
+    @property
+    def ordered(self) -> bool:
+        """False, in spite of the name: the last byte has no high bit, and so sorts too early."""
+        return False
+
+    def encode(self, value: bytes, /) -> bytes:
+        """Return the header and 8 bytes for every 7.
+
+        Raises:
+            CodecError: Not bytes.
+        """
+        plain_bytes(self, value)
+        groups = bytearray()
+        for at in range(0, len(value), _PAYLOAD_BITS):
+            chunk = value[at : at + _PAYLOAD_BITS]
+            count = -(-8 * len(chunk) // _PAYLOAD_BITS)
+            bits = int.from_bytes(chunk, "big") << _PAYLOAD_BITS * count - 8 * len(chunk)
+            groups += bytes(_MORE | bits >> _PAYLOAD_BITS * n & _PAYLOAD for n in range(count))[
+                ::-1
+            ]
+        groups[-1:] = bytes((groups[-1] & _PAYLOAD,)) if groups else _END
+        data = _BLOB + groups
+        return invert(data) if self.desc else data
+
+    def decode(self, data: bytes, /) -> bytes:
+        """Return the bytes.
+
+        Raises:
+            CodecError: Not what `encode` returns.
+        """
+        body = _body(self, _BLOB, data)
+        value = b"".join(_seven_of_eight(body[at : at + 8]) for at in range(0, len(body), 8))
+        if self.encode(value) != data:
+            raise self.corrupt(data)
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class OrderedBlobCopy(Codec[bytes]):
+    """Bytes as they are; only the end of the row key ends them."""
+
+    name: ClassVar[str] = "ordered.blobcopy"
+    python_type: ClassVar[type] = bytes
+
+    def encode(self, value: bytes, /) -> bytes:
+        """Return header and bytes; descending ones end with an inverted 00.
+
+        Raises:
+            CodecError: Not bytes, or descending ones that hold 00.
+        """
+        plain_bytes(self, value)
+        if not self.desc:
+            return _BLOB_COPY + value
+        if _END in value:
+            raise self.refuse(
+                value, "the bytes hold 00, which ends them when descending", fix="use ordered.blob"
+            )
+        return invert(_BLOB_COPY + value + _END)
+
+    def encode_prefix(self, prefix: bytes, /) -> bytes:
+        """Return header and bytes, without the end."""
+        data = self.encode(prefix)
+        return data[:-1] if self.desc else data
+
+    def decode(self, data: bytes, /) -> bytes:
+        """Return the bytes.
+
+        Raises:
+            CodecError: Another header, or descending bytes without their end.
+        """
+        body = _body(self, _BLOB_COPY, data)
+        if not self.desc:
+            return body
+        if body.find(_END) != len(body) - 1:
+            raise self.corrupt(data)
+        return body[:-1]
+
+
+CODECS: tuple[type[Codec[Any]], ...] = (
+    OrderedInt8,
+    OrderedInt16,
+    OrderedInt32,
+    OrderedInt64,
+    OrderedFloat32,
+    OrderedFloat64,
+    OrderedUtf8,
+    OrderedBlob,
+    OrderedBlobCopy,
+)

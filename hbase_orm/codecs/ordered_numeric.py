@@ -1,0 +1,173 @@
+"""Decimal numbers as `OrderedBytes.encodeNumeric` writes them: of varying length, and they sort.
+
+A header tells sign and size, then come the exponent where the header does not hold it, and the
+base-100 digits as 2·d + 1, the last as 2·d. No encoding is the beginning of another one. The
+library's own `decimal` has the same bytes, and refuses what is not finite.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, ClassVar
+
+from hbase_orm.codecs.base import Codec, invert
+from hbase_orm.codecs.decimals import Hundreds, Number
+from hbase_orm.errors import CodecError
+
+_NEG_LARGE = 0x08
+_NEG_MEDIUM_END = 0x13
+_NEG_SMALL = 0x14
+_ZERO = b"\x15"
+_POS_SMALL = 0x16
+_POS_MEDIUM_START = 0x17
+_POS_LARGE = 0x22
+_MEDIUM_EXPONENTS = range(1, 11)
+_EXPONENT_END = 1_000_000  # beyond it Python's default context cannot compute with the number
+_INFINITIES = {Decimal("-Infinity"): b"\x07", Decimal("Infinity"): b"\x23"}
+_NAN = b"\x26"
+
+# The variable-length integer of SQLite 4: the first byte is the number or says how to read it.
+_ONE_BYTE = 241
+_TWO_BYTES = 2288
+_THREE_BYTES = 67_824
+_LEADS_THREE = 249
+_WIDTH_BIAS = 247  # 250 leads a number of 3 bytes, 251 one of 4, …
+
+
+def varint(number: int) -> bytes:
+    """Return a natural number in 1 to 9 bytes that sort.
+
+    Examples:
+        >>> varint(240).hex(), varint(241).hex(), varint(2288).hex(), varint(67824).hex()
+        ('f0', 'f101', 'f90000', 'fa0108f0')
+    """
+    if number < _ONE_BYTE:
+        return bytes((number,))
+    if number < _TWO_BYTES:
+        high, low = divmod(number - 240, 256)
+        return bytes((_ONE_BYTE + high, low))
+    if number < _THREE_BYTES:
+        return bytes((_LEADS_THREE,)) + (number - _TWO_BYTES).to_bytes(2, "big")
+    width = max(3, (number.bit_length() + 7) // 8)
+    return bytes((_WIDTH_BIAS + width,)) + number.to_bytes(width, "big")
+
+
+def take_varint(data: bytes) -> tuple[int, bytes]:
+    """Return the number that `data` starts with, and the bytes after it."""
+    lead = data[0]
+    if lead < _ONE_BYTE:
+        return lead, data[1:]
+    if lead < _LEADS_THREE:
+        return 240 + 256 * (lead - _ONE_BYTE) + data[1], data[2:]
+    if lead == _LEADS_THREE:
+        return _TWO_BYTES + int.from_bytes(data[1:3], "big"), data[3:]
+    width = lead - _WIDTH_BIAS
+    return int.from_bytes(data[1 : 1 + width], "big"), data[1 + width :]
+
+
+def _head(hundreds: Hundreds) -> bytes:
+    exponent = hundreds.exponent
+    if exponent in _MEDIUM_EXPONENTS:
+        lead = _NEG_MEDIUM_END - exponent if hundreds.is_negative else _POS_MEDIUM_START + exponent
+        return bytes((lead,))
+    size = varint(abs(exponent))
+    if exponent > 0:
+        return b"\x08" + invert(size) if hundreds.is_negative else b"\x22" + size
+    return b"\x14" + size if hundreds.is_negative else b"\x16" + invert(size)
+
+
+def _take_head(data: bytes) -> tuple[bool, int, bytes]:
+    """Return whether the number is negative, its exponent, and its digits as they are stored."""
+    lead, rest = data[0], data[1:]
+    if lead in {_NEG_LARGE, _POS_SMALL}:
+        size, digits = take_varint(invert(rest))
+        digits = invert(digits)
+    elif lead in {_NEG_SMALL, _POS_LARGE}:
+        size, digits = take_varint(rest)
+    else:
+        is_negative = lead <= _NEG_MEDIUM_END
+        size = _NEG_MEDIUM_END - lead if is_negative else lead - _POS_MEDIUM_START
+        return is_negative, size, rest
+    exponent = -size if lead in {_NEG_SMALL, _POS_SMALL} else size
+    return lead in {_NEG_LARGE, _NEG_SMALL}, exponent, digits
+
+
+@dataclass(frozen=True, slots=True)
+class SortedDecimal(Number):
+    """A Decimal of at most 31 digits; only its value is stored, not its trailing zeros."""
+
+    name: ClassVar[str] = "decimal"
+    precision: ClassVar[int] = 31
+
+    def encode(self, value: Decimal, /) -> bytes:
+        """Return the bytes.
+
+        Raises:
+            CodecError: Not a Decimal, not finite, more than 31 digits, or an exponent beyond a
+                million.
+        """
+        hundreds = self.split(value)
+        if not hundreds.digits:
+            return invert(_ZERO) if self.desc else _ZERO
+        if abs(2 * hundreds.exponent) > _EXPONENT_END:
+            raise self.refuse(value, "the exponent is out of range", maximum=_EXPONENT_END)
+        digits = bytes(2 * digit + 1 for digit in hundreds.digits[:-1])
+        digits += bytes((2 * hundreds.digits[-1],))
+        data = _head(hundreds) + (invert(digits) if hundreds.is_negative else digits)
+        return invert(data) if self.desc else data
+
+    def decode(self, data: bytes, /) -> Decimal:
+        """Return the number.
+
+        Raises:
+            CodecError: Not what `encode` returns.
+        """
+        plain = invert(data) if self.desc else data
+        if plain == _ZERO:
+            return Decimal(0)
+        try:
+            is_negative, exponent, stored = _take_head(plain)
+            digits = tuple(byte // 2 for byte in (invert(stored) if is_negative else stored))
+            value = self.join(Hundreds(is_negative, digits, exponent))
+            again = self.encode(value)
+        except (IndexError, CodecError):
+            raise self.corrupt(data) from None
+        if again != data:
+            raise self.corrupt(data)
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class OrderedNumeric(SortedDecimal):
+    """`OrderedNumeric`: infinities and NaN too, which Java writes for doubles only."""
+
+    name: ClassVar[str] = "ordered.numeric"
+
+    def encode(self, value: Decimal, /) -> bytes:
+        """Return the bytes.
+
+        Raises:
+            CodecError: Not a Decimal, more than 31 digits, or an exponent beyond a million.
+        """
+        if not isinstance(value, Decimal) or value.is_finite():
+            return SortedDecimal.encode(self, value)
+        data = _NAN if value.is_nan() else _INFINITIES[value]
+        return invert(data) if self.desc else data
+
+    def decode(self, data: bytes, /) -> Decimal:
+        """Return the number.
+
+        Raises:
+            CodecError: Not what `encode` returns.
+        """
+        plain = invert(data) if self.desc else data
+        if plain == _NAN:
+            return Decimal("NaN")
+        for value, stored in _INFINITIES.items():
+            if plain == stored:
+                return value
+        return SortedDecimal.decode(self, data)
+
+
+CODECS: tuple[type[Codec[Any]], ...] = (SortedDecimal, OrderedNumeric)

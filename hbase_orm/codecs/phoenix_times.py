@@ -1,0 +1,162 @@
+"""Phoenix's DATE, TIME and TIMESTAMP: milliseconds since the epoch, and a timestamp's nanoseconds.
+
+All of them are instants and take aware datetimes: a Phoenix DATE has a time of day. The unsigned
+ones begin at 1970. Finer times are rounded down to milliseconds, those of timestamps when read to
+the microseconds that Python has. `desc` inverts every byte.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, ClassVar
+
+from hbase_orm.codecs.base import Codec, invert
+from hbase_orm.codecs.times import EPOCH, MICROS_PER_MILLI, Instant
+
+_MILLIS_BYTES = 8
+_TIMESTAMP_BYTES = 12
+_SIGN = 1 << 63
+_NANOS_PER_MICRO = 1000
+_NANOS_PER_MILLI = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class _PhoenixInstant(Instant):
+    is_unsigned: ClassVar[bool] = False
+
+    @property
+    def minimum(self) -> datetime | None:
+        """The epoch, if unsigned."""
+        return EPOCH if self.is_unsigned else None
+
+    def millis_bytes(self, value: Any) -> tuple[bytes, int]:
+        """Return the milliseconds' bytes, ascending, and the microseconds beyond them."""
+        ms, micros = divmod(self.checked_micros(value), MICROS_PER_MILLI)
+        if self.is_unsigned and ms < 0:
+            raise self.refuse(value, "the time lies before 1970", minimum=EPOCH)
+        return (ms if self.is_unsigned else ms + _SIGN).to_bytes(_MILLIS_BYTES, "big"), micros
+
+    def at(self, data: bytes, plain: bytes, micros: int) -> datetime:
+        """Return the time of these ascending milliseconds' bytes, and `micros` later."""
+        ms = int.from_bytes(plain, "big") - (0 if self.is_unsigned else _SIGN)
+        try:
+            return EPOCH + timedelta(milliseconds=ms, microseconds=micros)
+        except OverflowError:
+            raise self.corrupt(data) from None
+
+
+@dataclass(frozen=True, slots=True)
+class PhoenixDate(_PhoenixInstant):
+    """DATE: milliseconds, sign bit flipped."""
+
+    name: ClassVar[str] = "phoenix.date"
+
+    def normalize(self, value: datetime, /) -> datetime:
+        """Return `value` in UTC, rounded down to the millisecond.
+
+        Raises:
+            CodecError: As for `encode`.
+        """
+        self.encode(value)
+        utc = value.astimezone(UTC)
+        return utc.replace(microsecond=utc.microsecond // MICROS_PER_MILLI * MICROS_PER_MILLI)
+
+    def encode(self, value: datetime, /) -> bytes:
+        """Return 8 bytes; finer times are rounded down.
+
+        Raises:
+            CodecError: No datetime, a naive one, or out of range.
+        """
+        data, _ = self.millis_bytes(value)
+        return invert(data) if self.desc else data
+
+    def decode(self, data: bytes, /) -> datetime:
+        """Return the datetime, in UTC.
+
+        Raises:
+            CodecError: Not 8 bytes, or a time outside years 1 to 9999.
+        """
+        if len(data) != _MILLIS_BYTES:
+            raise self.corrupt(data)
+        return self.at(data, invert(data) if self.desc else data, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class PhoenixTime(PhoenixDate):
+    """TIME: the same as DATE."""
+
+    name: ClassVar[str] = "phoenix.time"
+
+
+@dataclass(frozen=True, slots=True)
+class UnsignedDate(PhoenixDate):
+    """UNSIGNED_DATE: plain milliseconds from 1970 on."""
+
+    name: ClassVar[str] = "phoenix.unsigned_date"
+    is_unsigned: ClassVar[bool] = True
+
+
+@dataclass(frozen=True, slots=True)
+class UnsignedTime(PhoenixDate):
+    """UNSIGNED_TIME: the same as UNSIGNED_DATE."""
+
+    name: ClassVar[str] = "phoenix.unsigned_time"
+    is_unsigned: ClassVar[bool] = True
+
+
+@dataclass(frozen=True, slots=True)
+class PhoenixTimestamp(_PhoenixInstant):
+    """TIMESTAMP: a DATE, then the nanoseconds beyond its milliseconds in 4 bytes."""
+
+    name: ClassVar[str] = "phoenix.timestamp"
+
+    @property
+    def width_bytes(self) -> int:
+        """Twelve."""
+        return _TIMESTAMP_BYTES
+
+    def normalize(self, value: datetime, /) -> datetime:
+        """Return `value` in UTC.
+
+        Raises:
+            CodecError: As for `encode`.
+        """
+        self.encode(value)
+        return value.astimezone(UTC)
+
+    def encode(self, value: datetime, /) -> bytes:
+        """Return 12 bytes.
+
+        Raises:
+            CodecError: No datetime, a naive one, or out of range.
+        """
+        data, micros = self.millis_bytes(value)
+        data += (micros * _NANOS_PER_MICRO).to_bytes(_TIMESTAMP_BYTES - _MILLIS_BYTES, "big")
+        return invert(data) if self.desc else data
+
+    def decode(self, data: bytes, /) -> datetime:
+        """Return the datetime, in UTC, rounded down to the microsecond.
+
+        Raises:
+            CodecError: Not 12 bytes, or a time outside years 1 to 9999.
+        """
+        plain = invert(data) if self.desc else data
+        nanos = int.from_bytes(plain[_MILLIS_BYTES:], "big")
+        if len(data) != _TIMESTAMP_BYTES or nanos >= _NANOS_PER_MILLI:
+            raise self.corrupt(data)
+        return self.at(data, plain[:_MILLIS_BYTES], nanos // _NANOS_PER_MICRO)
+
+
+@dataclass(frozen=True, slots=True)
+class UnsignedTimestamp(PhoenixTimestamp):
+    """UNSIGNED_TIMESTAMP: a TIMESTAMP from 1970 on, no sign bit flipped."""
+
+    name: ClassVar[str] = "phoenix.unsigned_timestamp"
+    is_unsigned: ClassVar[bool] = True
+
+
+CODECS: tuple[type[Codec[Any]], ...] = (
+    *(PhoenixDate, PhoenixTime, PhoenixTimestamp),
+    *(UnsignedDate, UnsignedTime, UnsignedTimestamp),
+)
