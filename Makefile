@@ -45,6 +45,10 @@ gate: $(DEV_STAMP) ## format, lint, types and layers; no test
 pytest: $(DEV_STAMP) ## every test, without the gate
 	$(BIN)/pytest -n $(PYTEST_WORKERS) --dist loadgroup $(PYTEST_ARGS)
 
+.PHONY: vectors
+vectors: $(DEV_STAMP) ## what the real Java classes encode, for the codecs' tests; needs Maven once
+	$(BIN)/python -m tests.vectors.generator
+
 .PHONY: model
 model: $(DEV_STAMP) ## every interleaving and crash of the index protocol
 	$(BIN)/pytest tests/model $(PYTEST_ARGS)

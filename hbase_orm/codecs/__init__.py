@@ -47,6 +47,7 @@ __all__ = [
     "int64",
     "micros",
     "millis",
+    "names",
     "raw",
     "text",
     "uint8",
@@ -87,6 +88,11 @@ def get(name: str, *, desc: bool = False, **parameters: Any) -> Codec[Any]:
             parameters=sorted(parameters),
             reason=str(error),
         ) from None
+
+
+def names() -> tuple[str, ...]:
+    """Return the names of all codecs, in alphabetical order."""
+    return tuple(sorted(_BY_NAME))
 
 
 def text(*, separator: bytes | None = None, desc: bool = False) -> Codec[str]:
