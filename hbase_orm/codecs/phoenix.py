@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from hbase_orm.codecs.base import Codec, invert
+from hbase_orm.codecs.fixed import check_width
 from hbase_orm.codecs.floats import FLOAT32, FLOAT64, Real, flip, unflip
 from hbase_orm.codecs.numbers import (
     Boolean,
@@ -26,7 +27,6 @@ from hbase_orm.codecs.numbers import (
     UInt64,
 )
 from hbase_orm.codecs.text import Raw, plain_bytes, utf8
-from hbase_orm.errors import SchemaError
 
 _NUL = b"\x00"
 _BLANK = b" "
@@ -233,11 +233,6 @@ class VarChar(Codec[str]):
             raise self.corrupt(data) from None
 
 
-def _check_width(codec: str, width_bytes: int) -> None:
-    if width_bytes < 1:
-        raise SchemaError("the width must be 1 byte or more", codec=codec, width_bytes=width_bytes)
-
-
 @dataclass(frozen=True, slots=True)
 class Char(Codec[str]):
     """CHAR(n): ASCII, padded with blanks on the right.
@@ -253,7 +248,7 @@ class Char(Codec[str]):
 
     def __post_init__(self) -> None:
         """Refuse a width below 1."""
-        _check_width(self.name, self.width_bytes)
+        check_width(self.name, self.width_bytes)
 
     def encode(self, value: str, /) -> bytes:
         """Return `width_bytes` bytes.
@@ -317,7 +312,7 @@ class Binary(Codec[bytes]):
 
     def __post_init__(self) -> None:
         """Refuse a width below 1."""
-        _check_width(self.name, self.width_bytes)
+        check_width(self.name, self.width_bytes)
 
     @property
     def coarse(self) -> bool:

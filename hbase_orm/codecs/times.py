@@ -136,7 +136,7 @@ class Millis(Instant):
         if ms > _LONG_MAX:
             raise self.corrupt(data)
         try:
-            return EPOCH + timedelta(milliseconds=_LONG_MAX - ms if self.desc else ms)
+            return EPOCH + timedelta(0, 0, 0, _LONG_MAX - ms if self.desc else ms)
         except OverflowError:
             raise self.corrupt(data) from None
 
