@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hbase_orm.errors import QueryError, UnboundedScanError
-from hbase_orm.ops import MAX_ROW_KEY_BYTES, KeyRange
+from hbase_orm.ops import KeyRange, longest_row_key_bytes
 from hbase_orm.query.bounds import (
     Bounds,
     NothingMatchesError,
@@ -198,12 +198,15 @@ def _key_plan(
         salts = salt_buckets(layout.salt, layout.parts, access, bounds)
     if access.is_complete:
         unsalted = sorted((prefix, salt) for salt, prefixes in salts for prefix in prefixes)
-        keys = [salt + prefix for prefix, salt in unsalted if _is_storable(salt + prefix)]
+        keys = [
+            salt + prefix for prefix, salt in unsalted if _is_storable(schema.table, salt + prefix)
+        ]
         if not keys:
             return _empty(statement, schema, "no row key of this length is stored")
         return GetPlan(**common, keys=tuple(reversed(keys) if reverse else keys))
     streams = [
-        _directed(access.ranges(salt, prefixes), reverse=reverse) for salt, prefixes in salts
+        _directed(schema.table, access.ranges(salt, prefixes), reverse=reverse)
+        for salt, prefixes in salts
     ]
     streams = [ranges for ranges in streams if ranges]
     if not streams:
@@ -224,8 +227,8 @@ def _key_plan(
     )
 
 
-def _is_storable(key: bytes) -> bool:
-    return 0 < len(key) <= MAX_ROW_KEY_BYTES
+def _is_storable(table: str, key: bytes) -> bool:
+    return 0 < len(key) <= longest_row_key_bytes(table)
 
 
 def _index_plan(
@@ -236,7 +239,7 @@ def _index_plan(
     *,
     reverse: bool,
 ) -> Plan:
-    ranges = _directed(chosen.access.ranges(), reverse=reverse)
+    ranges = _directed(index.table, chosen.access.ranges(), reverse=reverse)
     if not ranges:
         return _empty(statement, schema, "the ranges of the index are empty")
     return IndexPlan(
@@ -248,8 +251,11 @@ def _index_plan(
     )
 
 
-def _directed(ranges: list[KeyRange], *, reverse: bool) -> tuple[KeyRange, ...]:
-    return tuple(reversed(ranges) if reverse else ranges)
+def _directed(table: str, ranges: list[KeyRange], *, reverse: bool) -> tuple[KeyRange, ...]:
+    # A start that no region lookup takes is cut: the few rows more are dropped by the client.
+    longest = longest_row_key_bytes(table)
+    cut = [KeyRange(key_range.start[:longest], key_range.stop) for key_range in ranges]
+    return tuple(reversed(cut) if reverse else cut)
 
 
 def _order_text(chosen: _Candidate, *, reverse: bool) -> str:
