@@ -1,0 +1,261 @@
+"""Text, bytes and decimal digits of a fixed width.
+
+Shorter text is padded on one side; a text that itself begins or ends there with the padding would
+lose it on being read, so it is refused. Digits may be stored backwards (`digit_reversed`): numbers
+that count up then differ in their first byte, which spreads them, and do not sort.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal
+
+from hbase_orm.codecs.base import Codec, invert
+from hbase_orm.codecs.text import Raw, Text, plain_bytes, utf8
+from hbase_orm.errors import SchemaError
+
+Side = Literal["left", "right"]
+NUL = b"\x00"
+
+
+def check_width(codec: str, width_bytes: int) -> None:
+    """Refuse a width below one.
+
+    Raises:
+        SchemaError: The width is no positive number.
+    """
+    if not isinstance(width_bytes, int) or width_bytes < 1:
+        raise SchemaError("the width must be 1 byte or more", codec=codec, width_bytes=width_bytes)
+
+
+@dataclass(frozen=True, slots=True)
+class FixedText(Codec[str]):
+    r"""UTF-8 of one width.
+
+    Attributes:
+        width_bytes: How many bytes.
+        pad: The ASCII character that fills the width.
+        side: Where it is added.
+        digit_reversed: Whether the text is stored backwards, and then padded.
+    """
+
+    name: ClassVar[str] = "text"
+    python_type: ClassVar[type] = str
+
+    width_bytes: int = field(kw_only=True)
+    pad: bytes = NUL
+    side: Side = "right"
+    digit_reversed: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse a width below 1 and padding that could not be told from the text."""
+        check_width(self.name, self.width_bytes)
+        if len(self.pad) != 1 or not self.pad.isascii():
+            raise SchemaError(
+                "the padding is not one ASCII character",
+                codec=self.name,
+                pad=self.pad,
+                fix='use pad=b"\\x00"',
+            )
+        if self.side not in ("left", "right"):
+            raise SchemaError("the side is neither left nor right", codec=self.name, side=self.side)
+
+    @property
+    def ordered(self) -> bool:
+        """Whether the text is padded on the right with 00, which sorts below all text."""
+        return self.pad == NUL and self.side == "right" and not self.digit_reversed
+
+    def encode(self, value: str, /) -> bytes:
+        """Return `width_bytes` bytes.
+
+        Raises:
+            CodecError: Not a text, a lone surrogate, too long, or padding at its own end.
+        """
+        data = self._stored(value)
+        is_right = self.side == "right"
+        if data.endswith(self.pad) if is_right else data.startswith(self.pad):
+            raise self.refuse(
+                value,
+                "the text has the padding at its own end",
+                pad=self.pad,
+                side=self.side,
+                fix="choose a pad that no value has there, or leave the width out",
+            )
+        data = (data.ljust if is_right else data.rjust)(self.width_bytes, self.pad)
+        return invert(data) if self.desc else data
+
+    def encode_prefix(self, prefix: str, /) -> bytes:
+        """Return the text without padding; empty if other bytes may stand before it."""
+        if self.side == "left" or self.digit_reversed:
+            return b""
+        data = self._stored(prefix)
+        return invert(data) if self.desc else data
+
+    def decode(self, data: bytes, /) -> str:
+        """Return the text without its padding.
+
+        Raises:
+            CodecError: Another width, or no UTF-8.
+        """
+        if len(data) != self.width_bytes:
+            raise self.corrupt(data)
+        plain = invert(data) if self.desc else data
+        plain = plain.rstrip(self.pad) if self.side == "right" else plain.lstrip(self.pad)
+        try:
+            text = plain.decode()
+        except UnicodeDecodeError:
+            raise self.corrupt(data) from None
+        return text[::-1] if self.digit_reversed else text
+
+    def _stored(self, value: Any) -> bytes:
+        data = utf8(self, value)
+        if len(data) > self.width_bytes:
+            raise self.refuse(
+                value, "the text is too long", bytes=len(data), width_bytes=self.width_bytes
+            )
+        return value[::-1].encode() if self.digit_reversed else data
+
+
+@dataclass(frozen=True, slots=True)
+class ReversedText(Text):
+    """UTF-8, the text stored backwards; does not sort."""
+
+    @property
+    def ordered(self) -> bool:
+        """False."""
+        return False
+
+    def encode(self, value: str, /) -> bytes:
+        """Return the UTF-8 bytes of the reversed text.
+
+        Raises:
+            CodecError: As for text; the separator is sought in what is stored.
+        """
+        utf8(self, value)
+        return Text.encode(self, value[::-1])
+
+    def encode_prefix(self, prefix: str, /) -> bytes:
+        """Return nothing: a value's beginning stands last."""
+        utf8(self, prefix)
+        return b""
+
+    def decode(self, data: bytes, /) -> str:
+        """Return the text.
+
+        Raises:
+            CodecError: The bytes are no UTF-8.
+        """
+        return Text.decode(self, data)[::-1]
+
+
+@dataclass(frozen=True, slots=True)
+class FixedRaw(Raw):
+    """Bytes of exactly one width.
+
+    Attributes:
+        width_bytes: How many bytes.
+    """
+
+    width_bytes: int = field(kw_only=True)
+
+    def __post_init__(self) -> None:
+        """Refuse a width below 1."""
+        check_width(self.name, self.width_bytes)
+
+    @property
+    def ordered(self) -> bool:
+        """True, also descending."""
+        return True
+
+    @property
+    def minimum(self) -> bytes:
+        """Zeros."""
+        return bytes(self.width_bytes)
+
+    def encode(self, value: bytes, /) -> bytes:
+        """Return the bytes.
+
+        Raises:
+            CodecError: Not bytes, or not of this width.
+        """
+        if len(plain_bytes(self, value)) != self.width_bytes:
+            raise self.refuse(
+                value, "the value has another width", bytes=len(value), width_bytes=self.width_bytes
+            )
+        return invert(value) if self.desc else value
+
+    def encode_prefix(self, prefix: bytes, /) -> bytes:
+        """Return the bytes, which may be fewer."""
+        if len(plain_bytes(self, prefix)) > self.width_bytes:
+            raise self.refuse(prefix, "the value is too long", width_bytes=self.width_bytes)
+        return invert(prefix) if self.desc else prefix
+
+    def decode(self, data: bytes, /) -> bytes:
+        """Return the bytes.
+
+        Raises:
+            CodecError: Another width.
+        """
+        if len(data) != self.width_bytes:
+            raise self.corrupt(data)
+        return invert(data) if self.desc else data
+
+
+@dataclass(frozen=True, slots=True)
+class Digits(Codec[int]):
+    """A natural number as decimal digits with leading zeros, in ASCII.
+
+    Attributes:
+        width_bytes: How many digits.
+        digit_reversed: Whether the last digit comes first.
+    """
+
+    name: ClassVar[str] = "digits"
+    python_type: ClassVar[type] = int
+
+    width_bytes: int = field(kw_only=True)
+    digit_reversed: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse a width below 1."""
+        check_width(self.name, self.width_bytes)
+
+    @property
+    def ordered(self) -> bool:
+        """Whether the first digit comes first."""
+        return not self.digit_reversed
+
+    @property
+    def minimum(self) -> int:
+        """Zero."""
+        return 0
+
+    @property
+    def maximum(self) -> int:
+        """All nines."""
+        return int(10**self.width_bytes) - 1
+
+    def encode(self, value: int, /) -> bytes:
+        """Return the digits.
+
+        Raises:
+            CodecError: No integer, negative, or too many digits.
+        """
+        if not isinstance(value, int):
+            raise self.refuse(value, "the value is no integer", expected="int")
+        if not 0 <= value <= self.maximum:
+            raise self.refuse(value, "the integer is out of range", minimum=0, maximum=self.maximum)
+        data = b"%0*d" % (self.width_bytes, value)
+        data = data[::-1] if self.digit_reversed else data
+        return invert(data) if self.desc else data
+
+    def decode(self, data: bytes, /) -> int:
+        """Return the number.
+
+        Raises:
+            CodecError: Another width, or something that is no digit.
+        """
+        plain = invert(data) if self.desc else data
+        if len(data) != self.width_bytes or not plain.isdigit():
+            raise self.corrupt(data)
+        return int(plain[::-1] if self.digit_reversed else plain)
