@@ -8,12 +8,14 @@ how many bytes it makes (`width_bytes`).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from datetime import datetime
+from enum import Enum
 from types import MappingProxyType
 from typing import Any
 
 from hbase_orm.codecs import (
+    dates,
     hbase,
+    identifiers,
     ordered,
     ordered_numeric,
     phoenix,
@@ -21,7 +23,43 @@ from hbase_orm.codecs import (
     phoenix_times,
 )
 from hbase_orm.codecs.base import Codec
+from hbase_orm.codecs.choices import Code, Enumerated
 from hbase_orm.codecs.counters import Long
+from hbase_orm.codecs.factories import (
+    boolean,
+    code,
+    date_,
+    decimal,
+    default_codec,
+    default_codecs,
+    digits,
+    enum,
+    float64,
+    int8,
+    int16,
+    int32,
+    int64,
+    ipv4,
+    ipv6,
+    json,
+    micros,
+    millis,
+    millis_of_day,
+    minute_of_day,
+    msgpack,
+    raw,
+    seconds,
+    strftime,
+    text,
+    timedelta_,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+    uuid,
+)
+from hbase_orm.codecs.fixed import Digits
+from hbase_orm.codecs.formats import Strftime
 from hbase_orm.codecs.numbers import (
     Boolean,
     Float64,
@@ -34,6 +72,7 @@ from hbase_orm.codecs.numbers import (
     UInt32,
     UInt64,
 )
+from hbase_orm.codecs.structures import Json, MsgPack
 from hbase_orm.codecs.text import Raw, Text
 from hbase_orm.codecs.times import Micros, Millis
 from hbase_orm.errors import SchemaError
@@ -41,29 +80,65 @@ from hbase_orm.errors import SchemaError
 __all__ = [
     "Codec",
     "boolean",
+    "code",
+    "date_",
+    "decimal",
+    "default_codec",
     "default_codecs",
+    "digits",
+    "enum",
     "float64",
     "get",
+    "int8",
+    "int16",
+    "int32",
     "int64",
+    "ipv4",
+    "ipv6",
+    "json",
     "micros",
     "millis",
+    "millis_of_day",
+    "minute_of_day",
+    "msgpack",
     "names",
     "raw",
+    "seconds",
+    "strftime",
     "text",
+    "timedelta_",
     "uint8",
     "uint16",
     "uint32",
     "uint64",
+    "uuid",
 ]
 
 _KINDS: tuple[type[Codec[Any]], ...] = (
     *(UInt8, UInt16, UInt32, UInt64, Int8, Int16, Int32, Int64, Long, Float64, Boolean),
-    *(Text, Raw, Millis, Micros),
+    *(Millis, Micros, Strftime, Digits, Json, MsgPack),
+    *(*dates.CODECS, *identifiers.CODECS),
     *(*hbase.CODECS, *ordered.CODECS, *ordered_numeric.CODECS),
     *(*phoenix.CODECS, *phoenix_decimal.CODECS, *phoenix_times.CODECS),
 )
+
+
+def _enum(*, type_: type[Enum], desc: bool = False) -> Codec[Any]:
+    return enum(type_, desc=desc)
+
+
+def _code(*, values: Mapping[Any, bytes], desc: bool = False) -> Codec[Any]:
+    return code(values, desc=desc)
+
+
 _BY_NAME: Mapping[str, Callable[..., Codec[Any]]] = MappingProxyType(
-    {kind.name: kind for kind in _KINDS}
+    {
+        **{kind.name: kind for kind in _KINDS},
+        Text.name: text,
+        Raw.name: raw,
+        Enumerated.name: _enum,
+        Code.name: _code,
+    }
 )
 
 
@@ -93,75 +168,3 @@ def get(name: str, *, desc: bool = False, **parameters: Any) -> Codec[Any]:
 def names() -> tuple[str, ...]:
     """Return the names of all codecs, in alphabetical order."""
     return tuple(sorted(_BY_NAME))
-
-
-def text(*, separator: bytes | None = None, desc: bool = False) -> Codec[str]:
-    """Return UTF-8; within a row key it ends with `separator` or, without one, escaped."""
-    return Text(separator=separator, desc=desc)
-
-
-def raw() -> Codec[bytes]:
-    """Return bytes as they are."""
-    return Raw()
-
-
-def boolean(*, desc: bool = False) -> Codec[bool]:
-    """Return one byte, 00 or 01."""
-    return Boolean(desc=desc)
-
-
-def uint8(*, desc: bool = False) -> Codec[int]:
-    """Return an unsigned integer of 1 byte."""
-    return UInt8(desc=desc)
-
-
-def uint16(*, desc: bool = False) -> Codec[int]:
-    """Return an unsigned integer of 2 bytes."""
-    return UInt16(desc=desc)
-
-
-def uint32(*, desc: bool = False) -> Codec[int]:
-    """Return an unsigned integer of 4 bytes."""
-    return UInt32(desc=desc)
-
-
-def uint64(*, desc: bool = False) -> Codec[int]:
-    """Return an unsigned integer of 8 bytes."""
-    return UInt64(desc=desc)
-
-
-def int64(*, desc: bool = False) -> Codec[int]:
-    """Return a signed integer of 8 bytes, sign bit flipped."""
-    return Int64(desc=desc)
-
-
-def float64(*, desc: bool = False) -> Codec[float]:
-    """Return a double in 8 bytes that sort."""
-    return Float64(desc=desc)
-
-
-def millis(*, desc: bool = False) -> Codec[datetime]:
-    """Return milliseconds since the epoch; descending, Long.MAX minus them."""
-    return Millis(desc=desc)
-
-
-def micros(*, desc: bool = False) -> Codec[datetime]:
-    """Return microseconds since the epoch: lossless."""
-    return Micros(desc=desc)
-
-
-def default_codecs() -> Mapping[type, Codec[Any]]:
-    """Return the codecs of fields that name none, by the type of their annotation."""
-    return _DEFAULTS
-
-
-_DEFAULTS: Mapping[type, Codec[Any]] = MappingProxyType(
-    {
-        str: Text(),
-        int: Int64(),
-        float: Float64(),
-        bool: Boolean(),
-        bytes: Raw(),
-        datetime: Micros(),
-    }
-)

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from types import MappingProxyType
 from typing import Any, ForwardRef, Union, get_args, get_origin
 
-from hbase_orm.codecs import Codec, default_codecs
+from hbase_orm.codecs import Codec, default_codec
 from hbase_orm.codecs.counters import Long
 from hbase_orm.errors import CodecError, SchemaError
 from hbase_orm.model.fields import UNSET, Counter, Key, Mapped
@@ -213,7 +213,7 @@ def _codec(cls: type, field: Mapped[Any], python_type: Any, nullable: bool) -> C
     codec = field.codec
     if codec is None:
         own: Mapping[type, Codec[Any]] = getattr(cls, "__codecs__", {})
-        codec = own.get(python_type, default_codecs().get(python_type))
+        codec = own.get(python_type) or default_codec(python_type)
     if not isinstance(codec, Codec):
         raise SchemaError(
             "no codec is known for the annotated type",

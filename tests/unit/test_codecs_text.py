@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from ipaddress import IPv4Address, IPv6Address
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -123,6 +126,12 @@ def test_annotated_types_have_these_codecs() -> None:
         bool: "bool",
         bytes: "raw",
         datetime: "micros",
+        date: "date",
+        timedelta: "timedelta",
+        Decimal: "decimal",
+        UUID: "uuid",
+        IPv4Address: "ipv4",
+        IPv6Address: "ipv6",
     }
 
 

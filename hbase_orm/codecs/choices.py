@@ -1,0 +1,167 @@
+"""Values out of a few: members of an enum by their values, and any values by short codes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from itertools import pairwise
+from typing import Any, ClassVar, TypeVar
+
+from hbase_orm.codecs.base import Codec, T, invert
+from hbase_orm.errors import CodecError, SchemaError
+
+E = TypeVar("E", bound=Enum)
+
+
+@dataclass(frozen=True, slots=True)
+class Enumerated(Codec[E]):
+    """A member of an enum, stored as its value.
+
+    Attributes:
+        type_: The enum.
+        inner: The codec of the members' values.
+    """
+
+    name: ClassVar[str] = "enum"
+
+    type_: type[E] = field(kw_only=True)
+    inner: Codec[Any] = field(kw_only=True)
+
+    def __post_init__(self) -> None:
+        """Refuse members whose value the inner codec cannot store."""
+        for member in self.type_:
+            try:
+                self.inner.encode(member.value)
+            except CodecError as error:
+                raise SchemaError(
+                    "a member's value cannot be stored",
+                    codec=self.name,
+                    member=member,
+                    reason=error.text,
+                    fix="give all members values of one type, or write codecs.code({...})",
+                ) from None
+
+    @property
+    def python_type(self) -> type[E]:  # type: ignore[override]  # the one codec made for a type
+        """The enum."""
+        return self.type_
+
+    @property
+    def ordered(self) -> bool:
+        """Whether the values' bytes sort; members sort by their values."""
+        return self.inner.ordered
+
+    @property
+    def width_bytes(self) -> int | None:
+        """That of the values."""
+        return self.inner.width_bytes
+
+    def encode(self, value: E, /) -> bytes:
+        """Return the bytes of the member's value.
+
+        Raises:
+            CodecError: Not a member.
+        """
+        if not isinstance(value, self.type_):
+            raise self.refuse(value, "the value is no member", enum=self.type_.__name__)
+        return self.inner.encode(value.value)
+
+    def decode(self, data: bytes, /) -> E:
+        """Return the member.
+
+        Raises:
+            CodecError: No member has this value.
+        """
+        try:
+            return self.type_(self.inner.decode(data))
+        except ValueError:  # CodecError is one
+            raise self.corrupt(data) from None
+
+
+@dataclass(frozen=True, slots=True)
+class Code(Codec[T]):
+    """A value of a few, each stored as its own short code.
+
+    Attributes:
+        pairs: Values and codes.
+    """
+
+    name: ClassVar[str] = "code"
+
+    pairs: tuple[tuple[T, bytes], ...] = field(kw_only=True)
+
+    def __post_init__(self) -> None:
+        """Refuse no codes, empty ones, and a code that another one starts with."""
+        codes = sorted(code for _, code in self.pairs)
+        if not codes or not codes[0]:
+            raise SchemaError(
+                "every value needs a code of a byte or more", codec=self.name, codes=codes
+            )
+        for shorter, longer in pairwise(codes):  # sorted, a prefix stands just before
+            if longer.startswith(shorter):
+                raise SchemaError(
+                    "one code is the beginning of another",
+                    codec=self.name,
+                    codes=[shorter, longer],
+                    fix="give all codes one width",
+                )
+
+    @property
+    def python_type(self) -> type:  # type: ignore[override]  # the one codec made for its values
+        """The type of the values; object if they have several."""
+        types = {type(value) for value, _ in self.pairs}
+        return types.pop() if len(types) == 1 else object
+
+    @property
+    def ordered(self) -> bool:
+        """Whether the codes sort as the values, or the values do not compare at all."""
+        values: list[Any] = [value for value, _ in sorted(self.pairs, key=lambda pair: pair[1])]
+        try:
+            return all(one < other for one, other in pairwise(values)) and self._ends_anywhere
+        except TypeError:
+            return self._ends_anywhere
+
+    @property
+    def _ends_anywhere(self) -> bool:
+        return self.width_bytes is not None or not self.desc
+
+    @property
+    def width_bytes(self) -> int | None:
+        """That of the codes, if they have one."""
+        widths = {len(code) for _, code in self.pairs}
+        return widths.pop() if len(widths) == 1 else None
+
+    def encode(self, value: T, /) -> bytes:
+        """Return the value's code.
+
+        Raises:
+            CodecError: The value has none.
+        """
+        for known, code in self.pairs:
+            if known == value and type(known) is type(value):
+                return invert(code) if self.desc else code
+        raise self.refuse(value, "the value has no code", known=[one for one, _ in self.pairs])
+
+    def decode(self, data: bytes, /) -> T:
+        """Return the value.
+
+        Raises:
+            CodecError: No value has this code.
+        """
+        plain = invert(data) if self.desc else data
+        for value, code in self.pairs:
+            if code == plain:
+                return value
+        raise self.corrupt(data)
+
+
+def code_of(values: Mapping[T, bytes], *, desc: bool = False) -> Code[T]:
+    """Return the codec of `values`.
+
+    Raises:
+        SchemaError: Not bytes, an empty code, or one that another one starts with.
+    """
+    if not all(isinstance(code, bytes) for code in values.values()):
+        raise SchemaError("the codes are no bytes", codec=Code.name, codes=list(values.values()))
+    return Code(pairs=tuple(values.items()), desc=desc)

@@ -1,0 +1,251 @@
+"""Seconds, days, times of day and spans, as numbers of fixed width.
+
+Like `millis`, they round finer times down. Spans and days keep their sign: the sign bit is flipped.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Any, ClassVar
+
+from hbase_orm.codecs.base import Codec, invert
+from hbase_orm.codecs.times import EPOCH, MICROS_PER_SECOND, Instant
+from hbase_orm.errors import SchemaError
+
+_SECONDS_WIDTHS = (4, 8)
+_LONG_MAX = (1 << 63) - 1
+_DAY_ZERO = date(1970, 1, 1).toordinal()
+_DAYS_SIGN = 1 << 31
+_SPAN_SIGN = 1 << 63
+_MICROSECOND = timedelta(microseconds=1)
+_MICROS_PER_DAY = 86_400 * MICROS_PER_SECOND
+_SHORTEST = timedelta(microseconds=-_SPAN_SIGN)
+_LONGEST = timedelta(microseconds=_SPAN_SIGN - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Seconds(Instant):
+    """Seconds since the epoch, from 1970 on; descending, the greatest number minus them.
+
+    The greatest number is Long.MAX in 8 bytes, as for `millis`, and FFFFFFFF in 4.
+
+    Attributes:
+        width_bytes: 4 (until 2106) or 8.
+    """
+
+    name: ClassVar[str] = "seconds"
+
+    width_bytes: int = 8
+
+    def __post_init__(self) -> None:
+        """Refuse other widths."""
+        if self.width_bytes not in _SECONDS_WIDTHS:
+            raise SchemaError(
+                "seconds take 4 or 8 bytes", codec=self.name, width_bytes=self.width_bytes
+            )
+
+    @property
+    def minimum(self) -> datetime:
+        """The epoch."""
+        return EPOCH
+
+    @property
+    def maximum(self) -> datetime | None:
+        """The last second of 4 bytes; in 8, none."""
+        return EPOCH + timedelta(seconds=self._last) if self.width_bytes == 4 else None  # noqa: PLR2004 - the short width
+
+    @property
+    def _last(self) -> int:
+        return _LONG_MAX if self.width_bytes == 8 else (1 << 32) - 1  # noqa: PLR2004 - the long width
+
+    def normalize(self, value: datetime, /) -> datetime:
+        """Return `value` in UTC, rounded down to the second.
+
+        Raises:
+            CodecError: As for `encode`.
+        """
+        self.encode(value)
+        return value.astimezone(UTC).replace(microsecond=0)
+
+    def encode(self, value: datetime, /) -> bytes:
+        """Return 4 or 8 bytes; finer times are rounded down.
+
+        Raises:
+            CodecError: No datetime, a naive one, or out of range.
+        """
+        seconds = self.checked_micros(value) // MICROS_PER_SECOND
+        if not 0 <= seconds <= self._last:
+            raise self.refuse(
+                value, "the time is out of range", minimum=EPOCH, maximum=self.maximum
+            )
+        return (self._last - seconds if self.desc else seconds).to_bytes(self.width_bytes, "big")
+
+    def decode(self, data: bytes, /) -> datetime:
+        """Return the datetime, in UTC.
+
+        Raises:
+            CodecError: Another width, or a time beyond year 9999.
+        """
+        seconds = int.from_bytes(data, "big")
+        if len(data) != self.width_bytes or seconds > self._last:
+            raise self.corrupt(data)
+        try:
+            return EPOCH + timedelta(seconds=self._last - seconds if self.desc else seconds)
+        except OverflowError:
+            raise self.corrupt(data) from None
+
+
+@dataclass(frozen=True, slots=True)
+class Date(Codec[date]):
+    """Days since 1970-01-01, 4 bytes with the sign bit flipped."""
+
+    name: ClassVar[str] = "date"
+    python_type: ClassVar[type] = date
+
+    @property
+    def width_bytes(self) -> int:
+        """Four."""
+        return 4
+
+    def accepts_type(self, value: Any, /) -> bool:
+        """Take dates; a datetime is another thing, although Python calls it a date."""
+        return isinstance(value, date) and not isinstance(value, datetime)
+
+    def encode(self, value: date, /) -> bytes:
+        """Return 4 bytes.
+
+        Raises:
+            CodecError: No date, or a datetime.
+        """
+        if not self.accepts_type(value):
+            raise self.refuse(
+                value, "the value is no date", expected="date", fix="write at.date() of a datetime"
+            )
+        data = (value.toordinal() - _DAY_ZERO + _DAYS_SIGN).to_bytes(4, "big")
+        return invert(data) if self.desc else data
+
+    def decode(self, data: bytes, /) -> date:
+        """Return the date.
+
+        Raises:
+            CodecError: Not 4 bytes, or a day outside years 1 to 9999.
+        """
+        days = int.from_bytes(invert(data) if self.desc else data, "big") - _DAYS_SIGN
+        try:
+            found = date.fromordinal(days + _DAY_ZERO)
+        except (ValueError, OverflowError):
+            raise self.corrupt(data) from None
+        if len(data) != self.width_bytes:
+            raise self.corrupt(data)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class _TimeOfDay(Codec[time]):
+    """A naive time of day in whole units since midnight."""
+
+    python_type: ClassVar[type] = time
+    unit_micros: ClassVar[int]
+    width: ClassVar[int]
+
+    @property
+    def width_bytes(self) -> int:
+        return self.width
+
+    @property
+    def coarse(self) -> bool:
+        return True
+
+    def compares(self, value: Any, /) -> bool:
+        """Take naive times only: those of a zone compare with no others."""
+        return isinstance(value, time) and value.utcoffset() is None
+
+    def normalize(self, value: time, /) -> time:
+        return self.decode(self.encode(value))
+
+    def encode(self, value: time, /) -> bytes:
+        if not isinstance(value, time):
+            raise self.refuse(value, "the value is no time of day", expected="time")
+        if value.tzinfo is not None:
+            raise self.refuse(value, "the time of day has a zone", fix="use its naive time")
+        minutes = value.hour * 60 + value.minute
+        micros = (minutes * 60 + value.second) * MICROS_PER_SECOND + value.microsecond
+        data = (micros // self.unit_micros).to_bytes(self.width, "big")
+        return invert(data) if self.desc else data
+
+    def decode(self, data: bytes, /) -> time:
+        units = int.from_bytes(invert(data) if self.desc else data, "big")
+        if len(data) != self.width or units * self.unit_micros >= _MICROS_PER_DAY:
+            raise self.corrupt(data)
+        return (EPOCH + timedelta(microseconds=units * self.unit_micros)).time()
+
+
+@dataclass(frozen=True, slots=True)
+class MillisOfDay(_TimeOfDay):
+    """Milliseconds since midnight, 4 bytes."""
+
+    name: ClassVar[str] = "millis_of_day"
+    unit_micros: ClassVar[int] = 1000
+    width: ClassVar[int] = 4
+
+
+@dataclass(frozen=True, slots=True)
+class MinuteOfDay(_TimeOfDay):
+    """Minutes since midnight, 2 bytes."""
+
+    name: ClassVar[str] = "minute_of_day"
+    unit_micros: ClassVar[int] = 60 * MICROS_PER_SECOND
+    width: ClassVar[int] = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Span(Codec[timedelta]):
+    """Microseconds, 8 bytes with the sign bit flipped: spans of up to 292,000 years."""
+
+    name: ClassVar[str] = "timedelta"
+    python_type: ClassVar[type] = timedelta
+
+    @property
+    def width_bytes(self) -> int:
+        """Eight."""
+        return 8
+
+    @property
+    def minimum(self) -> timedelta:
+        """About -292,000 years."""
+        return _SHORTEST
+
+    @property
+    def maximum(self) -> timedelta:
+        """About 292,000 years."""
+        return _LONGEST
+
+    def encode(self, value: timedelta, /) -> bytes:
+        """Return 8 bytes.
+
+        Raises:
+            CodecError: No timedelta, or out of range.
+        """
+        if not isinstance(value, timedelta):
+            raise self.refuse(value, "the value is no timedelta", expected="timedelta")
+        if not _SHORTEST <= value <= _LONGEST:
+            raise self.refuse(
+                value, "the span is out of range", minimum=_SHORTEST, maximum=_LONGEST
+            )
+        data = (value // _MICROSECOND + _SPAN_SIGN).to_bytes(8, "big")
+        return invert(data) if self.desc else data
+
+    def decode(self, data: bytes, /) -> timedelta:
+        """Return the span.
+
+        Raises:
+            CodecError: Not 8 bytes.
+        """
+        if len(data) != self.width_bytes:
+            raise self.corrupt(data)
+        micros = int.from_bytes(invert(data) if self.desc else data, "big") - _SPAN_SIGN
+        return timedelta(microseconds=micros)
+
+
+CODECS: tuple[type[Codec[Any]], ...] = (Seconds, Date, MillisOfDay, MinuteOfDay, Span)

@@ -1,0 +1,202 @@
+"""Datetimes as text of fixed width, in UTC: `%Y%m%d`.
+
+The format names every unit from the greatest it has to the smallest, with none left out between;
+what is finer is rounded down. A format that does not begin with the year (`-%d %H:%M`) cannot give
+a datetime back by itself: it is for a part of a key whose other part has the rest, and what is left
+out then reads as 1970-01-01 00:00.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from types import MappingProxyType
+from typing import ClassVar
+
+from hbase_orm.codecs.base import invert
+from hbase_orm.codecs.times import EPOCH, Instant
+from hbase_orm.errors import CodecError, SchemaError
+
+_DIRECTIVE = re.compile("%.?", re.DOTALL)
+_WIDTHS: Mapping[str, int] = MappingProxyType(
+    {"%Y": 4, "%m": 2, "%d": 2, "%j": 3, "%H": 2, "%M": 2, "%S": 2, "%f": 6}
+)
+_READ: Mapping[str, Callable[[datetime], int]] = MappingProxyType(
+    {
+        "%Y": lambda at: at.year,
+        "%m": lambda at: at.month,
+        "%d": lambda at: at.day,
+        "%j": lambda at: at.toordinal() - datetime(at.year, 1, 1, tzinfo=UTC).toordinal() + 1,
+        "%H": lambda at: at.hour,
+        "%M": lambda at: at.minute,
+        "%S": lambda at: at.second,
+        "%f": lambda at: at.microsecond,
+    }
+)
+_BY_MONTH = ("%Y", "%m", "%d", "%H", "%M", "%S", "%f")
+_BY_DAY_OF_YEAR = ("%Y", "%j", "%H", "%M", "%S", "%f")
+_ABSENT: Mapping[str, int] = MappingProxyType({"%Y": 1970, "%m": 1, "%d": 1, "%j": 1})
+
+
+@lru_cache
+def _pieces(form: str) -> tuple[str, ...]:
+    """Return directives and the literal texts between them."""
+    found: list[str] = []
+    position = 0
+    for match in _DIRECTIVE.finditer(form):
+        found += [form[position : match.start()], match.group()]
+        position = match.end()
+    return tuple(piece for piece in (*found, form[position:]) if piece)
+
+
+def _width(piece: str) -> int:
+    return _WIDTHS.get(piece, len(_literal(piece)))
+
+
+def _literal(piece: str) -> str:
+    return "%" if piece == "%%" else piece
+
+
+def _printed(piece: str, at: datetime) -> str:
+    if piece in _WIDTHS:
+        return f"{_READ[piece](at):0{_WIDTHS[piece]}d}"
+    return _literal(piece)
+
+
+@dataclass(frozen=True, slots=True)
+class Strftime(Instant):
+    """A datetime as its UTC time prints.
+
+    Attributes:
+        format: Of %Y %m %d %j %H %M %S %f %% and other ASCII text.
+    """
+
+    name: ClassVar[str] = "strftime"
+
+    format: str = "%Y-%m-%dT%H:%M:%S.%f"
+
+    def __post_init__(self) -> None:
+        """Refuse directives without a fixed width, repeated ones, and units left out."""
+        strange = [p for p in _pieces(self.format) if p[0] == "%" and p not in {*_WIDTHS, "%%"}]
+        if strange or not self.format.isascii():
+            raise SchemaError(
+                "the format holds what has no fixed width",
+                codec=self.name,
+                format=self.format,
+                strange=strange,
+                fix=f"use {' '.join(_WIDTHS)} %% and ASCII text",
+            )
+        units = _BY_DAY_OF_YEAR if "%j" in self.directives else _BY_MONTH
+        present = sorted(self.directives, key=lambda p: units.index(p) if p in units else -1)
+        start = units.index(present[0]) if present and present[0] in units else 0
+        if not present or tuple(present) != units[start : start + len(present)]:
+            raise SchemaError(
+                "the format repeats a unit or leaves one out",
+                codec=self.name,
+                format=self.format,
+                fix="name each unit once, from the greatest to the smallest, as in %Y%m%d%H",
+            )
+
+    @property
+    def directives(self) -> tuple[str, ...]:
+        """The directives in the format, in its order."""
+        return tuple(piece for piece in _pieces(self.format) if piece in _WIDTHS)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the year is there, so that a datetime can be read back."""
+        return "%Y" in self.directives
+
+    @property
+    def ordered(self) -> bool:
+        """Whether the greatest unit is the year, and it and all others come in order."""
+        units = _BY_DAY_OF_YEAR if "%j" in self.directives else _BY_MONTH
+        return self.directives == units[: len(self.directives)]
+
+    @property
+    def width_bytes(self) -> int:
+        """That of every time in this format."""
+        return sum(map(_width, _pieces(self.format)))
+
+    def normalize(self, value: datetime, /) -> datetime:
+        """Return `value` in UTC, rounded down to what the format says.
+
+        Raises:
+            CodecError: As for `encode`, or the format has no year.
+        """
+        if not self.is_whole:
+            raise self.refuse(
+                value,
+                "the format has no year, so the datetime could not be read back",
+                format=self.format,
+                fix="use it within a row key, beside a part that has the rest",
+            )
+        return self.decode(self.encode(value))
+
+    def encode(self, value: datetime, /) -> bytes:
+        """Return the text; finer times are rounded down.
+
+        Raises:
+            CodecError: No datetime, a naive one, outside years 1 to 9999, or a day of a leap year
+                in a format without the year.
+        """
+        self.checked_micros(value)
+        at = value.astimezone(UTC)
+        text = "".join(_printed(piece, at) for piece in _pieces(self.format))
+        data = text.encode("ascii")
+        data = invert(data) if self.desc else data
+        if not self.is_whole:
+            self._check_day(value, data)
+        return data
+
+    def _check_day(self, value: datetime, data: bytes) -> None:
+        try:
+            self.decode(data)
+        except CodecError:
+            raise self.refuse(
+                value, "without the year, the format cannot hold this day", format=self.format
+            ) from None
+
+    def decode(self, data: bytes, /) -> datetime:
+        """Return the datetime, in UTC.
+
+        Raises:
+            CodecError: Not a time in this format.
+        """
+        plain = invert(data) if self.desc else data
+        units = dict(_ABSENT)
+        position = 0
+        for piece in _pieces(self.format):
+            part = plain[position : position + _width(piece)]
+            position += _width(piece)
+            if piece not in _WIDTHS:
+                is_ours = part == _literal(piece).encode("ascii")
+            else:
+                is_ours = part.isdigit()
+                units[piece] = int(part) if is_ours else 0
+            if not is_ours:
+                raise self.corrupt(data)
+        if position != len(data):
+            raise self.corrupt(data)
+        try:
+            return self._at(units)
+        except (ValueError, OverflowError):
+            raise self.corrupt(data) from None
+
+    def _at(self, units: Mapping[str, int]) -> datetime:
+        at = EPOCH.replace(
+            year=units["%Y"],
+            month=units["%m"],
+            day=units["%d"],
+            hour=units.get("%H", 0),
+            minute=units.get("%M", 0),
+            second=units.get("%S", 0),
+            microsecond=units.get("%f", 0),
+        )
+        found = at + timedelta(days=units["%j"] - 1)
+        if found.year != at.year or not units["%j"]:
+            raise ValueError
+        return found

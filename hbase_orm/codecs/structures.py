@@ -1,0 +1,251 @@
+"""Packed values: JSON or MessagePack of dataclasses, lists, sets, dicts, attrs and pydantic values.
+
+With each value goes the number of its version. An older version is led through `upgrades` one step
+at a time, on plain dicts; then fields that are absent take their defaults, and unknown ones are
+passed over. JSON is `{"v": version, "d": value}`; MessagePack is the version in one byte, then the
+value. The members of sets are sorted, and those of dicts whose keys are text, so equal values have
+equal bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, ClassVar, get_origin
+
+import msgspec
+
+from hbase_orm.codecs.base import Codec, T
+from hbase_orm.errors import SchemaError
+
+Upgrade = Callable[[dict[str, Any]], dict[str, Any]]
+
+_MAX_VERSION = 127  # MessagePack writes it in one byte
+
+
+class _Envelope(msgspec.Struct):
+    v: int
+    d: msgspec.Raw
+
+
+def _dump(value: Any) -> Any:
+    """Return plain data for what msgspec does not know: a pydantic value's fields."""
+    if hasattr(value, "model_dump"):
+        return value.model_dump()
+    raise TypeError(f"{type(value).__name__} has no packed form")
+
+
+def _load(type_: type, data: Any) -> Any:
+    """Return the pydantic value of its fields."""
+    if hasattr(type_, "model_validate"):
+        return type_.model_validate(data)
+    raise TypeError(f"{type_.__name__} has no packed form")
+
+
+@lru_cache
+def _json_decoder(type_: Any) -> msgspec.json.Decoder[Any]:
+    return msgspec.json.Decoder(type_, dec_hook=_load)
+
+
+@lru_cache
+def _msgpack_decoder(type_: Any) -> msgspec.msgpack.Decoder[Any]:
+    return msgspec.msgpack.Decoder(type_, dec_hook=_load)
+
+
+_SORTED_JSON = msgspec.json.Encoder(enc_hook=_dump, order="deterministic")
+_SORTED_MSGPACK = msgspec.msgpack.Encoder(enc_hook=_dump, order="deterministic")
+_JSON = msgspec.json.Encoder(enc_hook=_dump)
+_MSGPACK = msgspec.msgpack.Encoder(enc_hook=_dump)
+
+
+def _to_json(value: Any) -> bytes:
+    try:
+        return _SORTED_JSON.encode(value)
+    except TypeError:  # msgspec sorts keys that are text only
+        return _JSON.encode(value)
+
+
+def _to_msgpack(value: Any) -> bytes:
+    try:
+        return _SORTED_MSGPACK.encode(value)
+    except TypeError:
+        return _MSGPACK.encode(value)
+
+
+_ENVELOPE = msgspec.json.Decoder(_Envelope)
+
+
+@dataclass(frozen=True, slots=True)
+class Packed(Codec[T]):
+    """A value of any type that can be packed.
+
+    Attributes:
+        type_: The type, also `list[Line]`.
+        version: The version that is written, 1 to 127.
+        upgrades: For each earlier version, what makes the next one of its fields.
+    """
+
+    type_: Any = field(kw_only=True)
+    version: int = 1
+    upgrades: Mapping[int, Upgrade] = field(default_factory=dict, hash=False)
+
+    def __post_init__(self) -> None:
+        """Refuse versions without a way up, types that cannot be packed, and a descending form."""
+        if self.desc:
+            raise SchemaError("packed values have no descending form", codec=self.name)
+        if not 1 <= self.version <= _MAX_VERSION or set(self.upgrades) != set(
+            range(1, self.version)
+        ):
+            raise SchemaError(
+                "each earlier version needs its upgrade",
+                codec=self.name,
+                version=self.version,
+                upgrades=sorted(self.upgrades),
+                fix="for version=3 write upgrades={1: from_1_to_2, 2: from_2_to_3}",
+            )
+        try:
+            _json_decoder(self.type_)
+        except TypeError as error:
+            raise SchemaError(
+                "the type cannot be packed", codec=self.name, type=self.type_, reason=str(error)
+            ) from None
+
+    @property
+    def python_type(self) -> type:  # type: ignore[override]  # the one codec made for a type
+        """The type without its parameters; object for unions."""
+        found = get_origin(self.type_) or self.type_
+        return found if isinstance(found, type) else object
+
+    @property
+    def ordered(self) -> bool:
+        """False."""
+        return False
+
+    def pack(self, value: Any, /) -> bytes:
+        """Return the packed value, without its version."""
+        raise NotImplementedError
+
+    def unpack(self, data: bytes, /) -> T:
+        """Return the value of the present version."""
+        raise NotImplementedError
+
+    def unpack_plain(self, data: bytes, /) -> Any:
+        """Return the value of any version as dicts and lists."""
+        raise NotImplementedError
+
+    def joined(self, packed: bytes, /) -> bytes:
+        """Return the version and the packed value."""
+        raise NotImplementedError
+
+    def parted(self, data: bytes, /) -> tuple[int, bytes]:
+        """Return the version and the packed value."""
+        raise NotImplementedError
+
+    def encode(self, value: T, /) -> bytes:
+        """Return the version and the packed value.
+
+        Raises:
+            CodecError: The value, or something in it, does not fit the type; or it is read back
+                as something else, as JSON does with NaN.
+        """
+        if not isinstance(value, self.python_type):
+            raise self.refuse(value, "the value has another type", expected=self.type_)
+        try:
+            packed = self.pack(value)
+            # MessagePack tells apart what JSON does not: NaN from null, 1 from "1" as a key.
+            is_kept = _to_msgpack(self.unpack(packed)) == _to_msgpack(value)
+        except (TypeError, ValueError, RecursionError) as error:
+            raise self.refuse(
+                value, "the value does not fit its type", expected=self.type_, cause=str(error)
+            ) from None
+        if not is_kept:
+            raise self.refuse(value, "the value does not read back as it is", expected=self.type_)
+        return self.joined(packed)
+
+    def decode(self, data: bytes, /) -> T:
+        """Return the value, brought up to the present version.
+
+        Raises:
+            CodecError: The bytes are no such value, or of a version that is newer.
+        """
+        try:
+            version, packed = self.parted(data)
+            if version == self.version:
+                return self.unpack(packed)
+            found = self.unpack_plain(packed)
+        except (ValueError, TypeError, IndexError):
+            raise self.corrupt(data) from None
+        if not 1 <= version < self.version:
+            raise self.corrupt(data)
+        for earlier in range(version, self.version):
+            found = _upgraded(found, self.upgrades[earlier])
+        try:
+            value: T = msgspec.convert(found, self.type_, dec_hook=_load, str_keys=True)
+        except ValueError:
+            raise self.corrupt(data) from None
+        return value
+
+
+def _upgraded(found: Any, upgrade: Upgrade) -> Any:
+    """Upgrade the fields of a value, or of each value of a list."""
+    if isinstance(found, list):
+        return [_upgraded(one, upgrade) for one in found]
+    return upgrade(found) if isinstance(found, dict) else found
+
+
+@dataclass(frozen=True, slots=True)
+class Json(Packed[T]):
+    """JSON: `{"v":1,"d":…}`."""
+
+    name: ClassVar[str] = "json"
+
+    def pack(self, value: Any, /) -> bytes:
+        """Return JSON."""
+        return _to_json(value)
+
+    def unpack(self, data: bytes, /) -> T:
+        """Return the value of JSON."""
+        value: T = _json_decoder(self.type_).decode(data)
+        return value
+
+    def unpack_plain(self, data: bytes, /) -> Any:
+        """Return dicts and lists."""
+        return msgspec.json.decode(data)
+
+    def joined(self, packed: bytes, /) -> bytes:
+        """Return an object of version and value."""
+        return b'{"v":%d,"d":%b}' % (self.version, packed)
+
+    def parted(self, data: bytes, /) -> tuple[int, bytes]:
+        """Return version and value."""
+        envelope = _ENVELOPE.decode(data)
+        return envelope.v, bytes(envelope.d)
+
+
+@dataclass(frozen=True, slots=True)
+class MsgPack(Packed[T]):
+    """MessagePack after one byte with the version."""
+
+    name: ClassVar[str] = "msgpack"
+
+    def pack(self, value: Any, /) -> bytes:
+        """Return MessagePack."""
+        return _to_msgpack(value)
+
+    def unpack(self, data: bytes, /) -> T:
+        """Return the value of MessagePack."""
+        value: T = _msgpack_decoder(self.type_).decode(data)
+        return value
+
+    def unpack_plain(self, data: bytes, /) -> Any:
+        """Return dicts and lists."""
+        return msgspec.msgpack.decode(data)
+
+    def joined(self, packed: bytes, /) -> bytes:
+        """Return the version's byte and the value."""
+        return bytes((self.version,)) + packed
+
+    def parted(self, data: bytes, /) -> tuple[int, bytes]:
+        """Return version and value."""
+        return data[0], data[1:]
