@@ -13,7 +13,6 @@ from typing import Any, ClassVar
 
 from hbase_orm.codecs.base import Codec, invert
 from hbase_orm.codecs.decimals import Hundreds, Number
-from hbase_orm.errors import CodecError
 
 _NEG_LARGE = 0x08
 _NEG_MEDIUM_END = 0x13
@@ -131,7 +130,7 @@ class SortedDecimal(Number):
             digits = tuple(byte // 2 for byte in (invert(stored) if is_negative else stored))
             value = self.join(Hundreds(is_negative, digits, exponent))
             again = self.encode(value)
-        except (IndexError, CodecError):
+        except (IndexError, ValueError):  # CodecError is one
             raise self.corrupt(data) from None
         if again != data:
             raise self.corrupt(data)

@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 
 from hbase_orm.codecs.base import Codec, invert
 from hbase_orm.codecs.decimals import Hundreds, Number
-from hbase_orm.errors import CodecError
 
 _ZERO = b"\x80"
 _NEGATIVE_END = b"\x66"
@@ -69,7 +68,7 @@ class PhoenixDecimal(Number):
         try:
             value = self.join(_hundreds(plain))
             again = self.encode(value)
-        except (IndexError, CodecError):
+        except (IndexError, ValueError):  # CodecError is one
             raise self.corrupt(data) from None
         if again != data:
             raise self.corrupt(data)
