@@ -125,14 +125,14 @@ class ReversedText(Text):
         """False."""
         return False
 
-    def encode(self, value: str, /) -> bytes:
-        """Return the UTF-8 bytes of the reversed text.
+    def stored(self, value: str, /) -> bytes:
+        """Return the UTF-8 bytes of the reversed text; the separator is sought in them.
 
         Raises:
-            CodecError: As for text; the separator is sought in what is stored.
+            CodecError: Not a text, or a lone surrogate.
         """
         utf8(self, value)
-        return Text.encode(self, value[::-1])
+        return value[::-1].encode()
 
     def encode_prefix(self, prefix: str, /) -> bytes:
         """Return nothing: a value's beginning stands last."""

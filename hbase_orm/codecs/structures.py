@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, ClassVar, get_origin
+from types import UnionType
+from typing import Annotated, Any, ClassVar, get_origin
 
 import msgspec
 
@@ -21,6 +22,7 @@ from hbase_orm.errors import SchemaError
 
 Upgrade = Callable[[dict[str, Any]], dict[str, Any]]
 
+_NO_TYPES = (UnionType, Annotated)  # classes, but not of the values
 _MAX_VERSION = 127  # MessagePack writes it in one byte
 
 
@@ -113,9 +115,9 @@ class Packed(Codec[T]):
 
     @property
     def python_type(self) -> type:  # type: ignore[override]  # the one codec made for a type
-        """The type without its parameters; object for unions."""
+        """The type without its parameters; object for unions and the like."""
         found = get_origin(self.type_) or self.type_
-        return found if isinstance(found, type) else object
+        return found if isinstance(found, type) and found not in _NO_TYPES else object
 
     @property
     def ordered(self) -> bool:

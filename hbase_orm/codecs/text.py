@@ -74,7 +74,7 @@ class Text(Codec[str]):
             CodecError: Not a text, a lone surrogate, or the separator within the value or begun
                 at its end, so that it would be found too early.
         """
-        data = utf8(self, value)
+        data = self.stored(value)
         if self.separator is not None and (data + self.separator).find(self.separator) < len(data):
             raise self.refuse(
                 value,
@@ -83,6 +83,14 @@ class Text(Codec[str]):
                 fix="choose a separator that no value holds, or leave it out: text is then escaped",
             )
         return invert(data) if self.desc else data
+
+    def stored(self, value: str, /) -> bytes:
+        """Return the bytes, ascending, separator or not.
+
+        Raises:
+            CodecError: Not a text, or a lone surrogate.
+        """
+        return utf8(self, value)
 
     def encode_prefix(self, prefix: str, /) -> bytes:
         """Return the UTF-8 bytes; unlike a value's, they may end as the separator begins."""

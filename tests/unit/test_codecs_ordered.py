@@ -92,7 +92,9 @@ def test_a_varint_is_read_back_with_what_follows(number: int) -> None:
         ("decimal", False, Decimal("-Infinity"), "the number is not finite"),
     ],
 )
-def test_a_value_that_does_not_fit_is_refused(name: str, desc: bool, value: Any, text: str) -> None:
+def test_a_value_that_does_not_fit_is_refused(
+    name: str, *, desc: bool, value: Any, text: str
+) -> None:
     with pytest.raises(CodecError) as caught:
         codecs.get(name, desc=desc).encode(value)
 
