@@ -1,7 +1,8 @@
 """What the conditions of a statement say about each field: equal values, or a range of them.
 
 Bounds are exact for stored values: a codec coarser than its type cannot store every value that a
-condition may name, so `at > 5.5 ms` becomes "above 5 ms", and `at == 5.5 ms` matches nothing.
+condition may name, so `at > 5.5 ms` becomes "above 5 ms", and `at == 5.5 ms` matches nothing. A
+codec that rounds up instead (32-bit floats round to the nearest) has its ends moved likewise.
 """
 
 from __future__ import annotations
@@ -225,6 +226,8 @@ def _low_end(codec: Codec[Any], operator: Operator, value: Any) -> End | None:
         return None  # below everything, or no value at all: the client checks
     if stored < value:
         return End(stored, included=False)
+    if stored > value:  # rounded to the nearest: nothing stored lies between
+        return End(stored, included=True)
     if operator == ">" and stored == codec.maximum:
         raise NothingMatchesError("nothing above the value can be stored")
     return End(_zero(stored, low=operator == ">="), included=operator == ">=")
@@ -239,6 +242,8 @@ def _high_end(codec: Codec[Any], operator: Operator, value: Any) -> End | None:
         return None
     if stored < value:
         return End(stored, included=True)
+    if stored > value:
+        return End(stored, included=False)
     if operator == "<" and stored == codec.minimum:
         raise NothingMatchesError("nothing below the value can be stored")
     return End(_zero(stored, low=operator == "<"), included=operator == "<=")
