@@ -52,6 +52,11 @@ class Codec(Generic[T]):
         return None
 
     @property
+    def nullable(self) -> bool:
+        """False: no codec has bytes for None; a column that is None has no cell."""
+        return False
+
+    @property
     def coarse(self) -> bool:
         """Whether `normalize` may return another value than it was given."""
         return False

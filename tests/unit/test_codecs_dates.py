@@ -156,6 +156,8 @@ def test_a_format_sorts_if_it_goes_from_the_year_down(form: str, ordered: bool) 
 def test_bounds_are_those_of_the_bytes() -> None:
     assert SHORT.maximum == datetime(2106, 2, 7, 6, 28, 15, tzinfo=UTC)
     assert codecs.seconds().maximum is None
+    assert SHORT.minimum == datetime(1970, 1, 1, tzinfo=UTC)
+    assert codecs.timedelta_().minimum == timedelta(microseconds=-(2**63))
     assert codecs.timedelta_().maximum == timedelta(microseconds=2**63 - 1)
 
 

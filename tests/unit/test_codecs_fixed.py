@@ -200,6 +200,11 @@ def test_parameters_that_make_no_sense_are_refused(parameters: dict[str, Any]) -
         codecs.get(**parameters)
 
 
+def test_bytes_of_one_width_begin_at_zeros_and_digits_at_zero() -> None:
+    assert codecs.raw(width_bytes=2).minimum == b"\x00\x00"
+    assert (codecs.digits(2).minimum, codecs.digits(2).maximum) == (0, 99)
+
+
 def test_codes_of_two_widths_have_none() -> None:
     assert codecs.code({1: b"a", 2: b"bb"}).width_bytes is None
     assert codecs.code(CODES).width_bytes == 1

@@ -17,6 +17,7 @@ import pytest
 
 from hbase_orm import Family, Key, Mapped, Model, Table, codecs, column, key
 from hbase_orm.codecs import Codec
+from hbase_orm.codecs.structures import Packed
 from hbase_orm.errors import CodecError, SchemaError
 
 
@@ -214,6 +215,21 @@ def test_packed_codecs_are_values() -> None:
     assert len({codecs.json(Line), codecs.json(Line), codecs.msgpack(Line)}) == 2
     assert len({codecs.json(Line), codecs.json(Named)}) == 2
     assert codecs.json(list[Line]).python_type is list
+
+
+def test_a_value_inside_that_has_no_packed_form_is_refused() -> None:
+    codec = codecs.json(list[Stranger])
+
+    with pytest.raises(CodecError):
+        codec.decode(b'{"v":1,"d":[{}]}')
+
+
+def test_a_format_of_packed_values_must_be_named() -> None:
+    bare: Packed[int] = Packed(type_=int)
+
+    for call in (bare.pack, bare.unpack, bare.unpack_plain, bare.joined, bare.parted):
+        with pytest.raises(NotImplementedError):
+            call(b"")
 
 
 def test_a_model_holds_packed_values() -> None:
