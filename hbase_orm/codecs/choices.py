@@ -20,7 +20,7 @@ class Enumerated(Codec[E]):
 
     Attributes:
         type_: The enum.
-        inner: The codec of the members' values.
+        inner: The codec of the members' values, ascending.
     """
 
     name: ClassVar[str] = "enum"
@@ -50,7 +50,7 @@ class Enumerated(Codec[E]):
     @property
     def ordered(self) -> bool:
         """Whether the values' bytes sort; members sort by their values."""
-        return self.inner.ordered
+        return self.inner.ordered and (self.inner.width_bytes is not None or not self.desc)
 
     @property
     def width_bytes(self) -> int | None:
@@ -65,7 +65,8 @@ class Enumerated(Codec[E]):
         """
         if not isinstance(value, self.type_):
             raise self.refuse(value, "the value is no member", enum=self.type_.__name__)
-        return self.inner.encode(value.value)
+        data = self.inner.encode(value.value)
+        return invert(data) if self.desc else data
 
     def decode(self, data: bytes, /) -> E:
         """Return the member.
@@ -74,7 +75,7 @@ class Enumerated(Codec[E]):
             CodecError: No member has this value.
         """
         try:
-            return self.type_(self.inner.decode(data))
+            return self.type_(self.inner.decode(invert(data) if self.desc else data))
         except ValueError:  # CodecError is one
             raise self.corrupt(data) from None
 

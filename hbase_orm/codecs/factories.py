@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
@@ -220,7 +219,7 @@ def enum(type_: type[E], /, *, desc: bool = False) -> Codec[E]:
             enum=type_.__name__,
             fix="give all members values of one type, or write codecs.code({...})",
         )
-    return Enumerated(type_=type_, inner=replace(inner, desc=desc), desc=desc)
+    return Enumerated(type_=type_, inner=inner, desc=desc)
 
 
 def code(values: Mapping[T, bytes], /, *, desc: bool = False) -> Codec[T]:

@@ -66,6 +66,8 @@ class FieldPart:
         """
         if self.framing is Framing.FIXED:
             return self.codec.ordered
+        if not self._ascending().ordered:
+            return False  # digits stored backwards, packed values: an end mends nothing
         return self.framing is not Framing.SEPARATED or self.separator == _ZERO
 
     @property
