@@ -173,6 +173,8 @@ def test_an_interrupt_is_one_line(hbase_url: str) -> None:
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, "PYTHONUNBUFFERED": "1"},
+        # A background job of a shell inherits an ignored SIGINT, which Python then leaves ignored.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509 - no threads yet
     )
     try:
         wait_for_rows(hbase_url)
