@@ -23,6 +23,8 @@ from hbase_orm.errors import SchemaError
 Upgrade = Callable[[dict[str, Any]], dict[str, Any]]
 
 _NO_TYPES = (UnionType, Annotated)  # classes, but not of the values
+# In older releases (0.20 for one) MsgspecError is no ValueError; hooks raise TypeError, pydantic a ValueError.
+_UNFIT = (msgspec.MsgspecError, TypeError, ValueError)
 _MAX_VERSION = 127  # MessagePack writes it in one byte
 
 
@@ -157,7 +159,7 @@ class Packed(Codec[T]):
             packed = self.pack(value)
             # MessagePack tells apart what JSON does not: NaN from null, 1 from "1" as a key.
             is_kept = _to_msgpack(self.unpack(packed)) == _to_msgpack(value)
-        except (TypeError, ValueError, RecursionError) as error:
+        except (*_UNFIT, RecursionError) as error:
             raise self.refuse(
                 value, "the value does not fit its type", expected=self.type_, cause=str(error)
             ) from None
@@ -176,7 +178,7 @@ class Packed(Codec[T]):
             if version == self.version:
                 return self.unpack(packed)
             found = self.unpack_plain(packed)
-        except (ValueError, TypeError, IndexError):
+        except (*_UNFIT, IndexError):
             raise self.corrupt(data) from None
         if not 1 <= version < self.version:
             raise self.corrupt(data)
@@ -184,7 +186,7 @@ class Packed(Codec[T]):
             found = _upgraded(found, self.upgrades[earlier])
         try:
             value: T = msgspec.convert(found, self.type_, dec_hook=_load, str_keys=True)
-        except ValueError:
+        except _UNFIT:
             raise self.corrupt(data) from None
         return value
 
