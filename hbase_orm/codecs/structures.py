@@ -23,7 +23,7 @@ from hbase_orm.errors import SchemaError
 Upgrade = Callable[[dict[str, Any]], dict[str, Any]]
 
 _NO_TYPES = (UnionType, Annotated)  # classes, but not of the values
-# In older releases (0.20 for one) MsgspecError is no ValueError; hooks raise TypeError, pydantic a ValueError.
+# In older releases MsgspecError is no ValueError; hooks raise TypeError, pydantic ValueError.
 _UNFIT = (msgspec.MsgspecError, TypeError, ValueError)
 _MAX_VERSION = 127  # MessagePack writes it in one byte
 
