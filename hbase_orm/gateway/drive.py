@@ -10,7 +10,8 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import suppress
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from typing import Any, Generic, TypeVar, cast
@@ -163,11 +164,17 @@ class Driver:
             waiting.put(numbered)
         outcomes: dict[int, Outcome[R]] = {}
         executor = self._threads()
-        futures = [
-            executor.submit(self._work_off, waiting, work, outcomes) for _ in range(width - 1)
-        ]
-        # The caller's own thread takes part: with two items, one thread is enough.
-        self._work_off(waiting, work, outcomes)
+        futures: list[Future[None]] = []
+        try:
+            futures.extend(
+                executor.submit(self._work_off, waiting, work, outcomes) for _ in range(width - 1)
+            )
+            # The caller's own thread takes part: with two items, one thread is enough.
+            self._work_off(waiting, work, outcomes)
+        finally:
+            # An interrupt ends only this thread's work: the others must find nothing more to do.
+            _empty(waiting)
+            wait(futures)
         for future in futures:
             future.result()
         return [outcomes[number] for number in range(len(items))]
@@ -196,6 +203,12 @@ class Driver:
                     self.parallel, thread_name_prefix="hbase-orm-driver"
                 )
             return self._executor
+
+
+def _empty(waiting: SimpleQueue[Any]) -> None:
+    with suppress(Empty):
+        while True:
+            waiting.get_nowait()
 
 
 _DRIVERS: WeakSet[Driver] = WeakSet()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Generator
+import time
+from collections.abc import Callable, Generator
 from typing import Any, TypeVar, cast
 
 import pytest
@@ -200,6 +201,58 @@ def test_many_protocols_run_side_by_side_up_to_the_given_number() -> None:
 
 def test_no_protocols_give_no_outcomes() -> None:
     assert Driver(_Echo(), parallel=4).run_many([]) == []
+
+
+class _InterruptedCaller:
+    """Interrupts the thread that made it at its second request; other threads' take 50 ms."""
+
+    features: frozenset[Feature] = frozenset()
+
+    def __init__(self) -> None:
+        self.sent = 0
+        self.answered = 0
+        self._caller = threading.get_ident()
+        self._of_caller = 0
+        self._interrupted = threading.Event()
+
+    def execute(self, _operation: Operation[R], /) -> R:
+        if threading.get_ident() == self._caller:
+            self._of_caller += 1
+            if self._of_caller == 2:
+                self._interrupted.set()
+                raise KeyboardInterrupt
+            return cast("R", None)
+        self.sent += 1
+        self._interrupted.wait(5)
+        time.sleep(0.05)
+        self.answered += 1
+        return cast("R", None)
+
+    def close(self) -> None: ...
+
+
+def _together(driver: Driver, tables: list[str]) -> None:
+    driver.run(_many(*tables))
+
+
+def _each_for_itself(driver: Driver, tables: list[str]) -> None:
+    driver.run_many([_many(table) for table in tables])
+
+
+@pytest.mark.parametrize("ask_for", [_together, _each_for_itself])
+def test_an_interrupt_lets_requests_under_way_end_and_sends_no_more(
+    ask_for: Callable[[Driver, list[str]], None],
+) -> None:
+    gateway = _InterruptedCaller()
+    driver = Driver(gateway, parallel=2)
+
+    with pytest.raises(KeyboardInterrupt):
+        ask_for(driver, [str(number) for number in range(20)])
+    at_interrupt = gateway.sent, gateway.answered
+    driver.close()
+
+    assert at_interrupt == (gateway.sent, gateway.answered)
+    assert gateway.sent == gateway.answered <= 1
 
 
 def test_an_outcome_gives_its_value_or_raises_its_error() -> None:
