@@ -4,6 +4,7 @@ import inspect
 import io
 import json
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -160,6 +161,15 @@ def test_a_command_may_return_its_exit_code() -> None:
     assert cli_main.run([_TOPIC, "check"]) == ExitCode.FAILED
 
 
+@pytest.fixture
+def _heard_interrupt() -> Iterator[None]:
+    # A background job of a shell inherits an ignored SIGINT, which Python then leaves ignored.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("_heard_interrupt")
 def test_an_interrupt_has_the_code_of_a_shell(capsys: pytest.CaptureFixture[str]) -> None:
     code = cli_main.run([_TOPIC, "interrupted"])
 
