@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeVar
+from weakref import WeakSet
 
 from hbase_orm.gateway.base import Feature, Gateway
 from hbase_orm.gateway.drive import Driver, Outcome
@@ -71,6 +72,11 @@ class Runtime:
         self._deleted: dict[tuple[str, bytes], float] = {}
         self._last_delete_s = 0.0
         self._lock = threading.Lock()
+        _RUNTIMES.add(self)
+
+    def free_lock_in_child(self) -> None:
+        """Replace the lock, which a fork copies as held by a thread that the child lacks."""
+        self._lock = threading.Lock()
 
     @property
     def features(self) -> frozenset[Feature]:
@@ -121,3 +127,14 @@ class Runtime:
         """Close the driver and the gateway."""
         self._driver.close()
         self.gateway.close()
+
+
+_RUNTIMES: WeakSet[Runtime] = WeakSet()
+
+
+def _free_locks_in_child() -> None:
+    for runtime in tuple(_RUNTIMES):
+        runtime.free_lock_in_child()
+
+
+os.register_at_fork(after_in_child=_free_locks_in_child)
