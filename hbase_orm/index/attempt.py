@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from hbase_orm.errors import CatalogLeaseError, ClockError
+from hbase_orm.errors import CatalogLeaseError, ClockError, CorruptRowError
 from hbase_orm.index.guard_cell import ABSENT_NONCE, GuardCell, next_guard
 from hbase_orm.index.targets import (
     ENTRY_COLUMN,
@@ -156,11 +156,23 @@ def plan_attempt(
         before=before,
         timestamp_ms=timestamp_ms,
         guard=guard,
-        old_entries=target.entries(change.row, before.values),
+        old_entries=_old_entries(target, change.row, before),
         new_entries=target.entries(change.row, cells),
         mutation=make(target, change, before, guard),
         cells=cells,
     )
+
+
+def _old_entries(target: GuardedTable, row: bytes, before: RowBefore) -> frozenset[Entry]:
+    """Return the entries the row has; none, with a warning, where a stored value is corrupt.
+
+    Its row must stay mendable: entries that are left are found by the repair.
+    """
+    try:
+        return target.entries(row, before.values)
+    except CorruptRowError as error:
+        logger.warning("old index entries of row %r of %s are left: %s", row, target.table, error)
+        return frozenset()
 
 
 def cells_after(

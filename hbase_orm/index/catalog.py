@@ -67,7 +67,7 @@ class CatalogEntry:
     Attributes:
         epoch: Grows with each change that writers must know of; part of every guard.
         load: The load under way, or None.
-        indexes: Index table by index name.
+        indexes: What each index's entries are, in words, by the index's name.
     """
 
     epoch: int
@@ -79,8 +79,8 @@ class CatalogEntry:
         """Return the cell's value."""
         load = self.load and {"t": self.load.timestamp_ms, "nonce": self.load.nonce.hex()}
         indexes = {
-            name: {"state": self.state.value, "table": table}
-            for name, table in sorted(self.indexes.items())
+            name: {"state": self.state.value, "entries": entries}
+            for name, entries in sorted(self.indexes.items())
         }
         content = {
             "version": FORMAT_VERSION,
@@ -113,7 +113,7 @@ def _entry_of(content: dict[str, Any]) -> CatalogEntry:
         raise ValueError(content["version"])
     epoch, load = content["epoch"], content["load"]
     ticket = load and LoadTicket(load["t"], bytes.fromhex(load["nonce"]), epoch)
-    indexes = {name: index["table"] for name, index in content["indexes"].items()}
+    indexes = {name: index["entries"] for name, index in content["indexes"].items()}
     return CatalogEntry(epoch, TableState(content["state"]), ticket, indexes)
 
 
@@ -129,22 +129,26 @@ def read_entry(table: str) -> Protocol[CatalogEntry | None]:
 
 
 def register(table: str, indexes: Mapping[str, str], *, is_new: bool) -> Protocol[CatalogEntry]:
-    """Enter a table and its indexes (name to index table); safe to repeat.
+    """Enter a table and its indexes; safe to repeat.
 
     Args:
         table: The table of the rows, as the gateway names it.
-        indexes: Index table by index name.
+        indexes: What each index's entries are, in words, by the index's name.
         is_new: Whether the caller itself has just created the table, and with it is sure that
             nobody has written it.
 
     Raises:
-        SchemaError: The catalog knows the table with other indexes.
+        SchemaError: The catalog knows the table with other indexes, or others of the same name.
     """
 
+    # Never from READABLE back to NEW: somebody may have found the table and written it since.
     def edit(entry: CatalogEntry | None) -> CatalogEntry:
-        if entry is None or entry.state is TableState.DROPPED or is_new:
+        is_unwritten = is_new and entry is not None and entry.state is TableState.NEW
+        if entry is None or entry.state is TableState.DROPPED or is_unwritten:
             return _first_entry(entry, indexes, is_new=is_new)
         if dict(entry.indexes) != dict(indexes):
+            if is_new:  # what the catalog knows was dropped by other means
+                return CatalogEntry(_next(entry.epoch), TableState.READABLE, None, dict(indexes))
             raise SchemaError(
                 "the catalog knows the table with other indexes",
                 table=table,
@@ -165,7 +169,11 @@ def _first_entry(
         return CatalogEntry(1, state, None, dict(indexes))
     first = CatalogEntry(old.epoch, state, None, dict(indexes))
     # An entry like this one is the answer to our own request, repeated: the epoch stays.
-    return first if first == old else replace(first, epoch=old.epoch % MAX_EPOCH + 1)
+    return first if first == old else replace(first, epoch=_next(old.epoch))
+
+
+def _next(epoch: int) -> int:
+    return epoch % MAX_EPOCH + 1
 
 
 def unregister(table: str) -> Protocol[CatalogEntry | None]:
@@ -272,10 +280,14 @@ class CatalogView:
         """Know nothing of `table` any more: it was dropped, or made anew."""
         self._read.pop(table, None)
 
+    def entry(self, table: str) -> CatalogEntry | None:
+        """Return what is known of `table`, or None once the lease on it has run out."""
+        asked_s, entry = self._read.get(table, (0.0, None))
+        return entry if self._monotonic_s() < asked_s + self._lease_s else None
+
     def is_fresh(self, table: str) -> bool:
         """Say whether the lease on `table` still runs."""
-        asked_s, _ = self._read.get(table, (None, None))
-        return asked_s is not None and self._monotonic_s() < asked_s + self._lease_s
+        return self.entry(table) is not None
 
     def permit(self, table: str) -> int:
         """Return the epoch under which guarded rows of `table` may be written now.
@@ -283,14 +295,14 @@ class CatalogView:
         Raises:
             CatalogLeaseError: The lease has run out, or the table is being loaded.
         """
-        if not self.is_fresh(table):
+        entry = self.entry(table)
+        if entry is None:
             raise CatalogLeaseError(
                 "this process's view of the catalog is too old to write guarded rows",
                 table=table,
                 lease_s=self._lease_s,
                 fix="refresh the view and write again",
             )
-        _, entry = self._read[table]
         if entry.state is not TableState.READABLE:
             raise CatalogLeaseError(
                 "the table is not open for guarded writes",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from hbase_orm.errors import RowKeyError
+from hbase_orm.errors import CodecError, CorruptRowError, RowKeyError
 from hbase_orm.index.targets import GuardedTable, IndexTarget
 from hbase_orm.ops import longest_row_key_bytes
 from hbase_orm.rowkey import FieldPart, Framing
@@ -34,6 +34,31 @@ def guarded_table(schema: TableSchema) -> GuardedTable:
     )
 
 
+def described_indexes(schema: TableSchema) -> dict[str, str]:
+    """Return, by index, in words, all that decides which entries a row has and what they are.
+
+    Programs that write one table must agree on it: kept in the catalog, it tells them apart.
+    """
+    by_name = schema.column_by_name
+    base_key = " ".join(_described(part, None) for part in schema.layout.parts)
+    salt = "" if schema.layout.salt is None else f"{schema.layout.salt} "
+    found = {}
+    for index in schema.indexes:
+        parts = " ".join(_described(part, by_name.get(part.name)) for part in index.layout.parts)
+        found[index.name] = f"{index.table}: {parts} | {salt}{base_key}"
+    return found
+
+
+def _described(part: FieldPart, column: ColumnSchema | None) -> str:
+    direction = " desc" if part.is_descending else ""
+    end = part.end.hex() or (part.codec.width_bytes or "rest")
+    stored = ""
+    if column is not None:
+        default = "" if column.nullable or not column.has_default else " default"
+        stored = f" of {column.column.decode()}{' nullable' if column.nullable else default}"
+    return f"[{part.name} {part.codec.name}{direction} {end}{stored}]"
+
+
 def index_target(schema: TableSchema, index: IndexSchema) -> IndexTarget:
     """Return one index as the protocols see it."""
     by_name = schema.column_by_name
@@ -55,7 +80,17 @@ def _entry_keys(
     ]
 
     def entry_keys(row: bytes, cells: Mapping[bytes, bytes]) -> frozenset[bytes]:
-        found = [piece(row, cells) for piece in pieces]
+        try:
+            found = [piece(row, cells) for piece in pieces]
+        except CodecError as error:
+            raise CorruptRowError(
+                "an indexed value does not decode as the model declares",
+                table=schema.table,
+                row=row,
+                index=index.name,
+                codec=error.details.get("codec"),
+                fix="write the field anew, or delete the row",
+            ) from error
         if None in found:
             return frozenset()
         return frozenset((_checked(index, b"".join([*filter(None, found), row])),))
@@ -112,8 +147,16 @@ def base_key_of(index: IndexSchema) -> Callable[[bytes], bytes]:
 
     def base_key(entry_key: bytes) -> bytes:
         position = 0
-        for part in parts:
-            _, position = part.take(entry_key, position)
+        try:
+            for part in parts:
+                _, position = part.take(entry_key, position)
+        except CodecError as error:
+            raise CorruptRowError(
+                "the index table holds a row that is no entry",
+                table=index.table,
+                row=entry_key,
+                fix="delete it: nothing but this library writes index tables",
+            ) from error
         return entry_key[position:]
 
     return base_key

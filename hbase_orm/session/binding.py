@@ -9,7 +9,7 @@ from typing import Any, Final
 from hbase_orm.errors import ConfigurationError, RowKeyError, ValidationError
 from hbase_orm.gateway.base import Feature
 from hbase_orm.gateway.checks import CELL_OVERHEAD_BYTES
-from hbase_orm.index.entries import guarded_table
+from hbase_orm.index.entries import described_indexes, guarded_table
 from hbase_orm.index.targets import MARKER_VALUE, GuardedTable
 from hbase_orm.model import Model
 from hbase_orm.ops import MAX_CELL_BYTES, MAX_ROW_KEY_BYTES, Row, longest_row_key_bytes
@@ -27,12 +27,14 @@ class BoundModel:
         model: The class.
         schema: Its description, tables in the engine's namespace.
         guarded: Its guards and indexes, or None for a plain model.
+        indexes: What its index entries are, in words, by the index's name.
         longest_key_bytes: How long a row key of its table may be.
     """
 
     model: type[Model]
     schema: TableSchema
     guarded: GuardedTable | None
+    indexes: Mapping[str, str]
     longest_key_bytes: int
 
     def exists(self, row: Row) -> bool:
@@ -124,7 +126,8 @@ def bind(model: type[Model], namespace: str, features: frozenset[Feature]) -> Bo
         ),
     )
     guarded = guarded_table(named) if named.is_guarded else None
-    return BoundModel(model, named, guarded, longest_row_key_bytes(named.table))
+    longest = longest_row_key_bytes(named.table)
+    return BoundModel(model, named, guarded, described_indexes(named), longest)
 
 
 def _in_namespace(table: str, namespace: str) -> str:

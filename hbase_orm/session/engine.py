@@ -91,8 +91,10 @@ class Engine:
         made: list[str] = []
         for model in models:
             bound = self._bound_of(model)
-            made += self._runtime.run(tables.create(bound))
-            self._runtime.catalog.forget(bound.schema.table)
+            new = self._runtime.run(tables.create(bound))
+            if new:
+                self._runtime.forget(bound.schema.table)
+            made += new
         return made
 
     def drop_tables(self, *models: type[Model]) -> list[str]:
@@ -101,7 +103,7 @@ class Engine:
         for model in models:
             bound = self._bound_of(model)
             dropped += self._runtime.run(tables.drop(bound))
-            self._runtime.catalog.forget(bound.schema.table)
+            self._runtime.forget(bound.schema.table)
         return dropped
 
     def add_guard_family(self, model: type[Model]) -> None:

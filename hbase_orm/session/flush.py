@@ -22,7 +22,7 @@ from hbase_orm.errors import (
     TableNotFoundError,
 )
 from hbase_orm.gateway.base import Feature
-from hbase_orm.index.catalog import CatalogEntry, TableState, read_entry
+from hbase_orm.index.catalog import CatalogEntry, TableState
 from hbase_orm.index.guard import guarded_write
 from hbase_orm.index.targets import RowChange, WriteOutcome
 from hbase_orm.ops import (
@@ -39,6 +39,16 @@ from hbase_orm.session.runtime import Runtime
 from hbase_orm.session.unit_of_work import Outcome, RowWrite, rounds_of
 
 BATCH_ROWS: Final = 1000
+
+BATCH_BYTES: Final = 2 * 1024 * 1024
+"""Cells in one request: as much as HBase's own client collects, hbase.client.write.buffer.
+
+Gateway and region server hold a request in memory several times over; 1,000 rows of 400 KB in one
+request end a server of 512 MB.
+"""
+
+RENEWALS: Final = 3
+"""How often one write looks at the catalog anew before it gives up."""
 
 # These refuse a whole request before any of its rows is looked at.
 _REFUSED_AT_THE_DOOR: Final = (TableNotFoundError, TableDisabledError, NamespaceNotFoundError)
@@ -96,22 +106,24 @@ def _emit_plain(writes: Sequence[RowWrite], runtime: Runtime, outcome: Outcome) 
 
 
 def _refuse_guarded_table(bound: BoundModel, runtime: Runtime) -> None:
-    """Refuse a model without indexes on a table that has some; asked once a table and engine."""
-    table = bound.schema.table
-    if table in runtime.plain_tables:
-        return
-    try:
-        entry = runtime.run(read_entry(table))
-    except TableNotFoundError:
-        entry = None  # there is no catalog: nothing here has indexes
-    if entry is not None and entry.state is not TableState.DROPPED:
+    """Refuse a model without indexes on a table that has some; asked once a table and lease."""
+    entry = runtime.catalog_entry(bound.schema.table)
+    if entry is not None:
         check_indexes(bound, entry)
-    runtime.plain_tables.add(table)
 
 
 def _batches(writes: Sequence[RowWrite]) -> Iterator[Sequence[RowWrite]]:
-    for start in range(0, len(writes), BATCH_ROWS):
-        yield writes[start : start + BATCH_ROWS]
+    """Yield the writes by requests; a write larger than `BATCH_BYTES` has one of its own."""
+    batch: list[RowWrite] = []
+    size_bytes = 0
+    for write in writes:
+        if batch and (len(batch) == BATCH_ROWS or size_bytes + write.size_bytes > BATCH_BYTES):
+            yield batch
+            batch, size_bytes = [], 0
+        batch.append(write)
+        size_bytes += write.size_bytes
+    if batch:
+        yield batch
 
 
 def _batch_of(writes: Sequence[RowWrite]) -> MutateRows:
@@ -187,8 +199,8 @@ def _emit_guarded(writes: Sequence[RowWrite], runtime: Runtime, outcome: Outcome
             outcome.written.append(write)
         elif isinstance(result.error, HBaseORMError):
             place(write, result.error, outcome, batch_rows=1)
-        else:
-            raise result.error
+        else:  # a fault of a codec or of this library: the other rows are told apart all the same
+            outcome.unknown.append((write, result.error))
 
 
 def guarded_protocol(write: RowWrite, runtime: Runtime) -> Protocol[WriteOutcome]:
@@ -197,19 +209,22 @@ def guarded_protocol(write: RowWrite, runtime: Runtime) -> Protocol[WriteOutcome
     if guarded is None:
         raise AssertionError(write)
     change = RowChange(write.key, write.puts, write.clears, write.kind)
-    if not runtime.catalog.is_fresh(guarded.table):
-        yield from _renew_lease(write, runtime)
-    try:
-        return (yield from guarded_write(guarded, change, runtime.guard_context))
-    except CatalogLeaseError:
-        yield from _renew_lease(write, runtime)
-        return (yield from guarded_write(guarded, change, runtime.guard_context))
+    for renewals_left in reversed(range(RENEWALS)):
+        entry = runtime.catalog.entry(guarded.table) or (yield from _renew_lease(write, runtime))
+        check_indexes(write.bound, entry)
+        try:
+            return (yield from guarded_write(guarded, change, runtime.guard_context))
+        except CatalogLeaseError:
+            runtime.catalog.forget(guarded.table)
+            if not renewals_left:
+                raise
+    raise AssertionError(write)  # the last renewal returned or raised
 
 
-def _renew_lease(write: RowWrite, runtime: Runtime) -> Protocol[None]:
+def _renew_lease(write: RowWrite, runtime: Runtime) -> Protocol[CatalogEntry]:
     table = write.bound.schema.table
     try:
-        entry = yield from runtime.catalog.refresh(table)
+        return (yield from runtime.catalog.refresh(table))
     except ConnectionLostError as error:
         raise RetryableError(
             "the row was not written: the catalog could not be read",
@@ -217,7 +232,6 @@ def _renew_lease(write: RowWrite, runtime: Runtime) -> Protocol[None]:
             row=write.key,
             fix="flush again",
         ) from error
-    check_indexes(write.bound, entry)
 
 
 def check_indexes(bound: BoundModel, entry: CatalogEntry) -> None:
@@ -226,13 +240,13 @@ def check_indexes(bound: BoundModel, entry: CatalogEntry) -> None:
     Raises:
         SchemaError: The model and the catalog differ.
     """
-    declared = {index.name: index.table for index in bound.schema.indexes}
-    if declared != dict(entry.indexes):
-        raise SchemaError(
-            "the model's indexes are not those that the catalog knows for its table",
-            model=bound.schema.model_name,
-            table=bound.schema.table,
-            declared=sorted(declared),
-            catalog=sorted(entry.indexes),
-            fix="declare the same indexes in every program that writes the table",
-        )
+    if entry.state is TableState.DROPPED or dict(entry.indexes) == bound.indexes:
+        return
+    raise SchemaError(
+        "the model's indexes are not those that the catalog knows for its table",
+        model=bound.schema.model_name,
+        table=bound.schema.table,
+        declared=dict(bound.indexes),
+        catalog=dict(entry.indexes),
+        fix="declare the same indexes in every program that uses the table, or make it anew",
+    )

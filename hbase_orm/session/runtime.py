@@ -10,9 +10,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeVar
 from weakref import WeakSet
 
+from hbase_orm.errors import TableNotFoundError
 from hbase_orm.gateway.base import Feature, Gateway
 from hbase_orm.gateway.drive import Driver, Outcome
-from hbase_orm.index.catalog import CatalogView
+from hbase_orm.index.catalog import LEASE_S, CatalogEntry, CatalogView, read_entry
 from hbase_orm.index.targets import GuardContext
 from hbase_orm.ops import Operation, Protocol, Sleep
 
@@ -35,7 +36,6 @@ class Runtime:
     Attributes:
         gateway: Executes single requests.
         catalog: This process's view of the catalog.
-        plain_tables: Tables that are known to have no indexes.
         guard_context: Clocks, randomness and the catalog's permission for guarded writes.
     """
 
@@ -68,7 +68,7 @@ class Runtime:
         self._driver = Driver(gateway, parallel=parallel, sleep=sleep)
         self._monotonic_s = monotonic_s
         self._sleep = sleep
-        self.plain_tables: set[str] = set()
+        self._looked_up: dict[str, tuple[float, CatalogEntry | None]] = {}
         self._deleted: dict[tuple[str, bytes], float] = {}
         self._last_delete_s = 0.0
         self._lock = threading.Lock()
@@ -101,6 +101,23 @@ class Runtime:
     def run_many(self, protocols: Sequence[Protocol[Any]]) -> list[Outcome[Any]]:
         """Run protocols side by side; return how each ended, in order."""
         return self._driver.run_many(protocols)
+
+    def catalog_entry(self, table: str) -> CatalogEntry | None:
+        """Return what the catalog says of a table, not older than a lease; opens nothing."""
+        asked_s, entry = self._looked_up.get(table, (0.0, None))
+        if table not in self._looked_up or self._monotonic_s() >= asked_s + LEASE_S:
+            asked_s = self._monotonic_s()
+            try:
+                entry = self.run(read_entry(table))
+            except TableNotFoundError:
+                entry = None  # there is no catalog: nothing here has indexes
+            self._looked_up[table] = (asked_s, entry)
+        return entry
+
+    def forget(self, table: str) -> None:
+        """Know nothing of a table any more: it was dropped, or made anew."""
+        self.catalog.forget(table)
+        self._looked_up.pop(table, None)
 
     def note_deletes(self, rows: Sequence[tuple[str, bytes]]) -> None:
         """Remember rows of which something was deleted; the answer has just come."""

@@ -21,11 +21,11 @@ from hbase_orm.errors import (
 from hbase_orm.execute import rows_of, stream
 from hbase_orm.model import Counter, Model, check_key_arguments
 from hbase_orm.ops import Cell, GetRows, Increment, Row
-from hbase_orm.query import GetPlan, Plan, Select, compile_check, plan
+from hbase_orm.query import GetPlan, IndexPlan, Plan, Select, compile_check, plan
 from hbase_orm.schema import AddAmount
 from hbase_orm.session.binding import BoundModel
 from hbase_orm.session.bulk import Bulk
-from hbase_orm.session.flush import emit
+from hbase_orm.session.flush import check_indexes, emit
 from hbase_orm.session.identity import IdentityMap, refresh
 from hbase_orm.session.runtime import Runtime
 from hbase_orm.session.stream import Stream
@@ -95,6 +95,7 @@ class Session:
 
         Raises:
             RowKeyError: Its row key cannot be made.
+            ValidationError: The session holds another object of this row.
         """
         self._note(obj, "put")
 
@@ -108,6 +109,7 @@ class Session:
 
         Raises:
             RowKeyError: Its row key cannot be made.
+            ValidationError: The session holds another object of this row.
         """
         self._note(obj, "delete")
 
@@ -136,17 +138,20 @@ class Session:
         for write in (*outcome.written, *idle):
             self._mark_clean(write)
         if outcome.not_written or outcome.unknown:
-            raise _flush_error(outcome)
+            raise _flush_error(outcome) from outcome.unexpected
         return FlushReport(written=len(outcome.written))
 
     def bulk(self, *, batch_rows: int = 1000, insert_only: bool = False) -> Bulk:
         """Return a writer for any number of rows, in constant memory.
 
         Args:
-            batch_rows: Rows in one request.
+            batch_rows: Most rows in one request; it also ends at about 2 MiB of cells.
             insert_only: The rows are known to be new. A table with indexes that nobody has written
                 yet is then loaded in plain batches that carry their guards; an interrupted load is
-                resumed by loading the same rows again, and nothing is doubled. Otherwise each row
+                resumed by loading the same rows again, and nothing is doubled. A row that stands
+                twice in a load is refused with `DuplicateRowError` while the first is on its way;
+                further apart that is not noticed, and the row may lack index entries: load each
+                row once. Otherwise each row
                 of a table with indexes is checked, and one that exists is reported with
                 `DuplicateRowError`. Without indexes nothing is checked.
         """
@@ -249,6 +254,10 @@ class Session:
         chosen = plan(stmt, bound.schema)
         for key in chosen.keys if isinstance(chosen, GetPlan) else ():
             bound.checked_key(key)
+        if isinstance(chosen, IndexPlan):
+            entry = self._runtime.catalog_entry(bound.schema.table)
+            if entry is not None:
+                check_indexes(bound, entry)
         pages = stream(rows_of(chosen, bound.guarded), self._runtime.answer)
         return Stream(_selected(pages, bound, stmt), pages.close)
 
@@ -280,9 +289,24 @@ class Session:
             raise ValidationError(
                 "this is no object of a model", got=repr(obj), fix="add(Reading(...))"
             )
-        self._bound(type(obj)).key(obj)
+        self._refuse_other(obj)
         self._pending.pop(id(obj), None)  # what is noted last is sent last
         self._pending[id(obj)] = (obj, kind)
+
+    def _refuse_other(self, obj: Model) -> None:
+        """Refuse a second object of a row: what one writes, the other does not know."""
+        bound = self._bound(type(obj))
+        key = bound.key(obj)
+        known = self._identity.find(bound.model, key)
+        if known is None or known is obj:
+            return
+        if self._pending.get(id(known), (known, "put"))[1] != "delete":
+            raise ValidationError(
+                "the session holds another object of this row",
+                model=bound.schema.model_name,
+                row=key,
+                fix="change that object, or expunge it first",
+            )
 
     def _note_change(self, obj: Model) -> None:
         self._pending.setdefault(id(obj), (obj, "put"))
@@ -295,7 +319,7 @@ class Session:
         if write.kind == "delete":
             obj._row = None  # noqa: SLF001 - the model's own state
             obj._note_change = None  # noqa: SLF001 - the model's own state
-            self._identity.forget(write.bound.model, write.key)
+            _replace(self._identity.forget(write.bound.model, write.key), obj)
             return
         loaded = loaded_row(obj)
         kept = {} if loaded is None else dict(loaded.cells)
@@ -303,9 +327,7 @@ class Session:
         kept.update({column: Cell(value, 0) for column, value in write.cells.items()})
         obj._row = Row(write.key, kept)  # noqa: SLF001 - the model's own state
         obj._note_change = self._note_change  # noqa: SLF001 - the model's own state
-        before = self._identity.find(write.bound.model, write.key)
-        if before is not None and before is not obj:
-            before._note_change = None  # noqa: SLF001 - the model's own state
+        _replace(self._identity.find(write.bound.model, write.key), obj)
         self._identity.put(write.bound.model, write.key, obj)
 
     def _load(self, bound: BoundModel, row: Row | None) -> Any:
@@ -323,6 +345,21 @@ class Session:
         obj._note_change = self._note_change  # noqa: SLF001 - the model's own state
         self._identity.put(bound.model, key, obj)
         return obj
+
+
+def _replace(before: Model | None, obj: Model) -> None:
+    """Let `obj` stand for its row: changes of the object before it would be written nowhere."""
+    if before is not None and before is not obj:
+        before._row = None  # noqa: SLF001 - the model's own state
+        before._note_change = _refuse_change  # noqa: SLF001 - the model's own state
+
+
+def _refuse_change(obj: Model) -> None:
+    raise ValidationError(
+        "another object of this row was written or deleted after this one",
+        model=type(obj).__name__,
+        fix="change that object, or get the row again",
+    )
 
 
 def _check_statement(stmt: object) -> None:

@@ -60,8 +60,7 @@ def create(bound: BoundModel) -> Protocol[list[str]]:
     if not base_exists:
         made_base = yield from _create_table(base_table(schema), schema.split_keys)
     if bound.guarded is not None:
-        indexes = {index.name: index.table for index in schema.indexes}
-        yield from catalog.register(schema.table, indexes, is_new=bool(made_base))
+        yield from catalog.register(schema.table, bound.indexes, is_new=bool(made_base))
     return made + made_base
 
 

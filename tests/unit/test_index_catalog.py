@@ -87,7 +87,7 @@ def test_the_cell_is_json_that_says_state_load_and_indexes(new: MemoryGateway) -
         "epoch": 1,
         "state": "LOADING",
         "load": {"t": 100, "nonce": "6e" * 8},
-        "indexes": {"by_v": {"state": "LOADING", "table": "t_by_v"}},
+        "indexes": {"by_v": {"state": "LOADING", "entries": "t_by_v"}},
     }
 
 
@@ -113,12 +113,20 @@ def test_a_known_table_with_other_indexes_is_refused(new: MemoryGateway) -> None
         drive(register("t", {}, is_new=False), new)
 
 
-def test_a_table_made_again_gets_a_new_epoch(new: MemoryGateway) -> None:
+def test_a_table_made_again_with_other_indexes_gets_a_new_epoch(new: MemoryGateway) -> None:
     begin(new)
 
     drive(register("t", {}, is_new=True), new)
 
-    assert drive(read_entry("t"), new) == CatalogEntry(2, TableState.NEW, None, {})
+    assert drive(read_entry("t"), new) == CatalogEntry(2, TableState.READABLE, None, {})
+
+
+def test_a_table_that_somebody_found_and_opened_is_never_new_again(new: MemoryGateway) -> None:
+    drive(open_for_writes("t"), new)
+
+    drive(register("t", INDEXES, is_new=True), new)
+
+    assert state_of(new) == (TableState.READABLE, 1)
 
 
 def test_a_dropped_table_keeps_its_epoch_for_the_next_of_its_name(new: MemoryGateway) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from hbase_orm import Counter, Family, Index, Key, Mapped, Model, codecs, column, counter, key
-from hbase_orm.errors import CodecError, RowKeyError
+from hbase_orm.errors import CorruptRowError, RowKeyError
 from hbase_orm.index.entries import base_key_of, guarded_table, index_target
 from hbase_orm.index.targets import Entry
 from hbase_orm.schema import IndexSchema
@@ -109,12 +109,12 @@ def test_the_longest_entry_is_made() -> None:
 
 
 def test_a_stored_value_that_does_not_decode_makes_no_entry() -> None:
-    with pytest.raises(CodecError):
+    with pytest.raises(CorruptRowError):
         entry_keys(INDEXES["single"], {**CELLS, b"d:v": b"too long"})
 
 
 def test_an_entry_too_short_for_its_parts_leads_nowhere() -> None:
-    with pytest.raises(CodecError):
+    with pytest.raises(CorruptRowError):
         base_key_of(INDEXES["texts"])(b"m\x00s")
 
 
