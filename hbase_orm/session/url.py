@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from hbase_orm.errors import ConfigurationError
 
@@ -76,13 +76,15 @@ def parse_url(url: str) -> EngineOptions:
             scheme=split.scheme,
             fix='write "hbase://host:9090?thrift2=host:9091", or "memory://" for unit tests',
         )
-    options = _options(split.query)
+    if "#" in url:
+        raise ConfigurationError(
+            "the URL has a fragment, which says nothing",
+            fragment=split.fragment,
+            fix="leave out '#' and what follows it",
+        )
     if split.scheme == "memory":
-        if split.netloc:
-            raise ConfigurationError(
-                "the in-process gateway has no host", host=split.netloc, fix='write "memory://"'
-            )
-        return EngineOptions(scheme="memory", namespace=_namespace(split.path), **options)
+        return _memory(split)
+    options = _options(split.query)
     if not split.netloc:
         raise ConfigurationError("the URL names no host", url=url, fix='"hbase://127.0.0.1:9090"')
     return EngineOptions(
@@ -90,6 +92,20 @@ def parse_url(url: str) -> EngineOptions:
         namespace=_namespace(split.path),
         **options,
     )
+
+
+def _memory(split: SplitResult) -> EngineOptions:
+    if split.netloc:
+        raise ConfigurationError(
+            "the in-process gateway has no host", host=split.netloc, fix='write "memory://"'
+        )
+    for name, _ in parse_qsl(split.query, keep_blank_values=True):
+        raise ConfigurationError(
+            "the in-process gateway has no options",
+            option=name,
+            fix='write "memory://" or "memory:///namespace"',
+        )
+    return EngineOptions(scheme="memory", namespace=_namespace(split.path))
 
 
 def _namespace(path: str) -> str:

@@ -37,8 +37,8 @@ def test_addresses_of_ipv6_stand_in_brackets() -> None:
     assert parse_url("hbase://[::1]:1,[::2]").thrift1 == (("::1", 1), ("::2", 9090))
 
 
-def test_memory_takes_a_namespace_and_options() -> None:
-    assert parse_url("memory:///ns?pool=2") == EngineOptions("memory", namespace="ns", pool=2)
+def test_memory_takes_a_namespace() -> None:
+    assert parse_url("memory:///ns") == EngineOptions("memory", namespace="ns")
 
 
 WRONG: dict[str, dict[str, Any]] = {
@@ -76,6 +76,10 @@ WRONG: dict[str, dict[str, Any]] = {
     "hbase://a?protocol=json": {"option": "protocol"},
     "memory://a": {"host": "a"},
     "memory://?bogus=1": {"option": "bogus"},
+    "memory://?pool=2": {"option": "pool"},
+    "memory:///ns#x": {"fragment": "x"},
+    "hbase://a?pool=1#x": {"fragment": "x"},
+    "hbase://a#": {"fragment": ""},
 }
 
 
