@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hbase_orm.errors import CodecError, CorruptRowError, RowKeyError
-from hbase_orm.ops import MAX_ROW_KEY_BYTES, check_row_key_length
+from hbase_orm.ops import MAX_ROW_KEY_BYTES
 from hbase_orm.rowkey.parts import FieldPart, Framing, SaltPart
 
 Encoder = Callable[..., bytes]
@@ -71,8 +71,24 @@ class KeyLayout:
         if not 0 < len(key) <= MAX_ROW_KEY_BYTES:
             if not key:
                 raise RowKeyError("the row key is empty", fields=self.names, fix="give it a value")
-            check_row_key_length(key)
+            raise self._too_long(key, values)
         return key
+
+    def _too_long(self, key: bytes, values: Sequence[Any]) -> RowKeyError:
+        lengths = {
+            part.name: len(part.bare(value)) for part, value in zip(self.parts, values, strict=True)
+        }
+        longest = max(self.names, key=lengths.__getitem__)
+        return RowKeyError(
+            "the row key is longer than HBase stores",
+            fields=self.names,
+            longest=longest,
+            longest_bytes=lengths[longest],
+            length_bytes=len(key),
+            limit_bytes=MAX_ROW_KEY_BYTES,
+            starts_with=key[:16],
+            fix=f"shorten {longest}, or put a Digest of it in the key",
+        )
 
     def decode(self, key: bytes) -> dict[str, Any]:
         """Return the field values of a row key.

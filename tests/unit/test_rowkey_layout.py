@@ -118,6 +118,18 @@ def test_the_longest_key_is_taken_and_a_longer_one_refused() -> None:
     assert (caught.value.length_bytes, caught.value.limit_bytes) == (32_768, 32_767)
 
 
+def test_a_key_that_is_too_long_names_its_fields_and_the_longest() -> None:
+    made = layout(codecs.text(), codecs.text(), codecs.uint32(), salt=SALTED)
+
+    with pytest.raises(RowKeyError) as caught:
+        made.encode_parts("x", "y" * 32_767, 7)
+
+    assert caught.value.fields == ("f0", "f1", "f2")
+    assert (caught.value.longest, caught.value.longest_bytes) == ("f1", 32_767)
+    assert caught.value.length_bytes > caught.value.limit_bytes
+    assert "f1" in caught.value.fix
+
+
 @pytest.mark.parametrize(
     ("made", "key"),
     [
