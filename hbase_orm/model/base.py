@@ -22,7 +22,7 @@ from hbase_orm.model.mapping import (
     compile_initializer,
     compile_key_encoder,
 )
-from hbase_orm.ops import Row
+from hbase_orm.ops import Cell, Row
 from hbase_orm.rowkey import RowKey
 from hbase_orm.schema import Table, TableSchema
 
@@ -142,6 +142,20 @@ class Model:
         """Return the class and its fields."""
         shown = ", ".join(f"{name}={value!r}" for name, value in self.to_dict().items())
         return f"{type(self).__name__}({shown})"
+
+    def __getstate__(self) -> tuple[dict[str, Any], Row | None]:
+        """Return the fields and the row read: a pickle or a copy belongs to no session."""
+        row = self._row
+        if row is not None:
+            row = Row(row.key, {column: Cell(*cell) for column, cell in row.cells.items()})
+        return dict(self.__dict__), row
+
+    def __setstate__(self, state: tuple[dict[str, Any], Row | None]) -> None:
+        """Take the fields and the row read."""
+        values, row = state
+        self.__dict__.update(values)
+        _set_row(self, row)
+        self._note_change = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields by name; a required column that the row lacks is left out."""

@@ -162,7 +162,9 @@ def compile_initializer(schema: TableSchema, fields: Sequence[Any]) -> Callable[
     for number, field in enumerate(fields):
         name, codec = field.name, codecs[field.name]
         scope[f"_kind{number}"] = codec.python_type
-        scope[f"_check{number}"] = _checker(schema.model_name, name, codec, name in nullable)
+        scope[f"_check{number}"] = _checker(
+            schema.model_name, name, codec, name in nullable, is_key=name in schema.layout.names
+        )
         if not field.has_default:
             signature.append(name)
         elif field.default_factory is not None:
@@ -190,7 +192,15 @@ def _checker(
     name: str,
     codec: Any,
     nullable: bool,  # noqa: FBT001 - bound once per field
+    *,
+    is_key: bool = False,
 ) -> Callable[[Any], Any]:
+    fix = f"give {codec.python_type.__name__}"
+    if nullable:
+        fix += " or None"
+    elif not is_key:
+        fix += "; declare the field nullable to allow None"
+
     def check(value: Any) -> Any:
         if value is None and nullable:
             return None
@@ -201,8 +211,7 @@ def _checker(
                 field=name,
                 value=value,
                 expected=codec.python_type.__name__,
-                fix=f"give {codec.python_type.__name__}"
-                + (" or None" if nullable else "; declare the field nullable to allow None"),
+                fix=fix,
             )
         try:
             is_exact = value.__class__ is codec.python_type and not codec.coarse
@@ -218,7 +227,7 @@ def _checker(
 def checkers(schema: TableSchema) -> dict[str, Callable[[Any], Any]]:
     """Return, by field, the function that checks and rounds a value that is set."""
     found = {
-        part.name: _checker(schema.model_name, part.name, part.codec, nullable=False)
+        part.name: _checker(schema.model_name, part.name, part.codec, nullable=False, is_key=True)
         for part in schema.layout.parts
     }
     for column in schema.columns:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta, timezone
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -15,6 +18,7 @@ from hbase_orm import (
     Model,
     codecs,
     column,
+    connect,
     counter,
     key,
 )
@@ -25,6 +29,7 @@ from hbase_orm.errors import (
     SchemaError,
     ValidationError,
 )
+from hbase_orm.gateway.decoded import DecodedCell, DecodedRow
 from hbase_orm.ops import Cell, Row
 
 NOON = datetime(2024, 5, 6, 12, tzinfo=UTC)
@@ -90,6 +95,21 @@ def test_a_wrong_argument_names_model_field_and_fix(
 
     assert (caught.value.model, caught.value.field) == ("Reading", field)
     assert caught.value.fix
+
+
+@pytest.mark.parametrize(
+    ("field", "fix"),
+    [
+        ("host", "give str"),
+        ("value", "give float; declare the field nullable to allow None"),
+        ("seen", "give datetime or None"),
+    ],
+)
+def test_only_a_field_that_may_become_nullable_is_advised_to(field: str, fix: str) -> None:
+    with pytest.raises(ValidationError) as caught:
+        reading(**{field: object()})
+
+    assert caught.value.fix == fix
 
 
 def test_a_missing_argument_is_named() -> None:
@@ -209,6 +229,65 @@ def test_from_dict_refuses_unknown_names() -> None:
         Reading.from_dict({**reading().to_dict(), "bogus": 1})
 
     assert caught.value.field == "bogus"
+
+
+# --- pickles and copies ----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def attached() -> Iterator[Reading]:
+    engine = connect("memory://")
+    engine.create_tables(Reading)
+    with engine.session() as session:
+        session.add(reading(seen=NOON))
+    with engine.session() as session:
+        found = session.get(Reading, host="a", at=NOON)
+        assert found is not None
+        yield found
+
+
+def in_another_process(obj: Reading) -> Reading:
+    loaded: Reading = pickle.loads(pickle.dumps(obj))
+    return loaded
+
+
+@pytest.mark.parametrize("copied", [in_another_process, copy.copy, copy.deepcopy])
+def test_a_pickle_or_copy_has_the_fields_and_the_row_and_no_session(
+    attached: Reading, copied: Callable[[Reading], Reading]
+) -> None:
+    attached.port = 7
+
+    other = copied(attached)
+
+    assert other == attached
+    assert other is not attached
+    assert other._row == attached._row
+    assert (other._note_change, attached._note_change is None) == (None, False)
+    other.port = 8
+    assert attached.port == 7
+
+
+@pytest.mark.parametrize("copied", [in_another_process, copy.copy])
+def test_a_new_object_is_new_in_a_pickle_or_copy_too(
+    copied: Callable[[Reading], Reading],
+) -> None:
+    other = copied(reading())
+
+    assert (other, other._row) == (reading(), None)
+
+
+def test_a_row_in_the_wire_readers_classes_is_pickled_as_a_plain_row() -> None:
+    cell = DecodedCell()
+    cell.value, cell.timestamp_ms = b"\x00\x07", 5
+    made = reading()
+    made._row = row = DecodedRow(b"a", {b"d:p": cast("Cell", cell)})
+
+    other = in_another_process(made)
+
+    assert other._row is not None
+    assert type(other._row) is Row
+    assert [type(each) for each in other._row.cells.values()] == [Cell]
+    assert other._row == row
 
 
 # --- row keys --------------------------------------------------------------------------------------
