@@ -635,20 +635,109 @@ def test_an_expunged_object_is_not_written(store: Store, model: Any, host: str) 
     assert stored(store, model, host=host, n=0).to_dict()["unit"] is None
 
 
-def test_an_object_whose_row_another_one_has_become_is_plain(store: Store, host: str) -> None:
-    put(store, Plain(host=host, n=0, value=0.5))
+def test_a_second_object_of_a_row_is_refused_until_the_first_is_expunged(
+    store: Store, model: Any, host: str
+) -> None:
+    put(store, model(host=host, n=0, value=0.5))
+    session = store.engine.session()
+    old = load(session, model, host=host, n=0)
+    new = model(host=host, n=0, value=0.7)
+
+    for refused in (session.add, session.delete):
+        with pytest.raises(ValidationError) as caught:
+            refused(new)
+        assert (caught.value.model, caught.value.row) == (
+            model.__name__,
+            model.encode_key(host=host, n=0),
+        )
+    assert session.flush().written == 0
+    session.expunge(old)
+    session.add(new)
+    session.flush()
+    old.value = 0.1
+    session.flush()
+
+    assert load(session, model, host=host, n=0) is new
+    assert stored(store, model, host=host, n=0).value == 0.7
+
+
+def test_a_row_that_is_to_be_deleted_takes_a_new_object(
+    store: Store, model: Any, host: str
+) -> None:
+    put(store, model(host=host, n=0, value=0.5, unit="ms"))
 
     with store.engine.session() as session:
-        old = session.get(Plain, host=host, n=0)
-        assert old is not None
-        new = Plain(host=host, n=0, value=0.7)
+        old = load(session, model, host=host, n=0)
+        session.delete(old)
+        new = model(host=host, n=0, value=0.7)
         session.add(new)
         session.flush()
-        old.value = 0.1
-        session.flush()
-        assert session.get(Plain, host=host, n=0) is new
+        new.note = "kept"
 
-    assert stored(store, Plain, host=host, n=0).value == 0.7
+    found = stored(store, model, host=host, n=0)
+    assert (found.value, found.unit, found.note) == (0.7, None, "kept")
+
+
+@pytest.mark.parametrize("last", ["add", "delete"])
+def test_an_object_that_another_one_has_replaced_refuses_changes(
+    store: Store, host: str, last: str
+) -> None:
+    session = store.engine.session()
+    first, second = Plain(host=host, n=0, value=0.5), Plain(host=host, n=0, value=0.7)
+    session.add(first)
+    getattr(session, last)(second)
+    session.flush()
+    store.forget()
+
+    with pytest.raises(ValidationError) as caught:
+        first.value = 0.1
+
+    assert caught.value.fix
+    assert session.flush().written == 0
+    assert store.sent.requests == []
+
+
+def test_what_is_noted_last_is_sent_last(store: Store, host: str) -> None:
+    session = store.engine.session()
+    first, second = Plain(host=host, n=0, value=0.5), Plain(host=host, n=0, value=0.7)
+    session.add(first)
+    session.add(second)
+    session.add(first)
+    session.flush()
+
+    assert stored(store, Plain, host=host, n=0).value == 0.5
+
+
+def test_a_nan_that_the_program_did_not_change_is_refreshed(
+    store: Store, model: Any, host: str
+) -> None:
+    put(store, model(host=host, n=0, value=float("nan")))
+    session = store.engine.session()
+    found = load(session, model, host=host, n=0)
+
+    put(store, model(host=host, n=0, value=0.7))
+    load(session, model, host=host, n=0)
+    refreshed = found.value
+    found.value = float("nan")
+    load(session, model, host=host, n=0)
+
+    assert refreshed == 0.7
+    assert str(found.value) == "nan"
+
+
+def test_an_index_entry_that_is_too_long_stops_the_flush_before_anything_is_sent(
+    store: Store, host: str
+) -> None:
+    session = store.engine.session()
+    session.add(Indexed(host=host, n=0, value=0.5))
+    session.add(Indexed(host=host, n=1, value=0.5, unit="u" * 40_000))
+    store.forget()
+
+    with pytest.raises(RowKeyError) as caught:
+        session.flush()
+
+    assert caught.value.index == "by_unit"
+    assert store.sent.requests == []
 
 
 def test_a_deleted_object_may_be_added_again_as_a_whole(

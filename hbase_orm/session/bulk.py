@@ -1,8 +1,9 @@
 """Writes any number of rows in constant memory.
 
 Rows are encoded by the caller's thread and sent in batches by a few others, so that encoding and
-waiting overlap; at most `IN_FLIGHT` batches are under way. Rows with guards go through the index
-protocol, or, while their table is being loaded, as plain batches that carry their guards.
+waiting overlap; at most `IN_FLIGHT` batches are under way, each of at most `BATCH_BYTES`
+or of one row. Rows with guards go through the index protocol, or, while their table is being
+loaded, as plain batches that carry their guards.
 """
 
 from __future__ import annotations
@@ -14,16 +15,28 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Final, Self
 
-from hbase_orm.errors import ConflictError, FlushError, GatewayError, QueryError
+from hbase_orm.errors import (
+    ConflictError,
+    DuplicateRowError,
+    FlushError,
+    GatewayError,
+    QueryError,
+)
 from hbase_orm.index import catalog
 from hbase_orm.index.loading import LoadedRow, LoadTicket, guarded_load
 from hbase_orm.index.targets import RowChange
 from hbase_orm.model import Model
 from hbase_orm.ops import MutateRows, Protocol, RowMutation, ask, ask_all
 from hbase_orm.session.binding import BoundModel
-from hbase_orm.session.flush import check_indexes, emit, place
+from hbase_orm.session.flush import BATCH_BYTES, check_indexes, emit, place
 from hbase_orm.session.runtime import Runtime
-from hbase_orm.session.unit_of_work import FlushReport, Outcome, RowWrite, described
+from hbase_orm.session.unit_of_work import (
+    FlushReport,
+    Outcome,
+    RowWrite,
+    check_entries,
+    described,
+)
 
 IN_FLIGHT: Final = 3
 
@@ -41,12 +54,19 @@ class _Lane:
         send: Sends a batch.
         ticket: The load under way, or None.
         batch: Rows not sent yet, by row key.
+        size_bytes: How large these are.
     """
 
     bound: BoundModel
     send: Sender
     ticket: LoadTicket | None
     batch: dict[bytes, Item] = field(default_factory=dict[bytes, Item])
+    size_bytes: int = 0
+
+    @property
+    def table(self) -> str:
+        """The model's table."""
+        return self.bound.schema.table
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,18 +117,24 @@ class Bulk:
 
         Raises:
             ValidationError, RowKeyError: The object cannot be encoded; the others are not touched.
+            DuplicateRowError: The row was just added to a load; this one is not written.
             FlushError: Rows taken before were not all written.
         """
         lane = self._lanes.get(type(obj))
         bound = self._bound_of(type(obj)) if lane is None else lane.bound
         key = bound.key(obj)
         cells = bound.cells(obj, key)
+        check_entries(bound, key, cells)
         if lane is None:
             lane = self._lane(bound)
         write = RowWrite(bound, None, key, "insert" if self._insert_only else "put", cells)
         item = (write, None if lane.ticket is None else _loaded(write, lane.ticket))
         self._keep_order(lane, key)
+        size_bytes = write.size_bytes
+        if lane.size_bytes + size_bytes > BATCH_BYTES:
+            self._submit(lane)
         lane.batch[key] = item
+        lane.size_bytes += size_bytes
         if len(lane.batch) >= self._batch_rows:
             self._submit(lane)
 
@@ -142,10 +168,23 @@ class Bulk:
             self._threads.shutdown()
 
     def _keep_order(self, lane: _Lane, key: bytes) -> None:
-        """Let earlier writes of a row end first: batches run side by side."""
-        if key in lane.batch:
-            self._submit(lane)
-        if any(sent.lane is lane and key in sent.rows for sent in self._under_way):
+        """Let earlier writes of a row end first: batches run side by side.
+
+        Raises:
+            DuplicateRowError: The row is in a load, whose entries of both would have one timestamp.
+        """
+        waiting = [o for o in self._lanes.values() if key in o.batch and o.table == lane.table]
+        under_way = any(s.lane.table == lane.table and key in s.rows for s in self._under_way)
+        if lane.ticket is not None and (waiting or under_way):
+            raise DuplicateRowError(
+                "the row stands twice in a load",
+                table=lane.table,
+                row=key,
+                fix="load each row once, or leave out insert_only",
+            )
+        for other in waiting:
+            self._submit(other)
+        if waiting or under_way:
             self._settle()
 
     def _finish(self) -> None:
@@ -190,7 +229,7 @@ class Bulk:
         self._refuse_failed()
         future = self._threads.submit(lane.send, tuple(lane.batch.values()))
         self._under_way.append(_Sent(future, lane, lane.batch))
-        lane.batch = {}
+        lane.batch, lane.size_bytes = {}, 0
 
     def _settle(self) -> None:
         while self._under_way:
@@ -211,7 +250,7 @@ class Bulk:
                 not_written=described(self._failed.not_written),
                 unknown=described(self._failed.unknown),
                 fix="mend the cause and write these rows again",
-            )
+            ) from self._failed.unexpected
 
 
 def send_load(items: Sequence[Item], runtime: Runtime) -> Outcome:

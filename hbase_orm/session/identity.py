@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 from weakref import WeakValueDictionary
 
+from hbase_orm.errors import CodecError, ValidationError
 from hbase_orm.model import Model
 from hbase_orm.session.binding import BoundModel
 from hbase_orm.session.unit_of_work import loaded_row
@@ -40,18 +42,48 @@ class IdentityMap:
         return known
 
 
+def supersede(before: Model | None, obj: Model) -> None:
+    """Let `obj` stand for its row: changes of the object before it would be written nowhere."""
+    if before is not None and before is not obj:
+        before._row = None  # noqa: SLF001 - the model's own state
+        before._note_change = _refuse_change  # noqa: SLF001 - the model's own state
+
+
+def _refuse_change(obj: Model) -> None:
+    raise ValidationError(
+        "another object of this row was written or deleted after this one",
+        model=type(obj).__name__,
+        fix="change that object, or get the row again",
+    )
+
+
 def refresh(bound: BoundModel, obj: Model, fresh: Model) -> None:
     """Bring `obj` up to what `fresh` read; fields changed since it was loaded keep their value."""
     loaded = loaded_row(obj)
     old: dict[str, Any] = {} if loaded is None else bound.hydrate(loaded).__dict__
     new = fresh.__dict__
     values = obj.__dict__
-    missing = object()
     for name in bound.schema.fields:
-        if loaded is not None and values.get(name, missing) != old.get(name, missing):
+        if loaded is not None and _is_changed(bound, name, old, values):
             continue
         if name in new:
             values[name] = new[name]
         else:
             values.pop(name, None)
     obj._row = loaded_row(fresh)  # noqa: SLF001 - the model's own state
+
+
+def _is_changed(
+    bound: BoundModel, name: str, old: Mapping[str, Any], values: Mapping[str, Any]
+) -> bool:
+    """Say whether a field differs from what was loaded; the bytes decide, for nan != nan."""
+    before, now = old.get(name), values.get(name)
+    if before == now and (name in old) == (name in values):
+        return False
+    if before is None or now is None or name not in bound.schema.column_by_name:
+        return True
+    codec = bound.schema.column_by_name[name].codec
+    try:
+        return bool(codec.encode(before) != codec.encode(now))
+    except CodecError:
+        return True  # what was loaded fits, so this is the program's

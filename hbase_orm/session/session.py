@@ -11,7 +11,6 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from hbase_orm.errors import (
-    FlushError,
     MultipleRowsError,
     QueryError,
     RowKeyError,
@@ -26,14 +25,13 @@ from hbase_orm.schema import AddAmount
 from hbase_orm.session.binding import BoundModel
 from hbase_orm.session.bulk import Bulk
 from hbase_orm.session.flush import check_indexes, emit
-from hbase_orm.session.identity import IdentityMap, refresh
+from hbase_orm.session.identity import IdentityMap, refresh, supersede
 from hbase_orm.session.runtime import Runtime
 from hbase_orm.session.stream import Stream
 from hbase_orm.session.unit_of_work import (
     FlushReport,
-    Outcome,
     RowWrite,
-    described,
+    flush_error,
     loaded_row,
     write_of,
 )
@@ -138,7 +136,7 @@ class Session:
         for write in (*outcome.written, *idle):
             self._mark_clean(write)
         if outcome.not_written or outcome.unknown:
-            raise _flush_error(outcome) from outcome.unexpected
+            raise flush_error(outcome) from outcome.unexpected
         return FlushReport(written=len(outcome.written))
 
     def bulk(self, *, batch_rows: int = 1000, insert_only: bool = False) -> Bulk:
@@ -297,10 +295,9 @@ class Session:
         """Refuse a second object of a row: what one writes, the other does not know."""
         bound = self._bound(type(obj))
         key = bound.key(obj)
-        known = self._identity.find(bound.model, key)
-        if known is None or known is obj:
-            return
-        if self._pending.get(id(known), (known, "put"))[1] != "delete":
+        known = self._identity.find(bound.model, key) or obj
+        is_to_go = self._pending.get(id(known), (known, "put"))[1] == "delete"
+        if known is not obj and not is_to_go:
             raise ValidationError(
                 "the session holds another object of this row",
                 model=bound.schema.model_name,
@@ -319,7 +316,7 @@ class Session:
         if write.kind == "delete":
             obj._row = None  # noqa: SLF001 - the model's own state
             obj._note_change = None  # noqa: SLF001 - the model's own state
-            _replace(self._identity.forget(write.bound.model, write.key), obj)
+            supersede(self._identity.forget(write.bound.model, write.key), obj)
             return
         loaded = loaded_row(obj)
         kept = {} if loaded is None else dict(loaded.cells)
@@ -327,7 +324,7 @@ class Session:
         kept.update({column: Cell(value, 0) for column, value in write.cells.items()})
         obj._row = Row(write.key, kept)  # noqa: SLF001 - the model's own state
         obj._note_change = self._note_change  # noqa: SLF001 - the model's own state
-        _replace(self._identity.find(write.bound.model, write.key), obj)
+        supersede(self._identity.find(write.bound.model, write.key), obj)
         self._identity.put(write.bound.model, write.key, obj)
 
     def _load(self, bound: BoundModel, row: Row | None) -> Any:
@@ -345,21 +342,6 @@ class Session:
         obj._note_change = self._note_change  # noqa: SLF001 - the model's own state
         self._identity.put(bound.model, key, obj)
         return obj
-
-
-def _replace(before: Model | None, obj: Model) -> None:
-    """Let `obj` stand for its row: changes of the object before it would be written nowhere."""
-    if before is not None and before is not obj:
-        before._row = None  # noqa: SLF001 - the model's own state
-        before._note_change = _refuse_change  # noqa: SLF001 - the model's own state
-
-
-def _refuse_change(obj: Model) -> None:
-    raise ValidationError(
-        "another object of this row was written or deleted after this one",
-        model=type(obj).__name__,
-        fix="change that object, or get the row again",
-    )
 
 
 def _check_statement(stmt: object) -> None:
@@ -415,13 +397,3 @@ def _counter_column(bound: BoundModel, increment: AddAmount) -> bytes:
             fix="increment the model's own counters: M.hits.by(1)",
         )
     return bound.schema.column_by_name[field.name].column
-
-
-def _flush_error(outcome: Outcome) -> FlushError:
-    return FlushError(
-        "not all rows were written",
-        written=[write.where for write in outcome.written],
-        not_written=described(outcome.not_written),
-        unknown=described(outcome.unknown),
-        fix="mend the cause and flush again: what was written is not sent twice",
-    )

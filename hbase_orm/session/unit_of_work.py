@@ -9,12 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
-from hbase_orm.errors import HBaseORMError
+from hbase_orm.errors import FlushError, HBaseORMError
+from hbase_orm.gateway.checks import CELL_OVERHEAD_BYTES
 from hbase_orm.model import Model
-from hbase_orm.ops import Row
+from hbase_orm.ops import MAX_ROW_KEY_BYTES, Row
 from hbase_orm.session.binding import BoundModel
+
+# However an index frames or repeats them, a row key and values of so few bytes in all make entries
+# that HBase stores.
+_SURELY_SHORT_BYTES: Final = MAX_ROW_KEY_BYTES // 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +51,13 @@ class RowWrite:
         return self.bound.schema.table, self.key
 
     @property
+    def size_bytes(self) -> int:
+        """How much the row is on its way: its cells as HBase stores them, or its key alone."""
+        changes = len(self.puts) + len(self.clears)
+        contents = sum(map(len, self.puts)) + sum(map(len, self.puts.values()))
+        return (changes or 1) * (CELL_OVERHEAD_BYTES + len(self.key)) + contents
+
+    @property
     def is_idle(self) -> bool:
         """Whether there is nothing to send."""
         return self.kind in {"put", "update"} and not self.puts and not self.clears
@@ -69,12 +81,18 @@ class Outcome:
     Attributes:
         written: Acknowledged.
         not_written: Certainly not written, with the reason.
-        unknown: Sent, and not answered.
+        unknown: Sent and not answered, or ended by an error that is none of this library's.
     """
 
     written: list[RowWrite] = field(default_factory=list)
-    not_written: list[tuple[RowWrite, HBaseORMError]] = field(default_factory=list)
-    unknown: list[tuple[RowWrite, HBaseORMError]] = field(default_factory=list)
+    not_written: list[tuple[RowWrite, Exception]] = field(default_factory=list)
+    unknown: list[tuple[RowWrite, Exception]] = field(default_factory=list)
+
+    @property
+    def unexpected(self) -> Exception | None:
+        """The first error that is none of this library's."""
+        errors = (error for _, error in self.unknown)
+        return next((error for error in errors if not isinstance(error, HBaseORMError)), None)
 
 
 def loaded_row(obj: Model) -> Row | None:
@@ -88,12 +106,13 @@ def write_of(bound: BoundModel, obj: Model, kind: Literal["put", "insert", "dele
 
     Raises:
         ValidationError: A value does not fit its codec.
-        RowKeyError: The row key cannot be made.
+        RowKeyError: The row key cannot be made, or that of an index entry.
     """
     key = bound.key(obj)
     if kind == "delete":
         return RowWrite(bound, obj, key, "delete")
     cells = bound.cells(obj, key)
+    check_entries(bound, key, cells)
     loaded = loaded_row(obj)
     if loaded is None or kind == "insert":
         return RowWrite(bound, obj, key, kind, cells, frozenset(), cells)
@@ -111,6 +130,18 @@ def write_of(bound: BoundModel, obj: Model, kind: Literal["put", "insert", "dele
     return RowWrite(bound, obj, key, "update", puts, clears, cells)
 
 
+def check_entries(bound: BoundModel, key: bytes, cells: Mapping[bytes, bytes]) -> None:
+    """Refuse a row whose index entries HBase cannot store, before anything is sent.
+
+    Raises:
+        RowKeyError: The row key of an entry is too long.
+    """
+    if bound.guarded is None:
+        return
+    if len(key) + sum(map(len, cells.values())) > _SURELY_SHORT_BYTES:
+        bound.guarded.entries(key, cells)
+
+
 def rounds_of(writes: Iterable[RowWrite]) -> Sequence[Sequence[RowWrite]]:
     """Return the writes in rounds: a row stands once in a round, its writes in their order."""
     rounds: list[list[RowWrite]] = []
@@ -124,6 +155,17 @@ def rounds_of(writes: Iterable[RowWrite]) -> Sequence[Sequence[RowWrite]]:
     return rounds
 
 
-def described(pairs: Iterable[tuple[RowWrite, HBaseORMError]]) -> list[tuple[str, bytes, Any]]:
+def flush_error(outcome: Outcome) -> FlushError:
+    """Return the error of a flush whose rows were not all written."""
+    return FlushError(
+        "not all rows were written",
+        written=[write.where for write in outcome.written],
+        not_written=described(outcome.not_written),
+        unknown=described(outcome.unknown),
+        fix="mend the cause and flush again: what was written is not sent twice",
+    )
+
+
+def described(pairs: Iterable[tuple[RowWrite, Exception]]) -> list[tuple[str, bytes, Any]]:
     """Return (table, row key, error) of writes that did not end well."""
     return [(*write.where, error) for write, error in pairs]
