@@ -67,7 +67,7 @@ class Model:
                 model=cls.__name__,
                 fix=f'write class {cls.__name__}(Model, table="..."), or abstract=True',
             )
-        cls.__schema__ = build_schema(cls, Table(table) if isinstance(table, str) else table)
+        cls.__schema__ = build_schema(cls, table if isinstance(table, Table) else Table(table))
         cls.__checkers__ = checkers(cls.__schema__)
         fields = tuple(declared(cls, Mapped).values())
         cls.__mapping__ = CompiledMapping(

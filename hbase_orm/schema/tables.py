@@ -5,16 +5,39 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Any, Literal
+from types import MappingProxyType
+from typing import Any, Final, Literal
 
 from hbase_orm.codecs import Codec
 from hbase_orm.errors import SchemaError
 from hbase_orm.ops import FamilyDescriptor
 from hbase_orm.rowkey import KeyLayout, split_keys
 from hbase_orm.schema.conditions import Expr
+from hbase_orm.schema.options import (
+    check_choice,
+    check_count,
+    check_splits,
+    check_table_name,
+    check_time_to_live,
+)
 
 GUARD_FAMILY = b"_"
 MARKER_QUALIFIER = b"_0"
+
+
+_FAMILY_CHOICES: Final[Mapping[str, tuple[object, ...]]] = MappingProxyType(
+    {
+        "compression": ("NONE", "SNAPPY", "LZ4", "ZSTD", "GZ"),
+        "bloom": ("NONE", "ROW", "ROWCOL"),
+        "block_encoding": ("NONE", "PREFIX", "DIFF", "FAST_DIFF", "ROW_INDEX_V1"),
+        "scope": (0, 1),
+        "block_cache": (False, True),
+        "in_memory": (False, True),
+        "cache_data_on_write": (False, True),
+        "evict_on_close": (False, True),
+    }
+)
+_DURABILITIES: Final = ("USE_DEFAULT", "SKIP_WAL", "ASYNC_WAL", "SYNC_WAL", "FSYNC_WAL")
 
 
 class Family:
@@ -62,17 +85,16 @@ class Family:
             scope: 1 replicates the family to other clusters.
 
         Raises:
-            SchemaError: An option is out of its range.
+            SchemaError: An option has the wrong type or is out of its range.
         """
-        self._check("versions", versions, versions >= 1, "1 or more")
-        self._check("min_versions", min_versions, 0 <= min_versions <= versions, "0 to versions")
-        whole = ttl is None or (ttl > timedelta(0) and ttl % timedelta(seconds=1) == timedelta(0))
-        self._check("ttl", ttl, whole, "whole seconds, more than zero")
-        self._check("block_size_bytes", block_size_bytes, block_size_bytes > 0, "more than zero")
+        check_count("versions", versions, 1)
+        check_count("min_versions", min_versions, 0, versions)
+        check_time_to_live(ttl)
+        check_count("block_size_bytes", block_size_bytes, 1)
+        check_choice("keep_deleted_cells", keep_deleted_cells, (False, True, "TTL"))
         if name is not None:
             check_family_name(name)
         self.name = name
-        kept = "TTL" if keep_deleted_cells == "TTL" else str(bool(keep_deleted_cells)).upper()
         self._options: dict[str, Any] = {
             "versions": versions,
             "min_versions": min_versions,
@@ -82,12 +104,14 @@ class Family:
             "block_encoding": block_encoding,
             "block_size_bytes": block_size_bytes,
             "block_cache": block_cache,
-            "keep_deleted_cells": kept,
+            "keep_deleted_cells": str(keep_deleted_cells).upper(),
             "in_memory": in_memory,
             "cache_data_on_write": cache_data_on_write,
             "evict_on_close": evict_on_close,
             "scope": scope,
         }
+        for option, allowed in _FAMILY_CHOICES.items():
+            check_choice(option, self._options[option], allowed)
 
     def __set_name__(self, owner: type, attribute: str) -> None:
         """Take the attribute's name unless one was given."""
@@ -98,25 +122,16 @@ class Family:
         """Return the family as HBase knows it."""
         return FamilyDescriptor(name=(self.name or "").encode(), **self._options)
 
-    def _check(self, option: str, value: object, holds: bool, allowed: str) -> None:  # noqa: FBT001 - an assertion
-        if not holds:
-            raise SchemaError(
-                "a family option is out of range",
-                option=option,
-                value=value,
-                fix=f"allowed: {allowed}",
-            )
-
 
 def check_family_name(name: str) -> None:
     """Refuse a name that HBase would not take or that this library needs.
 
     Raises:
-        SchemaError: Empty, a colon, a slash, a backslash, a control character, a leading dot,
-            HBase's own "recovered.edits", or `_`.
+        SchemaError: No text, empty, a colon, a slash, a backslash, a control character, a leading
+            dot, HBase's own "recovered.edits", or `_`.
     """
-    is_plain = name.isprintable() and not name.startswith(".") and not set(name) & set(":/\\")
-    if not name or not is_plain or name == "recovered.edits":
+    is_text = isinstance(name, str) and name.isprintable() and not set(name) & set(":/\\")
+    if not name or not is_text or name.startswith(".") or name == "recovered.edits":
         raise SchemaError(
             "this is no name for a column family", family=name, fix='choose a short one, as "d"'
         )
@@ -152,8 +167,16 @@ class Table:
             name: The table, with its namespace unless that is the default one.
             splits: Row keys at which the new table is cut; "auto" takes one region a salt bucket.
             durability: How a write reaches the log before it is acknowledged.
-            region_replication: Copies of each region that serve reads.
+            region_replication: Copies of each region that serve reads, 1 or more.
+
+        Raises:
+            SchemaError: HBase takes no such name, or an option has the wrong type or is out of
+                its range.
         """
+        check_table_name(name)
+        check_splits(splits)
+        check_choice("durability", durability, _DURABILITIES)
+        check_count("region_replication", region_replication, 1)
         self.name = name
         self.splits = splits
         self.durability = durability

@@ -80,6 +80,24 @@ def test_deleted_cells_may_be_kept_for_their_time_to_live() -> None:
         ("ttl", timedelta(0)),
         ("ttl", timedelta(seconds=-1)),
         ("block_size_bytes", 0),
+        ("versions", "3"),
+        ("versions", True),
+        ("versions", 1.0),
+        ("min_versions", False),
+        ("ttl", 5),
+        ("block_size_bytes", "64k"),
+        ("compression", "gz"),
+        ("compression", None),
+        ("bloom", "ROWS"),
+        ("block_encoding", "FAST"),
+        ("keep_deleted_cells", "TRUE"),
+        ("keep_deleted_cells", 1),
+        ("scope", 2),
+        ("scope", True),
+        ("block_cache", "no"),
+        ("in_memory", 1),
+        ("cache_data_on_write", None),
+        ("evict_on_close", 0),
     ],
 )
 def test_an_option_out_of_its_range_is_named(option: str, value: Any) -> None:
@@ -87,10 +105,20 @@ def test_an_option_out_of_its_range_is_named(option: str, value: Any) -> None:
         Family("d", **{option: value})
 
     assert (caught.value.option, caught.value.value) == (option, value)
+    assert caught.value.fix.startswith("allowed: ")
 
 
-@pytest.mark.parametrize("name", ["", "a:b", ".a", "a/b", "a\\b", "a\n", "_", "recovered.edits"])
-def test_a_name_that_hbase_or_we_need_is_no_family(name: str) -> None:
+def test_the_allowed_values_are_shown() -> None:
+    with pytest.raises(SchemaError, match="allowed: 'NONE', 'ROW', 'ROWCOL'"):
+        Family("d", bloom="ROWS")  # type: ignore[arg-type]  # meant wrong
+    with pytest.raises(SchemaError, match="allowed: a whole number, 0 to 2"):
+        Family("d", versions=2, min_versions=3)
+
+
+@pytest.mark.parametrize(
+    "name", [b"d", "", "a:b", ".a", "a/b", "a\\b", "a\n", "_", "recovered.edits"]
+)
+def test_a_name_that_hbase_or_we_need_is_no_family(name: Any) -> None:
     with pytest.raises(SchemaError) as caught:
         Family(name)
 
@@ -143,6 +171,45 @@ def test_table_options_reach_the_schema() -> None:
         "ASYNC_WAL",
         2,
     )
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("durability", "NEVER"),
+        ("durability", None),
+        ("region_replication", 0),
+        ("region_replication", "2"),
+        ("region_replication", True),
+        ("splits", "a"),
+        ("splits", b"ab"),
+        ("splits", ["a"]),
+        ("splits", None),
+    ],
+)
+def test_a_table_option_out_of_its_range_is_named(option: str, value: Any) -> None:
+    with pytest.raises(SchemaError) as caught:
+        Table("rows", **{option: value})
+
+    assert (caught.value.option, caught.value.value) == (option, value)
+    assert caught.value.fix.startswith("allowed: ")
+
+
+@pytest.mark.parametrize("name", ["rows", "_r", "r-1.x", "9", "ns_1:r-1.x", "größe"])
+def test_a_name_that_hbase_takes_is_taken(name: str) -> None:
+    assert declared(name).__schema__.table == name
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["", "a:b:c", ":a", "a:", "-a", ".a", "n:-a", "n:.a", "n-1:a", "a b", "a/b", "a\n", b"a", 5],
+)
+def test_a_name_that_hbase_does_not_take_is_no_table(name: Any) -> None:
+    with pytest.raises(SchemaError, match="no name for a table") as caught:
+        declared(name)
+
+    assert caught.value.table == name
+    assert caught.value.fix
 
 
 class Guarded(Model, table="ns:guarded"):
