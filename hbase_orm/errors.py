@@ -217,8 +217,13 @@ class FlushError(HBaseORMError):
         counts["written"] = written if isinstance(written, int) else len(written)
         shown = " ".join(f"{name}={count}" for name, count in counts.items())
         failed = [*self.details.get("not_written", ()), *self.details.get("unknown", ())]
-        first = f" first={failed[0]!r}" if failed else ""
+        first = f" first={_shown(failed[0])}" if failed else ""
         return f"{self.text} [{shown}{first}]" + (f"; {self.fix}" if self.fix else "")
+
+
+def _shown(failed: tuple[str, bytes, object]) -> str:
+    table, row, reason = failed
+    return f"{table} {row!r}: {type(reason).__name__}: {reason}"
 
 
 class MigrationError(HBaseORMError):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 import click
 
 from hbase_orm.cli.frame import Group, answer, settings, table
 from hbase_orm.cli.parameters import MODEL
+from hbase_orm.index.repair import RepairCounts
 from hbase_orm.model import Model
 from hbase_orm.session import connect
 
@@ -46,6 +48,20 @@ def drop(models: tuple[type[Model], ...], *, yes: bool) -> None:
         {"dropped": dropped},
         lambda: [f"dropped {name}" for name in dropped] or ["there was nothing to drop"],
     )
+
+
+@tables.command()
+@_models
+def repair(models: tuple[type[Model], ...]) -> None:
+    """Delete index entries that no row has; safe beside writers, safe to repeat."""
+    with connect(settings().require_url()) as engine:
+        seen = {
+            f"{model.__name__}.{index}": asdict(counts)
+            for model in models
+            for index, counts in engine.repair_indexes(model).items()
+        }
+    head = ("index", *RepairCounts.__dataclass_fields__)
+    answer(seen, lambda: table(head, [[name, *counts.values()] for name, counts in seen.items()]))
 
 
 @tables.command()

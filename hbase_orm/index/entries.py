@@ -34,18 +34,27 @@ def guarded_table(schema: TableSchema) -> GuardedTable:
     )
 
 
+def described_key(schema: TableSchema) -> str:
+    """Return, in words, all that decides what a row key's bytes are."""
+    salt = schema.layout.salt
+    shown = []
+    if salt is not None:
+        of = "rest" if salt.of is None else " ".join(salt.of)
+        shown.append(f"[salt {salt.bucket_count} {salt.hash_name} of {of}]")
+    return " ".join([*shown, *(_described(part, None) for part in schema.layout.parts)])
+
+
 def described_indexes(schema: TableSchema) -> dict[str, str]:
     """Return, by index, in words, all that decides which entries a row has and what they are.
 
     Programs that write one table must agree on it: kept in the catalog, it tells them apart.
     """
     by_name = schema.column_by_name
-    base_key = " ".join(_described(part, None) for part in schema.layout.parts)
-    salt = "" if schema.layout.salt is None else f"{schema.layout.salt} "
+    base_key = described_key(schema)
     found = {}
     for index in schema.indexes:
         parts = " ".join(_described(part, by_name.get(part.name)) for part in index.layout.parts)
-        found[index.name] = f"{index.table}: {parts} | {salt}{base_key}"
+        found[index.name] = f"{index.table}: {parts} | {base_key}"
     return found
 
 

@@ -17,10 +17,13 @@ from hbase_orm.gateway.thrift2 import Thrift2Gateway
 from hbase_orm.gateway.wire import WireStyle
 from hbase_orm.index import catalog
 from hbase_orm.index.catalog import TableState
+from hbase_orm.index.entries import base_key_of
+from hbase_orm.index.repair import MIN_AGE_MS, RepairCounts, repair_pass
 from hbase_orm.model import Model
 from hbase_orm.ops import Ping
 from hbase_orm.session import tables
 from hbase_orm.session.binding import BoundModel, bind
+from hbase_orm.session.flush import check_indexes
 from hbase_orm.session.runtime import Runtime
 from hbase_orm.session.session import Session
 from hbase_orm.session.url import EngineOptions, parse_url
@@ -109,6 +112,37 @@ class Engine:
     def add_guard_family(self, model: type[Model]) -> None:
         """Add the guards' family `_` to a model's existing table, online."""
         self._runtime.run(tables.add_guard_family(self._bound_of(model)))
+
+    def repair_indexes(
+        self, model: type[Model], *, min_age_ms: int = MIN_AGE_MS
+    ) -> dict[str, RepairCounts]:
+        """Delete index entries that no row has; return what was seen, by index.
+
+        Safe beside writers and readers, and to repeat; memory holds one page of entries.
+
+        Args:
+            model: The model.
+            min_age_ms: Entries younger than this, whose write may be under way, are left alone.
+
+        Raises:
+            SchemaError: The catalog knows the table with other indexes.
+        """
+        bound = self._bound_of(model)
+        if bound.guarded is None:
+            return {}
+        check_indexes(bound, self._runtime.run(self._runtime.catalog.refresh(bound.schema.table)))
+        return {
+            index.name: self._runtime.run(
+                repair_pass(
+                    bound.guarded,
+                    target,
+                    base_key_of(index),
+                    self._runtime.guard_context,
+                    min_age_ms=min_age_ms,
+                )
+            )
+            for index, target in zip(bound.schema.indexes, bound.guarded.indexes, strict=True)
+        }
 
     def table_state(self, model: type[Model]) -> TableState | None:
         """Return what the catalog says of a model's table; None if it says nothing.

@@ -17,6 +17,7 @@ from hbase_orm.errors import (
 )
 from hbase_orm.index import catalog
 from hbase_orm.index.attempt import DEAD_GUARD_TTL_MS
+from hbase_orm.index.entries import described_key
 from hbase_orm.index.targets import ENTRY_FAMILY, GUARD_FAMILY
 from hbase_orm.ops import (
     AddFamily,
@@ -36,6 +37,8 @@ from hbase_orm.session.binding import BoundModel
 # HRegion refuses puts whose timestamp lies so far ahead of the server's clock: a client with a
 # wrong clock is stopped before its cells outrank everybody else's for good.
 _SLOP: Final = {"hbase.hregion.keyvalue.timestamp.slop.millisecs": "7200000"}
+# What a table was made for: a program that declares another key must not write it.
+KEY_ATTRIBUTE: Final = "hbase_orm.row_key"
 _DEAD_GUARD_TTL_S: Final = DEAD_GUARD_TTL_MS // 1000
 
 
@@ -43,21 +46,24 @@ def create(bound: BoundModel) -> Protocol[list[str]]:
     """Create what is missing of a model's tables and return the names of what was made.
 
     Raises:
-        SchemaError: The base table exists but an index table does not: its rows have no entries.
+        SchemaError: The base table exists and lacks a family or an index table, or was made for
+            another row key.
         TableExistsError never: an existing table is left as it is.
     """
     schema = bound.schema
-    base_exists = yield from _exists(schema.table)
-    if not base_exists:
+    existing = yield from _described(schema.table)
+    if existing is not None:
+        _check_existing(schema, existing)
+        yield from _check_index_tables(schema, existing)
+    else:
         yield from _create_namespace(schema.table)
     made: list[str] = []
     if bound.guarded is not None:
         made += yield from _create_table(catalog.catalog_descriptor(), ())
-        yield from _check_existing(bound, base_exists=base_exists)
         for index in schema.indexes:
             made += yield from _create_table(_index_table(schema, index.table), ())
     made_base: list[str] = []
-    if not base_exists:
+    if existing is None:
         made_base = yield from _create_table(base_table(schema), schema.split_keys)
     if bound.guarded is not None:
         yield from catalog.register(schema.table, bound.indexes, is_new=bool(made_base))
@@ -70,7 +76,7 @@ def drop(bound: BoundModel) -> Protocol[list[str]]:
     dropped = yield from _drop_table(schema.table)
     for index in schema.indexes:
         dropped += yield from _drop_table(index.table)
-    if bound.guarded is not None and (yield from _exists(catalog.CATALOG_TABLE)):
+    if bound.guarded is not None and (yield from _described(catalog.CATALOG_TABLE)):
         yield from catalog.unregister(schema.table)
     return dropped
 
@@ -86,7 +92,7 @@ def base_table(schema: TableSchema) -> TableDescriptor:
     return TableDescriptor(
         name=schema.table,
         families=(*schema.families, *guards),
-        attributes=_SLOP if schema.is_guarded else {},
+        attributes={KEY_ATTRIBUTE: described_key(schema), **(_SLOP if schema.is_guarded else {})},
         durability=schema.durability,
         region_replication=schema.region_replication,
     )
@@ -140,30 +146,52 @@ def _drop_table(table: str) -> Protocol[list[str]]:
     return [table]
 
 
-def _exists(table: str) -> Protocol[bool]:
+def _described(table: str) -> Protocol[TableDescriptor | None]:
     try:
-        yield from ask(DescribeTable(table))
-    except (TableNotFoundError, NamespaceNotFoundError):
-        return False
-    return True
+        return (yield from ask(DescribeTable(table)))
+    except TableNotFoundError:
+        return None
 
 
-def _check_existing(bound: BoundModel, *, base_exists: bool) -> Protocol[None]:
-    if not base_exists:
-        return
-    schema = bound.schema
-    described = yield from ask(DescribeTable(schema.table))
-    if GUARD_FAMILY not in {family.name for family in described.families}:
+def _check_existing(schema: TableSchema, existing: TableDescriptor) -> None:
+    """Refuse an existing table that cannot hold the model's rows, or holds rows of other keys.
+
+    Other differences (TTL, versions, splits) lose nothing and are left as they are.
+    """
+    known = {family.name for family in existing.families}
+    missing = [name for name in schema.family_names if name not in known]
+    if missing:
         raise SchemaError(
-            "the existing table has no family for the guards of indexed rows",
+            "the existing table lacks families of the model",
+            model=schema.model_name,
             table=schema.table,
-            fix="call engine.add_guard_family(model); it works online",
+            missing=missing,
+            fix="add them online (HBase's add family), or name another table",
         )
+    key = existing.attributes.get(KEY_ATTRIBUTE, described_key(schema))
+    if key != described_key(schema):
+        raise SchemaError(
+            "the existing table was made for another row key",
+            model=schema.model_name,
+            table=schema.table,
+            table_key=key,
+            model_key=described_key(schema),
+            fix="declare the key as the table has it, or name another table",
+        )
+
+
+def _check_index_tables(schema: TableSchema, existing: TableDescriptor) -> Protocol[None]:
     for index in schema.indexes:
-        if not (yield from _exists(index.table)):
+        if (yield from _described(index.table)) is None:
             raise SchemaError(
                 "the table exists but its index table does not: its rows would have no entries",
                 table=schema.table,
                 index=index.name,
                 fix="create the table anew with the index, or leave the index out",
             )
+    if schema.indexes and GUARD_FAMILY not in {family.name for family in existing.families}:
+        raise SchemaError(
+            "the existing table has no family for the guards of indexed rows",
+            table=schema.table,
+            fix="call engine.add_guard_family(model); it works online",
+        )

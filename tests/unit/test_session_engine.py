@@ -6,16 +6,32 @@ from collections.abc import Iterator
 
 import pytest
 
-from hbase_orm import Engine, Family, Index, Key, Mapped, Model, column, connect, key, select
+from hbase_orm import (
+    Engine,
+    Family,
+    Index,
+    Key,
+    Mapped,
+    Model,
+    Salt,
+    codecs,
+    column,
+    connect,
+    key,
+    rowkey,
+    select,
+)
 from hbase_orm.errors import ConfigurationError, CorruptRowError, SchemaError
 from hbase_orm.gateway.base import Feature
 from hbase_orm.gateway.memory import MemoryGateway
 from hbase_orm.index.catalog import TableState
+from hbase_orm.index.targets import ENTRY_COLUMN
 from hbase_orm.ops import (
     CloseScanner,
     CreateTable,
     FamilyDescriptor,
     MutateRow,
+    MutateRows,
     OpenScanner,
     Put,
     RowMutation,
@@ -98,10 +114,59 @@ def test_a_table_of_others_is_refused_for_a_model_with_indexes() -> None:
     engine = connect("memory://")
     gateway_of(engine).execute(CreateTable(TableDescriptor("guarded", (FamilyDescriptor(b"d"),))))
 
-    with pytest.raises(SchemaError) as caught:
+    with pytest.raises(SchemaError, match="index table") as caught:
         engine.create_tables(Guarded)
 
-    assert "add_guard_family" in caught.value.fix
+    assert "anew" in caught.value.fix
+
+
+def test_a_table_made_for_another_row_key_is_refused() -> None:
+    class Salted(Model, table="keyed"):
+        d = Family()
+        name: Key[str] = key()
+        __rowkey__ = rowkey(Salt(4), name)
+
+    class Unsalted(Model, table="keyed"):
+        d = Family()
+        name: Key[str] = key()
+
+    engine = connect("memory://")
+    engine.create_tables(Salted)
+
+    with pytest.raises(SchemaError, match="another row key"):
+        engine.create_tables(Unsalted)
+
+
+def test_an_existing_table_that_lacks_a_family_is_refused() -> None:
+    class Narrow(Model, table="wide"):
+        d = Family()
+        name: Key[str] = key()
+
+    class Wide(Model, table="wide"):
+        d = Family()
+        extra = Family()
+        name: Key[str] = key()
+
+    engine = connect("memory://")
+    engine.create_tables(Narrow)
+
+    with pytest.raises(SchemaError, match="lacks families") as caught:
+        engine.create_tables(Wide)
+
+    assert caught.value.missing == [b"extra"]
+
+
+def test_a_repair_deletes_entries_that_no_row_has() -> None:
+    engine = connect("memory://")
+    engine.create_tables(Guarded)
+    index = Guarded.__schema__.indexes[0]
+    dead = RowMutation(codecs.int64().encode(5) + b"nobody", (Put(ENTRY_COLUMN, b"", 5),))
+    gateway_of(engine).execute(MutateRows(index.table, (dead,)))
+
+    first = engine.repair_indexes(Guarded)[index.name]
+    second = engine.repair_indexes(Guarded)[index.name]
+
+    assert (first.stale, first.repaired, second.scanned) == (1, 1, 0)
 
 
 def test_the_in_process_gateway_has_no_happybase_connection() -> None:
