@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from itertools import count
 from typing import TypeVar
 
 import pytest
@@ -225,6 +226,35 @@ def test_a_lost_change_is_made_again_on_the_row_as_it_is_now(old_row: Bench) -> 
     assert result.kinds == [READ, ENTRIES, CHANGE, READ, ENTRIES, CHANGE, ENTRIES]
     assert outcome_of(result).rounds == 2
     assert is_sound(old_row, {V1: b"B", V2: b"X"})
+
+
+def test_after_a_lost_round_the_deletes_cover_what_it_put_though_the_clock_went_back() -> None:
+    bench = Bench(MemoryGateway(lambda: 1_000_000), "t_", base_ms=900_000, is_composite=True)
+    bench.create_tables()
+    drive(bench.write({V1: b"A", V2: b"X"}, clock_ms=0), bench.gateway)
+    clock_ms = [bench.base_ms + 500]
+    context = replace(bench.context(), now_ms=lambda: clock_ms[0])
+    write = guarded_write(bench.target, RowChange(bench.row, {V1: b"B"}), context)
+
+    def rival() -> None:
+        drive(bench.write({V2: b"Y"}, clock_ms=10), bench.gateway)
+        clock_ms[0] = bench.base_ms + 20
+
+    steps = StepController(bench.gateway)
+    steps.start("W", lambda gateway: drive(write, gateway))
+    for number in count():
+        if steps.next_request("W") is None:
+            break
+        if number == 2:
+            rival()
+        steps.step("W", None)
+    steps.close()
+
+    outcome = steps.finish("W")
+    assert isinstance(outcome, WriteOutcome)
+    assert outcome.rounds == 2
+    assert bench.values() == {V1: b"B", V2: b"Y"}
+    assert (bench.scrutiny().missing, bench.scrutiny().stale) == ((), ())
 
 
 def test_a_lost_insert_finds_the_row_that_won(bench: Bench) -> None:

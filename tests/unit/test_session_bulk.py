@@ -11,6 +11,7 @@ import pytest
 
 from hbase_orm import Engine, Family, Index, Key, Mapped, Model, codecs, column, key, select
 from hbase_orm.errors import (
+    DuplicateRowError,
     FlushError,
     QueryError,
     RegionUnavailableError,
@@ -19,8 +20,9 @@ from hbase_orm.errors import (
 )
 from hbase_orm.gateway.memory import MemoryGateway
 from hbase_orm.index.catalog import TableState
-from hbase_orm.ops import GetRows, GetVersions, MutateRows, Operation
+from hbase_orm.ops import CheckAndMutate, GetRows, GetVersions, MutateRows, Operation
 from hbase_orm.session.bulk import IN_FLIGHT
+from hbase_orm.session.flush import BATCH_BYTES
 from hbase_orm.session.url import EngineOptions
 from tests.recording import FailsBeforeSending, RecordsRequests
 
@@ -41,7 +43,16 @@ class Loaded(Model, table="loaded"):
     name: Key[str] = key()
     unit: Mapped[str | None] = column(d, "u", default=None)
     value: Mapped[int] = column(d, "v", codec=codecs.uint8(), default=1)
+    note: Mapped[str | None] = column(d, default=None)
     by_unit = Index(unit)
+
+
+class Renamed(Model, table="plain"):
+    """The rows of `Plain` as another class."""
+
+    d = Family()
+    n: Key[int] = key(codecs.uint32())
+    value: Mapped[int] = column(d, "v", codec=codecs.uint8())
 
 
 class HoldsBatches(RecordsRequests):
@@ -125,6 +136,63 @@ def test_a_row_whose_earlier_batch_is_under_way_waits_for_it() -> None:
     assert rows == [[1, 2], [1, 3]]
 
 
+def test_two_models_of_one_table_keep_the_order_of_a_row() -> None:
+    gateway = RecordsRequests(MemoryGateway())
+    session = engine_on(gateway).session()
+
+    with session.bulk(batch_rows=2) as bulk:
+        bulk.add(Renamed(n=2, value=1))
+        bulk.add_all([Plain(n=1, value=1), Renamed(n=1, value=2), Plain(n=1, value=3)])
+
+    values = [
+        mutation.puts[0].value[0]
+        for request in gateway.writes
+        if isinstance(request, MutateRows)
+        for mutation in request.mutations
+        if mutation.row[-1] == 1
+    ]
+    assert values == [1, 2, 3]
+
+
+def sizes_of(gateway: RecordsRequests, table: str) -> list[tuple[int, int]]:
+    """Return of each batch sent to a table how many rows it has, and how many bytes of values."""
+    return [
+        (
+            len(request.mutations),
+            sum(len(put.value) for mutation in request.mutations for put in mutation.puts),
+        )
+        for request in gateway.requests
+        if isinstance(request, MutateRows) and request.table == table
+    ]
+
+
+def test_a_batch_ends_before_it_is_too_large_and_a_larger_row_travels_alone() -> None:
+    gateway = RecordsRequests(MemoryGateway())
+    session = engine_on(gateway).session()
+    large = "x" * 400_000
+
+    with session.bulk() as bulk:
+        bulk.add_all(Plain(n=n, value=1, note=large) for n in range(12))
+        bulk.add(Plain(n=98, value=1, note="x" * (BATCH_BYTES + 1)))
+        bulk.add(Plain(n=99, value=1))
+
+    sizes = sizes_of(gateway, "plain")
+    assert [rows for rows, _ in sizes] == [5, 5, 2, 1, 1]
+    assert all(size_bytes < BATCH_BYTES for rows, size_bytes in sizes if rows > 1)
+    assert bulk.report.written == 14
+
+
+def test_the_batches_of_a_load_end_before_they_are_too_large() -> None:
+    gateway = RecordsRequests(MemoryGateway())
+    session = engine_on(gateway).session()
+
+    with session.bulk(insert_only=True) as bulk:
+        bulk.add_all(Loaded(name=f"r{n}", note="x" * 400_000) for n in range(12))
+
+    assert [rows for rows, _ in sizes_of(gateway, "loaded")] == [5, 5, 2]
+    assert all(size_bytes < BATCH_BYTES for _, size_bytes in sizes_of(gateway, "loaded"))
+
+
 def test_an_object_that_cannot_be_encoded_fails_its_add_and_nothing_else() -> None:
     session = engine_on(MemoryGateway()).session()
 
@@ -142,10 +210,11 @@ def test_an_object_that_cannot_be_encoded_fails_its_add_and_nothing_else() -> No
     assert bulk.report.written == 2
 
 
-def test_an_index_entry_that_is_too_long_fails_its_add_in_a_load() -> None:
+@pytest.mark.parametrize("insert_only", [True, False])
+def test_an_index_entry_that_is_too_long_fails_its_add(*, insert_only: bool) -> None:
     session = engine_on(MemoryGateway()).session()
 
-    with session.bulk(insert_only=True) as bulk:
+    with session.bulk(insert_only=insert_only) as bulk:
         with pytest.raises(RowKeyError) as caught:
             bulk.add(Loaded(name="x", unit="u" * 40_000))
         bulk.add(Loaded(name="y", unit="s"))
@@ -218,6 +287,26 @@ def test_a_load_reads_no_row_and_opens_the_table_at_its_end() -> None:
     tables = [request.table for request in gateway.requests if isinstance(request, MutateRows)]
     assert (during, engine.table_state(Loaded)) == (TableState.LOADING, TableState.READABLE)
     assert (read, sorted(tables)) == ([], ["loaded"] * 3 + ["loaded_ix_by_unit"] * 3)
+
+
+def test_a_row_that_stands_twice_in_a_load_is_refused() -> None:
+    gateway = HoldsBatches(MemoryGateway())
+    session = engine_on(gateway).session()
+
+    with session.bulk(insert_only=True, batch_rows=2) as bulk:
+        bulk.add(Loaded(name="a", unit="s"))
+        with pytest.raises(DuplicateRowError) as in_the_batch:
+            bulk.add(Loaded(name="a", unit="ms"))
+        bulk.add(Loaded(name="b", unit="s"))  # full: on its way
+        with pytest.raises(DuplicateRowError) as under_way:
+            bulk.add(Loaded(name="a", unit="ms"))
+        gateway.release.set()
+
+    for caught in (in_the_batch, under_way):
+        assert (caught.value.table, caught.value.row) == ("loaded", b"a")
+        assert caught.value.fix
+    units = [session.count(select(Loaded).where(Loaded.unit == unit)) for unit in ("s", "ms")]
+    assert (units, bulk.report.written) == ([2, 0], 2)
 
 
 def test_entries_are_acknowledged_before_their_rows_are_sent() -> None:
@@ -306,3 +395,19 @@ def test_guarded_rows_written_after_a_load_go_through_the_protocol() -> None:
         units = [session.count(select(Loaded).where(Loaded.unit == unit)) for unit in ("s", "ms")]
 
     assert units == [4, 1]
+
+
+def test_a_fault_in_one_row_of_a_bulk_leaves_the_others_told_apart() -> None:
+    fault = ZeroDivisionError("a fault")
+    gateway = FailsBeforeSending(
+        MemoryGateway(),
+        lambda op: fault if isinstance(op, CheckAndMutate) and op.mutation.row == b"b" else None,
+    )
+    session = engine_on(gateway).session()
+
+    with pytest.raises(FlushError) as caught, session.bulk() as bulk:
+        bulk.add_all(Loaded(name=name, unit="s") for name in "abc")
+
+    assert caught.value.unknown == [("loaded", b"b", fault)]
+    assert caught.value.__cause__ is fault
+    assert bulk.report.written == 2

@@ -40,6 +40,7 @@ from hbase_orm.ops import (
     Operation,
 )
 from hbase_orm.session.binding import bind
+from hbase_orm.session.flush import BATCH_BYTES, BATCH_ROWS
 from hbase_orm.session.tables import base_table
 from hbase_orm.session.url import EngineOptions
 from tests.recording import FailsBeforeSending, LosesAnswers, RecordsRequests
@@ -217,6 +218,48 @@ def test_guarded_rows_are_reported_one_by_one() -> None:
     assert "moving" in names(error.not_written)
     gateway.error_of = lambda _: None
     assert session.flush().written == 2
+
+
+def test_a_fault_in_one_guarded_row_leaves_the_others_written_and_clean() -> None:
+    fault = ZeroDivisionError("a fault")
+    gateway = FailsBeforeSending(
+        MemoryGateway(),
+        lambda op: fault if isinstance(op, CheckAndMutate) and op.mutation.row == b"b" else None,
+    )
+    session = engine_on(gateway).session()
+    session.add_all([Plain(name="p"), *(Guarded(name=name, a="a") for name in "abc")])
+
+    error = flush_error(session)
+
+    assert error.unknown == [("guarded", b"b", fault)]
+    assert error.__cause__ is fault
+    assert sorted(names(error.written)) == ["a", "c", "p"]
+    gateway.error_of = lambda _: None
+    assert session.flush().written == 1
+
+
+def test_a_request_of_a_flush_ends_before_it_is_too_large() -> None:
+    gateway = RecordsRequests(MemoryGateway())
+    session = engine_on(gateway).session()
+    rows = [Plain(name=f"{n:02}", b="x" * 400_000) for n in range(12)]
+    session.add_all([*rows, Plain(name="97", b="x" * (BATCH_BYTES + 1)), Plain(name="98")])
+
+    assert session.flush().written == 14
+
+    sent = [request.mutations for request in gateway.writes if isinstance(request, MutateRows)]
+    sizes = [sum(len(put.value) for row in rows for put in row.puts) for rows in sent]
+    assert [len(rows) for rows in sent] == [5, 5, 2, 1, 1]
+    assert all(size < BATCH_BYTES for size, rows in zip(sizes, sent, strict=True) if len(rows) > 1)
+
+
+def test_a_request_of_a_flush_has_at_most_so_many_rows() -> None:
+    gateway = RecordsRequests(MemoryGateway())
+    session = engine_on(gateway).session()
+    session.add_all([Plain(name=f"{n}") for n in range(BATCH_ROWS + 1)])
+    session.flush()
+
+    sent = [request.mutations for request in gateway.writes if isinstance(request, MutateRows)]
+    assert [len(rows) for rows in sent] == [BATCH_ROWS, 1]
 
 
 # --- the catalog's lease ---------------------------------------------------------------------------
