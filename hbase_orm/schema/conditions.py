@@ -180,6 +180,22 @@ class Expr(KeySource, Generic[T]):
         """Return the condition that the field is at least a value."""
         return Comparison(self, ">=", other)
 
+    def __rand__(self, other: object) -> Never:
+        """Refuse `x == 1 & y == 2`: `&` binds tighter than `==`, so brackets are needed.
+
+        Raises:
+            QueryError: Always.
+        """
+        raise _needs_brackets(self, other)
+
+    def __ror__(self, other: object) -> Never:
+        """Refuse `x == 1 | y == 2`, as `__rand__` does.
+
+        Raises:
+            QueryError: Always.
+        """
+        raise _needs_brackets(self, other)
+
     def in_(self, values: Iterable[T], /) -> Condition:
         """Return the condition that the field equals one of `values`."""
         return InValues(self, tuple(values))
@@ -237,6 +253,15 @@ def _condition(value: object) -> Condition:
             "this is no condition", got=value, fix="compare a field, as in Reading.host == 'a'"
         )
     return value
+
+
+def _needs_brackets(field: object, other: object) -> QueryError:
+    return QueryError(
+        "a comparison beside & or | stands without brackets",
+        field=repr(field),
+        value=other,
+        fix="write (M.a == 1) & (M.b == 2)",
+    )
 
 
 def shown(value: Any) -> str:

@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from hbase_orm.errors import (
+    ConfigurationError,
     MultipleRowsError,
     QueryError,
     RowKeyError,
@@ -53,6 +54,7 @@ class Session:
         """Start with nothing loaded and nothing pending."""
         self._runtime = runtime
         self._bound_of = bound_of
+        self._is_closed = False
         self._identity = IdentityMap()
         self._pending: dict[int, tuple[Model, str]] = {}
 
@@ -79,7 +81,11 @@ class Session:
             self.close()
 
     def close(self) -> None:
-        """Forget everything loaded and pending; the objects live on, unattached."""
+        """Forget everything loaded and pending; the objects live on, unattached.
+
+        The session is unusable afterwards; closing twice is fine.
+        """
+        self._is_closed = True
         self._pending.clear()
         for obj in self._identity.clear():
             obj._note_change = None  # noqa: SLF001 - the model's own state
@@ -153,7 +159,7 @@ class Session:
                 of a table with indexes is checked, and one that exists is reported with
                 `DuplicateRowError`. Without indexes nothing is checked.
         """
-        return Bulk(self._runtime, self._bound_of, batch_rows=batch_rows, insert_only=insert_only)
+        return Bulk(self._runtime, self._bound, batch_rows=batch_rows, insert_only=insert_only)
 
     def increment(self, model: type[Model], /, *increments: AddAmount, **key: Any) -> list[int]:
         """Add to counters of one row at once, atomically; return their new values in order.
@@ -276,6 +282,10 @@ class Session:
     # --- inside -----------------------------------------------------------------------------------
 
     def _bound(self, model: type[Model]) -> BoundModel:
+        if self._is_closed:
+            raise ConfigurationError(
+                "the session is closed", fix="make another one: engine.session()"
+            )
         return self._bound_of(model)
 
     def _key(self, bound: BoundModel, key: Mapping[str, Any]) -> bytes:

@@ -84,6 +84,11 @@ def parse_url(url: str) -> EngineOptions:
         )
     if split.scheme == "memory":
         return _memory(split)
+    if "@" in split.netloc:  # never shown: it may hold a password
+        raise ConfigurationError(
+            "the URL holds a user or password",
+            fix="leave it out: Thrift gateways without security take none",
+        )
     options = _options(split.query)
     if not split.netloc:
         raise ConfigurationError("the URL names no host", url=url, fix='"hbase://127.0.0.1:9090"')

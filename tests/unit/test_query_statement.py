@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -227,3 +228,11 @@ def test_logic_has_two_values(condition: Condition, values: dict[str, Any], hold
 
     assert check is not None
     assert check(values) is holds
+
+
+@pytest.mark.parametrize("forgotten", [lambda: 1 & Row.n, lambda: "a" | Row.n])
+def test_brackets_forgotten_beside_an_operator_are_asked_for(
+    forgotten: Callable[[], object],
+) -> None:
+    with pytest.raises(QueryError, match="brackets"):
+        forgotten()

@@ -330,3 +330,15 @@ def test_rows_deleted_long_ago_are_forgotten(runtime: Runtime, clock: Clock) -> 
         clock.now_s += 1
 
     assert len(runtime._deleted) == 1
+
+
+def test_a_closed_session_refuses_work_instead_of_losing_it() -> None:
+    engine = connect("memory://")
+    engine.create_tables(Plain)
+    with engine.session() as session:
+        session.add(Plain(name="x"))
+
+    with pytest.raises(ConfigurationError, match="closed"):
+        session.add(Plain(name="y"))
+    with pytest.raises(ConfigurationError, match="closed"):
+        session.all(select(Plain).allow_full_scan())

@@ -102,3 +102,10 @@ def test_an_option_of_a_later_version_is_told_from_an_unknown_one(option: str) -
 def test_something_that_is_no_text_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="no text"):
         connect(9090)  # type: ignore[arg-type]  # what is tested
+
+
+def test_a_password_in_the_url_is_refused_and_not_shown() -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        parse_url("hbase://user:geheim@127.0.0.1:9090")
+
+    assert "geheim" not in str(caught.value)
