@@ -39,12 +39,13 @@ def _data_dir_option(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _located(data_dir: Path | None) -> Path:
-    """Return the folder meant: the one given, else that of the server that runs."""
+    """Return the folder meant: the one given, else that of the server that runs or has died."""
     if data_dir is not None:
         return data_dir
-    ephemeral = default_data_dir(ephemeral=True)
-    if not EmbeddedServer.running(default_data_dir()) and EmbeddedServer.running(ephemeral):
-        return ephemeral
+    for find in (EmbeddedServer.running, EmbeddedServer.recorded):
+        for folder in (default_data_dir(), default_data_dir(ephemeral=True)):
+            if find(folder) is not None:
+                return folder
     return default_data_dir()
 
 
@@ -126,15 +127,20 @@ def start(
 @server.command()
 @_data_dir_option
 def stop(data_dir: Path | None) -> None:
-    """Stop the server cleanly; no write is lost."""
-    found = EmbeddedServer.running(_located(data_dir))
-    if found is None:
-        answer({"stopped": False}, lambda: ["no server is running"])
-        return
+    """Stop the server cleanly; no write is lost.
+
+    Of a server that has died, end what still runs, and delete the data if it was ephemeral.
+    """
+    found = EmbeddedServer.recorded(_located(data_dir))
+    had_processes = found is not None and bool(found.processes())
     began = time.monotonic()
-    found.stop()
+    if found is not None:
+        found.stop()
     took_s = round(time.monotonic() - began, 1)
-    answer({"stopped": True, "seconds": took_s}, lambda: [f"stopped in {took_s} s"])
+    if had_processes:
+        answer({"stopped": True, "seconds": took_s}, lambda: [f"stopped in {took_s} s"])
+    else:
+        answer({"stopped": False}, lambda: ["no server is running"])
 
 
 @server.command()
@@ -145,17 +151,23 @@ def status(data_dir: Path | None) -> int:
     Exit code 3 if it does not run, 1 if a gateway does not answer.
     """
     folder = _located(data_dir)
-    found = EmbeddedServer.running(folder)
-    if found is None:
-        answer(
-            {"running": False, "data_dir": str(folder)}, lambda: [f"not running (data in {folder})"]
-        )
+    found = EmbeddedServer.recorded(folder)
+    if found is None or not found.is_running():
+        _answer_not_running(folder, found.processes() if found else {})
         return ExitCode.UNREACHABLE
     described = _described(found)
     answering = found.answering()
     described["answering"] = answering
     answer(described, lambda: [f"{name:10} {value}" for name, value in described.items()])
     return ExitCode.OK if all(answering.values()) else ExitCode.FAILED
+
+
+def _answer_not_running(folder: Path, leftovers: dict[str, int]) -> None:
+    lines = [f"not running (data in {folder})"]
+    if leftovers:
+        named = ", ".join(f"{name} (process {pid})" for name, pid in leftovers.items())
+        lines.append(f"HBase has died and left {named}: 'hbase-orm server stop' ends them")
+    answer({"running": False, "data_dir": str(folder), "processes": leftovers}, lambda: lines)
 
 
 def _described(found: EmbeddedServer) -> dict[str, object]:
@@ -202,7 +214,8 @@ def _lines(log: Path, count: int, *, follow: bool) -> Iterator[str]:
 def reset(*, data_dir: Path | None, yes: bool) -> int:
     """Delete all data of a server that is not running."""
     folder = DataFolder(_located(data_dir).expanduser().absolute())
-    if EmbeddedServer.running(folder.path):
+    found = EmbeddedServer.recorded(folder.path)
+    if found is not None and found.processes():
         raise ServerError(
             "the server is running", data_dir=str(folder.path), fix="stop it before the reset"
         )

@@ -10,9 +10,7 @@ import secrets
 import signal
 import tempfile
 from collections.abc import Callable
-from dataclasses import asdict, fields
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from hbase_orm.errors import PortInUseError, ServerError, ServerNotRunningError
@@ -67,15 +65,21 @@ class EmbeddedServer:
     @classmethod
     def running(cls, data_dir: Path) -> EmbeddedServer | None:
         """Return the server that runs with this data directory, whoever started it, or None."""
+        server = cls.recorded(data_dir)
+        return server if server is not None and server.is_running() else None
+
+    @classmethod
+    def recorded(cls, data_dir: Path) -> EmbeddedServer | None:
+        """Return the server that was started with this data directory and not stopped, or None.
+
+        It may have died since; `processes` says what of it still runs, and `stop` ends that.
+        """
         folder = DataFolder(data_dir.expanduser().absolute())
         state = folder.read()
-        if state is None or not state.processes[_HBASE].is_alive():
+        if state is None:
             return None
-        jvm = folder.read_jvm(state.nonce)
-        names = {option.name for option in fields(ServerOptions)}  # another version's may differ
-        known = {name: value for name, value in state.options.items() if name in names}
-        server = cls(ServerOptions(**{**known, "data_dir": folder.path}))  # type: ignore[arg-type] # read back as written
-        server._state, server._jvm = state, jvm
+        server = cls(ServerOptions.read_back(state.options, folder.path))
+        server._state, server._jvm = state, folder.read_jvm(state.nonce)
         server._ports = {name: state.ports[name] for name in GATEWAYS}
         return server
 
@@ -181,7 +185,7 @@ class EmbeddedServer:
         return self._options.port is None and self._options.thrift2_port is None
 
     def _start(self, progress: Progress) -> Self:
-        self._refuse_second()
+        self._replace_dead(progress)
         java, jars = self._find_runtime(progress)
         folder = self._claim_folder()
         self._choose_ports()
@@ -191,7 +195,9 @@ class EmbeddedServer:
         )
         try:
             hbase = self._spawn(command, folder, folder.log)
-            self._remember(ServerState({_HBASE: hbase}, dict(self._ports), nonce, self._shown()))
+            self._remember(
+                ServerState({_HBASE: hbase}, dict(self._ports), nonce, self._options.recorded())
+            )
             StartUp(hbase, folder.log, progress).wait(self._is_ready, _START_TIMEOUT_S)
             if self._options.thrift == "separate":
                 for name in GATEWAYS:
@@ -202,15 +208,20 @@ class EmbeddedServer:
         progress(f"ready: {self.url}")
         return self
 
-    def _refuse_second(self) -> None:
-        running = EmbeddedServer.running(self._folder.path) if self._folder else None
-        if running is not None:
+    def _replace_dead(self, progress: Progress) -> None:
+        last = EmbeddedServer.recorded(self._folder.path) if self._folder else None
+        if last is None:
+            return
+        if last.is_running():
             raise ServerError(
                 "a server runs with this data directory",
-                data_dir=str(running.data_dir),
-                url=running.url,
+                data_dir=str(last.data_dir),
+                url=last.url,
                 fix="use it, stop it, or choose another --data-dir",
             )
+        for name, pid in last.processes().items():
+            progress(f"ending {name} (process {pid}), left by a server that died")
+        last.kill()
 
     def _claim_folder(self) -> DataFolder:
         if self._folder is None:
@@ -242,12 +253,6 @@ class EmbeddedServer:
             port = self._ports.get(name) or wanted[name] or spare.pop()
             require_free(port, _PORT_OPTIONS[name])
             self._ports[name] = port
-
-    def _shown(self) -> dict[str, object]:
-        shown = asdict(self._options)
-        shown["settings"] = dict(self._options.settings)
-        del shown["data_dir"]
-        return shown
 
     def _is_ready(self) -> bool:
         state, folder = self._require_state(), DataFolder(self.data_dir)
@@ -321,7 +326,7 @@ class EmbeddedServer:
     def stop(self) -> None:
         """End the server cleanly: gateways first, then HBase, which writes out its memory.
 
-        Deletes the data of an ephemeral server. Does nothing if the server is not running.
+        Deletes the data of an ephemeral server. Of a server that has died, ends what still runs.
 
         Raises:
             ServerError: HBase is still busy after 90 s; it goes on stopping.
@@ -382,12 +387,7 @@ class EmbeddedServer:
         """Start the server."""
         return self.start()
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Stop the server."""
         self.stop()
 

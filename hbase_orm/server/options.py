@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from hbase_orm.errors import ConfigurationError
 
@@ -106,3 +106,16 @@ class ServerOptions:
     def is_compact(self) -> bool:
         """Whether the gateways speak the compact protocol."""
         return self.settings.get("hbase.regionserver.thrift.compact") == "true"
+
+    def recorded(self) -> dict[str, object]:
+        """Return the options for a state file, which is in the data folder that it leaves out."""
+        values = asdict(replace(self, settings=dict(self.settings)))
+        del values["data_dir"]
+        return values
+
+    @classmethod
+    def read_back(cls, recorded: Mapping[str, Any], data_dir: Path) -> ServerOptions:
+        """Return recorded options; those of another version are left out."""
+        names = {option.name for option in fields(cls)}
+        known = {name: value for name, value in recorded.items() if name in names}
+        return cls(**{**known, "data_dir": data_dir})

@@ -95,7 +95,7 @@ def stop(running: Running) -> None:
     if running.source == "docker":
         with closing(image.engine()) as client:
             client.containers.get(running.handle).remove(force=True, v=True)
-    elif running.source == "embedded" and (server := EmbeddedServer.running(Path(running.handle))):
+    elif running.source == "embedded" and (server := EmbeddedServer.recorded(Path(running.handle))):
         server.stop()
 
 

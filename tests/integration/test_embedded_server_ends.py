@@ -144,6 +144,23 @@ def test_separate_gateways_listen_on_loopback_only(separate: EmbeddedServer) -> 
         socket.create_connection((outside, separate.ports["thrift1"]), timeout=5).close()
 
 
+def test_after_hbase_alone_was_killed_a_start_replaces_the_gateways_it_left(
+    separate: EmbeddedServer,
+) -> None:
+    before = separate.processes()
+    hbase = ProcessId.of(before["hbase"])
+    assert hbase is not None
+    hbase.send(signal.SIGKILL)
+    hbase.wait_gone(10)
+
+    separate.start()
+
+    after = separate.processes()
+    assert set(after) == {"hbase", "thrift1", "thrift2"}
+    assert not set(after.values()) & set(before.values())
+    assert count_rows(separate.ports["thrift1"], "t") == 1
+
+
 def test_a_stranger_that_takes_the_port_during_the_start_is_not_adopted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
