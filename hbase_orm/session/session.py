@@ -6,7 +6,7 @@ queries see what HBase has, not what is pending. A session belongs to one thread
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -21,14 +21,14 @@ from hbase_orm.errors import (
 from hbase_orm.execute import rows_of, stream
 from hbase_orm.model import Counter, Model, check_key_arguments
 from hbase_orm.ops import Cell, GetRows, Increment, Row
-from hbase_orm.query import GetPlan, IndexPlan, Plan, Select, compile_check, plan
+from hbase_orm.query import GetPlan, IndexPlan, Plan, Select, plan
 from hbase_orm.schema import AddAmount
 from hbase_orm.session.binding import BoundModel
 from hbase_orm.session.bulk import Bulk
 from hbase_orm.session.flush import check_indexes, emit
 from hbase_orm.session.identity import IdentityMap, refresh, supersede
 from hbase_orm.session.runtime import Runtime
-from hbase_orm.session.stream import Stream
+from hbase_orm.session.stream import Stream, selected
 from hbase_orm.session.unit_of_work import (
     FlushReport,
     RowWrite,
@@ -263,7 +263,7 @@ class Session:
             if entry is not None:
                 check_indexes(bound, entry)
         pages = stream(rows_of(chosen, bound.guarded), self._runtime.answer)
-        return Stream(_selected(pages, bound, stmt), pages.close)
+        return Stream(selected(pages, bound, stmt), pages.close)
 
     def count(self, stmt: Select[Any], /) -> int:
         """Return how many objects the statement selects."""
@@ -359,26 +359,6 @@ def _check_statement(stmt: object) -> None:
         raise QueryError(
             "this is no statement", got=repr(stmt), fix="write session.all(select(Reading))"
         )
-
-
-def _selected(
-    pages: Iterator[Sequence[Row]], bound: BoundModel, stmt: Select[Any]
-) -> Iterator[Any]:
-    """Yield the objects of rows that exist and fulfil every condition, within the limit."""
-    check = compile_check(bound.schema, stmt.conditions)
-    left = stmt.row_limit
-    for page in pages:
-        for row in page:
-            if not bound.exists(row):
-                continue
-            obj = bound.hydrate(row)
-            if check is not None and not check(obj.__dict__):
-                continue
-            yield obj
-            if left is not None:
-                left -= 1
-                if not left:
-                    return
 
 
 def _named(bound: BoundModel, key: tuple[Any, ...] | Mapping[str, Any]) -> Mapping[str, Any]:

@@ -1,10 +1,14 @@
-"""An iterator that holds something open and can be closed."""
+"""What a statement finds, one by one: an iterator that holds scanners open and can be closed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
+
+from hbase_orm.ops import Row
+from hbase_orm.query import Select, compile_check
+from hbase_orm.session.binding import BoundModel
 
 T = TypeVar("T")
 
@@ -47,3 +51,21 @@ class Stream(Iterator[T], Generic[T]):
         """Release the server's scanners; further reading ends at once."""
         self._items = iter(())
         self._close()
+
+
+def selected(pages: Iterator[Sequence[Row]], bound: BoundModel, stmt: Select[Any]) -> Iterator[Any]:
+    """Yield the objects of rows that exist and fulfil every condition, within the limit."""
+    check = compile_check(bound.schema, stmt.conditions)
+    left = stmt.row_limit
+    for page in pages:
+        for row in page:
+            if not bound.exists(row):
+                continue
+            obj = bound.hydrate(row)
+            if check is not None and not check(obj.__dict__):
+                continue
+            yield obj
+            if left is not None:
+                left -= 1
+                if not left:
+                    return
