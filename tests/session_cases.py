@@ -661,6 +661,19 @@ def test_a_second_object_of_a_row_is_refused_until_the_first_is_expunged(
     assert stored(store, model, host=host, n=0).value == 0.7
 
 
+def test_expunging_another_object_of_a_row_leaves_the_one_that_the_session_holds(
+    store: Store, model: Any, host: str
+) -> None:
+    put(store, model(host=host, n=0, value=0.5))
+
+    with store.engine.session() as session:
+        held = load(session, model, host=host, n=0)
+        session.expunge(model(host=host, n=0, value=0.7))
+        again = load(session, model, host=host, n=0)
+
+    assert again is held
+
+
 def test_a_row_that_is_to_be_deleted_takes_a_new_object(
     store: Store, model: Any, host: str
 ) -> None:

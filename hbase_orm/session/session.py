@@ -121,7 +121,9 @@ class Session:
         """Forget `obj` and what is pending for it; the object lives on, unattached."""
         self._pending.pop(id(obj), None)
         bound = self._bound(type(obj))
-        self._identity.forget(bound.model, bound.key(obj))
+        key = bound.key(obj)
+        if self._identity.find(bound.model, key) is obj:
+            self._identity.forget(bound.model, key)
         obj._note_change = None  # noqa: SLF001 - the model's own state
 
     def flush(self) -> FlushReport:

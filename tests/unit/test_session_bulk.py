@@ -113,13 +113,14 @@ def test_two_writes_of_a_row_in_one_batch_keep_their_order() -> None:
     assert bulk.report.written == 21
 
 
-def test_a_row_whose_earlier_batch_is_under_way_waits_for_it() -> None:
+@pytest.mark.parametrize("model", [Plain, Renamed])
+def test_a_row_whose_earlier_batch_is_under_way_waits_for_it(model: Any) -> None:
     gateway = HoldsBatches(MemoryGateway())
     session = engine_on(gateway).session()
     with session.bulk(batch_rows=2) as bulk:
         bulk.add_all([Plain(n=1, value=1), Plain(n=2, value=1)])  # full: on its way
         second = threading.Thread(
-            target=bulk.add_all, args=([Plain(n=1, value=2), Plain(n=3, value=2)],)
+            target=bulk.add_all, args=([model(n=1, value=2), model(n=3, value=2)],)
         )
         second.start()
         second.join(0.2)
