@@ -710,6 +710,22 @@ def test_an_object_that_another_one_has_replaced_refuses_changes(
     assert store.sent.requests == []
 
 
+def test_a_replaced_object_that_is_added_again_is_written_as_a_whole(
+    store: Store, host: str
+) -> None:
+    session = store.engine.session()
+    first, second = Plain(host=host, n=0, value=0.5), Plain(host=host, n=0, value=0.7)
+    session.add_all([first, second])
+    session.flush()
+    session.expunge(second)
+    session.add(first)
+    session.flush()
+    first.unit = "ms"
+    session.flush()
+
+    assert stored(store, Plain, host=host, n=0) == first
+
+
 def test_what_is_noted_last_is_sent_last(store: Store, host: str) -> None:
     session = store.engine.session()
     first, second = Plain(host=host, n=0, value=0.5), Plain(host=host, n=0, value=0.7)

@@ -78,7 +78,7 @@ def _is_changed(
 ) -> bool:
     """Say whether a field differs from what was loaded; the bytes decide, for nan != nan."""
     before, now = old.get(name), values.get(name)
-    if before == now and (name in old) == (name in values):
+    if before == now:
         return False
     if before is None or now is None or name not in bound.schema.column_by_name:
         return True

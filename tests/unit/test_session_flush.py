@@ -237,6 +237,18 @@ def test_a_fault_in_one_guarded_row_leaves_the_others_written_and_clean() -> Non
     assert session.flush().written == 1
 
 
+def test_a_value_that_does_not_fit_is_the_programs_and_stays_when_the_row_is_read_again() -> None:
+    session = engine_on(MemoryGateway()).session()
+    found = Guarded(name="a")
+    session.add(found)
+    session.flush()
+    found.n = 300
+
+    session.get(Guarded, name="a")
+
+    assert found.n == 300
+
+
 def test_a_request_of_a_flush_ends_before_it_is_too_large() -> None:
     gateway = RecordsRequests(MemoryGateway())
     session = engine_on(gateway).session()
