@@ -6,6 +6,7 @@ all its index tables, or it was not made by this library.
 
 from __future__ import annotations
 
+import logging
 from typing import Final
 
 from hbase_orm.errors import (
@@ -34,10 +35,12 @@ from hbase_orm.ops import (
 from hbase_orm.schema import TableSchema
 from hbase_orm.session.binding import BoundModel
 
+logger = logging.getLogger("hbase_orm.session")
+
 # HRegion refuses puts whose timestamp lies so far ahead of the server's clock: a client with a
 # wrong clock is stopped before its cells outrank everybody else's for good.
 _SLOP: Final = {"hbase.hregion.keyvalue.timestamp.slop.millisecs": "7200000"}
-# What a table was made for: a program that declares another key must not write it.
+# What a table was made for: a program that declares another key is warned.
 KEY_ATTRIBUTE: Final = "hbase_orm.row_key"
 _DEAD_GUARD_TTL_S: Final = DEAD_GUARD_TTL_MS // 1000
 
@@ -46,14 +49,13 @@ def create(bound: BoundModel) -> Protocol[list[str]]:
     """Create what is missing of a model's tables and return the names of what was made.
 
     Raises:
-        SchemaError: The base table exists and lacks a family or an index table, or was made for
-            another row key.
+        SchemaError: The base table exists but an index table does not: its rows have no entries.
         TableExistsError never: an existing table is left as it is.
     """
     schema = bound.schema
     existing = yield from _described(schema.table)
     if existing is not None:
-        _check_existing(schema, existing)
+        _warn_of_differences(schema, existing)
         yield from _check_index_tables(schema, existing)
     else:
         yield from _create_namespace(schema.table)
@@ -153,30 +155,29 @@ def _described(table: str) -> Protocol[TableDescriptor | None]:
         return None
 
 
-def _check_existing(schema: TableSchema, existing: TableDescriptor) -> None:
-    """Refuse an existing table that cannot hold the model's rows, or holds rows of other keys.
+def _warn_of_differences(schema: TableSchema, existing: TableDescriptor) -> None:
+    """Log what makes an existing table unfit for the model; it is no error and nothing is altered.
 
-    Other differences (TTL, versions, splits) lose nothing and are left as they are.
+    Other differences (TTL, versions, splits) lose nothing.
     """
     known = {family.name for family in existing.families}
     missing = [name for name in schema.family_names if name not in known]
     if missing:
-        raise SchemaError(
-            "the existing table lacks families of the model",
-            model=schema.model_name,
-            table=schema.table,
-            missing=missing,
-            fix="add them online (HBase's add family), or name another table",
+        logger.warning(
+            "table %s lacks families of %s: %r; writes to them will fail",
+            schema.table,
+            schema.model_name,
+            missing,
         )
     key = existing.attributes.get(KEY_ATTRIBUTE, described_key(schema))
     if key != described_key(schema):
-        raise SchemaError(
-            "the existing table was made for another row key",
-            model=schema.model_name,
-            table=schema.table,
-            table_key=key,
-            model_key=described_key(schema),
-            fix="declare the key as the table has it, or name another table",
+        logger.warning(
+            "table %s was made for another row key than %s declares: %s instead of %s; "
+            "rows written by one are not found by the other",
+            schema.table,
+            schema.model_name,
+            key,
+            described_key(schema),
         )
 
 
