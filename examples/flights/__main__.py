@@ -20,8 +20,8 @@ def main() -> int:
     if folder is None or find_spec("rich") is None:
         return _fail("the demo's packages are not installed: pip install 'hbase-orm[demo]'", _USAGE)
     # Only now: these modules need the packages.
-    from examples.flights.demo import run  # noqa: PLC0415
-    from examples.flights.show import WrongAnswerError  # noqa: PLC0415
+    from examples.flights.demo import run  # noqa: PLC0415 - only needed here, and slow
+    from examples.flights.show import WrongAnswerError  # noqa: PLC0415 - only needed here, and slow
 
     try:
         run(FlightData(folder, arguments.sample), arguments.url, reset=arguments.reset)

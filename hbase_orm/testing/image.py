@@ -82,8 +82,8 @@ def engine() -> DockerClient:
         ServerError: No engine answers.
     """
     # Both are optional, and slow to load.
-    from docker.errors import DockerException  # noqa: PLC0415
-    from testcontainers.core import docker_client  # noqa: PLC0415
+    from docker.errors import DockerException  # noqa: PLC0415 - only needed here, and slow
+    from testcontainers.core import docker_client  # noqa: PLC0415 - only needed here, and slow
 
     _require_socket(docker_client.get_docker_host() or _DEFAULT_ENGINE)
     try:
