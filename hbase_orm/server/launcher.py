@@ -305,7 +305,7 @@ class EmbeddedServer:
 
     def pause_gateway(self, name: GatewayName) -> None:
         """Stop a separate gateway in its tracks (SIGSTOP): it accepts, but never answers."""
-        self._gateway(name).send(signal.SIGSTOP)
+        self._gateway(name).pause()
 
     def resume_gateway(self, name: GatewayName) -> None:
         """Let a paused gateway continue (SIGCONT); it then answers what piled up."""

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+_PAUSE_POLL_S = 0.001
 _POLL_S = 0.05
 _PROC = Path("/proc")
 _STAT_STATE = 0  # fields of /proc/PID/stat, counted after the closing bracket of the name
@@ -48,6 +49,12 @@ class ProcessId:
         if self.is_alive():
             os.kill(self.pid, number)
 
+    def pause(self) -> None:
+        """Stop it by SIGSTOP; return once each of its threads has stopped."""
+        self.send(signal.SIGSTOP)
+        while self.is_alive() and not _is_stopped(self.pid):
+            time.sleep(_PAUSE_POLL_S)
+
     def terminate(self, timeout_s: float) -> None:
         """End it by SIGTERM, also if it is paused; by SIGKILL if it is still there later."""
         self.send(signal.SIGCONT)  # a paused process would never see SIGTERM
@@ -78,6 +85,16 @@ def _start_of(pid: int) -> str | None:
     if fields[_STAT_STATE] == "Z" and not _is_child(pid):
         return None  # ended; only its parent has not noticed yet
     return f"{fields[_STAT_START_TICKS]}@{boot}"
+
+
+def _is_stopped(pid: int) -> bool:
+    if not (_PROC / "self").exists():
+        return True  # no other system tells it of each thread
+    try:
+        stats = [stat.read_text(errors="replace") for stat in _PROC.glob(f"{pid}/task/*/stat")]
+    except OSError:
+        return False  # a thread ended while we looked
+    return all(stat.rpartition(")")[2].split()[_STAT_STATE] in "Tt" for stat in stats)
 
 
 def _is_child(pid: int) -> bool:

@@ -12,9 +12,19 @@ from hbase_orm.server.processes import ProcessId
 
 _PREFIX = "HBASE-ORM "
 _DIED = "HBASE-ORM died"
+_ABORTED = "ABORTING master"  # the JVM runs on for minutes, but will never answer
 _POLL_S = 0.1
 _SHOWN_LINES = 4
-_TELLING = (_DIED, " ERROR ", " FATAL ", "Caused by:", "Error occurred", "Exception:", "Error:")
+_TELLING = (
+    _DIED,
+    _ABORTED,
+    " ERROR ",
+    " FATAL ",
+    "Caused by:",
+    "Error occurred",
+    "Exception:",
+    "Error:",
+)
 
 
 class StartUp:
@@ -26,18 +36,20 @@ class StartUp:
         self._log = log
         self._progress = progress
         self._offset = 0
+        self._is_aborted = False
 
     def wait(self, is_ready: Callable[[], bool], timeout_s: float) -> None:
         """Return as soon as `is_ready`.
 
         Raises:
-            ServerError: The process ended (a subclass says why), or the time is over.
+            ServerError: The process ended or its master gave up (a subclass says why), or the time
+                is over.
         """
         end = time.monotonic() + timeout_s
         while True:
             is_alive = self._process.is_alive()
             self._report()
-            if not is_alive:
+            if not is_alive or self._is_aborted:
                 raise diagnose(self._log)
             if is_ready():
                 return
@@ -57,6 +69,7 @@ class StartUp:
         whole = new[: new.rfind(b"\n") + 1]
         self._offset += len(whole)
         for line in whole.decode("utf-8", "replace").splitlines():
+            self._is_aborted |= _ABORTED in line
             if line.startswith(_PREFIX) and not line.startswith(_DIED):
                 seconds, _, phase = line.removeprefix(_PREFIX).partition(" ")
                 self._progress(f"{seconds:>6} s  {phase}")

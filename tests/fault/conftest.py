@@ -53,7 +53,6 @@ def new_row() -> bytes:
 def paused(server: EmbeddedServer, kind: Any) -> Iterator[None]:
     """Pause a gateway for the block, whatever happens in it, and let it answer what piled up."""
     server.pause_gateway(kind)
-    time.sleep(0.3)  # a stop signal reaches the threads of a JVM one after the other
     try:
         yield
     finally:

@@ -89,3 +89,27 @@ def test_a_start_that_takes_too_long_is_an_error(tmp_path: Path) -> None:
 
     child.send(signal.SIGKILL)
     child.wait_gone(10)
+
+
+def test_a_master_that_gives_up_is_noticed_although_its_process_runs_on(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    program = "echo '***** ABORTING master localhost: no hbase:meta *****'; exec sleep 60"
+    child = spawn(["/bin/sh", "-c", program], log)
+
+    with pytest.raises(ServerDiedError, match="no hbase:meta"):
+        StartUp(child, log, print).wait(lambda: False, timeout_s=20)
+
+    assert child.is_alive()
+    child.send(signal.SIGKILL)
+    child.wait_gone(10)
+
+
+def test_a_paused_process_has_stopped_when_the_call_returns(tmp_path: Path) -> None:
+    child = spawn(["/bin/sh", "-c", "while :; do :; done"], tmp_path / "log")
+
+    child.pause()
+
+    state = Path(f"/proc/{child.pid}/stat").read_text().rpartition(")")[2].split()[0]
+    child.send(signal.SIGKILL)
+    child.wait_gone(10)
+    assert state == "T"
