@@ -13,9 +13,10 @@ from typing import Any
 
 import click
 
-_ESCAPE = re.compile(r"\\x([0-9A-Fa-f]{2})|\\\\|[^\\]+")
-_PLAIN = range(0x20, 0x7F)
-_BACKSLASH = ord("\\")
+from hbase_orm.errors import RowKeyError
+from hbase_orm.rowkey.notation import from_string_binary, to_string_binary
+
+_TYPED = re.compile(r"\\x(?P<byte>[0-9A-Fa-f]{2})|\\\\|(?P<stray>\\)|[^\x00-\x7F]+")
 
 
 class ModelType(click.ParamType):  # type: ignore[type-arg] # older click has no argument for it
@@ -68,7 +69,7 @@ def _no_model(module: ModuleType, class_name: str, found: object) -> str:
 
 
 class KeyType(click.ParamType):  # type: ignore[type-arg] # older click has no argument for it
-    r"""A row key as HBase prints it: text, with `\xNN` for other bytes and `\\` for a backslash."""
+    r"""A row key as HBase prints it, or as one types it: also `\xff`, `\\` and `ü`."""
 
     name = "key"
 
@@ -78,29 +79,29 @@ class KeyType(click.ParamType):  # type: ignore[type-arg] # older click has no a
         """Return the bytes that the text stands for."""
         if isinstance(value, bytes):
             return value
-        parts = list(_ESCAPE.finditer(value))
-        if sum(len(part.group()) for part in parts) != len(value):
+        try:
+            return read_key(value)
+        except RowKeyError:
             self.fail(f"{value!r} has a backslash that is neither \\xNN nor \\\\.", param, ctx)
-        return b"".join(_part(part) for part in parts)
 
 
-def _part(part: re.Match[str]) -> bytes:
-    if part.group(1):
-        return bytes.fromhex(part.group(1))
-    return b"\\" if part.group() == "\\\\" else part.group().encode()
+def read_key(text: str) -> bytes:
+    r"""Return the bytes of a row key as one types it.
 
-
-def show_key(key: bytes) -> str:
-    r"""Return a row key as text that `KeyType` reads back.
-
-    Examples:
-        >>> show_key(b"a\x00\\")
-        'a\\x00\\\\'
+    Raises:
+        RowKeyError: A backslash is neither `\xNN` nor doubled.
     """
-    return "".join(
-        "\\\\" if byte == _BACKSLASH else chr(byte) if byte in _PLAIN else f"\\x{byte:02X}"
-        for byte in key
-    )
+    return from_string_binary(_TYPED.sub(_as_shown, text))
+
+
+def _as_shown(found: re.Match[str]) -> str:
+    typed = found.group()
+    if found["stray"]:
+        raise RowKeyError("a backslash stands alone", text=found.string, position=found.start())
+    if found["byte"]:
+        return r"\x" + found["byte"].upper()
+    # Bytes of an argument that are no UTF-8 come as surrogates.
+    return to_string_binary(b"\\" if typed == r"\\" else typed.encode(errors="surrogateescape"))
 
 
 MODEL = ModelType()

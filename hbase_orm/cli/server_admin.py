@@ -10,8 +10,9 @@ from typing import Any, get_args
 import click
 
 from hbase_orm.cli.frame import Group, answer, table
-from hbase_orm.cli.parameters import KEY, show_key
+from hbase_orm.cli.parameters import KEY
 from hbase_orm.errors import ServerNotRunningError
+from hbase_orm.rowkey.notation import to_string_binary
 from hbase_orm.server import DelayedKind, EmbeddedServer, Region, ServerAdmin, default_data_dir
 
 _META = "hbase_orm.cli.server_admin"
@@ -49,7 +50,8 @@ def _admin() -> ServerAdmin:
 
 def _show(regions: Iterable[Region]) -> None:
     rows = [
-        {**asdict(one), "start": show_key(one.start), "stop": show_key(one.stop)} for one in regions
+        {**asdict(one), "start": to_string_binary(one.start), "stop": to_string_binary(one.stop)}
+        for one in regions
     ]
     answer(rows, lambda: table(_HEAD, (tuple(row.values()) for row in rows)))
 

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from hbase_orm.cli.parameters import KEY, MODEL, show_key
+from hbase_orm.cli.parameters import KEY, MODEL
+from hbase_orm.rowkey.notation import to_string_binary
 
 _MODELS = """
 from hbase_orm import codecs
@@ -87,13 +88,14 @@ def test_a_class_that_is_not_a_table_is_refused_and_the_models_are_listed() -> N
         (r"\xFF\xff", b"\xff\xff"),
         (r"a\\x00", rb"a\x00"),
         ("ü", b"\xc3\xbc"),
+        ("a\udcff", b"a\xff"),
     ],
 )
 def test_a_key_is_read_as_hbase_prints_it(text: str, key: bytes) -> None:
     assert KEY.convert(text, None, None) == key
 
 
-@pytest.mark.parametrize("text", ["\\", r"a\n", r"\x0", r"\xg0", r"a\\\ "])
+@pytest.mark.parametrize("text", ["\\", r"a\n", r"\x0", r"\xg0", r"a\\\ ", r"\41"])
 def test_a_stray_backslash_is_refused(text: str) -> None:
     with pytest.raises(click.BadParameter, match="backslash"):
         KEY.convert(text, None, None)
@@ -102,4 +104,4 @@ def test_a_stray_backslash_is_refused(text: str) -> None:
 @given(st.binary())
 @example(rb"\x41")
 def test_a_shown_key_is_read_back(key: bytes) -> None:
-    assert KEY.convert(show_key(key), None, None) == key
+    assert KEY.convert(to_string_binary(key), None, None) == key

@@ -1,7 +1,7 @@
 """Run the real Java classes: what `make vectors` does, and what the tests find afterwards.
 
 The jars and the vectors lie in the user's cache, in a folder named by a hash of the pom and the
-program that prints them; neither is ever committed.
+programs that print them; none of it is ever committed.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from hbase_orm.server.options import default_cache_dir
 HERE = Path(__file__).parent
 POM = HERE / "pom.xml"
 PROGRAM = HERE / "Vectors.java"
+SPLITS = HERE / "Splits.java"
 COUNT = 300
 """How many values a type are asked for; small types have fewer."""
 
@@ -85,19 +86,28 @@ def parse(line: str) -> Vector:
 
 
 def folder() -> Path:
-    digest = hashlib.sha256(POM.read_bytes() + b"\0" + PROGRAM.read_bytes()).hexdigest()[:16]
-    return default_cache_dir() / f"vectors-{digest}"
+    sources = b"\0".join(path.read_bytes() for path in (POM, PROGRAM, SPLITS))
+    return default_cache_dir() / f"vectors-{hashlib.sha256(sources).hexdigest()[:16]}"
 
 
 def cached() -> Path:
     return folder() / "vectors.jsonl"
 
 
+def cached_splits() -> Path:
+    return folder() / "splits.jsonl"
+
+
 def run(jars: Path, count: int) -> str:
     """Return what the program prints for the first `count` values of each type."""
+    return run_program(jars, PROGRAM, str(count))
+
+
+def run_program(jars: Path, program: Path, *arguments: str) -> str:
+    """Return what a Java program prints that needs no other classes than the jars'."""
     java = choose_java().java
     # The source launcher compiles in memory; -ea runs the checks within OrderedBytes.
-    command = [str(java.java), "-ea", "-cp", f"{jars}{os.sep}*", str(PROGRAM), str(count)]
+    command = [str(java.java), "-ea", "-cp", f"{jars}{os.sep}*", str(program), *arguments]
     done = subprocess.run(command, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False)
     if done.returncode:
         sys.exit(f"the vectors' program failed:\n{done.stderr}")
@@ -134,6 +144,8 @@ def make() -> Path:
             made = Path(scratch) / "made"
             _download(made / "jars")
             (made / "vectors.jsonl").write_text(run(made / "jars", COUNT), encoding="ascii")
+            splits = run_program(made / "jars", SPLITS)
+            (made / "splits.jsonl").write_text(splits, encoding="ascii")
             if not folder().exists():  # else another process was faster
                 made.rename(folder())
     return cached()
@@ -145,8 +157,10 @@ def main() -> None:
     lines = path.read_text(encoding="ascii").splitlines()
     say = sys.stdout.write
     say(f"{len(lines)} vectors of {len({parse(line).codec for line in lines})} codecs: {path}\n")
+    splits = cached_splits().read_text(encoding="ascii").splitlines()
+    say(f"{len(splits)} results of split algorithms and of the notation of row keys\n")
     for jar in sorted((folder() / "jars").glob("*.jar")):
-        if jar.name.startswith(("hbase-common", "phoenix-core-client")):
+        if jar.name.startswith(("hbase-common", "hbase-server", "phoenix-core-client")):
             say(f"made by {jar.stem}\n")
 
 
