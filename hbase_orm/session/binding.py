@@ -120,9 +120,9 @@ def bind(model: type[Model], namespace: str, features: frozenset[Feature]) -> Bo
         )
     named = replace(
         schema,
-        table=_in_namespace(schema.table, namespace),
+        table=in_namespace(schema.table, namespace),
         indexes=tuple(
-            replace(index, table=_in_namespace(index.table, namespace)) for index in schema.indexes
+            replace(index, table=in_namespace(index.table, namespace)) for index in schema.indexes
         ),
     )
     guarded = guarded_table(named) if named.is_guarded else None
@@ -130,5 +130,6 @@ def bind(model: type[Model], namespace: str, features: frozenset[Feature]) -> Bo
     return BoundModel(model, named, guarded, described_indexes(named), longest)
 
 
-def _in_namespace(table: str, namespace: str) -> str:
+def in_namespace(table: str, namespace: str) -> str:
+    """Return a table's name in `namespace`, unless it names one of its own."""
     return table if ":" in table or not namespace else f"{namespace}:{table}"

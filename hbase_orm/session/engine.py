@@ -20,9 +20,10 @@ from hbase_orm.index.catalog import TableState
 from hbase_orm.index.entries import base_key_of
 from hbase_orm.index.repair import MIN_AGE_MS, RepairCounts, repair_pass
 from hbase_orm.model import Model
+from hbase_orm.numbering.sequence import DEFAULT_BLOCK, SEQUENCES_TABLE, Sequence
 from hbase_orm.ops import Ping
 from hbase_orm.session import tables
-from hbase_orm.session.binding import BoundModel, bind
+from hbase_orm.session.binding import BoundModel, bind, in_namespace
 from hbase_orm.session.flush import check_indexes
 from hbase_orm.session.runtime import Runtime
 from hbase_orm.session.session import Session
@@ -70,6 +71,35 @@ class Engine:
     def session(self) -> Session:
         """Return a new session."""
         return Session(self._runtime, self._bound_of)
+
+    def sequence(
+        self, name: str, *, block: int = DEFAULT_BLOCK, loaders: int = 1, loader: int = 0
+    ) -> Sequence:
+        """Return a callable that gives a number at each call: 1 or more, never the same twice.
+
+        Made for `default_factory`. All processes that use one name in one namespace share its
+        numbers; each draws `block` of them by one request, and those it does not use are skipped.
+        Nothing is sent now; the first call makes the table `hbase_orm_sequences` if it is missing.
+
+        Args:
+            name: The sequence.
+            block: How many numbers are drawn by one request: many for loads, few where the numbers
+                shall stay low.
+            loaders: How many loaders share the sequence.
+            loader: Which of them this is, from 0: it gives numbers with `number % loaders ==
+                loader` only.
+
+        Raises:
+            ConfigurationError: The name cannot be a row key, or a number is out of range.
+        """
+        return Sequence(
+            self._runtime.run,
+            in_namespace(SEQUENCES_TABLE, self.options.namespace),
+            name,
+            block=block,
+            loaders=loaders,
+            loader=loader,
+        )
 
     def raw(self) -> AbstractContextManager[Any]:
         """Return a `with` block around a happybase `Connection` of this engine's settings.

@@ -7,7 +7,7 @@ index protocols make. A test compares it with the memory gateway.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from hbase_orm.ops import (
@@ -18,6 +18,7 @@ from hbase_orm.ops import (
     FetchRows,
     GetRows,
     GetVersions,
+    Increment,
     KeyRange,
     MutateRow,
     MutateRows,
@@ -66,6 +67,8 @@ def execute(store: Store, request: Operation[Any]) -> tuple[Store, Any]:
             if (found.value or b"") != expected:
                 return store, False
             return _mutate(store, table, mutation), True
+        case Increment(table, row, amounts):
+            return _increment(store, table, row, amounts)
     return store, _read(store, request)
 
 
@@ -120,6 +123,18 @@ def _mutate(store: Store, table: str, mutation: RowMutation) -> Store:
         place = Place(table, mutation.row, put.column)
         cells[place] = _put(cells.get(place, Stored()), put)
     return tuple(sorted(cells.items()))
+
+
+def _increment(
+    store: Store, table: str, row: bytes, amounts: Mapping[bytes, int]
+) -> tuple[Store, dict[bytes, int]]:
+    totals = {
+        column: int.from_bytes(dict(store).get(Place(table, row, column), Stored()).value or b"")
+        + amount
+        for column, amount in amounts.items()
+    }
+    puts = tuple(Put(column, total.to_bytes(8)) for column, total in totals.items())
+    return _mutate(store, table, RowMutation(row, puts)), totals
 
 
 def _covered(delete: Delete) -> tuple[bytes, ...]:

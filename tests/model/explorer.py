@@ -16,6 +16,7 @@ from hbase_orm.errors import ConnectionLostError, HBaseORMError
 from hbase_orm.ops import (
     CheckAndMutate,
     CloseScanner,
+    Increment,
     MutateRow,
     MutateRows,
     OpenScanner,
@@ -26,7 +27,7 @@ from hbase_orm.ops import (
 )
 from tests.model.cells import Store, execute
 
-WRITES = (MutateRows, MutateRow, CheckAndMutate)
+WRITES = (MutateRows, MutateRow, CheckAndMutate, Increment)
 
 ACKNOWLEDGED, UNKNOWN, REFUSED, CRASHED = "acknowledged", "unknown", "refused", "crashed"
 

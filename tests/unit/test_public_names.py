@@ -86,7 +86,7 @@ SESSION = [
 
 ENGINE = [
     *("add_guard_family", "close", "create_tables", "drop_tables", "raw", "repair_indexes"),
-    *("session", "table_state"),
+    *("sequence", "session", "table_state"),
 ]
 
 

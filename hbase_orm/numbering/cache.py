@@ -1,0 +1,147 @@
+"""What one process knows of its dictionaries. Nothing expires: a name never changes its number."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping
+from typing import Final
+from weakref import WeakSet
+
+from hbase_orm.errors import ConfigurationError
+from hbase_orm.numbering import dictionary
+from hbase_orm.numbering.counters import MAX_NUMBER
+from hbase_orm.ops import Protocol
+
+MAX_NAMES: Final = 1_000_000
+"""Some 370 MB for names of 20 characters, if a process meets so many."""
+
+
+class DictionaryCache:
+    """Names and numbers that were read, of all dictionaries of one engine. Threads may share it.
+
+    When it is full, the names that were not asked for the longest are forgotten. That a name or
+    number is unknown is not kept: another process may give it a number at any time.
+    """
+
+    def __init__(self, max_names: int = MAX_NAMES) -> None:
+        """Start empty.
+
+        Raises:
+            ConfigurationError: `max_names` is below 1.
+        """
+        if max_names < 1:
+            raise ConfigurationError(
+                "the cache has no room", max_names=max_names, fix="use max_names=1 or more"
+            )
+        self._max_names = max_names
+        self._forget_all()
+        _CACHES.add(self)
+
+    def __len__(self) -> int:
+        """Return how many names are known, of all dictionaries."""
+        return len(self._numbers)
+
+    def __repr__(self) -> str:
+        """Say how many names are known."""
+        return f"DictionaryCache({len(self)} of at most {self._max_names} names)"
+
+    # --- with requests for what is not known ------------------------------------------------------
+
+    def look_up(self, table: str, names: Iterable[str]) -> Protocol[dict[str, int]]:
+        """Return the numbers of those names that have one; see `dictionary.look_up`."""
+        wanted = list(names)
+        known = self.numbers(table, wanted)
+        missing = [name for name in wanted if name not in known]
+        if missing:
+            found = yield from dictionary.look_up(table, missing)
+            self.add(table, found)
+            known |= found
+        return known
+
+    def names_of(self, table: str, numbers: Iterable[int]) -> Protocol[dict[int, str]]:
+        """Return the names of those numbers that are some name's; see `dictionary.names_of`."""
+        wanted = list(numbers)
+        known = self.names(table, wanted)
+        missing = [number for number in wanted if number not in known]
+        if missing:
+            found = yield from dictionary.names_of(table, missing)
+            self.add(table, {name: number for number, name in found.items()})
+            known |= found
+        return known
+
+    def allocate(
+        self, table: str, names: Iterable[str], *, max_number: int = MAX_NUMBER
+    ) -> Protocol[dict[str, int]]:
+        """Return the numbers of all names; see `dictionary.allocate`."""
+        wanted = list(names)
+        known = self.numbers(table, wanted)
+        missing = [name for name in wanted if name not in known]
+        if missing:
+            given = yield from dictionary.allocate(table, missing, max_number=max_number)
+            self.add(table, given)
+            known |= given
+        return known
+
+    # --- without ----------------------------------------------------------------------------------
+
+    def numbers(self, table: str, names: Iterable[str]) -> dict[str, int]:
+        """Return the numbers of those names that are known here."""
+        known: dict[str, int] = {}
+        with self._lock:
+            for name in names:
+                number = self._numbers.get((table, name))
+                if number is not None:
+                    self._numbers.move_to_end((table, name))
+                    known[name] = number
+        return known
+
+    def names(self, table: str, numbers: Iterable[int]) -> dict[int, str]:
+        """Return the names of those numbers that are known here."""
+        known: dict[int, str] = {}
+        with self._lock:
+            for number in numbers:
+                name = self._names.get((table, number))
+                if name is not None:
+                    self._numbers.move_to_end((table, name))
+                    known[number] = name
+        return known
+
+    def add(self, table: str, numbers: Mapping[str, int]) -> None:
+        """Keep names with their numbers, as a dictionary has told them."""
+        with self._lock:
+            for name, number in numbers.items():
+                self._numbers[table, name] = number
+                self._numbers.move_to_end((table, name))
+                self._names[table, number] = name
+            while len(self._numbers) > self._max_names:
+                (of_table, _), number = self._numbers.popitem(last=False)
+                del self._names[of_table, number]
+
+    def forget(self, table: str) -> None:
+        """Know nothing of a dictionary any more: this process has dropped it."""
+        with self._lock:
+            for key in [key for key in self._numbers if key[0] == table]:
+                del self._names[table, self._numbers.pop(key)]
+
+    def free_lock_in_child(self) -> None:
+        """Replace a lock that a fork copied as held, and what its holder was at."""
+        if self._lock.locked():
+            self._forget_all()
+
+    def _forget_all(self) -> None:
+        self._lock = threading.Lock()
+        self._numbers: OrderedDict[tuple[str, str], int] = OrderedDict()
+        self._names: dict[tuple[str, int], str] = {}
+
+
+_CACHES: WeakSet[DictionaryCache] = WeakSet()
+
+
+def _free_locks_in_child() -> None:
+    for cache in tuple(_CACHES):
+        cache.free_lock_in_child()
+
+
+os.register_at_fork(after_in_child=_free_locks_in_child)

@@ -1,0 +1,36 @@
+"""Take numbers from an atomic counter: each is given to one caller, once."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from hbase_orm.errors import CorruptRowError
+from hbase_orm.numbering.patience import ask_patiently
+from hbase_orm.ops import Increment, Protocol
+
+MAX_NUMBER: Final = 2**63 - 1
+"""HBase's counters are signed 64-bit numbers, and wrap without a word."""
+
+
+def take(table: str, row: bytes, column: bytes, count: int) -> Protocol[range]:
+    """Take the next `count` numbers of a counter, 1 or more each, and return them.
+
+    An increment whose answer is lost may have been applied, or may be later. The next one draws
+    other numbers in any case; those of the lost one are skipped.
+
+    Raises:
+        CorruptRowError: The counter was set to a negative number or has run over; one that has
+            run over stays below zero, so every further call is refused as well.
+    """
+    answer = yield from ask_patiently(Increment(table, row, {column: count}))
+    last = answer[column]
+    if last < count:
+        raise CorruptRowError(
+            "the counter has run over 2^63-1, or was set to a negative number",
+            table=table,
+            row=row,
+            last=last,
+            fix="use another dictionary or sequence; or, if the cell was set by hand, write into "
+            "it the highest number in use, 8 bytes big-endian",
+        )
+    return range(last - count + 1, last + 1)

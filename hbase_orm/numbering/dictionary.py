@@ -1,0 +1,336 @@
+r"""A dictionary: a table that gives every name (text) one number, and every number its name back.
+
+Modelled on OpenTSDB's `tsdb-uid`: a counter, a row a name, a row a number, each cell written once
+and never changed; like there, 0 is never given. Unlike there a dictionary has a table of its own,
+so its rows need no kind, and one family. All cells are in column `d:v`.
+
+| row key                               | value                                             |
+| ------------------------------------- | ------------------------------------------------- |
+| `c`                                   | the counter: the highest number taken, 8 bytes    |
+| `n` and the name in UTF-8             | its number, 8 bytes big-endian, 1 to 2^63-1       |
+| `r` and a number, 8 bytes big-endian  | the row key of the name it was taken for          |
+
+The row of the name is the truth. A name gets its number in three steps:
+
+1. the counter is incremented: the number is this process's alone, from here on;
+2. the number's row is written, if it is absent: a number that has one is in use (the counter was
+   lost or set back) and is passed over;
+3. the name's row is written, if it is absent. Whoever does this first has decided; everybody else
+   reads what stands there and drops the number of his own.
+
+A process that dies between two steps, an increment whose answer is lost and a lost race each leave
+a number that nobody uses. After step 2 its row remains, and is not believed: `names_of` shows a
+name only if the name's row has the number, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final, TypeVar
+
+from hbase_orm.errors import (
+    CodecError,
+    ConfigurationError,
+    ConflictError,
+    ConnectionLostError,
+    CorruptRowError,
+    RetryableError,
+    RowKeyError,
+    TableNotFoundError,
+)
+from hbase_orm.gateway.base import Feature
+from hbase_orm.numbering.counters import MAX_NUMBER, take
+from hbase_orm.numbering.patience import MAX_SENDS, pause
+from hbase_orm.numbering.tables import VALUE_COLUMN, descriptor, ensure_table
+from hbase_orm.ops import (
+    CheckAndMutate,
+    GetRows,
+    Protocol,
+    Put,
+    RowMutation,
+    TableDescriptor,
+    ask_all,
+    longest_row_key_bytes,
+)
+
+T = TypeVar("T")
+
+FORMAT: Final = "dictionary 1"
+
+COUNTER_ROW: Final = b"c"
+_NAME: Final = b"n"
+_NUMBER: Final = b"r"
+_NUMBER_BYTES: Final = 8
+
+# Ten calls of a Thrift gateway: far from any deadline.
+_ROWS_PER_REQUEST: Final = 1000
+# Where a gateway hangs, each waits for its time-out before the failure is told.
+_CLAIMS_AT_ONCE: Final = 32
+_MAX_ROUNDS: Final = 10
+
+
+def dictionary_descriptor(table: str) -> TableDescriptor:
+    """Return what a dictionary's table is made of."""
+    return descriptor(table, FORMAT)
+
+
+def ensure_dictionary(table: str) -> Protocol[list[str]]:
+    """Create a dictionary, and its namespace, if it is missing; return the names of what was made.
+
+    Safe to repeat, and for several processes at once.
+
+    Raises:
+        SchemaError: A table of this name exists and is no dictionary.
+        FeatureMissingError: The engine has no Thrift2 gateway.
+    """
+    return (yield from ensure_table(dictionary_descriptor(table)))
+
+
+def check_can_allocate(table: str, features: frozenset[Feature]) -> None:
+    """Refuse to allocate where that cannot work, before a number is taken in vain.
+
+    Raises:
+        ConfigurationError: The gateway has no check-and-mutate.
+    """
+    if Feature.CHECK_AND_MUTATE not in features:
+        raise ConfigurationError(
+            "new names need a Thrift2 gateway: they get their numbers by check-and-mutate",
+            dictionary=table,
+            fix="add thrift2=host:9091 to the URL; names that have numbers can be read without",
+        )
+
+
+def look_up(table: str, names: Iterable[str]) -> Protocol[dict[str, int]]:
+    """Return the numbers of those names that have one; nothing is written.
+
+    A table that does not exist knows no name.
+
+    Raises:
+        CodecError: A name is no text, or has no UTF-8 form (lone surrogates).
+        RowKeyError: A name is longer than a row key may be.
+    """
+    rows = _name_rows(table, names)
+    try:
+        held = yield from _read(table, list(rows.values()))
+    except TableNotFoundError:
+        return {}
+    return {name: _number_in(table, row, held[row]) for name, row in rows.items() if row in held}
+
+
+def names_of(table: str, numbers: Iterable[int]) -> Protocol[dict[int, str]]:
+    """Return the names of those numbers that are some name's; nothing is written.
+
+    A number that was taken and skipped is nobody's, also where its row remains. A table that does
+    not exist knows no number.
+    """
+    rows = {number: _number_row(number) for number in numbers if 1 <= number <= MAX_NUMBER}
+    try:
+        taken_for = yield from _read(table, list(rows.values()))
+        held = yield from _read(table, list(dict.fromkeys(taken_for.values())))
+    except TableNotFoundError:
+        return {}
+    return {
+        number: _name_in(table, row, taken_for[row])
+        for number, row in rows.items()
+        if row in taken_for and held.get(taken_for[row]) == _number_value(number)
+    }
+
+
+def allocate(
+    table: str, names: Iterable[str], *, max_number: int = MAX_NUMBER
+) -> Protocol[dict[str, int]]:
+    """Return the numbers of all names; those that have none get one.
+
+    Safe to repeat after any failure, and for several processes at once: a name has one number, of
+    which all of them are told. New names of one call get consecutive numbers in their order,
+    unless another process is at work.
+
+    Args:
+        table: The dictionary.
+        names: The names, in any order; repetitions count once.
+        max_number: The highest number that the row key has room for.
+
+    Raises:
+        CodecError: A name is no text or has no UTF-8 form; or there are not enough numbers up to
+            `max_number` for the new names: then none of them (or, of more than 1,000, only those
+            before) has got one.
+        RowKeyError: A name is longer than a row key may be.
+        TableNotFoundError: The dictionary does not exist.
+        FeatureMissingError: The gateway has no check-and-mutate; see `check_can_allocate`.
+        ConnectionLostError: Some names may have got their numbers: call again.
+        CorruptRowError: The table holds something else than a dictionary.
+    """
+    rows = _name_rows(table, names)
+    limit = min(max_number, MAX_NUMBER)
+    numbers: dict[str, int] = {}
+    for some in _slices(list(rows), _ROWS_PER_REQUEST):
+        some_rows = {name: rows[name] for name in some}
+        numbers.update((yield from _allocate_some(table, some_rows, limit)))
+    return numbers
+
+
+def _allocate_some(
+    table: str, rows: Mapping[str, bytes], max_number: int
+) -> Protocol[dict[str, int]]:
+    held = yield from _read(table, [COUNTER_ROW, *rows.values()])
+    new = [row for row in rows.values() if row not in held]
+    if new:
+        # Refused here, nothing is taken: a full dictionary's counter does not run on.
+        _check_room(table, _last_taken(table, held), len(new), max_number)
+        reserved = yield from _reserve(table, new, max_number)
+        wanted = {row: _number_value(number) for row, number in reserved.items()}
+        held.update((yield from _write_once(table, wanted)))
+    return {name: _number_in(table, row, held[row]) for name, row in rows.items()}
+
+
+def _reserve(table: str, name_rows: Sequence[bytes], max_number: int) -> Protocol[dict[bytes, int]]:
+    """Take a number for each name and write down for whom: nobody else ever uses it."""
+    reserved: dict[bytes, int] = {}
+    for _ in range(_MAX_ROUNDS):
+        waiting = [row for row in name_rows if row not in reserved]
+        if not waiting:
+            return reserved
+        taken = yield from take(table, COUNTER_ROW, VALUE_COLUMN, len(waiting))
+        _check_room(table, taken.start - 1, len(taken), max_number)
+        pairs = list(zip(waiting, taken, strict=True))
+        written = yield from _write_once(table, {_number_row(number): row for row, number in pairs})
+        reserved.update(
+            {row: number for row, number in pairs if written[_number_row(number)] == row}
+        )
+    raise CorruptRowError(
+        "the dictionary's counter gives numbers that are in use",
+        table=table,
+        row=COUNTER_ROW,
+        fix="write into the counter's cell the number of the last row that starts with 'r'",
+    )
+
+
+def _write_once(table: str, wanted: Mapping[bytes, bytes]) -> Protocol[dict[bytes, bytes]]:
+    """Write each row's cell where it is absent; return what every row holds from then on."""
+    held: dict[bytes, bytes] = {}
+    for some in _slices(list(wanted), _CLAIMS_AT_ONCE):
+        held.update((yield from _write_some_once(table, {row: wanted[row] for row in some})))
+    return held
+
+
+def _write_some_once(table: str, wanted: Mapping[bytes, bytes]) -> Protocol[dict[bytes, bytes]]:
+    """Do so side by side.
+
+    After an answer that is False or lost the cell decides: it may be our own. A request that is
+    still under way does no harm: it writes what the one after it writes, or comes late.
+    """
+    held: dict[bytes, bytes] = {}
+    failure: Exception | None = None
+    for sends in range(1, MAX_SENDS + 1):
+        waiting = [row for row in wanted if row not in held]
+        try:
+            answers = yield from ask_all([_claim(table, row, wanted[row]) for row in waiting])
+        except (RetryableError, ConnectionLostError) as error:
+            answers, failure = (False,) * len(waiting), error
+        won = [row for row, is_won in zip(waiting, answers, strict=True) if is_won]
+        held.update({row: wanted[row] for row in won})
+        held.update((yield from _read(table, [row for row in waiting if row not in held])))
+        if len(held) == len(wanted):
+            return held
+        yield from pause(sends)
+    raise failure or ConflictError(
+        "HBase denies changes whose condition holds", table=table, rows=len(wanted) - len(held)
+    )
+
+
+def _claim(table: str, row: bytes, value: bytes) -> CheckAndMutate:
+    # No value is empty, so the check for absence is one.
+    return CheckAndMutate(table, VALUE_COLUMN, b"", RowMutation(row, (Put(VALUE_COLUMN, value),)))
+
+
+def _read(table: str, rows: Sequence[bytes]) -> Protocol[dict[bytes, bytes]]:
+    """Return what the rows hold, of those that there are."""
+    if not rows:
+        return {}
+    answers = yield from ask_all(
+        [GetRows(table, tuple(some), (VALUE_COLUMN,)) for some in _slices(rows, _ROWS_PER_REQUEST)]
+    )
+    return {row.key: row.cells[VALUE_COLUMN].value for answer in answers for row in answer if row}
+
+
+def _slices(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
+    return (items[start : start + size] for start in range(0, len(items), size))
+
+
+# --- rows and values ------------------------------------------------------------------------------
+
+
+def _name_rows(table: str, names: Iterable[str]) -> dict[str, bytes]:
+    limit_bytes = longest_row_key_bytes(table)
+    return {name: _name_row(name, limit_bytes) for name in names}
+
+
+def _name_row(name: str, limit_bytes: int) -> bytes:
+    if not isinstance(name, str):
+        raise CodecError("a dictionary's name is no text", name=name, fix="use a str")
+    try:
+        row = _NAME + name.encode()
+    except UnicodeEncodeError as error:
+        raise CodecError(
+            "a dictionary's name has no UTF-8 form",
+            name=name,
+            position=error.start,
+            fix="remove the lone surrogates",
+        ) from None
+    if len(row) > limit_bytes:
+        raise RowKeyError(
+            "a dictionary's name is longer than a row key may be",
+            length_bytes=len(row) - 1,
+            limit_bytes=limit_bytes - 1,
+            starts_with=name[:16],
+            fix="shorten the name",
+        )
+    return row
+
+
+def _number_row(number: int) -> bytes:
+    return _NUMBER + _number_value(number)
+
+
+def _number_value(number: int) -> bytes:
+    return number.to_bytes(_NUMBER_BYTES, "big")
+
+
+def _number_in(table: str, row: bytes, value: bytes) -> int:
+    number = int.from_bytes(value, "big", signed=True)
+    if len(value) != _NUMBER_BYTES or number < 1:
+        raise _no_dictionary(table, row, value)
+    return number
+
+
+def _name_in(table: str, row: bytes, value: bytes) -> str:
+    try:
+        return value.removeprefix(_NAME).decode()
+    except UnicodeDecodeError:
+        raise _no_dictionary(table, row, value) from None
+
+
+def _last_taken(table: str, held: Mapping[bytes, bytes]) -> int:
+    return _number_in(table, COUNTER_ROW, held[COUNTER_ROW]) if COUNTER_ROW in held else 0
+
+
+def _no_dictionary(table: str, row: bytes, value: bytes) -> CorruptRowError:
+    return CorruptRowError(
+        "the row is not what a dictionary holds",
+        table=table,
+        row=row,
+        value=value,
+        fix="give the dictionary a table of its own, which nobody else writes",
+    )
+
+
+def _check_room(table: str, last: int, wanted: int, max_number: int) -> None:
+    if last + wanted > max_number:
+        raise CodecError(
+            "the dictionary has not enough numbers left that the row key has room for",
+            table=table,
+            last=last,
+            wanted=wanted,
+            max_number=max_number,
+            fix="declare a wider codec, and with it another dictionary or another table of rows",
+        )

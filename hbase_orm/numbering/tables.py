@@ -1,0 +1,82 @@
+"""Make the tables of dictionaries and sequences where they are missing."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from hbase_orm.errors import (
+    NamespaceExistsError,
+    SchemaError,
+    TableExistsError,
+    TableNotFoundError,
+)
+from hbase_orm.numbering.patience import ask_patiently
+from hbase_orm.ops import (
+    CreateNamespace,
+    CreateTable,
+    DescribeTable,
+    FamilyDescriptor,
+    ListNamespaces,
+    Protocol,
+    TableDescriptor,
+)
+
+FAMILY: Final = b"d"
+VALUE_COLUMN: Final = b"d:v"
+"""The one column of these tables."""
+
+FORMAT_ATTRIBUTE: Final = "hbase_orm.format"
+
+
+def descriptor(table: str, table_format: str) -> TableDescriptor:
+    """Return a table of one family that says what its rows are."""
+    return TableDescriptor(table, (FamilyDescriptor(FAMILY),), {FORMAT_ATTRIBUTE: table_format})
+
+
+def ensure_table(wanted: TableDescriptor) -> Protocol[list[str]]:
+    """Create a table, and its namespace, if it is missing; return the names of what was made.
+
+    Safe to repeat, and for several processes at once.
+
+    Raises:
+        SchemaError: A table of this name exists and is of another format.
+        FeatureMissingError: The engine has no Thrift2 gateway.
+    """
+    try:
+        existing = yield from ask_patiently(DescribeTable(wanted.name))
+    except TableNotFoundError:
+        yield from _ensure_namespace(wanted.name)
+        return (yield from _create(wanted))
+    _check_format(wanted, existing)
+    return []
+
+
+def _check_format(wanted: TableDescriptor, existing: TableDescriptor) -> None:
+    table_format = wanted.attributes[FORMAT_ATTRIBUTE]
+    found = existing.attributes.get(FORMAT_ATTRIBUTE)
+    if found != table_format:
+        raise SchemaError(
+            "the table exists and was made for something else",
+            table=wanted.name,
+            wanted=table_format,
+            found=found,
+            fix="name another table: this one's rows would be mixed up with others",
+        )
+
+
+def _ensure_namespace(table: str) -> Protocol[None]:
+    namespace, colon, _ = table.partition(":")
+    if not colon or namespace in (yield from ask_patiently(ListNamespaces())):
+        return
+    try:
+        yield from ask_patiently(CreateNamespace(namespace))
+    except NamespaceExistsError:
+        return  # somebody else was quicker, or our own request was repeated
+
+
+def _create(wanted: TableDescriptor) -> Protocol[list[str]]:
+    try:
+        yield from ask_patiently(CreateTable(wanted))
+    except TableExistsError:
+        return []
+    return [wanted.name]
