@@ -7,6 +7,7 @@ its colon silently, or block on an attribute of the wrong width: every gateway t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from typing import Any, cast
 
@@ -34,6 +35,10 @@ from hbase_orm.ops import (
 # KeyValue: 4 + 4 bytes of lengths, 2 + 1 of row and family length, 8 of timestamp, 1 of type; and 4
 # for its own length as it travels, which the region server counts too.
 CELL_OVERHEAD_BYTES = 24
+
+# Filters whose answer for one row depends on rows before it.
+_ENDS_SCANS = re.compile(rb"\b(?:WHILE|PageFilter)\b")
+_QUOTED = re.compile(rb"'(?:[^']|'')*'")
 
 MAX_LONG = 2**63 - 1
 MIN_LONG = -(2**63)
@@ -178,6 +183,17 @@ def _check_open_scanner(operation: OpenScanner) -> None:
         raise RejectedError(
             "a scan's caching is not positive", caching_rows=scan.caching_rows, fix="use 1 or more"
         )
+    text = scan.filter or b""
+    if scan.reverse and scan.key_range.stop is not None and _ENDS_SCANS.search(_unquoted(text)):
+        raise RejectedError(
+            "a reverse scan asks HBase for the row above its range too, which this filter counts",
+            filter=text,
+            fix="leave the upper end of the range open, or limit and check on the client",
+        )
+
+
+def _unquoted(text: bytes) -> bytes:
+    return _QUOTED.sub(b"", text)
 
 
 def _check_fetch(operation: FetchRows) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hbase_orm.errors import RejectedError
-from hbase_orm.ops import Cell
+from hbase_orm.ops import Cell, KeyRange, Scan
 from tests.conformance.bench import Bench, row_values
 
 
@@ -331,6 +331,25 @@ def test_while_on_cells_keeps_what_came_before_the_failure(people: Bench) -> Non
         (b"ann", {b"d:age", b"d:city", b"e:note"}),
         (b"bob", {b"d:age"}),
     ]
+
+
+@pytest.mark.parametrize("text", [b"WHILE ValueFilter(!=, 'binary:Bonn')", b"PageFilter(2)"])
+def test_a_reverse_range_refuses_a_filter_that_would_count_the_row_above_it(
+    people: Bench, text: bytes
+) -> None:
+    below = KeyRange(people.key(b""), people.key(b"joe"))
+
+    with pytest.raises(RejectedError, match="the row above its range"):
+        people.scan(Scan(people.table, below, filter=text, reverse=True))
+
+
+def test_quoted_words_end_no_scan(people: Bench) -> None:
+    text = b"ValueFilter(!=, 'binary:WHILE')"
+    below = KeyRange(people.key(b""), people.key(b"eve"))
+
+    found = people.scan(Scan(people.table, below, filter=text, reverse=True))
+
+    assert [row.key for row in found] == [people.key(b"bob"), people.key(b"ann")]
 
 
 def test_a_page_filter_limits_the_rows(people: Bench) -> None:
