@@ -1,0 +1,138 @@
+"""What the row keys of a layout begin with, for `reach` to say which regions hold any.
+
+The answer goes as far into the key as its parts have a known width or a known list of values, and
+takes the parts as independent of each other: of a salt and what it is computed from, and of a
+month and its days, some pairs do not exist.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, date, datetime, time
+from enum import Enum
+from ipaddress import IPv4Address, IPv6Address
+from types import MappingProxyType
+from typing import Any
+from uuid import UUID
+
+from hbase_orm.codecs import Codec
+from hbase_orm.codecs.base import invert
+from hbase_orm.codecs.choices import Code
+from hbase_orm.codecs.fixed import Digits
+from hbase_orm.codecs.formats import Strftime
+from hbase_orm.errors import CodecError, SchemaError
+from hbase_orm.rowkey.layout import KeyLayout
+from hbase_orm.rowkey.parts import FieldPart, Framing
+from hbase_orm.rowkey.reach import ANY_BYTE, LeadingBytes, OneOf, Step, Symbols
+
+_DIGITS = b"0123456789"
+_FORMAT_PIECE = re.compile("%.|[^%]+", re.DOTALL)
+_DIRECTIVES: Mapping[str, tuple[bytes, bytes]] = MappingProxyType(
+    {
+        "%Y": (b"0001", b"9999"),
+        "%m": (b"01", b"12"),
+        "%d": (b"01", b"31"),
+        "%j": (b"001", b"366"),
+        "%H": (b"00", b"23"),
+        "%M": (b"00", b"59"),
+        "%S": (b"00", b"59"),
+        "%f": (b"000000", b"999999"),
+    }
+)
+"""The least and the greatest text of each directive that a format may have."""
+_EXTREMES: Mapping[type, tuple[Any, Any]] = MappingProxyType(
+    {
+        float: (float("-inf"), float("nan")),  # NaN sorts last
+        date: (date.min, date.max),
+        time: (time.min, time.max),
+        datetime: (datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)),
+        UUID: (UUID(int=0), UUID(int=(1 << 128) - 1)),
+        IPv4Address: (IPv4Address(0), IPv4Address("255.255.255.255")),
+        IPv6Address: (IPv6Address(0), IPv6Address((1 << 128) - 1)),
+    }
+)
+"""The least and the greatest value of types whose codecs know none of their own."""
+
+
+def leading_bytes(layout: KeyLayout) -> LeadingBytes:
+    """Return what the row keys of a layout begin with."""
+    steps: list[Step] = []
+    if layout.salt is not None:
+        steps.append(OneOf(layout.salt.prefixes))
+    for part in layout.parts:
+        known = part_steps(part)
+        if not known:
+            return LeadingBytes(tuple(steps))
+        steps += known
+    return LeadingBytes(tuple(steps), is_whole=True)
+
+
+def part_steps(part: FieldPart) -> tuple[Step, ...]:
+    """Return what the bytes of a part can be, its end included; empty if that is not known."""
+    values = listed_values(part.codec)
+    if values:
+        try:
+            return (OneOf(tuple(part.encode(value) for value in values)),)
+        except SchemaError:  # the last part of a key needs no end, so a word may begin another
+            return ()
+    return codec_steps(part.codec) if part.framing is Framing.FIXED else ()
+
+
+def listed_values(codec: Codec[Any]) -> tuple[Any, ...]:
+    """Return all values of a codec that has but a few; empty if it has many."""
+    if isinstance(codec, Code):
+        return tuple(value for value, _ in codec.pairs)
+    if codec.python_type is bool:
+        return (False, True)
+    return tuple(codec.python_type) if issubclass(codec.python_type, Enum) else ()
+
+
+def codec_steps(codec: Codec[Any]) -> tuple[Step, ...]:
+    """Return what the bytes of a codec of fixed width can be; empty if that is not known.
+
+    Nothing is said of text: its letters are not known.
+    """
+    width = codec.width_bytes or 0
+    if isinstance(codec, Digits):
+        return (_symbols(codec, (_DIGITS,) * width),)
+    if isinstance(codec, Strftime):
+        return tuple(_format_step(codec, piece) for piece in _FORMAT_PIECE.findall(codec.format))
+    is_scattered = not codec.ordered and issubclass(codec.python_type, (int, float))
+    if is_scattered or codec.python_type is bytes:
+        return (Symbols((ANY_BYTE,) * width),)
+    ends = _ends(codec) if codec.ordered else None
+    return () if ends is None else (Symbols((ANY_BYTE,) * width, min(ends), max(ends)),)
+
+
+def _format_step(codec: Strftime, piece: str) -> Step:
+    if piece in _DIRECTIVES:
+        low, high = _DIRECTIVES[piece]
+        return _symbols(codec, (_DIGITS,) * len(low), low, high)
+    literal = b"%" if piece == "%%" else piece.encode()
+    return OneOf((invert(literal) if codec.desc else literal,))
+
+
+def _symbols(
+    codec: Codec[Any],
+    alphabets: tuple[bytes, ...],
+    low: bytes | None = None,
+    high: bytes | None = None,
+) -> Symbols:
+    if not codec.desc:
+        return Symbols(alphabets, low, high)
+    return Symbols(
+        tuple(map(invert, alphabets)),
+        None if high is None else invert(high),
+        None if low is None else invert(low),
+    )
+
+
+def _ends(codec: Codec[Any]) -> tuple[bytes, bytes] | None:
+    least, greatest = _EXTREMES.get(codec.python_type, (None, None))
+    least = least if codec.minimum is None else codec.minimum
+    greatest = greatest if codec.maximum is None else codec.maximum
+    try:
+        return None if least is None else (codec.encode(least), codec.encode(greatest))
+    except CodecError:
+        return None

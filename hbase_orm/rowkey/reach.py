@@ -1,0 +1,320 @@
+r"""Which regions can ever hold a row, given what row keys begin with.
+
+Split keys computed as numbers (`Bytes.split`) do not know that keys hold only hexadecimal digits:
+between "9" and "a" lie 39 bytes that no such key begins with, and a region there stays empty
+forever. `survey` counts, for each region, the beginnings that fall into it; exactly, without
+listing them. It knows nothing of models: `leading` makes a `LeadingBytes` of a key's layout.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import prod
+from typing import Protocol, Self
+
+from hbase_orm.errors import SchemaError
+from hbase_orm.rowkey.notation import to_string_binary
+
+ANY_BYTE = bytes(range(256))
+_LOWER_HEX = b"0123456789abcdef"
+_UPPER_HEX = b"0123456789ABCDEF"
+_DECIMAL = b"0123456789"
+
+
+class Step(Protocol):
+    """One stretch of a key's beginning: a finite set of words, none the beginning of another."""
+
+    @property
+    def count(self) -> int:
+        """How many words there are."""
+
+    def below(self, key: bytes) -> int:
+        """Return how many words are less than `key` without being its beginning."""
+
+    def match(self, key: bytes) -> int | None:
+        """Return the length of the word that `key` begins with, or None if there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """A word of a list: salt buckets, codes of record types, partitions.
+
+    Attributes:
+        words: Distinct, ascending, not empty; none is the beginning of another.
+    """
+
+    words: tuple[bytes, ...]
+
+    def __post_init__(self) -> None:
+        """Sort the words, and refuse those that cannot be told apart."""
+        words = tuple(sorted(self.words))
+        # What begins with a word directly follows it, or another that does, in byte order.
+        clash = next((pair for pair in pairwise(words) if pair[1].startswith(pair[0])), None)
+        if not words or b"" in words or clash:
+            raise SchemaError(
+                "the words cannot be told apart",
+                words=self.words,
+                fix="give distinct words that are not empty, each with the bytes that end it",
+            )
+        object.__setattr__(self, "words", words)
+
+    @property
+    def count(self) -> int:
+        """How many words there are."""
+        return len(self.words)
+
+    def below(self, key: bytes) -> int:
+        """Return how many words are less than `key` without being its beginning."""
+        return sum(word < key and not key.startswith(word) for word in self.words)
+
+    def match(self, key: bytes) -> int | None:
+        """Return the length of the word that `key` begins with, or None if there is none."""
+        return next((len(word) for word in self.words if key.startswith(word)), None)
+
+    def __str__(self) -> str:
+        """Return the word if there is but one, else how many there are."""
+        if self.count > 1:
+            return f"one of {self.count} words"
+        return f"'{to_string_binary(self.words[0])}'"
+
+
+@dataclass(frozen=True, slots=True)
+class Symbols:
+    """So many bytes, each of an alphabet of its own: digits, hashes, fixed-width numbers.
+
+    Attributes:
+        alphabets: The bytes that may stand in each place, ascending.
+        low: The least word, as wide; None if only the alphabets limit it.
+        high: The greatest word, likewise.
+    """
+
+    alphabets: tuple[bytes, ...]
+    low: bytes | None = None
+    high: bytes | None = None
+
+    def __post_init__(self) -> None:
+        """Sort the alphabets, and refuse what leaves no word."""
+        alphabets = tuple(bytes(sorted(set(each))) for each in self.alphabets)
+        object.__setattr__(self, "alphabets", alphabets)
+        widths = {len(end) for end in (self.low, self.high) if end is not None}
+        if not alphabets or not widths <= {len(alphabets)} or self.count < 1:
+            raise SchemaError(
+                "no bytes are left to begin a key with",
+                alphabets=self.alphabets,
+                low=self.low,
+                high=self.high,
+                fix="give each place a byte or more, and ends as wide, the low one first",
+            )
+
+    @property
+    def count(self) -> int:
+        """How many words there are."""
+        return max(0, self._ceiling() - self._floor())
+
+    def below(self, key: bytes) -> int:
+        """Return how many words are less than `key` without being its beginning."""
+        return max(0, min(self._rank(key), self._ceiling()) - self._floor())
+
+    def match(self, key: bytes) -> int | None:
+        """Return the length of the word that `key` begins with, or None if there is none."""
+        word = key[: len(self.alphabets)]
+        fits = (
+            self._has(word)
+            and (self.low is None or self.low <= word)
+            and (self.high is None or word <= self.high)
+        )
+        return len(word) if fits else None
+
+    def __str__(self) -> str:
+        """Say how many bytes there are, and how many symbols each can be."""
+        width, sizes = len(self.alphabets), sorted({len(each) for each in self.alphabets})
+        text = "1 byte" if width == 1 else f"{width} bytes"
+        if sizes[0] < len(ANY_BYTE):
+            text += f" of {'/'.join(map(str, sizes))} symbols"
+        return text if self.count == prod(map(len, self.alphabets)) else f"{text} within bounds"
+
+    def _has(self, word: bytes) -> bool:
+        return len(word) == len(self.alphabets) and all(
+            byte in alphabet for byte, alphabet in zip(word, self.alphabets, strict=True)
+        )
+
+    def _floor(self) -> int:
+        return 0 if self.low is None else self._rank(self.low)
+
+    def _ceiling(self) -> int:
+        if self.high is None:
+            return prod(map(len, self.alphabets))
+        return self._rank(self.high) + self._has(self.high)
+
+    def _rank(self, key: bytes) -> int:
+        """Return how many words of the alphabets are less than `key` and not its beginning."""
+        rank, following = 0, prod(map(len, self.alphabets))
+        for byte, alphabet in zip(key, self.alphabets, strict=False):
+            following //= len(alphabet) or 1
+            rank += sum(symbol < byte for symbol in alphabet) * following
+            if byte not in alphabet:
+                break
+        return rank
+
+
+@dataclass(frozen=True, slots=True)
+class LeadingBytes:
+    """What the row keys of a table begin with.
+
+    Every key begins with one word of each step, in order. All such beginnings are taken as equally
+    frequent.
+
+    Attributes:
+        steps: The stretches; empty if nothing is known.
+        is_whole: Whether the key ends there. Else anything may follow, or nothing.
+    """
+
+    steps: tuple[Step, ...] = ()
+    is_whole: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse keys that end before they begin."""
+        if self.is_whole and not self.steps:
+            raise SchemaError("a row key is not empty", fix="give the steps that it consists of")
+
+    @classmethod
+    def words(cls, words: Iterable[bytes]) -> Self:
+        """Return keys that begin with one of the words.
+
+        Raises:
+            SchemaError: There is none, or one is empty or the beginning of another.
+        """
+        return cls((OneOf(tuple(words)),))
+
+    @classmethod
+    def hex_digits(cls, width_bytes: int, *, is_upper: bool = False) -> Self:
+        """Return keys that begin with so many hexadecimal digits."""
+        return cls((Symbols((_UPPER_HEX if is_upper else _LOWER_HEX,) * width_bytes),))
+
+    @classmethod
+    def decimal_digits(cls, width_bytes: int) -> Self:
+        """Return keys that begin with so many decimal digits."""
+        return cls((Symbols((_DECIMAL,) * width_bytes),))
+
+    @classmethod
+    def any_bytes(cls, width_bytes: int) -> Self:
+        """Return keys that begin with so many bytes of any value, such as a hash."""
+        return cls((Symbols((ANY_BYTE,) * width_bytes),))
+
+    def then(self, following: LeadingBytes) -> LeadingBytes:
+        """Return keys that begin with these bytes and then with the following, and end as those."""
+        return LeadingBytes((*self.steps, *following.steps), following.is_whole)
+
+    @property
+    def count(self) -> int | None:
+        """How many beginnings there are, or None if nothing is known of them."""
+        return prod(step.count for step in self.steps) if self.steps else None
+
+    def count_within(self, start: bytes, stop: bytes | None) -> int:
+        """Return how many beginnings have a key from `start` to before `stop`.
+
+        One that a border cuts, because more of the key follows, counts on both sides of it.
+        """
+        # Where more may follow, what begins `start` is the beginning of `start` itself.
+        first = self._count_below(start) if self.is_whole else self._place(start)[0]
+        last = prod(step.count for step in self.steps) if stop is None else self._count_below(stop)
+        return max(0, last - first)
+
+    def _count_below(self, key: bytes) -> int:
+        before, is_begun, rest = self._place(key)
+        return before + (is_begun and rest != b"")
+
+    def _place(self, key: bytes) -> tuple[int, bool, bytes]:
+        """Place a key among the beginnings.
+
+        Returns:
+            How many beginnings are less and do not begin `key`, whether one begins it, and what of
+            `key` follows that one.
+        """
+        before = 0
+        following = prod(step.count for step in self.steps)
+        for step in self.steps:
+            following //= step.count
+            before += step.below(key) * following
+            length = step.match(key)
+            if length is None:
+                return before, False, key
+            key = key[length:]
+        return before, True, key
+
+    def __str__(self) -> str:
+        """Say what is known."""
+        end = "nothing" if self.is_whole else "anything"
+        return ", then ".join([*map(str, self.steps), end])
+
+
+@dataclass(frozen=True, slots=True)
+class RegionReach:
+    """A region and what can fall into it.
+
+    Attributes:
+        start: The first key of the region.
+        stop: The key before which it ends; None in the last region.
+        is_reachable: Whether there is a key that it can hold.
+        beginnings: How many of the possible beginnings it holds; None if they are not known.
+        share: The same as a part of all, 0 to 1. The shares add up to more than 1 where a split
+            key is longer than the known beginning, which then counts in both regions.
+    """
+
+    start: bytes
+    stop: bytes | None
+    is_reachable: bool
+    beginnings: int | None
+    share: float | None
+
+
+def survey(split_keys: Sequence[bytes], leading: LeadingBytes) -> tuple[RegionReach, ...]:
+    r"""Return the regions that the split keys make, in order, with what can fall into each.
+
+    Args:
+        split_keys: In any order.
+        leading: What row keys begin with.
+
+    Raises:
+        SchemaError: A split key is empty or stands twice.
+
+    Examples:
+        >>> [each.share for each in survey([b"5", b"a"], LeadingBytes.decimal_digits(2))]
+        [0.5, 0.5, 0.0]
+    """
+    keys = sorted(split_keys)
+    if len(set(keys)) < len(keys) or b"" in keys:
+        raise SchemaError(
+            "split keys must be distinct and not empty", splits=keys, fix="name each key once"
+        )
+    borders: list[bytes | None] = [*keys, None]
+    return tuple(
+        _reach(start, stop, leading) for start, stop in zip([b"", *keys], borders, strict=True)
+    )
+
+
+def unreachable_regions(
+    split_keys: Sequence[bytes], leading: LeadingBytes
+) -> tuple[RegionReach, ...]:
+    r"""Return the regions that can never hold a row.
+
+    Raises:
+        SchemaError: A split key is empty or stands twice.
+
+    Examples:
+        >>> idle = unreachable_regions([b"0", b":", b"a"], LeadingBytes.hex_digits(16))
+        >>> [(region.start, region.stop) for region in idle]
+        [(b'', b'0'), (b':', b'a')]
+    """
+    return tuple(region for region in survey(split_keys, leading) if not region.is_reachable)
+
+
+def _reach(start: bytes, stop: bytes | None, leading: LeadingBytes) -> RegionReach:
+    count = leading.count
+    if count is None:
+        # No row key is empty, so nothing lies before the one zero byte.
+        return RegionReach(start, stop, (start, stop) != (b"", b"\x00"), None, None)
+    beginnings = leading.count_within(start, stop)
+    return RegionReach(start, stop, beginnings > 0, beginnings, beginnings / count)
