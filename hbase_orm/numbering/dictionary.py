@@ -80,7 +80,7 @@ def ensure_dictionary(table: str) -> Protocol[list[str]]:
     Safe to repeat, and for several processes at once.
 
     Raises:
-        SchemaError: A table of this name exists and is no dictionary.
+        SchemaError: A table of this name exists and was made for something else.
         FeatureMissingError: The engine has no Thrift2 gateway.
     """
     return (yield from ensure_table(dictionary_descriptor(table)))

@@ -36,14 +36,29 @@ def sequences_descriptor(table: str) -> TableDescriptor:
 
 
 def take_block(
-    table: str, row: bytes, *, block: int, loaders: int = 1, loader: int = 0
+    table: str,
+    row: bytes,
+    *,
+    block: int,
+    loaders: int = 1,
+    loader: int = 0,
+    may_create: bool = True,
 ) -> Protocol[range]:
     """Draw the next `block` numbers of loader `loader` of `loaders`, and return them.
 
-    The table is made if it is missing. An increment whose answer is lost is not taken for failed:
-    its block is skipped and another one drawn.
+    An increment whose answer is lost is not taken for failed: its block is skipped and another one
+    drawn.
+
+    Args:
+        table: The table of sequences.
+        row: The sequence's row.
+        block: How many numbers.
+        loaders: How many loaders there are.
+        loader: Which one this is, from 0.
+        may_create: Make the table if it is missing.
 
     Raises:
+        TableNotFoundError: The table is missing and may not be made.
         CorruptRowError: The sequence has run over 2^63-1.
         ConnectionLostError: Several answers were lost in a row; call again.
         FeatureMissingError: The table is missing and the engine has no Thrift2 gateway.
@@ -52,6 +67,8 @@ def take_block(
     try:
         drawn = yield from take(table, row, VALUE_COLUMN, count)
     except TableNotFoundError:
+        if not may_create:
+            raise
         yield from ensure_table(sequences_descriptor(table))
         drawn = yield from take(table, row, VALUE_COLUMN, count)
     return drawn[(loader - drawn.start) % loaders :: loaders]
@@ -96,6 +113,7 @@ class Sequence:
         _check_sizes(block, loaders, loader)
         self._lock = threading.Lock()
         self._numbers: Iterator[int] = iter(())
+        self._has_drawn = False
         _SEQUENCES.add(self)
 
     def __repr__(self) -> str:
@@ -108,12 +126,15 @@ class Sequence:
 
         Raises:
             GatewayError: No block could be drawn; call again.
+            TableNotFoundError: The table was dropped since the last block was drawn: in a new one
+                the numbers would begin again.
             CorruptRowError: The sequence has run over 2^63-1.
         """
         with self._lock:
             number = next(self._numbers, None)
             if number is None:
                 self._numbers = iter(self._run(self._draw()))
+                self._has_drawn = True
                 number = next(self._numbers)
             return number
 
@@ -124,7 +145,12 @@ class Sequence:
 
     def _draw(self) -> Protocol[range]:
         return take_block(
-            self._table, self._row, block=self.block, loaders=self.loaders, loader=self.loader
+            self._table,
+            self._row,
+            block=self.block,
+            loaders=self.loaders,
+            loader=self.loader,
+            may_create=not self._has_drawn,
         )
 
 

@@ -39,7 +39,8 @@ def ensure_table(wanted: TableDescriptor) -> Protocol[list[str]]:
     Safe to repeat, and for several processes at once.
 
     Raises:
-        SchemaError: A table of this name exists and is of another format.
+        SchemaError: A table of this name exists and is of another format. One that says nothing of
+            its format is taken for the caller's.
         FeatureMissingError: The engine has no Thrift2 gateway.
     """
     try:
@@ -52,14 +53,18 @@ def ensure_table(wanted: TableDescriptor) -> Protocol[list[str]]:
 
 
 def _check_format(wanted: TableDescriptor, existing: TableDescriptor) -> None:
-    table_format = wanted.attributes[FORMAT_ATTRIBUTE]
+    # No attributes at all: made by hand, or described by Thrift1, which does not show them.
+    says_nothing = not existing.attributes
+    families = {family.name for family in existing.families}
     found = existing.attributes.get(FORMAT_ATTRIBUTE)
-    if found != table_format:
+    is_wanted = says_nothing or found == wanted.attributes[FORMAT_ATTRIBUTE]
+    if not is_wanted or families != {FAMILY}:
         raise SchemaError(
             "the table exists and was made for something else",
             table=wanted.name,
-            wanted=table_format,
+            wanted=wanted.attributes[FORMAT_ATTRIBUTE],
             found=found,
+            families=sorted(families),
             fix="name another table: this one's rows would be mixed up with others",
         )
 

@@ -123,8 +123,10 @@ def test_of_two_that_make_a_dictionary_both_succeed(gateway: MemoryGateway) -> N
 @pytest.mark.parametrize(
     "existing",
     [
-        TableDescriptor("t", (FamilyDescriptor(b"d"),)),
+        TableDescriptor("t", (FamilyDescriptor(b"d"),), {"hbase_orm.row_key": "name"}),
         TableDescriptor("t", (FamilyDescriptor(b"d"),), {"hbase_orm.format": "sequences 1"}),
+        TableDescriptor("t", (FamilyDescriptor(b"d"), FamilyDescriptor(b"e"))),
+        TableDescriptor("t", (FamilyDescriptor(b"x"),)),
     ],
 )
 def test_a_table_of_something_else_is_no_dictionary(
@@ -134,6 +136,12 @@ def test_a_table_of_something_else_is_no_dictionary(
 
     with pytest.raises(SchemaError):
         drive(ensure_dictionary("t"), gateway)
+
+
+def test_a_table_that_was_made_by_hand_serves(gateway: MemoryGateway) -> None:
+    gateway.execute(CreateTable(TableDescriptor("t", (FamilyDescriptor(b"d", versions=3),))))
+
+    assert drive(ensure_dictionary("t"), gateway) == []
 
 
 def test_making_a_dictionary_goes_on_after_lost_answers(gateway: MemoryGateway) -> None:

@@ -12,7 +12,13 @@ from typing import Any
 import pytest
 
 from hbase_orm import Engine, Family, Key, Mapped, Model, codecs, column, connect, key
-from hbase_orm.errors import ConfigurationError, ConnectionLostError, CorruptRowError, SchemaError
+from hbase_orm.errors import (
+    ConfigurationError,
+    ConnectionLostError,
+    CorruptRowError,
+    SchemaError,
+    TableNotFoundError,
+)
 from hbase_orm.gateway.memory import MemoryGateway
 from hbase_orm.numbering import patience
 from hbase_orm.numbering.counters import MAX_NUMBER
@@ -25,6 +31,7 @@ from hbase_orm.numbering.sequence import (
 )
 from hbase_orm.numbering.tables import ensure_table
 from hbase_orm.ops import (
+    DropTable,
     GetRows,
     Increment,
     ListTables,
@@ -250,6 +257,18 @@ def test_after_a_failure_the_sequence_goes_on(
     is_away = False
 
     assert take(sequence, 2) == [1, 2]
+
+
+def test_a_sequence_does_not_begin_again_when_its_table_was_dropped(engine: Engine) -> None:
+    sequence = engine.sequence("s", block=1)
+    sequence()
+    gateway_of(engine).execute(DropTable(SEQUENCES_TABLE))
+
+    for _ in range(2):
+        with pytest.raises(TableNotFoundError):
+            sequence()
+
+    assert engine.sequence("s")() == 1
 
 
 def test_two_processes_may_make_the_table_at_once() -> None:
