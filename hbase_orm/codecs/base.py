@@ -9,11 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeVar
 
+from hbase_orm.codecs.source import INVERTED, Scope
 from hbase_orm.errors import CodecError
 
 T = TypeVar("T")
-
-_INVERTED = bytes(255 - byte for byte in range(256))
 
 
 def invert(data: bytes) -> bytes:
@@ -23,7 +22,7 @@ def invert(data: bytes) -> bytes:
         >>> invert(b"\x00\x0f")
         b'\xff\xf0'
     """
-    return data.translate(_INVERTED)
+    return data.translate(INVERTED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +105,24 @@ class Codec(Generic[T]):
         """
         del prefix
         return b""
+
+    def inline_encode(self, value: str, scope: Scope) -> str | None:
+        """Return an expression that does what `encode` does; `source` says what it promises.
+
+        None: there is none that is faster than the call.
+        """
+        del value, scope
+        return None
+
+    def inline_decode(self, data: str, scope: Scope) -> str | None:
+        """Return an expression that does what `decode` does, or None."""
+        del data, scope
+        return None
+
+    def inline_settled(self, value: str, scope: Scope) -> str | None:
+        """Return a condition under which a coarse codec's `normalize` changes nothing, or None."""
+        del value, scope
+        return None
 
     def accepts_type(self, value: Any, /) -> bool:
         """Say whether `value` is of the codec's type, be it in range or not."""

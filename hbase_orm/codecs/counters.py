@@ -5,13 +5,16 @@
 
 from __future__ import annotations
 
+import struct
 from dataclasses import dataclass
 from typing import ClassVar
 
 from hbase_orm.codecs.base import Codec
+from hbase_orm.codecs.source import Scope, guarded
 from hbase_orm.errors import SchemaError
 
 _WIDTH_BYTES = 8
+_LAYOUT = struct.Struct(">q")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,3 +63,12 @@ class Long(Codec[int]):
         if len(data) != _WIDTH_BYTES:
             raise self.corrupt(data)
         return int.from_bytes(data, "big", signed=True)
+
+    def inline_encode(self, value: str, scope: Scope) -> str:
+        """Pack the number; one out of range does not pack."""
+        packed = f"{scope.bind(_LAYOUT.pack, 'pack')}({value})"
+        return guarded(value, int, packed, self.encode, scope)
+
+    def inline_decode(self, data: str, scope: Scope) -> str:
+        """Unpack the number; bytes of another width do not unpack."""
+        return f"{scope.bind(_LAYOUT.unpack, 'unpack')}({data})[0]"

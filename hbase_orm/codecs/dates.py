@@ -5,15 +5,27 @@ Like `millis`, they round finer times down. Spans and days keep their sign: the 
 
 from __future__ import annotations
 
+import struct
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import MAXYEAR, UTC, date, datetime, time, timedelta
 from typing import Any, ClassVar
 
 from hbase_orm.codecs.base import Codec, invert
-from hbase_orm.codecs.times import EPOCH, MICROS_PER_SECOND, Instant
+from hbase_orm.codecs.source import Scope, guarded
+from hbase_orm.codecs.times import (
+    EPOCH,
+    MICROS_PER_SECOND,
+    SIGNED,
+    UNSIGNED,
+    Instant,
+    units_source,
+)
 from hbase_orm.errors import SchemaError
 
 _SECONDS_WIDTHS = (4, 8)
+_SHORT = struct.Struct(">I")
+_SHORT_LAST_YEAR = 2105  # the last one whose every second fits 4 bytes
+_SECOND = timedelta(seconds=1)
 _LONG_MAX = (1 << 63) - 1
 _DAY_ZERO = date(1970, 1, 1).toordinal()
 _DAYS_SIGN = 1 << 31
@@ -95,6 +107,33 @@ class Seconds(Instant):
         except OverflowError:
             raise self.corrupt(data) from None
 
+    @property
+    def _layout(self) -> struct.Struct:
+        if self.width_bytes == _SHORT.size:
+            return _SHORT
+        return SIGNED if self.desc else UNSIGNED  # beyond Long.MAX nothing packs or overflows not
+
+    def inline_encode(self, value: str, scope: Scope) -> str:
+        """Pack the seconds; those out of range do not pack."""
+        seconds = self.inline_units(value, scope, MICROS_PER_SECOND)
+        pack = scope.bind(self._layout.pack, "pack")
+        return self.inline_utc(
+            value, scope, f"{pack}({self._last} - {seconds})" if self.desc else f"{pack}{seconds}"
+        )
+
+    def inline_decode(self, data: str, scope: Scope) -> str:
+        """Add the seconds to the epoch; what is above Long.MAX overflows."""
+        packed = f"{scope.bind(self._layout.unpack, 'unpack')}({data})[0]"
+        seconds = f"({self._last} - {packed})" if self.desc else packed
+        return f"({scope.bind(EPOCH, 'epoch')} + {scope.bind(_SECOND, 'second')} * {seconds})"
+
+    def inline_settled(self, value: str, scope: Scope) -> str:
+        """Ask for a time in UTC of whole seconds, from 1970 on."""
+        last_year = _SHORT_LAST_YEAR if self.width_bytes == _SHORT.size else MAXYEAR
+        return self.inline_whole(
+            value, scope, MICROS_PER_SECOND, first_year=EPOCH.year, last_year=last_year
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Date(Codec[date]):
@@ -139,6 +178,20 @@ class Date(Codec[date]):
         if len(data) != self.width_bytes:
             raise self.corrupt(data)
         return found
+
+    def inline_encode(self, value: str, scope: Scope) -> str:
+        """Pack the day's number."""
+        day, pack = f"{value}.toordinal()", scope.bind(_SHORT.pack, "pack")
+        since = _DAYS_SIGN - _DAY_ZERO
+        number = f"{_DAYS_SIGN - 1 + _DAY_ZERO} - {day}" if self.desc else f"{day} + {since}"
+        return guarded(value, date, f"{pack}({number})", self.encode, scope)
+
+    def inline_decode(self, data: str, scope: Scope) -> str:
+        """Find the day of the number; there is none outside years 1 to 9999."""
+        packed = f"{scope.bind(_SHORT.unpack, 'unpack')}({data})[0]"
+        last = _DAYS_SIGN - 1 + _DAY_ZERO
+        day = f"{last} - {packed}" if self.desc else f"{packed} - {_DAYS_SIGN - _DAY_ZERO}"
+        return f"{scope.bind(date.fromordinal, 'day')}({day})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,6 +299,18 @@ class Span(Codec[timedelta]):
             raise self.corrupt(data)
         micros = int.from_bytes(invert(data) if self.desc else data, "big") - _SPAN_SIGN
         return timedelta(microseconds=micros)
+
+    def inline_encode(self, value: str, scope: Scope) -> str:
+        """Pack the microseconds; those out of range do not pack."""
+        micros, pack = units_source(value, value, 1), scope.bind(UNSIGNED.pack, "pack")
+        number = f"{_SPAN_SIGN - 1} - {micros}" if self.desc else f"{micros} + {_SPAN_SIGN}"
+        return guarded(value, timedelta, f"{pack}({number})", self.encode, scope)
+
+    def inline_decode(self, data: str, scope: Scope) -> str:
+        """Multiply a microsecond."""
+        packed = f"{scope.bind(UNSIGNED.unpack, 'unpack')}({data})[0]"
+        micros = f"({_SPAN_SIGN - 1} - {packed})" if self.desc else f"({packed} - {_SPAN_SIGN})"
+        return f"({scope.bind(_MICROSECOND, 'micro')} * {micros})"
 
 
 CODECS: tuple[type[Codec[Any]], ...] = (Seconds, Date, MillisOfDay, MinuteOfDay, Span)

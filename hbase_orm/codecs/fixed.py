@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 from hbase_orm.codecs.base import Codec, invert
+from hbase_orm.codecs.source import Scope, guarded, inverted
 from hbase_orm.codecs.text import Raw, Text, plain_bytes, utf8
 from hbase_orm.errors import SchemaError
 
@@ -107,6 +108,17 @@ class FixedText(Codec[str]):
             raise self.corrupt(data) from None
         return text[::-1] if self.digit_reversed else text
 
+    def inline_encode(self, value: str, scope: Scope) -> str | None:
+        """Encode and fill a text that is not stored backwards."""
+        if self.digit_reversed:
+            return None
+        stored, encode = scope.local("stored"), scope.bind(self.encode, "encode")
+        fill, own = ("ljust", "ends") if self.side == "right" else ("rjust", "starts")
+        data = inverted(f"{stored}.{fill}({self.width_bytes}, {self.pad!r})", scope, desc=self.desc)
+        fits = f"len({stored} := {value}.encode()) <= {self.width_bytes}"
+        fits += f" and not {stored}.{own}with({self.pad!r})"
+        return guarded(value, str, f"({data} if {fits} else {encode}({value}))", self.encode, scope)
+
     def _stored(self, value: Any) -> bytes:
         data = utf8(self, value)
         if len(data) > self.width_bytes:
@@ -200,6 +212,17 @@ class FixedRaw(Raw):
             raise self.corrupt(data)
         return invert(data) if self.desc else data
 
+    def inline_encode(self, value: str, scope: Scope) -> str:
+        """Take bytes of the width."""
+        data, encode = inverted(value, scope, desc=self.desc), scope.bind(self.encode, "encode")
+        chosen = f"({data} if len({value}) == {self.width_bytes} else {encode}({value}))"
+        return guarded(value, bytes, chosen, self.encode, scope)
+
+    def inline_decode(self, data: str, scope: Scope) -> str:
+        """Take bytes of the width."""
+        plain, decode = inverted(data, scope, desc=self.desc), scope.bind(self.decode, "decode")
+        return f"({plain} if len({data}) == {self.width_bytes} else {decode}({data}))"
+
 
 @dataclass(frozen=True, slots=True)
 class Digits(Codec[int]):
@@ -259,3 +282,10 @@ class Digits(Codec[int]):
         if len(data) != self.width_bytes or not plain.isdigit():
             raise self.corrupt(data)
         return int(plain[::-1] if self.digit_reversed else plain)
+
+    def inline_encode(self, value: str, scope: Scope) -> str:
+        """Format the number."""
+        way = "[::-1]" if self.digit_reversed else ""
+        data = inverted(f"(b'%0{self.width_bytes}d' % {value}){way}", scope, desc=self.desc)
+        fits, encode = f"0 <= {value} <= {self.maximum}", scope.bind(self.encode, "encode")
+        return guarded(value, int, f"({data} if {fits} else {encode}({value}))", self.encode, scope)

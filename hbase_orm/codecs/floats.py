@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from hbase_orm.codecs.base import Codec, invert
+from hbase_orm.codecs.source import Scope, guarded
 
 FLOAT32 = struct.Struct(">f")
 FLOAT64 = struct.Struct(">d")
@@ -77,6 +78,27 @@ class Real(Codec[float]):
             raise self.corrupt(data)
         (number,) = self.layout.unpack(data)
         return float(number)
+
+
+def sorted_encode(
+    codec: Codec[float], value: str, scope: Scope, positive: str, negative: str
+) -> str:
+    """Return the expression of a codec whose bits are flipped to sort.
+
+    Args:
+        codec: The codec.
+        value: The variable that holds the number.
+        scope: Takes what the expression refers to.
+        positive: The expression for a number above zero.
+        negative: That for one below; NaN and -0.0 are the codec's own affair.
+    """
+    zero = scope.bind(codec.encode(0.0), "zero")
+    is_plain_zero = f"{value} == 0.0 and {scope.bind(math.copysign, 'copysign')}(1.0, {value}) > 0"
+    chosen = (
+        f"{positive} if {value} > 0.0 else {negative} if {value} < 0.0 else "
+        f"{zero} if {is_plain_zero} else {scope.bind(codec.encode, 'encode')}({value})"
+    )
+    return guarded(value, float, f"({chosen})", codec.encode, scope)
 
 
 def flip(data: bytes) -> bytes:

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 
 from hbase_orm.codecs.base import Codec, invert
 from hbase_orm.codecs.floats import FLOAT32, FLOAT64, Real
+from hbase_orm.codecs.source import Scope, either, guarded, inverted
 from hbase_orm.codecs.text import Text
 
 _SCALE_BYTES = 4
@@ -58,6 +59,15 @@ class _Signed(Codec[int]):
             raise self.corrupt(data)
         return int.from_bytes(invert(data) if self.desc else data, "big", signed=True)
 
+    def inline_encode(self, value: str, scope: Scope) -> str:
+        sign = "~" if self.desc else ""  # the number whose bits are the inverted ones
+        packed = f"{scope.bind(self.layout.pack, 'pack')}({sign}{value})"
+        return guarded(value, int, packed, self.encode, scope)
+
+    def inline_decode(self, data: str, scope: Scope) -> str:
+        sign = "~" if self.desc else ""
+        return f"({sign}{scope.bind(self.layout.unpack, 'unpack')}({data})[0])"
+
 
 @dataclass(frozen=True, slots=True)
 class BytesInt16(_Signed):
@@ -88,6 +98,16 @@ class _Float(Real):
 
     def decode(self, data: bytes, /) -> float:
         return self.unpack(invert(data) if self.desc else data)
+
+    def inline_encode(self, value: str, scope: Scope) -> str:
+        packed = inverted(f"{scope.bind(self.layout.pack, 'pack')}({value})", scope, desc=self.desc)
+        encode = scope.bind(self.encode, "encode")
+        chosen = f"({packed} if {value} == {value} else {encode}({value}))"  # NaN equals nothing
+        return guarded(value, float, chosen, self.encode, scope)
+
+    def inline_decode(self, data: str, scope: Scope) -> str:
+        plain = inverted(data, scope, desc=self.desc)
+        return f"{scope.bind(self.layout.unpack, 'unpack')}({plain})[0]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +157,16 @@ class BytesBool(Codec[bool]):
         if data not in (b"\x00", b"\xff"):
             raise self.corrupt(data)
         return (data == b"\xff") is not self.desc
+
+    def inline_encode(self, value: str, scope: Scope) -> str:
+        """Compare the value with both."""
+        known = {truth: self.encode(truth) for truth in (False, True)}
+        return either(value, "is", known, scope.bind(self.encode, "encode"))
+
+    def inline_decode(self, data: str, scope: Scope) -> str:
+        """Compare the bytes with both."""
+        known = {self.encode(truth): truth for truth in (False, True)}
+        return either(data, "==", known, scope.bind(self.decode, "decode"))
 
 
 @dataclass(frozen=True, slots=True)

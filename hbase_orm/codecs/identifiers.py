@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from uuid import UUID
 
 from hbase_orm.codecs.base import Codec, invert
+from hbase_orm.codecs.source import Scope, guarded, inverted
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,11 @@ class Uuid(Codec[UUID]):
         if len(data) != self.width_bytes:
             raise self.corrupt(data)
         return UUID(bytes=invert(data) if self.desc else data)
+
+    def inline_encode(self, value: str, scope: Scope) -> str:
+        """Write the number that a UUID is."""
+        data = inverted(f"{value}.int.to_bytes(16, 'big')", scope, desc=self.desc)
+        return guarded(value, UUID, data, self.encode, scope)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from hbase_orm.codecs.base import Codec, invert
+from hbase_orm.codecs.floats import sorted_encode
+from hbase_orm.codecs.source import Scope, counted, either, guarded, inverted, plus
 from hbase_orm.errors import CodecError
 
 _SIGN_BIT = 1 << 63
@@ -42,7 +44,7 @@ class Integer(Codec[int]):
     @property
     def maximum(self) -> int:
         """The greatest value."""
-        return self.least + (1 << 8 * self.layout.size) - 1
+        return self._last
 
     def encode(self, value: int, /) -> bytes:
         """Return the bytes.
@@ -65,6 +67,22 @@ class Integer(Codec[int]):
         if len(data) != self.layout.size:
             raise self.corrupt(data)
         return int.from_bytes(invert(data) if self.desc else data, "big") + self.least
+
+    def inline_encode(self, value: str, scope: Scope) -> str:
+        """Pack the number; one out of range does not pack."""
+        number = counted(value, self.least, self._last, desc=self.desc)
+        packed = f"{scope.bind(self.layout.pack, 'pack')}({number})"
+        return guarded(value, int, packed, self.encode, scope)
+
+    def inline_decode(self, data: str, scope: Scope) -> str:
+        """Unpack the number; bytes of another width do not unpack."""
+        number = f"{scope.bind(self.layout.unpack, 'unpack')}({data})[0]"
+        return f"({self._last} - {number})" if self.desc else f"({plus(number, self.least)})"
+
+    @property
+    def _last(self) -> int:
+        """What FF bytes stand for, ascending."""
+        return self.least + (1 << 8 * self.layout.size) - 1
 
     def misfit(self, value: Any) -> CodecError:
         """Return the error that says why `value` is no such integer."""
@@ -199,6 +217,21 @@ class Float64(Codec[float]):
         (number,) = _DOUBLE.unpack(_UINT64.pack(bits))
         return float(number)
 
+    def inline_encode(self, value: str, scope: Scope) -> str:
+        """Pack the negated number, whose sign bit is the flipped one; invert negative ones."""
+        pack = scope.bind(_DOUBLE.pack, "pack")
+        positive = inverted(f"{pack}(-{value})", scope, desc=self.desc)
+        negative = inverted(f"{pack}({value})", scope, desc=not self.desc)
+        return sorted_encode(self, value, scope, positive, negative)
+
+    def inline_decode(self, data: str, scope: Scope) -> str:
+        """Unpack the bytes or the inverted ones; a flipped sign bit negates the number."""
+        unpack = scope.bind(_DOUBLE.unpack, "unpack")
+        plain, mirrored = f"{unpack}({data})[0]", f"{unpack}({inverted(data, scope)})[0]"
+        if self.desc:
+            return f"({plain} if {data} >= b'\\x80' else -{mirrored})"
+        return f"(-{plain} if {data} >= b'\\x80' else {mirrored})"
+
     def accepts_type(self, value: Any, /) -> bool:
         """Take floats, and ints, which type checkers let pass for floats."""
         return isinstance(value, (float, int))
@@ -235,3 +268,13 @@ class Boolean(Codec[bool]):
         if data not in (b"\x00", b"\x01"):
             raise self.corrupt(data)
         return (data == b"\x01") is not self.desc
+
+    def inline_encode(self, value: str, scope: Scope) -> str:
+        """Compare the value with both."""
+        known = {truth: self.encode(truth) for truth in (False, True)}
+        return either(value, "is", known, scope.bind(self.encode, "encode"))
+
+    def inline_decode(self, data: str, scope: Scope) -> str:
+        """Compare the bytes with both."""
+        known = {self.encode(truth): truth for truth in (False, True)}
+        return either(data, "==", known, scope.bind(self.decode, "decode"))

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from hbase_orm.codecs.base import Codec, invert
-from hbase_orm.codecs.floats import FLOAT32, FLOAT64, Real, flip, unflip
+from hbase_orm.codecs.floats import FLOAT32, FLOAT64, Real, flip, sorted_encode, unflip
 from hbase_orm.codecs.numbers import Int8, Int16, Int32, Int64, Integer
+from hbase_orm.codecs.source import Scope, counted, guarded, inverted, plus
 from hbase_orm.codecs.text import plain_bytes, utf8
 
 _END = b"\x00"
@@ -40,6 +41,15 @@ def _body(codec: Codec[Any], header: bytes, data: bytes) -> bytes:
     return plain[1:]
 
 
+def _headed(layout: struct.Struct) -> struct.Struct:
+    """Return a layout with a header in front."""
+    return struct.Struct(">B" + layout.format.removeprefix(">"))
+
+
+def _header(codec: Codec[Any], header: bytes) -> int:
+    return (invert(header) if codec.desc else header)[0]
+
+
 @dataclass(frozen=True, slots=True)
 class _Int(Integer):
     header: ClassVar[bytes]
@@ -61,6 +71,18 @@ class _Int(Integer):
         if len(body) != self.layout.size:
             raise self.corrupt(data)
         return int.from_bytes(body, "big") + self.least
+
+    def inline_encode(self, value: str, scope: Scope) -> str:
+        number = counted(value, self.least, self._last, desc=self.desc)
+        pack = scope.bind(_headed(self.layout).pack, "pack")
+        packed = f"{pack}({_header(self, self.header)}, {number})"
+        return guarded(value, int, packed, self.encode, scope)
+
+    def inline_decode(self, data: str, scope: Scope) -> str:
+        parts, decode = scope.local("parts"), scope.bind(self.decode, "decode")
+        found = f"({parts} := {scope.bind(_headed(self.layout).unpack, 'unpack')}({data}))"
+        number = f"{self._last} - {parts}[1]" if self.desc else plus(f"{parts}[1]", self.least)
+        return f"({number} if {found}[0] == {_header(self, self.header)} else {decode}({data}))"
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +143,15 @@ class _Float(Real):
             raise self.corrupt(data)
         return self.unpack(unflip(body))
 
+    def inline_encode(self, value: str, scope: Scope) -> str:
+        pack = scope.bind(_headed(self.layout).pack, "pack")
+        (plain,), (mirrored,) = self.header, invert(self.header)
+        positive = inverted(f"{pack}({plain}, -{value})", scope, desc=self.desc)
+        negative = f"{pack}({mirrored}, {value})"  # so inverted as the number's bits have to be
+        return sorted_encode(
+            self, value, scope, positive, inverted(negative, scope, desc=not self.desc)
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class OrderedFloat32(_Float):
@@ -158,6 +189,13 @@ class OrderedUtf8(Codec[str]):
             raise self.refuse(value, "the text holds NUL, which ends it", fix="use codecs.text()")
         data = _TEXT + data + _END
         return invert(data) if self.desc else data
+
+    def inline_encode(self, value: str, scope: Scope) -> str:
+        """Encode a text without NUL between header and end."""
+        data = inverted(f"({_TEXT!r} + {value}.encode() + {_END!r})", scope, desc=self.desc)
+        encode = scope.bind(self.encode, "encode")
+        chosen = f"({data} if '\\0' not in {value} else {encode}({value}))"
+        return guarded(value, str, chosen, self.encode, scope)
 
     def encode_prefix(self, prefix: str, /) -> bytes:
         """Return header and text, without the end."""

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from hbase_orm.codecs.base import Codec, invert
 from hbase_orm.codecs.fixed import check_width
-from hbase_orm.codecs.floats import FLOAT32, FLOAT64, Real, flip, unflip
+from hbase_orm.codecs.floats import FLOAT32, FLOAT64, Real, flip, sorted_encode, unflip
 from hbase_orm.codecs.numbers import (
     Boolean,
     Int8,
@@ -26,10 +26,12 @@ from hbase_orm.codecs.numbers import (
     UInt32,
     UInt64,
 )
+from hbase_orm.codecs.source import Scope, guarded, inverted
 from hbase_orm.codecs.text import Raw, plain_bytes, utf8
 
 _NUL = b"\x00"
 _BLANK = b" "
+_UNSIGNED_OF = {FLOAT32: UInt32.layout, FLOAT64: UInt64.layout}
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +81,18 @@ class _Unsigned(Integer):
             raise self.corrupt(data)
         return value
 
+    def inline_encode(self, value: str, scope: Scope) -> str:
+        number = f"{self._last} - {value}" if self.desc else value
+        packed = f"{scope.bind(self.layout.pack, 'pack')}({number})"
+        fits, encode = f"0 <= {value} <= {self.maximum}", scope.bind(self.encode, "encode")
+        chosen = f"({packed} if {fits} else {encode}({value}))"
+        return guarded(value, int, chosen, self.encode, scope)
+
+    def inline_decode(self, data: str, scope: Scope) -> str:
+        number, decode = scope.local("number"), scope.bind(self.decode, "decode")
+        plain = Integer.inline_decode(self, data, scope)
+        return f"({number} if ({number} := {plain}) <= {self.maximum} else {decode}({data}))"
+
 
 @dataclass(frozen=True, slots=True)
 class UnsignedTinyInt(_Unsigned):
@@ -124,6 +138,17 @@ class _Signed(Real):
         if bits < 0 or len(data) != self.layout.size:
             raise self.corrupt(data)
         return self.unpack(unflip(bits.to_bytes(self.layout.size, "big")))
+
+    def inline_encode(self, value: str, scope: Scope) -> str:
+        bits = _UNSIGNED_OF[self.layout]
+        last, pack = (1 << 8 * bits.size) - 1, scope.bind(bits.pack, "pack")
+        found = f"{scope.bind(bits.unpack, 'unpack')}({scope.bind(self.layout.pack, 'real')}"
+        positive, negative = f"{found}(-{value}))[0]", f"{found}({value}))[0]"
+        if self.desc:
+            rising, falling = f"{pack}({last - 1} - {positive})", f"{pack}({negative} - 1)"
+        else:
+            rising, falling = f"{pack}({positive} + 1)", f"{pack}({last + 1} - {negative})"
+        return sorted_encode(self, value, scope, rising, falling)
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,6 +241,17 @@ class VarChar(Codec[str]):
         if _NUL in data:
             raise self.refuse(value, "the text holds NUL, which ends a VARCHAR in row keys")
         return invert(data) if self.desc else data
+
+    def inline_encode(self, value: str, scope: Scope) -> str:
+        """Encode a text without NUL; a lone surrogate does not encode."""
+        encode, data = scope.bind(self.encode, "encode"), f"{value}.encode()"
+        data = inverted(data, scope, desc=self.desc)
+        chosen = f"({data} if '\\0' not in {value} else {encode}({value}))"
+        return guarded(value, str, chosen, self.encode, scope)
+
+    def inline_decode(self, data: str, scope: Scope) -> str:
+        """Decode the text; bytes that are no UTF-8 do not decode."""
+        return f"{inverted(data, scope, desc=self.desc)}.decode()"
 
     def encode_prefix(self, prefix: str, /) -> bytes:
         """Return the UTF-8 bytes."""

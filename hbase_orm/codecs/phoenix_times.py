@@ -8,17 +8,19 @@ the microseconds that Python has. `desc` inverts every byte.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import MINYEAR, UTC, datetime, timedelta
 from typing import Any, ClassVar
 
 from hbase_orm.codecs.base import Codec, invert
-from hbase_orm.codecs.times import EPOCH, MICROS_PER_MILLI, Instant
+from hbase_orm.codecs.source import Scope
+from hbase_orm.codecs.times import EPOCH, MICROS_PER_MILLI, UNSIGNED, Instant
 
 _MILLIS_BYTES = 8
 _TIMESTAMP_BYTES = 12
 _SIGN = 1 << 63
 _NANOS_PER_MICRO = 1000
 _NANOS_PER_MILLI = 1_000_000
+_MILLI = timedelta(milliseconds=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +82,27 @@ class PhoenixDate(_PhoenixInstant):
         if len(data) != _MILLIS_BYTES:
             raise self.corrupt(data)
         return self.at(data, invert(data) if self.desc else data, 0)
+
+    def inline_encode(self, value: str, scope: Scope) -> str | None:
+        """Pack the milliseconds of a signed date; unsigned ones are left to `encode`."""
+        if self.is_unsigned:
+            return None
+        ms, pack = self.inline_units(value, scope, MICROS_PER_MILLI), scope.bind(UNSIGNED.pack, "p")
+        number = f"{_SIGN - 1} - {ms}" if self.desc else f"{ms} + {_SIGN}"
+        return self.inline_utc(value, scope, f"{pack}({number})")
+
+    def inline_decode(self, data: str, scope: Scope) -> str | None:
+        """Add the milliseconds to the epoch; too many overflow."""
+        if self.is_unsigned:
+            return None
+        packed = f"{scope.bind(UNSIGNED.unpack, 'unpack')}({data})[0]"
+        ms = f"({_SIGN - 1} - {packed})" if self.desc else f"({packed} - {_SIGN})"
+        return f"({scope.bind(EPOCH, 'epoch')} + {scope.bind(_MILLI, 'milli')} * {ms})"
+
+    def inline_settled(self, value: str, scope: Scope) -> str:
+        """Ask for a time in UTC of whole milliseconds, if unsigned from 1970 on."""
+        first_year = EPOCH.year if self.is_unsigned else MINYEAR
+        return self.inline_whole(value, scope, MICROS_PER_MILLI, first_year=first_year)
 
 
 @dataclass(frozen=True, slots=True)

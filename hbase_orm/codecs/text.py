@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from hbase_orm.codecs.base import Codec, invert
+from hbase_orm.codecs.source import Scope, guarded, inverted
 from hbase_orm.errors import SchemaError
 
 
@@ -108,6 +109,24 @@ class Text(Codec[str]):
         except UnicodeDecodeError:
             raise self.corrupt(data) from None
 
+    def inline_encode(self, value: str, scope: Scope) -> str:
+        """Encode the text; a lone surrogate does not encode."""
+        if self.separator is None:
+            data = inverted(f"{value}.encode()", scope, desc=self.desc)
+            return guarded(value, str, data, self.encode, scope)
+        stored, separator = scope.local("stored"), self.separator
+        taken, encode = f"({stored} := {value}.encode())", scope.bind(self.encode, "encode")
+        if len(separator) == 1:  # which nothing but itself begins
+            is_whole = f"{separator!r} not in {taken}"
+        else:
+            is_whole = f"({taken} + {separator!r}).find({separator!r}) == len({stored})"
+        data = f"{inverted(stored, scope, desc=self.desc)} if {is_whole} else {encode}({value})"
+        return guarded(value, str, f"({data})", self.encode, scope)
+
+    def inline_decode(self, data: str, scope: Scope) -> str:
+        """Decode the text; bytes that are no UTF-8 do not decode."""
+        return f"{inverted(data, scope, desc=self.desc)}.decode()"
+
 
 @dataclass(frozen=True, slots=True)
 class Raw(Codec[bytes]):
@@ -142,3 +161,12 @@ class Raw(Codec[bytes]):
     def decode(self, data: bytes, /) -> bytes:
         """Return the bytes."""
         return invert(data) if self.desc else data
+
+    def inline_encode(self, value: str, scope: Scope) -> str:
+        """Take the bytes."""
+        data = inverted(value, scope, desc=self.desc)
+        return guarded(value, bytes, data, self.encode, scope)
+
+    def inline_decode(self, data: str, scope: Scope) -> str:
+        """Take the bytes."""
+        return inverted(data, scope, desc=self.desc)

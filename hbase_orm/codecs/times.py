@@ -7,11 +7,13 @@ lossless for every datetime (sign bit flipped, so times before 1970 sort first).
 
 from __future__ import annotations
 
+import struct
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import MAXYEAR, MINYEAR, UTC, datetime, timedelta
 from typing import Any, ClassVar
 
 from hbase_orm.codecs.base import Codec, invert
+from hbase_orm.codecs.source import Scope, guarded
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LONG_MAX = (1 << 63) - 1
@@ -22,6 +24,10 @@ MICROS_PER_SECOND = 1_000_000
 _SECONDS_PER_DAY = 86_400
 _FIRST = datetime.min.replace(tzinfo=UTC)
 _LAST = datetime.max.replace(tzinfo=UTC)
+_MILLI = timedelta(milliseconds=1)
+_MICRO = timedelta(microseconds=1)
+SIGNED = struct.Struct(">q")
+UNSIGNED = struct.Struct(">Q")
 
 
 def micros_since_epoch(at: datetime) -> int:
@@ -78,6 +84,56 @@ class Instant(Codec[datetime]):
         if not _FIRST_MICROS <= micros <= _LAST_MICROS:
             raise self.refuse(value, "the time is out of range", minimum=_FIRST, maximum=_LAST)
         return micros
+
+    def inline_units(self, value: str, scope: Scope, unit_micros: int) -> str:
+        """Return an expression for the whole units from the epoch to an aware time."""
+        span = scope.local("span")
+        first = f"({span} := {value} - {scope.bind(EPOCH, 'epoch')})"
+        return units_source(first, span, unit_micros)
+
+    def inline_utc(self, value: str, scope: Scope, packed: str) -> str:
+        """Return `packed` for a time in UTC, all of which are in range, else a call of `encode`."""
+        is_utc = f"{value}.tzinfo is {scope.bind(UTC, 'utc')}"
+        chosen = f"({packed} if {is_utc} else {scope.bind(self.encode, 'encode')}({value}))"
+        return guarded(value, datetime, chosen, self.encode, scope)
+
+    def inline_whole(
+        self,
+        value: str,
+        scope: Scope,
+        unit_micros: int,
+        first_year: int = MINYEAR,
+        last_year: int = MAXYEAR,
+    ) -> str:
+        """Return a condition for times in UTC, in whole units, of these years."""
+        conditions = [
+            f"{value}.__class__ is {scope.bind(datetime, 'kind')}",
+            f"{value}.tzinfo is {scope.bind(UTC, 'utc')}",
+        ]
+        if unit_micros > 1:
+            conditions.append(f"not {value}.microsecond % {unit_micros}")
+        if (first_year, last_year) != (MINYEAR, MAXYEAR):
+            conditions.append(f"{first_year} <= {value}.year <= {last_year}")
+        return " and ".join(conditions)
+
+
+def units_source(first: str, span: str, unit_micros: int) -> str:
+    """Return an expression for the whole units of a timedelta, rounded down.
+
+    Args:
+        first: The expression that is the timedelta and assigns it to `span`.
+        span: The variable.
+        unit_micros: 1, or a thousand, or a million.
+    """
+    units_per_second = MICROS_PER_SECOND // unit_micros
+    terms = [
+        f"{first}.days * {_SECONDS_PER_DAY * units_per_second}",
+        f"{span}.seconds * {units_per_second}" if units_per_second > 1 else f"{span}.seconds",
+    ]
+    if units_per_second > 1:
+        rounded = f" // {unit_micros}" if unit_micros > 1 else ""
+        terms.append(f"{span}.microseconds{rounded}")
+    return f"({' + '.join(terms)})"
 
 
 def _is_whole_utc(value: Any) -> bool:
@@ -140,6 +196,24 @@ class Millis(Instant):
         except OverflowError:
             raise self.corrupt(data) from None
 
+    def inline_encode(self, value: str, scope: Scope) -> str:
+        """Pack the milliseconds; negative ones do not pack, nor do Long.MAX minus them."""
+        ms = self.inline_units(value, scope, MICROS_PER_MILLI)
+        pack = scope.bind((SIGNED if self.desc else UNSIGNED).pack, "pack")
+        return self.inline_utc(
+            value, scope, f"{pack}({_LONG_MAX} - {ms})" if self.desc else f"{pack}({ms})"
+        )
+
+    def inline_decode(self, data: str, scope: Scope) -> str:
+        """Add the milliseconds to the epoch; what is above Long.MAX overflows."""
+        unpack = scope.bind((SIGNED if self.desc else UNSIGNED).unpack, "unpack")
+        ms = f"({_LONG_MAX} - {unpack}({data})[0])" if self.desc else f"{unpack}({data})[0]"
+        return f"({scope.bind(EPOCH, 'epoch')} + {scope.bind(_MILLI, 'milli')} * {ms})"
+
+    def inline_settled(self, value: str, scope: Scope) -> str:
+        """Ask for a time in UTC of whole milliseconds, from 1970 on."""
+        return self.inline_whole(value, scope, MICROS_PER_MILLI, first_year=EPOCH.year)
+
 
 @dataclass(frozen=True, slots=True)
 class Micros(Instant):
@@ -178,3 +252,19 @@ class Micros(Instant):
             return EPOCH + timedelta(microseconds=micros)
         except OverflowError:
             raise self.corrupt(data) from None
+
+    def inline_encode(self, value: str, scope: Scope) -> str:
+        """Pack the microseconds."""
+        micros, pack = self.inline_units(value, scope, 1), scope.bind(UNSIGNED.pack, "pack")
+        number = f"{_LONG_MAX} - {micros}" if self.desc else f"{micros} + {-_INT64_MIN}"
+        return self.inline_utc(value, scope, f"{pack}({number})")
+
+    def inline_decode(self, data: str, scope: Scope) -> str:
+        """Add the microseconds to the epoch; too many overflow."""
+        packed = f"{scope.bind(UNSIGNED.unpack, 'unpack')}({data})[0]"
+        micros = f"({_LONG_MAX} - {packed})" if self.desc else f"({packed} - {-_INT64_MIN})"
+        return f"({scope.bind(EPOCH, 'epoch')} + {scope.bind(_MICRO, 'micro')} * {micros})"
+
+    def inline_settled(self, value: str, scope: Scope) -> str:
+        """Ask for a time in UTC."""
+        return self.inline_whole(value, scope, 1)

@@ -1,18 +1,22 @@
 """Instances to cells and back, by functions generated once a model and column set.
 
-Nothing here looks a codec up per cell: the generated source names each column and binds its codec.
-A row that does not decode is then gone through once more, slowly, to say which cell is corrupt.
+Nothing here looks a codec up per cell: the generated source names each column and says what its
+codec does with a usual value. Where that fails, the codecs are called cell by cell: they know what
+is wrong, or what else to do.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import takewhile
 from typing import Any
 
+from hbase_orm.codecs.inline import decode_source, encode_source, settled_source
+from hbase_orm.codecs.source import MISFITS, Scope
 from hbase_orm.errors import CodecError, CorruptRowError, ValidationError
 from hbase_orm.ops import Cell, Row
-from hbase_orm.rowkey.layout import compiled
 from hbase_orm.schema import ColumnSchema, TableSchema
 
 Hydrator = Callable[[Row], Any]
@@ -37,113 +41,135 @@ class Mapping:
 
 
 def compile_hydrator(
-    cls: type, schema: TableSchema, set_row: Callable[[Any, Row], None]
+    cls: type, schema: TableSchema, set_row: Callable[[Any, Row | None], None]
 ) -> Hydrator:
     """Return a function that makes an object of `cls` from a row."""
-    scope: dict[str, Any] = {
-        "new": cls.__new__,
-        "cls": cls,
-        "set_row": set_row,
-        "decode_key": schema.layout.decode_parts,
-        "CodecError": CodecError,
-        "explain": lambda row: _corrupt_cell(schema, row),
-    }
+    scope = Scope(new=cls.__new__, cls=cls, set_row=set_row, MISFITS=MISFITS)
+    scope.values["decode_key"] = schema.layout.decode_parts
+    scope.values["read_plainly"] = partial(_read_plainly, schema)
     targets = ", ".join(f"d[{name!r}]" for name in schema.layout.names)
     lines = ["def hydrate(row):", "    obj = new(cls)", "    d = obj.__dict__"]
     lines += [f"    {targets}, = decode_key(row.key)", "    get = row.cells.get", "    try:"]
-    counters = {column.name for column in schema.counters}  # absent, the descriptor answers 0
-    for number, column in enumerate((*schema.columns, *schema.counters)):
-        scope[f"decode{number}"] = column.codec.decode
-        lines.append(f"        cell = get({column.column!r})")
-        lines.append("        if cell is not None:")
-        lines.append(f"            d[{column.name!r}] = decode{number}(cell.value)")
-        if column.name not in counters:
-            lines += _absent(column, number, scope)
-    if not schema.columns and not schema.counters:
-        lines.append("        pass")
-    lines += ["    except CodecError as error:", "        raise explain(row) from error"]
+    for column in schema.columns:
+        lines += [*_present(column, scope), *_absent(column, scope)]
+    for counter in schema.counters:  # absent, the descriptor answers 0
+        lines += _present(counter, scope)
+    lines += ["        pass", "    except MISFITS:", "        row = read_plainly(d, row)"]
     lines += ["    set_row(obj, row)", "    return obj"]
-    hydrate: Hydrator = compiled(lines, scope, "hydrate")
+    hydrate: Hydrator = scope.compiled(lines, "hydrate")
     return hydrate
 
 
-def _absent(column: ColumnSchema, number: int, scope: dict[str, Any]) -> list[str]:
+def _present(column: ColumnSchema, scope: Scope) -> list[str]:
+    return [
+        f"        cell = get({column.column!r})",
+        "        if cell is not None:",
+        "            data = cell.value",
+        f"            d[{column.name!r}] = {decode_source(column.codec, 'data', scope)}",
+    ]
+
+
+def _absent(column: ColumnSchema, scope: Scope) -> list[str]:
     if column.nullable:
         return ["        else:", f"            d[{column.name!r}] = None"]
     if not column.has_default:
         return []
-    default = column.default
-    scope[f"default{number}"] = column.default_factory or (lambda: default)
-    scope[f"encode{number}"] = column.codec.encode
-    # The row the object remembers gets the cell too: a default is no change of the user's.
-    scope["with_cell"] = _with_cell
-    return [
-        "        else:",
-        f"            value = d[{column.name!r}] = default{number}()",
-        f"            row = with_cell(row, {column.column!r}, encode{number}(value))",
-    ]
+    with_default = scope.bind(partial(_with_default, column), "with_default")
+    return ["        else:", f"            row = {with_default}(d, row)"]
 
 
-def _with_cell(row: Row, column: bytes, value: bytes) -> Row:
-    return Row(row.key, {**row.cells, column: Cell(value, 0)})
+def _with_default(column: ColumnSchema, values: dict[str, Any], row: Row) -> Row:
+    """Set a field that has no cell; return the row with one: a default is no change of a user's."""
+    value = column.default if column.default_factory is None else column.default_factory()
+    values[column.name] = value
+    return Row(row.key, {**row.cells, column.column: Cell(column.codec.encode(value), 0)})
 
 
-def _corrupt_cell(schema: TableSchema, row: Row) -> CorruptRowError:
+def _read_plainly(schema: TableSchema, values: dict[str, Any], row: Row) -> Row:
+    """Read the cells by calls of the codecs; return the row with the cells of defaults.
+
+    Raises:
+        CorruptRowError: A cell does not decode.
+    """
+    counters = {column.name for column in schema.counters}
     for column in (*schema.columns, *schema.counters):
         cell = row.cells.get(column.column)
-        if cell is None:
-            continue
         try:
-            column.codec.decode(cell.value)
-        except CodecError:
-            return CorruptRowError(
-                "a stored cell does not decode as the model declares",
-                model=schema.model_name,
-                field=column.name,
-                row=row.key,
-                column=column.column,
-                codec=column.codec.name,
-                value=cell.value,
-            )
-    return CorruptRowError("the row does not decode", model=schema.model_name, row=row.key)
+            if cell is not None:
+                values[column.name] = column.codec.decode(cell.value)
+            elif column.name in counters:
+                continue
+            elif column.nullable:
+                values[column.name] = None
+            elif column.has_default:
+                row = _with_default(column, values, row)
+        except CodecError as error:
+            raise _corrupt(schema, row, column) from error
+    return row
+
+
+def _corrupt(schema: TableSchema, row: Row, column: ColumnSchema) -> CorruptRowError:
+    cell = row.cells.get(column.column)
+    if cell is None:
+        return CorruptRowError("the row does not decode", model=schema.model_name, row=row.key)
+    return CorruptRowError(
+        "a stored cell does not decode as the model declares",
+        model=schema.model_name,
+        field=column.name,
+        row=row.key,
+        column=column.column,
+        codec=column.codec.name,
+        value=cell.value,
+    )
 
 
 def compile_dehydrator(schema: TableSchema) -> Dehydrator:
     """Return a function from an object's `__dict__` to its non-None cells."""
-    scope: dict[str, Any] = {
-        "CodecError": CodecError,
-        "explain": lambda values: _misfit(schema, values),
-    }
-    lines = ["def dehydrate(d):", "    cells = {}", "    get = d.get", "    try:"]
+    scope = Scope(MISFITS=(*MISFITS, KeyError), write_plainly=partial(_write_plainly, schema))
+    lines = ["def dehydrate(d):", "    try:"]
     for number, column in enumerate(schema.columns):
-        scope[f"encode{number}"] = column.codec.encode
-        lines.append(f"        value = get({column.name!r})")
-        lines.append("        if value is not None:")
-        lines.append(f"            cells[{column.column!r}] = encode{number}(value)")
         if not column.nullable:
-            lines.append("        else:")
-            lines.append("            raise CodecError('a required field has no value')")
-    if not schema.columns:
-        lines.append("        pass")
-    lines += ["    except CodecError:", "        raise explain(d) from None", "    return cells"]
-    dehydrate: Dehydrator = compiled(lines, scope, "dehydrate")
+            lines.append(f"        v{number} = d[{column.name!r}]")
+            lines.append(f"        if v{number} is None: return write_plainly(d)")
+    items = [
+        (column.column, encode_source(column.codec, f"v{number}", scope))
+        for number, column in enumerate(schema.columns)
+    ]
+    always = list(takewhile(lambda column: not column.nullable, schema.columns))
+    display = ", ".join(f"{key!r}: {encoded}" for key, encoded in items[: len(always)])
+    lines.append(f"        cells = {{{display}}}")
+    for number, column in enumerate(schema.columns[len(always) :], len(always)):
+        key, encoded = items[number]
+        if column.nullable:
+            lines.append(f"        v{number} = d.get({column.name!r})")
+            lines.append(f"        if v{number} is not None: cells[{key!r}] = {encoded}")
+        else:
+            lines.append(f"        cells[{key!r}] = {encoded}")
+    lines += ["        return cells", "    except MISFITS:", "        return write_plainly(d)"]
+    dehydrate: Dehydrator = scope.compiled(lines, "dehydrate")
     return dehydrate
 
 
-def _misfit(schema: TableSchema, values: dict[str, Any]) -> ValidationError:
+def _write_plainly(schema: TableSchema, values: dict[str, Any]) -> dict[bytes, bytes]:
+    """Encode the fields by calls of the codecs.
+
+    Raises:
+        ValidationError: A field does not fit its codec, or a required one has no value.
+    """
+    cells: dict[bytes, bytes] = {}
     for column in schema.columns:
         value = values.get(column.name)
         where = {"model": schema.model_name, "field": column.name}
-        if value is None and not column.nullable:
-            return ValidationError(
+        if value is not None:
+            try:
+                cells[column.column] = column.codec.encode(value)
+            except CodecError as error:
+                raise ValidationError(error.text, fix=error.fix, **where, **error.details) from None
+        elif not column.nullable:
+            raise ValidationError(
                 "a required field has no value", **where, fix="set it, or declare it nullable"
             )
-        try:
-            if value is not None:
-                column.codec.encode(value)
-        except CodecError as error:
-            return ValidationError(error.text, fix=error.fix, **where, **error.details)
-    return ValidationError("a field does not fit its codec", model=schema.model_name)
+    return cells
 
 
 def compile_initializer(schema: TableSchema, fields: Sequence[Any]) -> Callable[..., None]:
@@ -156,34 +182,25 @@ def compile_initializer(schema: TableSchema, fields: Sequence[Any]) -> Callable[
     codecs = {part.name: part.codec for part in schema.layout.parts}
     codecs.update({column.name: column.codec for column in schema.columns})
     nullable = {column.name for column in schema.columns if column.nullable}
-    # No field starts with an underscore: names of ours that do cannot meet a user's.
-    scope: dict[str, Any] = {"_UNSET": object()}
+    scope = Scope(_UNSET=object())  # no field starts with an underscore, as names of ours do
     signature, body = [], ["    _d = _self.__dict__"]
-    for number, field in enumerate(fields):
+    for field in fields:
         name, codec = field.name, codecs[field.name]
-        scope[f"_kind{number}"] = codec.python_type
-        scope[f"_check{number}"] = _checker(
-            schema.model_name, name, codec, name in nullable, is_key=name in schema.layout.names
-        )
+        is_key = name in schema.layout.names
+        checker = _checker(schema.model_name, name, codec, name in nullable, is_key=is_key)
         if not field.has_default:
             signature.append(name)
         elif field.default_factory is not None:
-            scope[f"_make{number}"] = field.default_factory
             signature.append(f"{name}=_UNSET")
-            body.append(f"    if {name} is _UNSET: {name} = _make{number}()")
+            make = scope.bind(field.default_factory, "make")
+            body.append(f"    if {name} is _UNSET: {name} = {make}()")
         else:
-            scope[f"_default{number}"] = field.default
-            signature.append(f"{name}=_default{number}")
-        if codec.coarse:
-            body.append(f"    _d[{name!r}] = _check{number}({name})")
-        else:
-            body.append(
-                f"    if {name}.__class__ is not _kind{number}: {name} = _check{number}({name})"
-            )
-            body.append(f"    _d[{name!r}] = {name}")
+            signature.append(f"{name}={scope.bind(field.default, 'default')}")
+        settled, check = settled_source(codec, name, scope), scope.bind(checker, "check")
+        body.append(f"    _d[{name!r}] = {name} if {settled} else {check}({name})")
     keywords = "*, " + ", ".join(signature) if signature else ""
     lines = [f"def __init__(_self, {keywords}):", *body]
-    initialize: Callable[..., None] = compiled(lines, scope, "__init__")
+    initialize: Callable[..., None] = scope.compiled(lines, "__init__")
     return initialize
 
 
@@ -238,8 +255,7 @@ def checkers(schema: TableSchema) -> dict[str, Callable[[Any], Any]]:
 def compile_key_encoder(schema: TableSchema) -> Callable[[dict[str, Any]], bytes]:
     """Return a function from an object's `__dict__` to its row key."""
     arguments = ", ".join(f"d[{name!r}]" for name in schema.layout.names)
-    scope: dict[str, Any] = {"encode": schema.layout.encode_parts}
-    encode: Callable[[dict[str, Any]], bytes] = compiled(
-        ["def encode_key(d):", f"    return encode({arguments})"], scope, "encode_key"
-    )
+    scope = Scope(encode=schema.layout.encode_parts)
+    lines = ["def encode_key(d):", f"    return encode({arguments})"]
+    encode: Callable[[dict[str, Any]], bytes] = scope.compiled(lines, "encode_key")
     return encode

@@ -1,0 +1,80 @@
+"""Generated source: the names it refers to, and the expressions that several codecs share.
+
+An expression gives the same result as the codec's method, or calls it, or raises one of `MISFITS`;
+the generated function then goes the plain way, in which the methods say what is wrong. So an
+expression need not check what the operation it uses checks anyway.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+MISFITS = (ValueError, OverflowError, struct.error)
+"""What an expression raises for what it leaves to the codec; a CodecError is a ValueError."""
+
+INVERTED = bytes(255 - byte for byte in range(256))
+"""Translates bytes into those with every bit flipped."""
+
+
+class Scope:
+    """The names that generated source refers to; those it makes begin with an underscore.
+
+    Attributes:
+        values: What they mean: the globals of the generated function.
+    """
+
+    def __init__(self, **values: Any) -> None:
+        """Begin with names of the function's own."""
+        self.values: dict[str, Any] = values
+        self._count = 0
+
+    def bind(self, value: Any, hint: str) -> str:
+        """Return a new name, `hint` and a number, for a constant or a function."""
+        name = self.local(hint)
+        self.values[name] = value
+        return name
+
+    def local(self, hint: str) -> str:
+        """Return a new name for a variable of the generated function."""
+        self._count += 1
+        return f"_{hint}{self._count}"
+
+    def compiled(self, lines: Sequence[str], name: str) -> Any:
+        """Return the function `name` that these lines define."""
+        exec("\n".join(lines), self.values)  # noqa: S102 - the source holds only our own literals
+        return self.values[name]
+
+
+def plus(expression: str, number: int) -> str:
+    """Return the sum of an expression and a constant, as one writes it."""
+    if not number:
+        return expression
+    return f"{expression} + {number}" if number > 0 else f"{expression} - {-number}"
+
+
+def counted(value: str, first: int, last: int, *, desc: bool) -> str:
+    """Return how far a number lies from the end of its range that sorts first."""
+    return f"{last} - {value}" if desc else plus(value, -first)
+
+
+def inverted(expression: str, scope: Scope, *, desc: bool = True) -> str:
+    """Return the inverted bytes of an expression, or if not `desc` the bytes."""
+    return f"{expression}.translate({scope.bind(INVERTED, 'inverted')})" if desc else expression
+
+
+def either(value: str, test: str, results: Mapping[Any, Any], otherwise: str) -> str:
+    """Return an expression that compares a value with each key of `results` by `is` or `==`."""
+    choices = "".join(
+        f"{result!r} if {value} {test} {key!r} else " for key, result in results.items()
+    )
+    return f"({choices}{otherwise}({value}))"
+
+
+def guarded(
+    value: str, kind: type, expression: str, encode: Callable[..., bytes], scope: Scope
+) -> str:
+    """Return an expression for values of exactly one class, a call of `encode` for others."""
+    condition = f"{value}.__class__ is {scope.bind(kind, 'kind')}"
+    return f"({expression} if {condition} else {scope.bind(encode, 'encode')}({value}))"
