@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from hbase_orm import Key, Model, Salt, key, rowkey
+from hbase_orm.codecs.source import Scope
 from hbase_orm.errors import SchemaError
 from hbase_orm.rowkey import SaltPart
-from hbase_orm.rowkey.salting import bucket_of, phoenix_hash
+from hbase_orm.rowkey.salting import bucket_of, bucket_source, phoenix_hash
 
 # A key of Phoenix's own tests: its hash is Integer.MIN_VALUE, which has no positive counterpart.
 MIN_VALUE_KEY = bytes.fromhex("9600f60013fe")
@@ -39,6 +42,35 @@ def test_bytes_are_signed_and_the_arithmetic_wraps_at_32_bits() -> None:
     assert phoenix_hash(MIN_VALUE_KEY) == -(2**31)
     assert phoenix_hash(b"\xff") == 30
     assert phoenix_hash(b"\x7f" * 8) == 992_075_393
+
+
+def polynomial(data: bytes) -> int:
+    """Return the hash as Phoenix's `SaltingUtil` states it, step by step."""
+    value = 1
+    for byte in data:
+        value = (31 * value + (byte if byte < 128 else byte - 256)) % (1 << 32)
+    return value if value < 1 << 31 else value - (1 << 32)
+
+
+@given(st.binary(max_size=40) | st.binary(min_size=250, max_size=1100))
+@example(b"")
+@example(MIN_VALUE_KEY)
+@example(b"\x80" * 256)
+@example(b"\x7f" * 257)
+def test_the_hash_is_the_polynomial(data: bytes) -> None:
+    assert phoenix_hash(data) == polynomial(data)
+
+
+@pytest.mark.parametrize("hash_name", ["phoenix", "crc32"])
+@given(data=st.binary(max_size=20), bucket_count=st.integers(2, 256))
+def test_the_source_of_a_bucket_is_the_bucket(
+    hash_name: str, data: bytes, bucket_count: int
+) -> None:
+    scope = Scope()
+    source = bucket_source("hashed", bucket_count, hash_name, scope)
+    bucket = scope.compiled(["def bucket(hashed):", f"    return {source}"], "bucket")
+
+    assert bucket(data) == bytes((bucket_of(data, bucket_count, hash_name),))
 
 
 def test_another_hash_gives_other_buckets() -> None:
