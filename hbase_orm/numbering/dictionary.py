@@ -221,7 +221,9 @@ def _write_some_once(table: str, wanted: Mapping[bytes, bytes]) -> Protocol[dict
     """
     held: dict[bytes, bytes] = {}
     failure: Exception | None = None
-    for sends in range(1, MAX_SENDS + 1):
+    for sends in range(MAX_SENDS):
+        if sends:
+            yield from pause(sends)
         waiting = [row for row in wanted if row not in held]
         try:
             answers = yield from ask_all([_claim(table, row, wanted[row]) for row in waiting])
@@ -232,7 +234,6 @@ def _write_some_once(table: str, wanted: Mapping[bytes, bytes]) -> Protocol[dict
         held.update((yield from _read(table, [row for row in waiting if row not in held])))
         if len(held) == len(wanted):
             return held
-        yield from pause(sends)
     raise failure or ConflictError(
         "HBase denies changes whose condition holds", table=table, rows=len(wanted) - len(held)
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -124,8 +125,13 @@ def test_threads_share_a_cache() -> None:
             for name, known in cache.numbers(TABLE, map(str, range(thread, 100, 7))).items():
                 assert name == str(known)
 
-    with ThreadPoolExecutor(4) as threads:
-        list(threads.map(work, range(4)))
+    interval_s = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(4) as threads:
+            list(threads.map(work, range(4)))
+    finally:
+        sys.setswitchinterval(interval_s)
 
     assert len(cache) == len(cache.names(TABLE, range(100))) == 50
 

@@ -34,6 +34,7 @@ from hbase_orm.numbering.dictionary import (
     look_up,
     names_of,
 )
+from hbase_orm.numbering.patience import MAX_SENDS
 from hbase_orm.ops import (
     CheckAndMutate,
     CreateTable,
@@ -409,6 +410,7 @@ def test_a_gateway_that_stays_away_is_given_up(
     with pytest.raises(type(error)):
         drive(allocate(TABLE, ["a"]), fails, waits.append)
 
+    assert len(waits) == MAX_SENDS - 1
     assert waits == sorted(set(waits)), "each wait is longer than the one before"
     assert drive(allocate(TABLE, ["a"]), gateway).keys() == {"a"}
 

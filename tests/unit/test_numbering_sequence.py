@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
@@ -182,7 +183,8 @@ def test_two_processes_that_take_themselves_for_one_loader_stay_apart(engine: En
 
 
 def test_threads_share_a_sequence(engine: Engine) -> None:
-    sequence = engine.sequence("s", block=7)
+    slow = FailsBeforeSending(gateway_of(engine), lambda _: time.sleep(0.001))
+    sequence = through(slow, engine).sequence("s", block=7)
 
     with ThreadPoolExecutor(8) as threads:
         taken = list(threads.map(lambda _: take(sequence, 100), range(8)))
