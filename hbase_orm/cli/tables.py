@@ -7,11 +7,17 @@ from typing import Any
 
 import click
 
+from hbase_orm.cli.errors import ExitCode
 from hbase_orm.cli.frame import Group, answer, settings, table
 from hbase_orm.cli.parameters import MODEL
 from hbase_orm.index.repair import RepairCounts
 from hbase_orm.model import Model
+from hbase_orm.rowkey.leading import leading_bytes
+from hbase_orm.rowkey.notation import to_string_binary
+from hbase_orm.rowkey.reach import RegionReach, survey
 from hbase_orm.session import connect
+
+_LEAST_SHOWN = 0.00001
 
 
 @click.group(cls=Group)
@@ -71,6 +77,56 @@ def show(models: tuple[type[Model], ...]) -> None:
     shown = [_described(model) for model in models]
     head = ("model", "table", "row key", "families", "indexes")
     answer(shown, lambda: table(head, [[entry[name] for name in head] for entry in shown]))
+
+
+@tables.command()
+@click.argument("model", type=MODEL, metavar="MODULE:CLASS")
+def splits(model: type[Model]) -> int:
+    """Show where a new table is cut, and which of its regions can hold rows; nothing is sent.
+
+    A region's share is its part of what row keys can begin with; how rows spread over those is not
+    known. Exit code 1 if a region can never hold a row.
+    """
+    schema = model.__schema__
+    leading = leading_bytes(schema.layout)
+    regions = survey(schema.split_keys, leading)
+    answer(
+        {
+            "model": schema.model_name,
+            "table": schema.table,
+            "row_keys": str(leading),
+            "regions": [_as_json(region) for region in regions],
+        },
+        lambda: [
+            f"row keys: {leading}",
+            *table(("start", "stop", "share"), [_as_row(region) for region in regions]),
+        ],
+    )
+    return ExitCode.OK if all(region.is_reachable for region in regions) else ExitCode.FAILED
+
+
+def _as_json(region: RegionReach) -> dict[str, Any]:
+    return {
+        "start": to_string_binary(region.start),
+        "stop": None if region.stop is None else to_string_binary(region.stop),
+        "is_reachable": region.is_reachable,
+        "beginnings": region.beginnings,
+        "share": region.share,
+    }
+
+
+def _as_row(region: RegionReach) -> tuple[str, str, str]:
+    return to_string_binary(region.start), to_string_binary(region.stop or b""), _share(region)
+
+
+def _share(region: RegionReach) -> str:
+    if not region.is_reachable:
+        return "never a row"
+    if region.share is None:
+        return "not known"
+    if region.share >= _LEAST_SHOWN:
+        return f"{region.share:.3%}"
+    return "a single value" if region.beginnings == 1 else f"under {_LEAST_SHOWN:.3%}"
 
 
 def _described(model: type[Model]) -> dict[str, Any]:

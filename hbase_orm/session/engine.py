@@ -21,7 +21,7 @@ from hbase_orm.index.entries import base_key_of
 from hbase_orm.index.repair import MIN_AGE_MS, RepairCounts, repair_pass
 from hbase_orm.model import Model
 from hbase_orm.numbering.sequence import DEFAULT_BLOCK, SEQUENCES_TABLE, Sequence
-from hbase_orm.ops import Ping
+from hbase_orm.ops import ListRegions, Ping, Region, ask
 from hbase_orm.session import tables
 from hbase_orm.session.binding import BoundModel, bind, in_namespace
 from hbase_orm.session.flush import check_indexes
@@ -173,6 +173,14 @@ class Engine:
             )
             for index, target in zip(bound.schema.indexes, bound.guarded.indexes, strict=True)
         }
+
+    def regions(self, model: type[Model]) -> list[Region]:
+        """Return the regions of a model's table in key order, each with its server.
+
+        Raises:
+            TableNotFoundError: There is no such table.
+        """
+        return self._runtime.run(ask(ListRegions(self._bound_of(model).schema.table)))
 
     def table_state(self, model: type[Model]) -> TableState | None:
         """Return what the catalog says of a model's table; None if it says nothing.

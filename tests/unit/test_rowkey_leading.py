@@ -65,7 +65,7 @@ def test_a_salt_stands_in_front() -> None:
 
 @pytest.mark.parametrize("desc", [False, True])
 def test_there_are_twelve_months(*, desc: bool) -> None:
-    codec = codecs.strftime("%m", desc=desc)
+    codec = codecs.strftime("-%m", desc=desc)
     keys = [codec.encode(datetime(2026, month, 1, tzinfo=UTC)) for month in range(1, 13)]
     ends = [key + b"\x00" for key in keys]
 

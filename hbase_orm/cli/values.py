@@ -1,0 +1,77 @@
+"""Values of key fields as one types them, `field=value`, and as JSON shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from enum import Enum
+from ipaddress import IPv4Address, IPv6Address
+from types import MappingProxyType
+from typing import Any
+from uuid import UUID
+
+import click
+
+from hbase_orm.cli.parameters import read_key
+from hbase_orm.rowkey.anatomy import value_text
+
+_TRUTHS = MappingProxyType({"true": True, "false": False})
+
+
+def _instant(text: str) -> datetime:
+    value = datetime.fromisoformat(text)
+    if value.tzinfo is None:
+        raise ValueError
+    return value
+
+
+_READERS: Mapping[type, tuple[Callable[[str], Any], str]] = MappingProxyType(
+    {
+        str: (str, "text"),
+        bytes: (read_key, r"bytes as HBase prints them, as a\x00\xFF"),
+        bool: (_TRUTHS.__getitem__, "true or false"),
+        int: (int, "a whole number"),
+        float: (float, "a number"),
+        Decimal: (Decimal, "a decimal number"),
+        UUID: (UUID, "a UUID"),
+        IPv4Address: (IPv4Address, "an IPv4 address"),
+        IPv6Address: (IPv6Address, "an IPv6 address"),
+        datetime: (_instant, "ISO 8601 with an offset, as 2026-01-31T08:00:00+00:00"),
+        date: (date.fromisoformat, "a date, as 2026-01-31"),
+        time: (time.fromisoformat, "a time of day, as 08:00:00.5"),
+        timedelta: (lambda text: timedelta(seconds=float(text)), "a number of seconds"),
+    }
+)
+"""How a text becomes a value of each type, and what is expected of it."""
+
+
+def read_value(field: str, python_type: type, text: str) -> Any:
+    """Return the value of a key field that a text stands for.
+
+    Raises:
+        click.BadParameter: The text is no such value, or values of the type cannot be typed.
+    """
+    read, expected = _reader(field, python_type)
+    try:
+        return read(text)
+    except (ValueError, ArithmeticError, KeyError):  # Decimal raises the second, look-ups the last
+        raise click.BadParameter(f"{field}={text!r}: expected {expected}") from None
+
+
+def _reader(field: str, python_type: type) -> tuple[Callable[[str], Any], str]:
+    if issubclass(python_type, Enum):
+        members = python_type.__members__
+        return members.__getitem__, f"one of {', '.join(members)}"
+    found = _READERS.get(python_type)
+    if found is None:
+        raise click.BadParameter(f"{field}: values of {python_type.__name__} cannot be typed here")
+    return found
+
+
+def json_value(value: Any) -> Any:
+    """Return a value as JSON holds it: numbers, truths and texts as such, else what one types."""
+    if isinstance(value, timedelta):
+        return value.total_seconds()
+    is_plain = isinstance(value, (bool, int, float, str)) and not isinstance(value, Enum)
+    return value if is_plain else value_text(value)

@@ -1,0 +1,86 @@
+"""A row key taken apart: which bytes belong to which component, and what they mean."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date, time, timedelta
+from decimal import Decimal
+from enum import Enum
+from ipaddress import IPv4Address, IPv6Address
+from typing import Any
+from uuid import UUID
+
+from hbase_orm.rowkey.layout import KeyLayout
+from hbase_orm.rowkey.notation import to_string_binary
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A component of a row key in its bytes.
+
+    Attributes:
+        name: The key field, or what derives the component.
+        codec: How it is written.
+        data: Its bytes, its end included.
+        value: What they mean.
+    """
+
+    name: str
+    codec: str
+    data: bytes
+    value: Any
+
+
+def pieces(layout: KeyLayout, key: bytes) -> tuple[Piece, ...]:
+    """Return the components of a row key in the order of their bytes.
+
+    Raises:
+        CorruptRowError: The key was not made by this layout.
+    """
+    values = layout.decode_parts(key)
+    position = 0
+    found: list[Piece] = []
+    if layout.salt is not None:
+        position = len(layout.salt.prefixes[0])
+        found.append(Piece("salt", str(layout.salt.bucket_count), key[:position], key[0]))
+    for part, value in zip(layout.parts, values, strict=True):
+        stop = part.span(key, position)
+        codec = f"{part.codec.name} desc" if part.is_descending else part.codec.name
+        found.append(Piece(part.name, codec, key[position:stop], value))
+        position = stop
+    return tuple(found)
+
+
+def describe(layout: KeyLayout, key: bytes) -> str:
+    """Return a row key's components, one a line: name, codec, bytes as HBase prints them, value.
+
+    Raises:
+        CorruptRowError: The key was not made by this layout.
+    """
+    rows = [
+        (piece.name, piece.codec, to_string_binary(piece.data), value_text(piece.value))
+        for piece in pieces(layout, key)
+    ]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    )
+
+
+def value_text(value: Any) -> str:
+    """Return a value as one line of text.
+
+    Times are ISO 8601, a member of an enum is its name, and text stands in quotes.
+    """
+    if isinstance(value, Enum):
+        return value.name
+    if isinstance(value, bytes):
+        return to_string_binary(value)
+    if isinstance(value, (date, time)):  # a datetime is a date
+        return value.isoformat()
+    if isinstance(value, timedelta):
+        return f"{value.total_seconds()} s"
+    if isinstance(value, (Decimal, UUID, IPv4Address, IPv6Address)):
+        return str(value)
+    return repr(value)
