@@ -107,10 +107,10 @@ def _show(model: type[Model], data: bytes) -> None:
         f"hex     {shown['hex']}",
         f"length  {len(data)} bytes",
     ]
-    own = _own_key(model, data)
-    if own != data:
-        shown["written_as"] = to_string_binary(own)
-        lines.append(f"but     the model writes these fields as {shown['written_as']}")
+    objection = _objection(model, data)
+    if objection is not None:
+        shown["but"] = objection
+        lines.append(f"but     {objection}")
     if settings().url is not None:
         region = _region(model, data)
         shown["region"] = None if region is None else _as_json(region)
@@ -118,15 +118,16 @@ def _show(model: type[Model], data: bytes) -> None:
     answer(shown, lambda: [*lines, "", describe(layout, data)])
 
 
-def _own_key(model: type[Model], data: bytes) -> bytes:
-    """Return the key that the model makes of a key's fields; `data` where it takes more."""
+def _objection(model: type[Model], data: bytes) -> str | None:
+    """Say how the model would write a key's fields, if it does so otherwise or not at all."""
     fields = model.decode_key(data)
     if set(fields) != set(model.__schema__.layout.arguments):
-        return data
+        return None  # the key does not give all of them back
     try:
-        return model.encode_key(**fields)
-    except RowKeyError:  # a component is looked up, or a value decodes that would not be written
-        return data
+        own = model.encode_key(**fields)
+    except RowKeyError as error:
+        return f"the model would not write these fields: {error.text}"
+    return None if own == data else f"the model writes these fields as {to_string_binary(own)}"
 
 
 def _region(model: type[Model], data: bytes) -> Region | None:

@@ -37,6 +37,11 @@ class Note(Model, table="notes"):
     title: Key[str] = key()
 
 
+class Tag(Model, table="tags"):
+    d = Family()
+    name: Key[str] = key(codecs.text(separator=b"_"))
+
+
 @pytest.fixture(autouse=True)
 def _no_url(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("HBASE_ORM_URL", raising=False)
@@ -96,6 +101,14 @@ def test_a_key_in_the_wrong_bucket_is_told(capsys: pytest.CaptureFixture[str]) -
     cli_main.run(["key", "decode", named(Reading), "--hex", "01" + HEX[2:]])
 
     assert f"but     the model writes these fields as {KEY}\n" in capsys.readouterr().out
+
+
+def test_a_key_that_would_not_be_written_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    code = cli_main.run(["key", "decode", named(Tag), "a_b", "--json"])
+
+    shown = json.loads(capsys.readouterr().out)["but"]
+    assert code == ExitCode.OK
+    assert shown.startswith("the model would not write these fields: the text holds its separator")
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import pytest
 
 from hbase_orm import codecs
 from hbase_orm.codecs import Codec
+from hbase_orm.codecs.times import Millis
 from hbase_orm.rowkey import KeyLayout, SaltPart, field_part
 from hbase_orm.rowkey.leading import leading_bytes
 from hbase_orm.rowkey.reach import LeadingBytes, unreachable_regions
@@ -55,6 +56,17 @@ def test_what_keys_begin_with_is_known_as_far_as_their_parts_are(
     parts: list[Codec[Any]], text: str
 ) -> None:
     assert str(leading_bytes(layout(*parts))) == text
+
+
+class Recent(Millis):
+    """Refuses most times, and does not say so."""
+
+    def encode(self, value: datetime, /) -> bytes:
+        raise self.refuse(value, "the time is too long ago")
+
+
+def test_of_a_codec_that_refuses_its_own_ends_nothing_is_known() -> None:
+    assert leading_bytes(layout(Recent())) == LeadingBytes()
 
 
 def test_a_salt_stands_in_front() -> None:
