@@ -14,7 +14,7 @@ from hbase_orm.index.repair import RepairCounts
 from hbase_orm.model import Model
 from hbase_orm.rowkey.leading import leading_bytes
 from hbase_orm.rowkey.notation import to_string_binary
-from hbase_orm.rowkey.reach import RegionReach, survey
+from hbase_orm.rowkey.reach import RegionReach, even_split, survey
 from hbase_orm.session import connect
 
 _LEAST_SHOWN = 0.00001
@@ -81,7 +81,8 @@ def show(models: tuple[type[Model], ...]) -> None:
 
 @tables.command()
 @click.argument("model", type=MODEL, metavar="MODULE:CLASS")
-def splits(model: type[Model]) -> int:
+@click.option("--regions", type=click.IntRange(1), help="Cut evenly into so many regions instead.")
+def splits(model: type[Model], regions: int | None) -> int:
     """Show where a new table is cut, and which of its regions can hold rows; nothing is sent.
 
     A region's share is its part of what row keys can begin with; how rows spread over those is not
@@ -89,20 +90,21 @@ def splits(model: type[Model]) -> int:
     """
     schema = model.__schema__
     leading = leading_bytes(schema.layout)
-    regions = survey(schema.split_keys, leading)
+    keys = schema.split_keys if regions is None else even_split(regions, leading)
+    found = survey(keys, leading)
     answer(
         {
             "model": schema.model_name,
             "table": schema.table,
             "row_keys": str(leading),
-            "regions": [_as_json(region) for region in regions],
+            "regions": [_as_json(region) for region in found],
         },
         lambda: [
             f"row keys: {leading}",
-            *table(("start", "stop", "share"), [_as_row(region) for region in regions]),
+            *table(("start", "stop", "share"), [_as_row(region) for region in found]),
         ],
     )
-    return ExitCode.OK if all(region.is_reachable for region in regions) else ExitCode.FAILED
+    return ExitCode.OK if all(region.is_reachable for region in found) else ExitCode.FAILED
 
 
 def _as_json(region: RegionReach) -> dict[str, Any]:

@@ -2,8 +2,9 @@ r"""Which regions can ever hold a row, given what row keys begin with.
 
 Split keys computed as numbers (`Bytes.split`) do not know that keys hold only hexadecimal digits:
 between "9" and "a" lie 39 bytes that no such key begins with, and a region there stays empty
-forever. `survey` counts, for each region, the beginnings that fall into it; exactly, without
-listing them. It knows nothing of models: `leading` makes a `LeadingBytes` of a key's layout.
+forever. `survey` counts, for each region, the beginnings that fall into it, exactly and without
+listing them; `even_split` cuts a table so that the counts are equal. Both know nothing of models:
+`leading` makes a `LeadingBytes` of a key's layout.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Protocol, Self
 
 from hbase_orm.errors import SchemaError
 from hbase_orm.rowkey.notation import to_string_binary
+from hbase_orm.rowkey.split_algorithms import check_regions
 
 ANY_BYTE = bytes(range(256))
 _LOWER_HEX = b"0123456789abcdef"
@@ -35,6 +37,9 @@ class Step(Protocol):
 
     def match(self, key: bytes) -> int | None:
         """Return the length of the word that `key` begins with, or None if there is none."""
+
+    def at(self, rank: int) -> bytes:
+        """Return the word that `rank` words are less than."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +77,10 @@ class OneOf:
     def match(self, key: bytes) -> int | None:
         """Return the length of the word that `key` begins with, or None if there is none."""
         return next((len(word) for word in self.words if key.startswith(word)), None)
+
+    def at(self, rank: int) -> bytes:
+        """Return the word that `rank` words are less than."""
+        return self.words[rank]
 
     def __str__(self) -> str:
         """Return the word if there is but one, else how many there are."""
@@ -126,6 +135,15 @@ class Symbols:
             and (self.high is None or word <= self.high)
         )
         return len(word) if fits else None
+
+    def at(self, rank: int) -> bytes:
+        """Return the word that `rank` words are less than."""
+        rank += self._floor()
+        word: list[int] = []
+        for alphabet in reversed(self.alphabets):
+            rank, symbol = divmod(rank, len(alphabet))
+            word.append(alphabet[symbol])
+        return bytes(reversed(word))
 
     def __str__(self) -> str:
         """Say how many bytes there are, and how many symbols each can be."""
@@ -212,6 +230,14 @@ class LeadingBytes:
         """How many beginnings there are, or None if nothing is known of them."""
         return prod(step.count for step in self.steps) if self.steps else None
 
+    def at(self, rank: int) -> bytes:
+        """Return the beginning that `rank` beginnings are less than, from 0 to `count` - 1."""
+        words: list[bytes] = []
+        for step in reversed(self.steps):
+            rank, place = divmod(rank, step.count)
+            words.append(step.at(place))
+        return b"".join(reversed(words))
+
     def count_within(self, start: bytes, stop: bytes | None) -> int:
         """Return how many beginnings have a key from `start` to before `stop`.
 
@@ -268,6 +294,34 @@ class RegionReach:
     is_reachable: bool
     beginnings: int | None
     share: float | None
+
+
+def even_split(regions: int, leading: LeadingBytes) -> tuple[bytes, ...]:
+    r"""Return split keys that give every region as many beginnings, one more or less.
+
+    Args:
+        regions: How many; one less is returned.
+        leading: What row keys begin with.
+
+    Raises:
+        SchemaError: `regions` is less than 1 or more than there are beginnings, or nothing is known
+            of the keys.
+
+    Examples:
+        >>> months = LeadingBytes.words(b"%02d" % month for month in range(1, 13))
+        >>> even_split(4, months)
+        (b'04', b'07', b'10')
+        >>> even_split(24, months.then(LeadingBytes.decimal_digits(1)))[:3]
+        (b'015', b'020', b'025')
+    """
+    count = leading.count
+    if count is None:
+        raise SchemaError(
+            "nothing is known of what row keys begin with",
+            fix="give the split keys: only the author of the keys knows how they spread",
+        )
+    check_regions(regions, 1, most=count)
+    return tuple(leading.at(count * number // regions) for number in range(1, regions))
 
 
 def survey(split_keys: Sequence[bytes], leading: LeadingBytes) -> tuple[RegionReach, ...]:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from hbase_orm.errors import SchemaError
 from hbase_orm.rowkey.leading import leading_bytes
-from hbase_orm.rowkey.reach import LeadingBytes, OneOf, Step, Symbols, survey
+from hbase_orm.rowkey.reach import LeadingBytes, OneOf, Step, Symbols, even_split, survey
 from tests.property.strategies import models, rows
 
 several = settings(max_examples=80)
@@ -82,6 +82,21 @@ def test_a_region_holds_the_beginnings_that_have_a_key_in_it(
         for region in found
     ]
     assert [region.is_reachable for region in found] == [region.beginnings != 0 for region in found]
+
+
+@given(steps=steps, is_whole=st.booleans(), data=st.data())
+def test_an_even_split_gives_every_region_as_many_beginnings(
+    *, steps: list[Step], is_whole: bool, data: st.DataObject
+) -> None:
+    leading = LeadingBytes(tuple(steps), is_whole)
+    count = leading.count or 0
+    regions = data.draw(st.integers(1, count))
+
+    found = survey(even_split(regions, leading), leading)
+
+    counts = [region.beginnings or 0 for region in found]
+    assert (len(counts), sum(counts)) == (regions, count)
+    assert max(counts) - min(counts) <= 1
 
 
 @several

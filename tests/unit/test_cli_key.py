@@ -200,6 +200,23 @@ class Skewed(Model, table=Table("skewed", splits=[b"00000001", b"00000003"])):
     number: Key[int] = key(codecs.digits(8))
 
 
+def test_an_even_split_is_shown_where_one_is_asked_for(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    code = cli_main.run(["tables", "splits", named(Skewed), "--regions", "4", "--json"])
+
+    regions = json.loads(capsys.readouterr().out)["regions"]
+    assert code == ExitCode.OK
+    assert [region["start"] for region in regions] == ["", "25000000", "50000000", "75000000"]
+
+
+def test_an_even_split_of_unknown_keys_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    code = cli_main.run(["tables", "splits", named(Note), "--regions", "4"])
+
+    assert code == ExitCode.USAGE
+    assert "nothing is known" in capsys.readouterr().err
+
+
 def test_a_region_of_a_single_value_shows(capsys: pytest.CaptureFixture[str]) -> None:
     cli_main.run(["tables", "splits", named(Skewed)])
 

@@ -5,8 +5,20 @@ from collections.abc import Callable
 import pytest
 
 from hbase_orm.errors import SchemaError
-from hbase_orm.rowkey.reach import LeadingBytes, OneOf, Symbols, survey, unreachable_regions
-from hbase_orm.rowkey.split_algorithms import hex_string_split, range_split, uniform_split
+from hbase_orm.rowkey.reach import (
+    LeadingBytes,
+    OneOf,
+    Symbols,
+    even_split,
+    survey,
+    unreachable_regions,
+)
+from hbase_orm.rowkey.split_algorithms import (
+    decimal_string_split,
+    hex_string_split,
+    range_split,
+    uniform_split,
+)
 
 HEX = LeadingBytes.hex_digits(16)
 CLASSIC = range_split(10, b"0" * 16, b"f" * 16)
@@ -109,6 +121,21 @@ def test_steps_follow_each_other() -> None:
     assert [region.share for region in regions] == [0.25, 0.25, 0.375, 0.125, 0.0]
 
 
+def test_an_even_split_of_digits_is_that_of_hbase() -> None:
+    assert even_split(16, LeadingBytes.hex_digits(8)) == hex_string_split(16)
+    assert even_split(10, LeadingBytes.decimal_digits(8)) == decimal_string_split(10)
+
+
+def test_an_even_split_of_months_and_partitions_has_a_region_for_each() -> None:
+    months = LeadingBytes.words(b"%02d" % month for month in range(1, 13))
+
+    keys = even_split(120, months.then(LeadingBytes.decimal_digits(1)))
+
+    assert keys[:3] == (b"011", b"012", b"013")
+    assert keys[-1] == b"129"
+    assert len(keys) == 119
+
+
 @pytest.mark.parametrize(
     "made",
     [
@@ -122,6 +149,9 @@ def test_steps_follow_each_other() -> None:
         lambda: Symbols((b"ab",), low=b"c"),
         lambda: Symbols((b"ab",), low=b"b", high=b"a"),
         lambda: LeadingBytes(is_whole=True),
+        lambda: even_split(2, LeadingBytes()),
+        lambda: even_split(0, HEX),
+        lambda: even_split(3, LeadingBytes.words([b"a", b"b"])),
         lambda: survey([b"a", b"a"], HEX),
         lambda: survey([b"", b"a"], HEX),
     ],
