@@ -147,7 +147,8 @@ def bytes_split(
         start: The first key returned.
         stop: The last key returned.
         count: How many keys between them, 1 or more.
-        inclusive: Count `stop` as part of what is split.
+        inclusive: Count `stop` as part of what is split. Of few keys, the last one between may
+            then be `stop` itself.
 
     Raises:
         SchemaError: `count` is less than 1, or `stop` is not greater than `start`; the shorter one

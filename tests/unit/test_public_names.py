@@ -85,8 +85,8 @@ SESSION = [
 ]
 
 ENGINE = [
-    *("add_guard_family", "close", "create_tables", "drop_tables", "raw", "repair_indexes"),
-    *("sequence", "session", "table_state"),
+    *("add_guard_family", "close", "create_tables", "drop_tables", "raw", "regions"),
+    *("repair_indexes", "sequence", "session", "table_state"),
 ]
 
 
