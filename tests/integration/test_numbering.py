@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
@@ -23,7 +23,8 @@ from hbase_orm.numbering.dictionary import (
     names_of,
 )
 from hbase_orm.numbering.sequence import SEQUENCES_TABLE
-from hbase_orm.ops import DropTable, GetRows
+from hbase_orm.ops import CheckAndMutate, DropTable, GetRows, Increment, Operation
+from tests.recording import LosesAnswers, gateway_of, through
 
 pytestmark = pytest.mark.hbase
 
@@ -192,6 +193,31 @@ def test_any_text_comes_back(engine: Engine, dictionary: str, name: str) -> None
     assert engine._runtime.run(names_of(dictionary, [number])) == {number: name}
 
 
+def lose_first(kind: type[Operation[Any]]) -> Callable[[Operation[Any]], bool]:
+    """Say True of the first request of a kind, and of no other."""
+    left = [kind]
+
+    def is_first(request: Operation[Any]) -> bool:
+        return isinstance(request, kind) and bool(left and left.pop())
+
+    return is_first
+
+
+@pytest.mark.parametrize("kind", [Increment, CheckAndMutate])
+def test_an_answer_that_is_lost_leaves_one_number_a_name(
+    engine: Engine, dictionary: str, kind: type[Operation[Any]]
+) -> None:
+    cut = through(LosesAnswers(gateway_of(engine), lose_first(kind)), engine)
+
+    given = cut._runtime.run(allocate(dictionary, ["a", "b"]))
+
+    assert given == ({"a": 3, "b": 4} if kind is Increment else {"a": 1, "b": 2})
+    assert engine._runtime.run(look_up(dictionary, ["b", "a"])) == given
+    assert engine._runtime.run(names_of(dictionary, [1, 2, 3, 4])) == {
+        number: name for name, number in given.items()
+    }
+
+
 # --- Thrift1 alone --------------------------------------------------------------------------------
 
 
@@ -263,6 +289,13 @@ def test_forked_children_never_give_a_number_of_their_parent_s_block(hbase_url: 
     every = [number for some in taken for number in some]
     assert len(set(every)) == len(every) == 803
     assert taken[0][:50] == list(range(1, 51))
+
+
+def test_a_block_whose_answer_is_lost_is_skipped(engine: Engine) -> None:
+    assert engine.sequence("s", block=5)() == 1
+    cut = through(LosesAnswers(gateway_of(engine), lose_first(Increment)), engine)
+
+    assert cut.sequence("s", block=5)() == 11
 
 
 def test_a_sequence_does_not_begin_again_when_its_table_was_dropped(engine: Engine) -> None:
