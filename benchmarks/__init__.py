@@ -5,4 +5,5 @@ models.py   the models measured, and the same rows in hand-written code
 load.py     writing rows, without and with an index
 scan.py     reading every row into typed objects
 newest.py   the newest rows of a salted table
+keys.py     row keys and cells against hand-written struct code, without a server
 """

@@ -1,7 +1,7 @@
 """The command line: `python -m benchmarks [--url URL] [--rows N] [--repetitions N] [--only NAME]`.
 
 Prints a report in Markdown; progress goes to standard error. Without a URL an embedded server is
-started for the run.
+started for the run, unless only jobs that need none are chosen.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from __future__ import annotations
 import argparse
 import os
 import platform
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 
-from benchmarks import load, newest, scan
+from benchmarks import keys, load, newest, scan
 from benchmarks.models import (
     HandEntry,
     HandReading,
@@ -32,11 +32,28 @@ JOBS: dict[str, Callable[[Place], str]] = {
     "scan": scan.scan,
     "newest": newest.newest,
 }
+LOCAL_JOBS: dict[str, Callable[[int], str]] = {"keys": keys.keys}
+"""Jobs that need no server; they take the number of repetitions."""
 
 
 def main() -> None:
     """Run the benchmarks and print the report."""
     arguments = _arguments()
+    chosen = arguments.only or [*LOCAL_JOBS, *JOBS]
+    print(
+        f"Python {platform.python_version()}, {os.cpu_count()} cores, load average "
+        f"{os.getloadavg()[0]:.1f} before, {arguments.repetitions} repetitions.\n"
+    )
+    for name in chosen:
+        if name in LOCAL_JOBS:
+            print(LOCAL_JOBS[name](arguments.repetitions), end="\n\n", flush=True)
+    with_server = [name for name in chosen if name in JOBS]
+    if with_server:
+        _run_on_server(with_server, arguments)
+    print(f"Load average {os.getloadavg()[0]:.1f} after.")
+
+
+def _run_on_server(names: Sequence[str], arguments: argparse.Namespace) -> None:
     check_bytes()
     with ExitStack() as stack:
         url = arguments.url
@@ -45,14 +62,8 @@ def main() -> None:
             url = stack.enter_context(EmbeddedServer(options)).url
         engine = stack.enter_context(connect(url))
         place = Place(engine, arguments.rows, arguments.repetitions, tuple(sources(arguments.rows)))
-        print(
-            f"Python {platform.python_version()}, {os.cpu_count()} cores, load average "
-            f"{os.getloadavg()[0]:.1f} before, {arguments.repetitions} repetitions.\n"
-        )
-        for name in arguments.only or JOBS:
-            print(JOBS[name](place), flush=True)
-            print()
-        print(f"Load average {os.getloadavg()[0]:.1f} after.")
+        for name in names:
+            print(JOBS[name](place), end="\n\n", flush=True)
         engine.drop_tables(PlainReading, IndexedReading, SaltedReading, HandReading, HandEntry)
 
 
@@ -61,7 +72,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--url", default=os.environ.get("HBASE_ORM_URL") or None)
     parser.add_argument("--rows", type=int, default=20_000, help="rows of a load")
     parser.add_argument("--repetitions", type=int, default=7)
-    parser.add_argument("--only", action="append", choices=list(JOBS))
+    parser.add_argument("--only", action="append", choices=[*LOCAL_JOBS, *JOBS])
     return parser.parse_args()
 
 

@@ -74,4 +74,4 @@ def _line(name: str, found: _Samples, base: _Samples) -> str:
     rate = found.count / median(found.wall_s)
     cpu = median(found.cpu_s) / found.count * _MICROS
     spread = f"{median(ratios):.2f} ({min(ratios):.2f}..{max(ratios):.2f})"
-    return f"| {name} | {rate:,.0f} | {spread} | {cpu:,.1f} |"
+    return f"| {name} | {rate:,.0f} | {spread} | {cpu:,.2f} |"

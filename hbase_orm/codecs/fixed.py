@@ -112,12 +112,12 @@ class FixedText(Codec[str]):
         """Encode and fill a text that is not stored backwards."""
         if self.digit_reversed:
             return None
-        stored, encode = scope.local("stored"), scope.bind(self.encode, "encode")
+        stored = scope.local("stored")
         fill, own = ("ljust", "ends") if self.side == "right" else ("rjust", "starts")
         data = inverted(f"{stored}.{fill}({self.width_bytes}, {self.pad!r})", scope, desc=self.desc)
         fits = f"len({stored} := {value}.encode()) <= {self.width_bytes}"
-        fits += f" and not {stored}.{own}with({self.pad!r})"
-        return guarded(value, str, f"({data} if {fits} else {encode}({value}))", self.encode, scope)
+        is_plain = f"not {stored}.{own}with({self.pad!r})"
+        return guarded(value, str, data, self.encode, scope, fits, is_plain)
 
     def _stored(self, value: Any) -> bytes:
         data = utf8(self, value)
@@ -214,9 +214,8 @@ class FixedRaw(Raw):
 
     def inline_encode(self, value: str, scope: Scope) -> str:
         """Take bytes of the width."""
-        data, encode = inverted(value, scope, desc=self.desc), scope.bind(self.encode, "encode")
-        chosen = f"({data} if len({value}) == {self.width_bytes} else {encode}({value}))"
-        return guarded(value, bytes, chosen, self.encode, scope)
+        data, fits = inverted(value, scope, desc=self.desc), f"len({value}) == {self.width_bytes}"
+        return guarded(value, bytes, data, self.encode, scope, fits)
 
     def inline_decode(self, data: str, scope: Scope) -> str:
         """Take bytes of the width."""
@@ -287,5 +286,5 @@ class Digits(Codec[int]):
         """Format the number."""
         way = "[::-1]" if self.digit_reversed else ""
         data = inverted(f"(b'%0{self.width_bytes}d' % {value}){way}", scope, desc=self.desc)
-        fits, encode = f"0 <= {value} <= {self.maximum}", scope.bind(self.encode, "encode")
-        return guarded(value, int, f"({data} if {fits} else {encode}({value}))", self.encode, scope)
+        fits = f"0 <= {value} <= {self.maximum}"
+        return guarded(value, int, data, self.encode, scope, fits)

@@ -101,9 +101,8 @@ class _Float(Real):
 
     def inline_encode(self, value: str, scope: Scope) -> str:
         packed = inverted(f"{scope.bind(self.layout.pack, 'pack')}({value})", scope, desc=self.desc)
-        encode = scope.bind(self.encode, "encode")
-        chosen = f"({packed} if {value} == {value} else {encode}({value}))"  # NaN equals nothing
-        return guarded(value, float, chosen, self.encode, scope)
+        is_number = f"{value} == {value}"  # NaN equals nothing
+        return guarded(value, float, packed, self.encode, scope, is_number)
 
     def inline_decode(self, data: str, scope: Scope) -> str:
         plain = inverted(data, scope, desc=self.desc)

@@ -24,6 +24,11 @@ def encode_source(codec: Codec[Any], value: str, scope: Scope) -> str:
     return special or f"{scope.bind(codec.encode, 'encode')}({value})"
 
 
+def refuses_none(codec: Codec[Any]) -> bool:
+    """Say whether the codec is known to refuse None, as one that states its source does."""
+    return _holds(codec, "inline_encode") and codec.inline_encode("value", Scope()) is not None
+
+
 def decode_source(codec: Codec[Any], data: str, scope: Scope) -> str:
     """Return an expression for the value of the bytes in the variable `data`."""
     special = codec.inline_decode(data, scope) if _holds(codec, "inline_decode") else None

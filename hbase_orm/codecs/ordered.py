@@ -193,9 +193,7 @@ class OrderedUtf8(Codec[str]):
     def inline_encode(self, value: str, scope: Scope) -> str:
         """Encode a text without NUL between header and end."""
         data = inverted(f"({_TEXT!r} + {value}.encode() + {_END!r})", scope, desc=self.desc)
-        encode = scope.bind(self.encode, "encode")
-        chosen = f"({data} if '\\0' not in {value} else {encode}({value}))"
-        return guarded(value, str, chosen, self.encode, scope)
+        return guarded(value, str, data, self.encode, scope, f"'\\0' not in {value}")
 
     def encode_prefix(self, prefix: str, /) -> bytes:
         """Return header and text, without the end."""

@@ -84,9 +84,8 @@ class _Unsigned(Integer):
     def inline_encode(self, value: str, scope: Scope) -> str:
         number = f"{self._last} - {value}" if self.desc else value
         packed = f"{scope.bind(self.layout.pack, 'pack')}({number})"
-        fits, encode = f"0 <= {value} <= {self.maximum}", scope.bind(self.encode, "encode")
-        chosen = f"({packed} if {fits} else {encode}({value}))"
-        return guarded(value, int, chosen, self.encode, scope)
+        fits = f"0 <= {value} <= {self.maximum}"
+        return guarded(value, int, packed, self.encode, scope, fits)
 
     def inline_decode(self, data: str, scope: Scope) -> str:
         number, decode = scope.local("number"), scope.bind(self.decode, "decode")
@@ -244,10 +243,8 @@ class VarChar(Codec[str]):
 
     def inline_encode(self, value: str, scope: Scope) -> str:
         """Encode a text without NUL; a lone surrogate does not encode."""
-        encode, data = scope.bind(self.encode, "encode"), f"{value}.encode()"
-        data = inverted(data, scope, desc=self.desc)
-        chosen = f"({data} if '\\0' not in {value} else {encode}({value}))"
-        return guarded(value, str, chosen, self.encode, scope)
+        data = inverted(f"{value}.encode()", scope, desc=self.desc)
+        return guarded(value, str, data, self.encode, scope, f"'\\0' not in {value}")
 
     def inline_decode(self, data: str, scope: Scope) -> str:
         """Decode the text; bytes that are no UTF-8 do not decode."""

@@ -73,8 +73,22 @@ def either(value: str, test: str, results: Mapping[Any, Any], otherwise: str) ->
 
 
 def guarded(
-    value: str, kind: type, expression: str, encode: Callable[..., bytes], scope: Scope
+    value: str,
+    kind: type,
+    expression: str,
+    encode: Callable[..., bytes],
+    scope: Scope,
+    *conditions: str,
 ) -> str:
-    """Return an expression for values of exactly one class, a call of `encode` for others."""
-    condition = f"{value}.__class__ is {scope.bind(kind, 'kind')}"
-    return f"({expression} if {condition} else {scope.bind(encode, 'encode')}({value}))"
+    """Return an expression for values of one class exactly, and a call of `encode` for others.
+
+    Args:
+        value: The variable that holds the value.
+        kind: The class.
+        expression: For values of the class for which the conditions hold.
+        encode: The codec's method.
+        scope: Takes what the expression refers to.
+        conditions: Tried in this order after the class; the expression may use what they assign.
+    """
+    tested = " and ".join((f"{value}.__class__ is {scope.bind(kind, 'kind')}", *conditions))
+    return f"({expression} if {tested} else {scope.bind(encode, 'encode')}({value}))"

@@ -115,13 +115,13 @@ class Text(Codec[str]):
             data = inverted(f"{value}.encode()", scope, desc=self.desc)
             return guarded(value, str, data, self.encode, scope)
         stored, separator = scope.local("stored"), self.separator
-        taken, encode = f"({stored} := {value}.encode())", scope.bind(self.encode, "encode")
+        taken = f"({stored} := {value}.encode())"
         if len(separator) == 1:  # which nothing but itself begins
             is_whole = f"{separator!r} not in {taken}"
         else:
             is_whole = f"({taken} + {separator!r}).find({separator!r}) == len({stored})"
-        data = f"{inverted(stored, scope, desc=self.desc)} if {is_whole} else {encode}({value})"
-        return guarded(value, str, f"({data})", self.encode, scope)
+        data = inverted(stored, scope, desc=self.desc)
+        return guarded(value, str, data, self.encode, scope, is_whole)
 
     def inline_decode(self, data: str, scope: Scope) -> str:
         """Decode the text; bytes that are no UTF-8 do not decode."""

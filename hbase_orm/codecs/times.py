@@ -94,8 +94,7 @@ class Instant(Codec[datetime]):
     def inline_utc(self, value: str, scope: Scope, packed: str) -> str:
         """Return `packed` for a time in UTC, all of which are in range, else a call of `encode`."""
         is_utc = f"{value}.tzinfo is {scope.bind(UTC, 'utc')}"
-        chosen = f"({packed} if {is_utc} else {scope.bind(self.encode, 'encode')}({value}))"
-        return guarded(value, datetime, chosen, self.encode, scope)
+        return guarded(value, datetime, packed, self.encode, scope, is_utc)
 
     def inline_whole(
         self,

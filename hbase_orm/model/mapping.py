@@ -13,7 +13,7 @@ from functools import partial
 from itertools import takewhile
 from typing import Any
 
-from hbase_orm.codecs.inline import decode_source, encode_source, settled_source
+from hbase_orm.codecs.inline import decode_source, encode_source, refuses_none, settled_source
 from hbase_orm.codecs.source import MISFITS, Scope
 from hbase_orm.errors import CodecError, CorruptRowError, ValidationError
 from hbase_orm.ops import Cell, Row
@@ -126,28 +126,30 @@ def _corrupt(schema: TableSchema, row: Row, column: ColumnSchema) -> CorruptRowE
 def compile_dehydrator(schema: TableSchema) -> Dehydrator:
     """Return a function from an object's `__dict__` to its non-None cells."""
     scope = Scope(MISFITS=(*MISFITS, KeyError), write_plainly=partial(_write_plainly, schema))
-    lines = ["def dehydrate(d):", "    try:"]
-    for number, column in enumerate(schema.columns):
-        if not column.nullable:
-            lines.append(f"        v{number} = d[{column.name!r}]")
-            lines.append(f"        if v{number} is None: return write_plainly(d)")
-    items = [
-        (column.column, encode_source(column.codec, f"v{number}", scope))
-        for number, column in enumerate(schema.columns)
-    ]
     always = list(takewhile(lambda column: not column.nullable, schema.columns))
-    display = ", ".join(f"{key!r}: {encoded}" for key, encoded in items[: len(always)])
-    lines.append(f"        cells = {{{display}}}")
+    lines, items = ["def dehydrate(d):", "    try:"], []
+    for number, column in enumerate(always):
+        lines += _required(column, f"v{number}")
+        items.append(f"{column.column!r}: {encode_source(column.codec, f'v{number}', scope)}")
+    lines.append(f"        cells = {{{', '.join(items)}}}")
     for number, column in enumerate(schema.columns[len(always) :], len(always)):
-        key, encoded = items[number]
+        value = f"v{number}"
+        cell = f"cells[{column.column!r}] = {encode_source(column.codec, value, scope)}"
         if column.nullable:
-            lines.append(f"        v{number} = d.get({column.name!r})")
-            lines.append(f"        if v{number} is not None: cells[{key!r}] = {encoded}")
+            lines.append(f"        {value} = d.get({column.name!r})")
+            lines.append(f"        if {value} is not None: {cell}")
         else:
-            lines.append(f"        cells[{key!r}] = {encoded}")
+            lines += [*_required(column, value), f"        {cell}"]
     lines += ["        return cells", "    except MISFITS:", "        return write_plainly(d)"]
     dehydrate: Dehydrator = scope.compiled(lines, "dehydrate")
     return dehydrate
+
+
+def _required(column: ColumnSchema, value: str) -> list[str]:
+    lines = [f"        {value} = d[{column.name!r}]"]
+    if not refuses_none(column.codec):
+        lines.append(f"        if {value} is None: return write_plainly(d)")
+    return lines
 
 
 def _write_plainly(schema: TableSchema, values: dict[str, Any]) -> dict[bytes, bytes]:
