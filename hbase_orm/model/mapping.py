@@ -199,6 +199,8 @@ def compile_initializer(schema: TableSchema, fields: Sequence[Any]) -> Callable[
         else:
             signature.append(f"{name}={scope.bind(field.default, 'default')}")
         settled, check = settled_source(codec, name, scope), scope.bind(checker, "check")
+        if name in nullable:
+            settled = f"{name} is None or {settled}"
         body.append(f"    _d[{name!r}] = {name} if {settled} else {check}({name})")
     keywords = "*, " + ", ".join(signature) if signature else ""
     lines = [f"def __init__(_self, {keywords}):", *body]
