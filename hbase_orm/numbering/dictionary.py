@@ -152,8 +152,8 @@ def allocate(
 
     Raises:
         CodecError: A name is no text or has no UTF-8 form; or there are not enough numbers up to
-            `max_number` for the new names: then none of them (or, of more than 1,000, only those
-            before) has got one.
+            `max_number` for the new names: then none of them has got one, unless another process
+            took the last numbers meanwhile.
         RowKeyError: A name is longer than a row key may be.
         TableNotFoundError: The dictionary does not exist.
         FeatureMissingError: The gateway has no check-and-mutate; see `check_can_allocate`.
@@ -161,29 +161,32 @@ def allocate(
         CorruptRowError: The table holds something else than a dictionary.
     """
     rows = _name_rows(table, names)
+    if not rows:
+        return {}
     limit = min(max_number, MAX_NUMBER)
-    numbers: dict[str, int] = {}
-    for some in _slices(list(rows), _ROWS_PER_REQUEST):
-        some_rows = {name: rows[name] for name in some}
-        numbers.update((yield from _allocate_some(table, some_rows, limit)))
-    return numbers
-
-
-def _allocate_some(
-    table: str, rows: Mapping[str, bytes], max_number: int
-) -> Protocol[dict[str, int]]:
     held = yield from _read(table, [COUNTER_ROW, *rows.values()])
     new = [row for row in rows.values() if row not in held]
     if new:
         # Refused here, nothing is taken: a full dictionary's counter does not run on.
-        _check_room(table, _last_taken(table, held), len(new), max_number)
-        reserved = yield from _reserve(table, new, max_number)
-        wanted = {row: _number_value(number) for row, number in reserved.items()}
-        held.update((yield from _write_once(table, wanted)))
+        _check_room(table, _last_taken(table, held), len(new), limit)
+        held.update((yield from _allocate_rows(table, new, limit)))
     return {name: _number_in(table, row, held[row]) for name, row in rows.items()}
 
 
-def _reserve(table: str, name_rows: Sequence[bytes], max_number: int) -> Protocol[dict[bytes, int]]:
+def _allocate_rows(
+    table: str, name_rows: Sequence[bytes], limit: int
+) -> Protocol[dict[bytes, bytes]]:
+    held: dict[bytes, bytes] = {}
+    for some in _slices(name_rows, _ROWS_PER_REQUEST):
+        if held:  # meanwhile another process may have been at the same names
+            held.update((yield from _read(table, some)))
+        reserved = yield from _reserve(table, [row for row in some if row not in held], limit)
+        wanted = {row: _number_value(number) for row, number in reserved.items()}
+        held.update((yield from _write_once(table, wanted)))
+    return held
+
+
+def _reserve(table: str, name_rows: Sequence[bytes], limit: int) -> Protocol[dict[bytes, int]]:
     """Take a number for each name and write down for whom: nobody else ever uses it."""
     reserved: dict[bytes, int] = {}
     for _ in range(_MAX_ROUNDS):
@@ -191,7 +194,7 @@ def _reserve(table: str, name_rows: Sequence[bytes], max_number: int) -> Protoco
         if not waiting:
             return reserved
         taken = yield from take(table, COUNTER_ROW, VALUE_COLUMN, len(waiting))
-        _check_room(table, taken.start - 1, len(taken), max_number)
+        _check_room(table, taken.start - 1, len(taken), limit)
         pairs = list(zip(waiting, taken, strict=True))
         written = yield from _write_once(table, {_number_row(number): row for row, number in pairs})
         reserved.update(

@@ -2,7 +2,7 @@
 
 One version a column, as HBase shows it: a put at or below the column's tombstone, or below the
 newest put, is not seen; at an equal timestamp the later arrival is. It knows the requests that the
-index protocols make. A test compares it with the memory gateway.
+protocols under test make. A test compares it with the memory gateway.
 """
 
 from __future__ import annotations

@@ -269,6 +269,14 @@ def test_beyond_the_limit_nothing_is_taken(gateway: MemoryGateway) -> None:
     assert stored(gateway) == before
 
 
+def test_of_many_names_none_gets_a_number_if_not_all_can(gateway: MemoryGateway) -> None:
+    with pytest.raises(CodecError) as caught:
+        drive(allocate(TABLE, map(str, range(1_500)), max_number=1_499), gateway)
+
+    assert caught.value.wanted == 1_500
+    assert stored(gateway) == {}
+
+
 def test_a_full_dictionary_still_knows_its_names(gateway: MemoryGateway) -> None:
     drive(allocate(TABLE, ["a", "b"], max_number=2), gateway)
 
@@ -285,6 +293,7 @@ def test_a_rival_that_takes_the_last_number_leaves_none(gateway: MemoryGateway) 
         controller.finish("late")
 
     assert stored(gateway) == {b"c": eight(2), b"nb": eight(1), b"r" + eight(1): b"nb"}
+    assert drive(allocate(TABLE, ["b"], max_number=1), gateway) == {"b": 1}
 
 
 @pytest.mark.parametrize("max_number", [MAX_NUMBER, 2**64 - 1])
@@ -383,6 +392,21 @@ def test_of_two_processes_the_first_claim_decides(
     assert controller.finish("one") == {"a": 2}
     assert drive(names_of(TABLE, [1, 2]), gateway) == {2: "a"}
     assert stored(gateway)[b"r" + eight(1)] == b"na", "the skipped number's row stays"
+
+
+def test_of_many_names_those_that_another_gave_numbers_meanwhile_take_none(
+    gateway: MemoryGateway, controller: StepController
+) -> None:
+    names = [f"host{number}" for number in range(1_100)]
+    controller.start("one", lambda own: drive(allocate(TABLE, names), own))
+    for _ in range(2 + 1 + 2 * 1_000):  # reads, increments, writes the rows of 1,000 names
+        controller.step("one")
+
+    of_rival = drive(allocate(TABLE, names), gateway)
+
+    assert controller.finish("one") == of_rival
+    assert max(of_rival.values()) == 1_100
+    assert drive(allocate(TABLE, ["new"]), gateway) == {"new": 1_101}
 
 
 def test_a_claim_that_comes_late_finds_the_name_taken(
