@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from hbase_orm import Engine, Family, Index, Key, Mapped, Model, Session, column, key, select
 from hbase_orm.gateway.base import Gateway
+from hbase_orm.gateway.memory import MemoryGateway
 from hbase_orm.gateway.retry import RetryingGateway
 from hbase_orm.index.catalog import CATALOG_TABLE
 from hbase_orm.index.entries import base_key_of
@@ -19,6 +20,7 @@ from hbase_orm.index.repair import repair_pass
 from hbase_orm.index.targets import GuardedTable, IndexTarget
 from hbase_orm.ops import CheckAndMutate, GetRows, Operation
 from hbase_orm.session.binding import BoundModel, bind
+from hbase_orm.session.naming import Names
 from hbase_orm.session.runtime import Runtime
 from hbase_orm.session.url import EngineOptions
 from tests.replays import Bench, Work, raw_delete
@@ -51,6 +53,9 @@ def no_wait(_: float) -> None:
     """Let a pause take no time."""
 
 
+NAMES = Names(Runtime(MemoryGateway(), parallel=1), "")
+
+
 @dataclass(frozen=True, slots=True)
 class ModelBench(Bench):
     """The tables of a model with one index, read and written through engines."""
@@ -63,7 +68,7 @@ class ModelBench(Bench):
 
     @property
     def bound(self) -> BoundModel:
-        return bind(self.model, self.options.namespace, self.gateway.features)
+        return bind(self.model, self.options.namespace, self.gateway.features, NAMES)
 
     @property
     def target(self) -> GuardedTable:

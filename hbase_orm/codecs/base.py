@@ -51,6 +51,11 @@ class Codec(Generic[T]):
         return None
 
     @property
+    def is_self_delimiting(self) -> bool:
+        """Whether an encoding of varying length shows where it ends, so that bytes may follow."""
+        return False
+
+    @property
     def nullable(self) -> bool:
         """False: no codec has bytes for None; a column that is None has no cell."""
         return False
@@ -92,6 +97,14 @@ class Codec(Generic[T]):
 
         Raises:
             CodecError: The bytes are not an encoding of this codec.
+        """
+        raise NotImplementedError
+
+    def end_of(self, data: bytes, position: int) -> int:
+        """Return where the self-delimiting encoding that begins at `position` of `data` ends.
+
+        Raises:
+            CodecError: There is no such encoding.
         """
         raise NotImplementedError
 

@@ -111,6 +111,12 @@ class Strftime(Instant):
         return "%Y" in self.directives
 
     @property
+    def is_in_order(self) -> bool:
+        """Whether greater units come before smaller ones, whichever the greatest is."""
+        units = _BY_DAY_OF_YEAR if "%j" in self.directives else _BY_MONTH
+        return self.directives == tuple(unit for unit in units if unit in self.directives)
+
+    @property
     def ordered(self) -> bool:
         """Whether the greatest unit is the year, and it and all others come in order."""
         units = _BY_DAY_OF_YEAR if "%j" in self.directives else _BY_MONTH

@@ -195,6 +195,22 @@ class OrderedUtf8(Codec[str]):
         data = inverted(f"({_TEXT!r} + {value}.encode() + {_END!r})", scope, desc=self.desc)
         return guarded(value, str, data, self.encode, scope, f"'\\0' not in {value}")
 
+    @property
+    def is_self_delimiting(self) -> bool:
+        """True: 00 ends the text."""
+        return True
+
+    def end_of(self, data: bytes, position: int) -> int:
+        """Return the position behind the 00.
+
+        Raises:
+            CodecError: There is none.
+        """
+        stop = data.find(invert(_END) if self.desc else _END, position)
+        if stop < 0:
+            raise self.corrupt(data[position:])
+        return stop + 1
+
     def encode_prefix(self, prefix: str, /) -> bytes:
         """Return header and text, without the end."""
         return self.encode(prefix)[:-1]
@@ -225,6 +241,22 @@ class OrderedBlob(Codec[bytes]):
     def ordered(self) -> bool:
         """False, in spite of the name: the last byte has no high bit, and so sorts too early."""
         return False
+
+    @property
+    def is_self_delimiting(self) -> bool:
+        """True: the last byte has no high bit."""
+        return True
+
+    def end_of(self, data: bytes, position: int) -> int:
+        """Return the position behind the byte without the high bit.
+
+        Raises:
+            CodecError: There is none.
+        """
+        for at in range(position + 1, len(data)):
+            if bool(data[at] & _MORE) is self.desc:
+                return at + 1
+        raise self.corrupt(data[position:])
 
     def encode(self, value: bytes, /) -> bytes:
         """Return the header and 8 bytes for every 7.

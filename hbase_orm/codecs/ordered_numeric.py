@@ -25,6 +25,7 @@ _MEDIUM_EXPONENTS = range(1, 11)
 _EXPONENT_END = 1_000_000  # beyond it Python's default context cannot compute with the number
 _INFINITIES = {Decimal("-Infinity"): b"\x07", Decimal("Infinity"): b"\x23"}
 _NAN = b"\x26"
+_ALONE = {_ZERO, _NAN, *_INFINITIES.values()}  # a header without digits
 
 # The variable-length integer of SQLite 4: the first byte is the number or says how to read it.
 _ONE_BYTE = 241
@@ -115,6 +116,30 @@ class SortedDecimal(Number):
         digits += bytes((2 * hundreds.digits[-1],))
         data = _head(hundreds) + (invert(digits) if hundreds.is_negative else digits)
         return invert(data) if self.desc else data
+
+    @property
+    def is_self_delimiting(self) -> bool:
+        """True: the last of the digits, and only it, is even."""
+        return True
+
+    def end_of(self, data: bytes, position: int) -> int:
+        """Return the position behind the last digit.
+
+        Raises:
+            CodecError: There is none.
+        """
+        plain = invert(data[position:]) if self.desc else data[position:]
+        if plain[:1] in _ALONE:
+            return position + 1
+        try:
+            _, _, digits = _take_head(plain)
+        except IndexError:
+            raise self.corrupt(data[position:]) from None
+        is_negative = plain[:1] < _ZERO
+        for number, digit in enumerate(digits):
+            if bool(digit & 1) is is_negative:
+                return len(data) - len(digits) + number + 1
+        raise self.corrupt(data[position:])
 
     def decode(self, data: bytes, /) -> Decimal:
         """Return the number.

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from hbase_orm.execute.run import rows_of, stream
+from hbase_orm.execute.run import PlacedRow, rows_of, stream
 
-__all__ = ["rows_of", "stream"]
+__all__ = ["PlacedRow", "rows_of", "stream"]

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from heapq import heapify, heappop, heapreplace
 from typing import Any
 
-from hbase_orm.errors import GatewayError, HBaseORMError, QueryError
+from hbase_orm.errors import GatewayError, HBaseORMError, QueryError, TableNotFoundError
 from hbase_orm.execute.reader import RangeReader
 from hbase_orm.index.entries import base_key_of, index_target
 from hbase_orm.index.targets import GuardedTable, IndexTarget
@@ -27,7 +28,15 @@ from hbase_orm.ops import (
     ScannerId,
     ask,
 )
-from hbase_orm.query import EmptyPlan, GetPlan, IndexPlan, Plan, SaltedScanPlan, ScanPlan
+from hbase_orm.query import (
+    EmptyPlan,
+    GetPlan,
+    IndexPlan,
+    Plan,
+    SaltedScanPlan,
+    ScanPlan,
+    TablesPlan,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +66,8 @@ def rows_of(plan: Plan, guarded: GuardedTable | None) -> Rows:
             return _scan(plan)
         case SaltedScanPlan():
             return _merge(plan)
+        case TablesPlan():
+            return _tables(plan)
         case IndexPlan() if guarded is not None:
             return _look_up(plan, guarded)
     raise QueryError("the plan cannot be run", plan=plan.kind)
@@ -94,7 +105,7 @@ def _scan(plan: ScanPlan) -> Rows:
 
 
 def _merge(plan: SaltedScanPlan) -> Rows:
-    """Merge the buckets by the key behind the salt byte.
+    """Merge the buckets by the key behind the salt.
 
     No row is handed out before every bucket that is not exhausted has shown its next one.
     """
@@ -102,7 +113,7 @@ def _merge(plan: SaltedScanPlan) -> Rows:
     heap: list[tuple[_Rank, int]] = []
     for number, reader in enumerate(readers):
         if (yield from reader.fill()):
-            heap.append((_rank(reader.rows[0], reverse=plan.reverse), number))
+            heap.append((_rank(reader.rows[0], plan), number))
     heapify(heap)
     ready: list[Row] = []
     while heap:
@@ -115,7 +126,7 @@ def _merge(plan: SaltedScanPlan) -> Rows:
             if not (yield from reader.fill()):
                 heappop(heap)
                 continue
-        heapreplace(heap, (_rank(reader.rows[0], reverse=plan.reverse), number))
+        heapreplace(heap, (_rank(reader.rows[0], plan), number))
 
 
 class _Rank:
@@ -135,8 +146,43 @@ class _Rank:
     __hash__ = None  # type: ignore[assignment]  # only ever compared
 
 
-def _rank(row: Row, *, reverse: bool) -> Any:
-    return _Rank(row.key[1:]) if reverse else row.key[1:]
+def _rank(row: Row, plan: SaltedScanPlan) -> Any:
+    key = row.key[plan.skipped_bytes :]
+    return _Rank(key) if plan.reverse else key
+
+
+@dataclass(slots=True)
+class PlacedRow(Row):
+    """A row of one of several tables; `start` is the start of its table's period."""
+
+    start: datetime
+
+
+def _tables(plan: TablesPlan) -> Rows:
+    """Read table after table; one that does not exist has no rows."""
+    for start, inner in plan.plans:
+        rows = rows_of(inner, None)
+        try:
+            yield from _placed(rows, start)
+        except TableNotFoundError:
+            continue
+        finally:
+            rows.close()
+
+
+def _placed(rows: Rows, start: datetime) -> Rows:
+    step = next(rows, None)
+    while step is not None:
+        if isinstance(step, Emit):
+            yield Emit([PlacedRow(row.key, row.cells, start) for row in step.rows])
+            step = _advance(rows, None)
+            continue
+        try:
+            answer = yield step
+        except HBaseORMError as error:
+            step = _throw(rows, error)
+        else:
+            step = _advance(rows, answer)
 
 
 def _look_up(plan: IndexPlan, guarded: GuardedTable) -> Rows:

@@ -11,7 +11,8 @@ from collections.abc import Callable, Mapping
 from hbase_orm.errors import CodecError, CorruptRowError, RowKeyError
 from hbase_orm.index.targets import GuardedTable, IndexTarget
 from hbase_orm.ops import longest_row_key_bytes
-from hbase_orm.rowkey import FieldPart, Framing
+from hbase_orm.rowkey import Framing, Part
+from hbase_orm.rowkey.derivations import SaltOf
 from hbase_orm.rowkey.layout import part_bytes
 from hbase_orm.schema import ColumnSchema, IndexSchema, TableSchema
 
@@ -36,12 +37,8 @@ def guarded_table(schema: TableSchema) -> GuardedTable:
 
 def described_key(schema: TableSchema) -> str:
     """Return, in words, all that decides what a row key's bytes are."""
-    salt = schema.layout.salt
-    shown = []
-    if salt is not None:
-        of = "rest" if salt.of is None else " ".join(salt.of)
-        shown.append(f"[salt {salt.bucket_count} {salt.hash_name} of {of}]")
-    return " ".join([*shown, *(_described(part, None) for part in schema.layout.parts)])
+    shown = [described_part(part) for part in schema.layout.parts]
+    return " ".join(shown)
 
 
 def described_indexes(schema: TableSchema) -> dict[str, str]:
@@ -58,7 +55,16 @@ def described_indexes(schema: TableSchema) -> dict[str, str]:
     return found
 
 
-def _described(part: FieldPart, column: ColumnSchema | None) -> str:
+def described_part(part: Part) -> str:
+    """Return, in words, all that decides what the bytes of a part of a row key are."""
+    derivation = part.derivation
+    if isinstance(derivation, SaltOf):
+        of = " ".join(source.name for source in derivation.inputs) or "rest"
+        return f"[salt {len(derivation.numbers)} {derivation.hash_name} of {of}]"
+    return _described(part, None)
+
+
+def _described(part: Part, column: ColumnSchema | None) -> str:
     direction = " desc" if part.is_descending else ""
     end = part.end.hex() or (part.codec.width_bytes or "rest")
     stored = ""
@@ -107,7 +113,7 @@ def _entry_keys(
     return entry_keys
 
 
-def _from_column(part: FieldPart, column: ColumnSchema) -> Piece:
+def _from_column(part: Part, column: ColumnSchema) -> Piece:
     """Return how a part of an entry is made from a stored column."""
     name, decode, encode = column.column, column.codec.decode, part.encode
     if part.framing is Framing.FIXED and part.codec == column.codec:
@@ -128,14 +134,18 @@ def _from_column(part: FieldPart, column: ColumnSchema) -> Piece:
     return piece
 
 
-def _from_key(schema: TableSchema, part: FieldPart) -> Piece:
+def _from_key(schema: TableSchema, part: Part) -> Piece:
     """Return how a part of an entry is made from a field of the row key."""
     layout = schema.layout
-    in_key = layout.parts[layout.names.index(part.name)]
+    in_key = layout.part(part.name)
+    if in_key is None:  # joined of several parts
+        number = layout.decoded.index(part.name)
+        return lambda row, _: part.encode(layout.decode_parts(row)[number])
     own_bytes = part_bytes(layout, part.name)
     if (in_key.codec, in_key.framing) == (part.codec, part.framing):
         return lambda row, _: own_bytes(row)  # the same bytes
-    return lambda row, _: part.encode(in_key.take(own_bytes(row), 0)[0])
+    value_of, encode = in_key.value_of, part.encode
+    return lambda row, _: encode(value_of(own_bytes(row)))
 
 
 def _checked(index: IndexSchema, key: bytes) -> bytes:

@@ -14,6 +14,7 @@ from hbase_orm.codecs import Codec
 from hbase_orm.errors import RowKeyError, SchemaError, ValidationError
 from hbase_orm.model.declare import build_schema, declared
 from hbase_orm.model.fields import Counter, Key, Mapped, column, counter, key
+from hbase_orm.model.kinds import join_base, place_of
 from hbase_orm.model.mapping import Mapping as CompiledMapping
 from hbase_orm.model.mapping import (
     checkers,
@@ -23,7 +24,8 @@ from hbase_orm.model.mapping import (
     compile_key_encoder,
 )
 from hbase_orm.ops import Cell, Row
-from hbase_orm.rowkey import RowKey
+from hbase_orm.rowkey import RowKey, TablePerPeriod
+from hbase_orm.rowkey.anatomy import describe, layout_text
 from hbase_orm.schema import Table, TableSchema
 
 NoteChange = Callable[["Model"], None]
@@ -48,12 +50,19 @@ class Model:
     _row: Row | None
     _note_change: NoteChange | None
 
-    def __init_subclass__(cls, *, table: str | Table | None = None, abstract: bool = False) -> None:
+    def __init_subclass__(
+        cls,
+        *,
+        table: str | Table | TablePerPeriod | None = None,
+        abstract: bool = False,
+        record_type: str | None = None,
+    ) -> None:
         """Resolve the declarations.
 
         Args:
-            table: `name`, `namespace:name`, or a `Table` with options.
+            table: `name`, `namespace:name`, a `Table` with options, or a table for each period.
             abstract: The class is a mixin without a table.
+            record_type: Which of the records in its base's table the class is.
 
         Raises:
             SchemaError: Something in the declaration is wrong.
@@ -61,13 +70,9 @@ class Model:
         super().__init_subclass__()
         if abstract:
             return
-        if table is None:
-            raise SchemaError(
-                "the model names no table",
-                model=cls.__name__,
-                fix=f'write class {cls.__name__}(Model, table="..."), or abstract=True',
-            )
-        cls.__schema__ = build_schema(cls, table if isinstance(table, Table) else Table(table))
+        cls.__schema__ = build_schema(cls, place_of(cls, table, record_type))
+        if record_type is not None:
+            join_base(cls)
         cls.__checkers__ = checkers(cls.__schema__)
         fields = tuple(declared(cls, Mapped).values())
         cls.__mapping__ = CompiledMapping(
@@ -84,11 +89,11 @@ class Model:
             ValidationError: A field is missing, unknown, or of the wrong type.
         """
         schema = getattr(type(self), "__schema__", None)
-        if schema is None:
+        if schema is None or schema.kinds is not None:
             raise SchemaError(
-                "an abstract model makes no objects",
+                "this model makes no objects: it is abstract, or the base of record types",
                 model=type(self).__name__,
-                fix='derive a class from it: class X(Base, table="...")',
+                fix='derive a class: class X(Base, table="..."), or with record_type="..."',
             )
         _set_row(self, None)
         try:
@@ -187,7 +192,7 @@ class Model:
 
     @classmethod
     def decode_key(cls, data: bytes, /) -> Mapping[str, Any]:
-        """Return the key fields of a row key.
+        """Return the key fields that a row key gives back; a `DecodedKey`, which names the others.
 
         Raises:
             CorruptRowError: The bytes are no key of this model.
@@ -195,14 +200,17 @@ class Model:
         return cls.__schema__.layout.decode(data)
 
     @classmethod
-    def describe_key(cls) -> str:
-        """Return the row key's layout in one line, as `[salt 16][host text][at millis desc]`."""
+    def describe_key(cls, data: bytes | None = None, /) -> str:
+        """Return the row key's layout in one line, or what each part of a row key holds.
+
+        Args:
+            data: A row key; None describes the layout, as `[salt 16][host text][at millis desc]`.
+
+        Raises:
+            CorruptRowError: The bytes are no key of this model.
+        """
         layout = cls.__schema__.layout
-        parts = [] if layout.salt is None else [f"[salt {layout.salt.bucket_count}]"]
-        for part in layout.parts:
-            direction = " desc" if part.is_descending else ""
-            parts.append(f"[{part.name} {part.codec.name}{direction}]")
-        return "".join(parts)
+        return layout_text(layout) if data is None else describe(layout, data)
 
 
 # The slot's own setter: `Model.__setattr__` is for users' fields.

@@ -13,21 +13,15 @@ from hbase_orm.codecs import Codec, default_codec
 from hbase_orm.codecs.counters import Long
 from hbase_orm.errors import CodecError, SchemaError
 from hbase_orm.model.fields import UNSET, Counter, Key, Mapped
-from hbase_orm.rowkey import (
-    KeyLayout,
-    KeySource,
-    RowKey,
-    Salt,
-    SaltPart,
-    field_part,
-)
+from hbase_orm.model.keys import Place, key_layout
+from hbase_orm.rowkey.kinds import Kinds
 from hbase_orm.schema import (
     MARKER_QUALIFIER,
     ColumnSchema,
     Family,
     Index,
     IndexSchema,
-    Table,
+    RecordKinds,
     TableSchema,
     check_family_name,
     index_schema,
@@ -47,8 +41,12 @@ def declared(cls: type, kind: type | tuple[type, ...]) -> dict[str, Any]:
     return {name: value for name, value in found.items() if getattr(cls, name, None) is value}
 
 
-def build_schema(cls: type, table: Table) -> TableSchema:
+def build_schema(cls: type, place: Place) -> TableSchema:
     """Return the description of a model's table.
+
+    Args:
+        cls: The model.
+        place: Where its rows are.
 
     Raises:
         SchemaError: The declaration is wrong; it names the class, the field and the fix.
@@ -65,13 +63,15 @@ def build_schema(cls: type, table: Table) -> TableSchema:
     }
     _check_families(cls, families)
     keys = {name: field for name, field in fields.items() if isinstance(field, Key)}
-    layout = _layout(cls, keys, codecs)
+    with _of_model(cls):
+        layout = key_layout(cls, place, keys, codecs)
     columns, counters = _columns(cls, fields, families, codecs, hints)
-    indexable = {**{part.name: part.codec for part in layout.parts}}
+    indexable = {name: codecs[name] for name in layout.decoded}
     indexable.update({column.name: column.codec for column in columns})
+    table = place.table
     return TableSchema(
         model_name=cls.__name__,
-        table=table.name,
+        table=table.name if place.periods is None else place.periods.name,
         families=tuple(family.descriptor() for family in families.values()),
         layout=layout,
         columns=columns,
@@ -81,6 +81,7 @@ def build_schema(cls: type, table: Table) -> TableSchema:
         split_keys=resolve_splits(table, layout),
         durability=table.durability,
         region_replication=table.region_replication,
+        kinds=RecordKinds(place.record) if isinstance(place.record, Kinds) else None,
     )
 
 
@@ -255,77 +256,6 @@ def _check_type(codec: Codec[Any], python_type: Any, where: Mapping[str, str]) -
             codec_type=codec.python_type.__name__,
             fix=f"annotate it as {codec.python_type.__name__}, or name another codec",
         )
-
-
-def _layout(cls: type, keys: Mapping[str, Key[Any]], codecs: Mapping[str, Codec[Any]]) -> KeyLayout:
-    where = {"model": cls.__name__}
-    if not keys:
-        raise SchemaError(
-            "the model has no row key",
-            **where,
-            fix="declare at least one key field: name: Key[str] = key()",
-        )
-    declared_key: RowKey | None = getattr(cls, "__rowkey__", None)
-    components = declared_key.components if declared_key else tuple(keys.values())
-    salt, ordered = _split_salt(components, where)
-    names = [_key_name(component, keys, where) for component in ordered]
-    left_out = [name for name in keys if name not in names]
-    if left_out or len(set(names)) < len(names):
-        raise SchemaError(
-            "the row key must hold every key field exactly once",
-            **where,
-            left_out=left_out,
-            rowkey=names,
-            fix=f"name each of these once in rowkey(...): {', '.join(keys)}",
-        )
-    parts = tuple(
-        field_part(name, codecs[name], is_last=number == len(names) - 1)
-        for number, name in enumerate(names)
-    )
-    return KeyLayout(_salt_part(salt, keys, where), parts, tuple(keys))
-
-
-def _split_salt(
-    components: tuple[KeySource, ...], where: Mapping[str, str]
-) -> tuple[Salt | None, tuple[KeySource, ...]]:
-    salt = components[0] if isinstance(components[0], Salt) else None
-    rest = components[1:] if salt else components
-    if any(isinstance(component, Salt) for component in rest):
-        raise SchemaError(
-            "a salt stands once, in front of the row key",
-            **where,
-            fix="write rowkey(Salt(16, of=[host]), host, at)",
-        )
-    if not rest:
-        raise SchemaError(
-            "the row key holds no key field", **where, fix="name the key fields after the salt"
-        )
-    return salt, rest
-
-
-def _key_name(component: KeySource, keys: Mapping[str, Key[Any]], where: Mapping[str, str]) -> str:
-    for name, field in keys.items():
-        if field is component:
-            return name
-    raise SchemaError(
-        "the row key names something that is no key field of the model",
-        **where,
-        component=repr(component),
-        fix="declare it with key(): only key fields can be in the row key",
-    )
-
-
-def _salt_part(
-    salt: Salt | None,
-    keys: Mapping[str, Key[Any]],
-    where: Mapping[str, str],
-) -> SaltPart | None:
-    if salt is None:
-        return None
-    sources = None
-    if salt.of is not None:
-        sources = tuple(_key_name(source, keys, where) for source in salt.of)
-    return SaltPart(salt.bucket_count, salt.hash_name, sources)
 
 
 def _columns(

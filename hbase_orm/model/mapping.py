@@ -19,7 +19,7 @@ from hbase_orm.errors import CodecError, CorruptRowError, ValidationError
 from hbase_orm.ops import Cell, Row
 from hbase_orm.schema import ColumnSchema, TableSchema
 
-Hydrator = Callable[[Row], Any]
+Hydrator = Callable[..., Any]
 Dehydrator = Callable[[dict[str, Any]], dict[bytes, bytes]]
 
 
@@ -29,9 +29,10 @@ class Mapping:
 
     Attributes:
         initialize: Fills a new object's `__dict__` from constructor arguments.
-        hydrate: Makes an object of a row that was read with all of the model's columns.
+        hydrate: Makes an object of a row that was read with all of the model's columns, and of the
+            `KeyContext` if its key needs one.
         dehydrate: Returns the non-None cells of an object's `__dict__`.
-        encode_key: Returns the row key of an object's `__dict__`.
+        encode_key: Returns the row key of an object's `__dict__`, with the numbers looked up in it.
     """
 
     initialize: Callable[..., None]
@@ -47,10 +48,11 @@ def compile_hydrator(
     scope = Scope(new=cls.__new__, cls=cls, set_row=set_row, MISFITS=MISFITS)
     scope.values["decode_key"] = schema.layout.decode_parts
     scope.values["read_plainly"] = partial(_read_plainly, schema)
-    targets = ", ".join(f"d[{name!r}]" for name in schema.layout.names)
-    lines = ["def hydrate(row):", "    obj = new(cls)", "    d = obj.__dict__"]
-    lines += [f"    {targets}, = decode_key(row.key)", "    get = row.cells.get", "    try:"]
-    for column in schema.columns:
+    targets = "".join(f"d[{name!r}], " for name in schema.layout.decoded)
+    lines = ["def hydrate(row, context=None):", "    obj = new(cls)", "    d = obj.__dict__"]
+    lines += [f"    ({targets}) = decode_key(row.key, context)"]
+    lines += ["    get = row.cells.get", "    try:"]
+    for column in read_columns(schema):
         lines += [*_present(column, scope), *_absent(column, scope)]
     for counter in schema.counters:  # absent, the descriptor answers 0
         lines += _present(counter, scope)
@@ -58,6 +60,11 @@ def compile_hydrator(
     lines += ["    set_row(obj, row)", "    return obj"]
     hydrate: Hydrator = scope.compiled(lines, "hydrate")
     return hydrate
+
+
+def read_columns(schema: TableSchema) -> list[ColumnSchema]:
+    """Return the columns that fields are read from: a key field is read from the key if it can."""
+    return [column for column in schema.columns if column.name not in schema.layout.decoded]
 
 
 def _present(column: ColumnSchema, scope: Scope) -> list[str]:
@@ -92,7 +99,7 @@ def _read_plainly(schema: TableSchema, values: dict[str, Any], row: Row) -> Row:
         CorruptRowError: A cell does not decode.
     """
     counters = {column.name for column in schema.counters}
-    for column in (*schema.columns, *schema.counters):
+    for column in (*read_columns(schema), *schema.counters):
         cell = row.cells.get(column.column)
         try:
             if cell is not None:
@@ -181,8 +188,8 @@ def compile_initializer(schema: TableSchema, fields: Sequence[Any]) -> Callable[
         schema: The model's description.
         fields: The Mapped fields in order of declaration.
     """
-    codecs = {part.name: part.codec for part in schema.layout.parts}
-    codecs.update({column.name: column.codec for column in schema.columns})
+    codecs = {column.name: column.codec for column in schema.columns}
+    codecs.update(schema.layout.codecs)
     nullable = {column.name for column in schema.columns if column.nullable}
     scope = Scope(_UNSET=object())  # no field starts with an underscore, as names of ours do
     signature, body = [], ["    _d = _self.__dict__"]
@@ -248,17 +255,19 @@ def _checker(
 def checkers(schema: TableSchema) -> dict[str, Callable[[Any], Any]]:
     """Return, by field, the function that checks and rounds a value that is set."""
     found = {
-        part.name: _checker(schema.model_name, part.name, part.codec, nullable=False, is_key=True)
-        for part in schema.layout.parts
+        name: _checker(schema.model_name, name, codec, nullable=False, is_key=True)
+        for name, codec in schema.layout.codecs.items()
     }
     for column in schema.columns:
+        if column.name in found:
+            continue
         found[column.name] = _checker(schema.model_name, column.name, column.codec, column.nullable)
     return found
 
 
 def compile_key_encoder(schema: TableSchema) -> Callable[[dict[str, Any]], bytes]:
     """Return a function from an object's `__dict__` to its row key."""
-    arguments = ", ".join(f"d[{name!r}]" for name in schema.layout.names)
+    arguments = ", ".join(f"d[{name!r}]" for name in schema.layout.inputs)
     scope = Scope(encode=schema.layout.encode_parts)
     lines = ["def encode_key(d):", f"    return encode({arguments})"]
     encode: Callable[[dict[str, Any]], bytes] = scope.compiled(lines, "encode_key")

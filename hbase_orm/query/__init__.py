@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hbase_orm.query.check import compile_check
-from hbase_orm.query.planner import plan
+from hbase_orm.query.planner import names_in, plan
 from hbase_orm.query.plans import (
     EmptyPlan,
     GetPlan,
@@ -11,6 +11,7 @@ from hbase_orm.query.plans import (
     Plan,
     SaltedScanPlan,
     ScanPlan,
+    TablesPlan,
 )
 from hbase_orm.query.statement import ANY_INDEX, AnyIndex, Select, select
 
@@ -24,7 +25,9 @@ __all__ = [
     "SaltedScanPlan",
     "ScanPlan",
     "Select",
+    "TablesPlan",
     "compile_check",
+    "names_in",
     "plan",
     "select",
 ]

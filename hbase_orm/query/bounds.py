@@ -101,10 +101,7 @@ def codec_of(schema: TableSchema, of: Expr[Any]) -> Codec[Any]:
             model=schema.model_name,
             fix=f"use the fields of {schema.model_name}",
         )
-    for part in schema.layout.parts:
-        if part.name == of.name:
-            return part.codec
-    return schema.column_by_name[of.name].codec
+    return schema.layout.codec(of.name) or schema.column_by_name[of.name].codec
 
 
 def _check_value(schema: TableSchema, of: Expr[Any], value: Any) -> None:
@@ -137,7 +134,7 @@ def bounds_of(schema: TableSchema, conditions: Sequence[Condition]) -> dict[str,
     Raises:
         NothingMatchesError: No row can fulfil them all.
     """
-    keys = {part.name: Bounds(excludes_none=True) for part in schema.layout.parts}
+    keys = {name: Bounds(excludes_none=True) for name in schema.layout.names}
     found: dict[str, Bounds] = {}
     for condition in conditions:
         match condition:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from hbase_orm.codecs.source import Scope
 from hbase_orm.errors import QueryError
 from hbase_orm.query.bounds import codec_of
-from hbase_orm.rowkey.layout import compiled
 from hbase_orm.schema import (
     And,
     Comparison,
@@ -32,7 +32,7 @@ def compile_check(schema: TableSchema, conditions: Sequence[Condition]) -> Check
         return None
     scope: dict[str, Any] = {}
     source = _source(schema, And(tuple(conditions)), scope)
-    check: Check = compiled(["def check(d):", f"    return {source}"], scope, "check")
+    check: Check = Scope(**scope).compiled(["def check(d):", f"    return {source}"], "check")
     return check
 
 

@@ -9,11 +9,13 @@ range after it, at equal rank the row key, then the index declared first. `using
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 
 from hbase_orm.errors import QueryError, UnboundedScanError
 from hbase_orm.ops import KeyRange, longest_row_key_bytes
+from hbase_orm.query.access import NO_NUMBERS, KeyAccess, Numbers, Search
 from hbase_orm.query.bounds import (
     Bounds,
     NothingMatchesError,
@@ -21,10 +23,18 @@ from hbase_orm.query.bounds import (
     check_conditions,
     codec_of,
 )
-from hbase_orm.query.plans import EmptyPlan, GetPlan, IndexPlan, Plan, SaltedScanPlan, ScanPlan
-from hbase_orm.query.ranges import KeyAccess, access_by, salt_buckets
+from hbase_orm.query.plans import (
+    EmptyPlan,
+    GetPlan,
+    IndexPlan,
+    Plan,
+    SaltedScanPlan,
+    ScanPlan,
+    TablesPlan,
+)
 from hbase_orm.query.statement import AnyIndex, Select
-from hbase_orm.rowkey import FieldPart
+from hbase_orm.rowkey import KeyLayout, Part
+from hbase_orm.rowkey.derivations import OffsetOf, PeriodOf
 from hbase_orm.schema import Index, IndexSchema, Order, TableSchema, fields_of
 
 # A fetch of so many rows keeps a scanner busy without holding more than about a megabyte.
@@ -38,35 +48,100 @@ class _Candidate:
     """One way to read the rows: the row key, or an index with the row key behind it."""
 
     index: IndexSchema | None
-    parts: tuple[FieldPart, ...]
+    layout: KeyLayout
+    parts: tuple[Part, ...]
     access: KeyAccess
+
+    @property
+    def following(self) -> list[Part]:
+        """The parts that decide the order of the rows: those that are not the same in all."""
+        return [part for part in self.parts if part.name not in self.access.constant]
+
+    @property
+    def is_placed(self) -> bool:
+        """Whether the rows come table by table."""
+        return len({path.start for path in self.access.paths}) > 1
 
     def direction(self, orders: Sequence[Order]) -> bool | None:
         """Return whether the scan runs in reverse to give `orders`; None if it cannot give them."""
-        known = {part.name for part in self.parts[: self.access.single_run]}
-        following = list(self.parts[self.access.single_run :])
+        following = self.following
+        deciding = [order for order in orders if order.field.name not in self.access.constant]
+        period = self.layout.table_period
+        first = deciding[0].field.name if deciding and self.is_placed else None
+        if first is not None and period is not None and first != period.field:
+            return None
         reverse: bool | None = None
-        for order in orders:
-            if order.field.name in known:
-                continue
-            part = following.pop(0) if following else None
-            if part is None or part.name != order.field.name or not part.is_ordered:
+        for order in deciding:
+            ascending = self._take(following, order.field.name)
+            if ascending is None:
                 return None
-            backwards = order.descending is not part.is_descending
+            backwards = order.descending is ascending
             if reverse is not None and backwards is not reverse:
                 return None
             reverse = backwards
         return bool(reverse)
 
+    def _take(self, following: list[Part], name: str) -> bool | None:
+        """Take the parts that sort by a field off the front; return whether they ascend."""
+        first = following.pop(0) if following else None
+        if first is None or name not in first.fields or not first.is_ordered:
+            return None
+        if isinstance(first.derivation, PeriodOf):
+            second = following.pop(0) if following else None
+            fits = second is not None and second.is_ordered and _tells_time(second, name)
+            if second is None or not fits or second.is_descending is not first.is_descending:
+                return None
+        elif isinstance(first.derivation, OffsetOf):
+            if not self._is_within_period(first):
+                return None
+        elif first.derivation is not None:
+            return None
+        return not first.is_descending
 
-def plan(statement: Select[Any], schema: TableSchema) -> Plan:
+    def _is_within_period(self, offset: Part) -> bool:
+        joining = self.layout.joining(offset.fields[0])
+        if joining is None or joining[0] is None:
+            return joining is not None  # rows come table by table
+        return joining[0].name in self.access.constant
+
+
+def _tells_time(part: Part, name: str) -> bool:
+    is_time = part.derivation is None or isinstance(part.derivation, OffsetOf)
+    return is_time and part.fields == (name,)
+
+
+def plan(
+    statement: Select[Any],
+    schema: TableSchema,
+    numbers: Numbers = NO_NUMBERS,
+    tables: Sequence[datetime] | None = None,
+) -> Plan:
     """Return what will be sent for `statement` to the table that `schema` describes.
+
+    Args:
+        statement: What is asked.
+        schema: The table.
+        numbers: The numbers of the names in `names_in(statement, schema)`, as far as known.
+        tables: The periods that have a table, for a statement that reads all of them.
 
     Raises:
         QueryError: A condition is on a foreign field or of a wrong type, or the order cannot be
             had from a scan.
         UnboundedScanError: The whole table would be read and the statement does not allow it.
     """
+    chosen = _plan(statement, schema, numbers, tables)
+    if not schema.layout.lookups:
+        return chosen
+    names = sorted(names_in(statement, schema))
+    return replace(chosen, resolved=tuple((*name, numbers.get(name)) for name in names))
+
+
+def _plan(
+    statement: Select[Any],
+    schema: TableSchema,
+    numbers: Numbers,
+    tables: Sequence[datetime] | None,
+) -> Plan:
     check_conditions(schema, statement.conditions)
     for order in statement.orders:
         codec_of(schema, order.field)
@@ -74,25 +149,57 @@ def plan(statement: Select[Any], schema: TableSchema) -> Plan:
         bounds = bounds_of(schema, statement.conditions)
     except NothingMatchesError as error:
         return _empty(statement, schema, str(error))
-    chosen, reverse = _choose(statement, schema, _candidates(statement, schema, bounds))
+    candidates = _candidates(statement, schema, bounds, numbers, tables)
+    chosen, reverse = _choose(statement, schema, candidates)
     if not chosen.access.narrows and not statement.full_scan_allowed:
         raise _unbounded(statement, schema, chosen)
     if chosen.index is not None:
         return _index_plan(statement, schema, chosen, chosen.index, reverse=reverse)
-    return _key_plan(statement, schema, chosen, bounds, reverse=reverse)
+    return _key_plan(statement, schema, chosen, reverse=reverse)
+
+
+def names_in(statement: Select[Any], schema: TableSchema) -> frozenset[tuple[str, str]]:
+    """Return the names, each after its dictionary's table, whose numbers planning needs.
+
+    Raises:
+        QueryError: As for `plan`.
+    """
+    if not schema.layout.lookups:
+        return frozenset()
+    check_conditions(schema, statement.conditions)
+    try:
+        bounds = bounds_of(schema, statement.conditions)
+    except NothingMatchesError:
+        return frozenset()
+    return frozenset(
+        (lookup.dictionary, name)
+        for lookup in schema.layout.lookups
+        if lookup.field in bounds
+        for name in bounds[lookup.field].equals or ()
+    )
 
 
 def _candidates(
-    statement: Select[Any], schema: TableSchema, bounds: Mapping[str, Bounds]
+    statement: Select[Any],
+    schema: TableSchema,
+    bounds: Mapping[str, Bounds],
+    numbers: Numbers,
+    tables: Sequence[datetime] | None,
 ) -> list[_Candidate]:
-    parts = schema.layout.parts
-    by_key = _Candidate(None, parts, access_by(parts, bounds))
+    layout = schema.layout
+    access = Search(layout, bounds, numbers, tables).access()
+    by_key = _Candidate(None, layout, layout.behind, access)
     if statement.index is None:
         return [by_key]
-    # Behind a salt byte, entries of equal values are in no order of the key's parts.
-    behind = () if schema.layout.salt is not None else parts
+    # Behind a part that spreads keys, entries of equal values are in no order of the key's parts.
+    behind = () if layout.spread is not None else layout.parts
     by_index = [
-        _Candidate(index, (*index.layout.parts, *behind), access_by(index.layout.parts, bounds))
+        _Candidate(
+            index,
+            index.layout,
+            (*index.layout.parts, *behind),
+            Search(index.layout, bounds).access(),
+        )
         for index in schema.indexes
         if _covers_all_rows(schema, index, bounds)
     ]
@@ -174,8 +281,8 @@ def _caching(statement: Select[Any], chosen: _Candidate, most: int) -> int:
         return statement.caching_rows
     if statement.row_limit is None:
         return most
-    narrowing = chosen.access.run + (chosen.access.within is not None)
-    in_ranges = {part.name for part in chosen.parts[:narrowing]}
+    narrowing = chosen.access.run + chosen.access.has_range
+    in_ranges = {name for part in chosen.parts[:narrowing] for name in part.fields}
     named = {name for condition in statement.conditions for name in fields_of(condition)}
     # What only the client checks drops rows: one row a call would then be slow for a limit of 1.
     wanted = statement.row_limit if named <= in_ranges else max(statement.row_limit, LOOKUP_ROWS)
@@ -183,47 +290,61 @@ def _caching(statement: Select[Any], chosen: _Candidate, most: int) -> int:
 
 
 def _key_plan(
+    statement: Select[Any], schema: TableSchema, chosen: _Candidate, *, reverse: bool
+) -> Plan:
+    period = schema.layout.table_period
+    if period is None:
+        return _table_plan(statement, schema, chosen, chosen.access, reverse=reverse)
+    by_time = [order.descending for order in statement.orders if order.field.name == period.field]
+    starts = {path.start for path in chosen.access.paths if path.start is not None}
+    plans = []
+    for start in sorted(starts, reverse=by_time[0] if by_time else reverse):
+        named = replace(schema, table=period.unit.name_of(schema.table, start))
+        inner = _table_plan(statement, named, chosen, chosen.access.within(start), reverse=reverse)
+        if not isinstance(inner, EmptyPlan):
+            plans.append((start, inner))
+    if not plans:
+        return _empty(statement, schema, "no table can hold such a row")
+    order = _order_text(chosen, reverse=reverse)
+    return TablesPlan(**_common(statement, schema, order), plans=tuple(plans))
+
+
+def _table_plan(
     statement: Select[Any],
     schema: TableSchema,
     chosen: _Candidate,
-    bounds: Mapping[str, Bounds],
+    access: KeyAccess,
     *,
     reverse: bool,
 ) -> Plan:
-    layout = schema.layout
     common = _common(statement, schema, _order_text(chosen, reverse=reverse))
-    access = chosen.access
-    salts = [(b"", list(access.prefixes))]
-    if layout.salt is not None:
-        salts = salt_buckets(layout.salt, layout.parts, access, bounds)
+    if not access.paths:
+        return _empty(statement, schema, "no row key has these values")
     if access.is_complete:
-        unsalted = sorted((prefix, salt) for salt, prefixes in salts for prefix in prefixes)
+        whole = sorted({(path.rest, path.spread) for path in access.paths}, reverse=reverse)
         keys = [
-            salt + prefix for prefix, salt in unsalted if _is_storable(schema.table, salt + prefix)
+            spread + rest for rest, spread in whole if _is_storable(schema.table, spread + rest)
         ]
         if not keys:
             return _empty(statement, schema, "no row key of this length is stored")
-        return GetPlan(**common, keys=tuple(reversed(keys) if reverse else keys))
+        return GetPlan(**common, keys=tuple(keys))
     streams = [
-        _directed(schema.table, access.ranges(salt, prefixes), reverse=reverse)
-        for salt, prefixes in salts
+        _directed(schema.table, ranges, reverse=reverse)
+        for ranges in access.ranges_by_spread().values()
+        if ranges
     ]
-    streams = [ranges for ranges in streams if ranges]
     if not streams:
         return _empty(statement, schema, "the ranges of the key are empty")
     caching_rows = _caching(statement, chosen, DEFAULT_CACHING_ROWS)
     if len(streams) == 1:
-        return ScanPlan(
-            **common,
-            ranges=streams[0],
-            reverse=reverse,
-            caching_rows=caching_rows,
-        )
+        return ScanPlan(**common, ranges=streams[0], reverse=reverse, caching_rows=caching_rows)
+    spread = schema.layout.spread
     return SaltedScanPlan(
         **common,
         buckets=tuple(streams),
         reverse=reverse,
         caching_rows=caching_rows,
+        skipped_bytes=0 if spread is None else spread.codec.width_bytes or 0,
     )
 
 
@@ -239,7 +360,8 @@ def _index_plan(
     *,
     reverse: bool,
 ) -> Plan:
-    ranges = _directed(index.table, chosen.access.ranges(), reverse=reverse)
+    found = [ranges for ranges in chosen.access.ranges_by_spread().values() if ranges]
+    ranges = _directed(index.table, found[0] if found else [], reverse=reverse)
     if not ranges:
         return _empty(statement, schema, "the ranges of the index are empty")
     return IndexPlan(
@@ -260,11 +382,13 @@ def _directed(table: str, ranges: list[KeyRange], *, reverse: bool) -> tuple[Key
 
 def _order_text(chosen: _Candidate, *, reverse: bool) -> str:
     shown = []
-    for part in chosen.parts[chosen.access.single_run :]:
-        if not part.is_ordered:
+    for part in chosen.following:
+        if not part.is_ordered or (part.derivation is not None and part.derivation.gives_bytes):
             shown.append(f"{part.name} by its bytes")
             break
         shown.append(f"{part.name} {'desc' if part.is_descending is not reverse else 'asc'}")
+    if not shown and len(chosen.access.paths) > 1:
+        return "by the row key"
     return ", ".join(dict.fromkeys(shown)) or "at most one row"
 
 
@@ -272,8 +396,8 @@ def _unbounded(
     statement: Select[Any], schema: TableSchema, chosen: _Candidate
 ) -> UnboundedScanError:
     compared = sorted({name for c in statement.conditions for name in fields_of(c)})
-    first = chosen.parts[0].name
-    advice = f"compare {first}, the first part of the key"
+    first = chosen.parts[0]
+    advice = f"compare {' and '.join(first.fields) or 'the key'}, the first part of the key"
     columns = [name for name in compared if name in {column.name for column in schema.columns}]
     if columns:
         advice += f", or declare Index({', '.join(columns)})"

@@ -7,6 +7,7 @@ all conditions on the client, so a plan may read more than it returns, never les
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from hbase_orm.ops import KeyRange
@@ -25,12 +26,15 @@ class Plan:
         conditions: Checked on the client for every row.
         limit: At most so many rows, or None.
         order: The order of the rows, in words.
+        resolved: Names that were looked up before planning: the dictionary's table, the name, and
+            its number or None.
     """
 
     schema: TableSchema
     conditions: tuple[Condition, ...]
     limit: int | None
     order: str
+    resolved: tuple[tuple[str, str, int | None], ...] = field(default=(), kw_only=True)
 
     @property
     def kind(self) -> str:
@@ -46,12 +50,19 @@ class Plan:
         """How many requests are expected, in words."""
         return "0"
 
+    def resolutions(self) -> list[str]:
+        """Return what was looked up, one line a name."""
+        return [
+            f"resolve {name!r} in {table}: {'unknown' if number is None else number}"
+            for table, name, number in self.resolved[:_SHOWN]
+        ] + _more(len(self.resolved), "names")
+
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as plain values."""
         return {
             "kind": self.kind,
             "table": self.schema.table,
-            "steps": self.steps(),
+            "steps": [*self.resolutions(), *self.steps()],
             "client_checks": [repr(condition) for condition in self.conditions],
             "order": self.order,
             "limit": self.limit,
@@ -60,7 +71,7 @@ class Plan:
 
     def __str__(self) -> str:
         """Return the plan as a tree."""
-        lines = self.steps()
+        lines = [*self.resolutions(), *self.steps()]
         if self.conditions:
             checks = " and ".join(repr(condition) for condition in self.conditions)
             lines.append(f"check on the client: {checks}")
@@ -141,11 +152,13 @@ class SaltedScanPlan(Plan):
         buckets: For each bucket its ranges, in the order of the rows.
         reverse: Rows come in falling key order.
         caching_rows: Rows fetched at once from each bucket.
+        skipped_bytes: The width of the salt, which is left out when keys are compared.
     """
 
     buckets: tuple[tuple[KeyRange, ...], ...] = ()
     reverse: bool = False
     caching_rows: int = 0
+    skipped_bytes: int = 1
 
     def steps(self) -> list[str]:
         """Return the fan-out and the first bucket's ranges."""
@@ -161,6 +174,29 @@ class SaltedScanPlan(Plan):
         """One scanner a range and bucket."""
         count = sum(len(ranges) for ranges in self.buckets)
         return f"{count} scanners, {self.caching_rows} rows a call"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TablesPlan(Plan):
+    """The same question to several tables, one for each period, one after the other.
+
+    Attributes:
+        plans: The start of each period and the plan for its table, in the order of the rows. A
+            table that does not exist has no rows.
+    """
+
+    plans: tuple[tuple[datetime, Plan], ...] = ()
+
+    def steps(self) -> list[str]:
+        """Return the tables, the first few of many, with their plans."""
+        shown = [tree(inner.schema.table, inner.steps()) for _, inner in self.plans[:_SHOWN]]
+        return shown + _more(len(self.plans), "tables")
+
+    @property
+    def requests(self) -> str:
+        """What the first of the tables needs, for each."""
+        tables = f"{len(self.plans)} table{_s(self.plans)}"
+        return f"{tables}, each: {self.plans[0][1].requests}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -2,21 +2,52 @@
 
 from __future__ import annotations
 
-from hbase_orm.rowkey.components import Component, KeySource, RowKey, Salt, rowkey
-from hbase_orm.rowkey.layout import KeyLayout
-from hbase_orm.rowkey.parts import FieldPart, Framing, SaltPart, field_part
+from hbase_orm.rowkey.assembly import KeyFields, assemble
+from hbase_orm.rowkey.components import (
+    Bucket,
+    Component,
+    Computed,
+    Digest,
+    HashPrefix,
+    KeySource,
+    Offset,
+    Period,
+    RandomSalt,
+    RecordType,
+    RowKey,
+    Salt,
+    Substitute,
+    TablePerPeriod,
+    rowkey,
+)
+from hbase_orm.rowkey.layout import DecodedKey, KeyContext, KeyLayout
+from hbase_orm.rowkey.parts import Framing, Lookup, Part, part_of
 from hbase_orm.rowkey.splits import split_keys
 
 __all__ = [
+    "Bucket",
     "Component",
-    "FieldPart",
+    "Computed",
+    "DecodedKey",
+    "Digest",
     "Framing",
+    "HashPrefix",
+    "KeyContext",
+    "KeyFields",
     "KeyLayout",
     "KeySource",
+    "Lookup",
+    "Offset",
+    "Part",
+    "Period",
+    "RandomSalt",
+    "RecordType",
     "RowKey",
     "Salt",
-    "SaltPart",
-    "field_part",
+    "Substitute",
+    "TablePerPeriod",
+    "assemble",
+    "part_of",
     "rowkey",
     "split_keys",
 ]

@@ -12,6 +12,7 @@ from uuid import UUID
 
 from hbase_orm.rowkey.layout import KeyLayout
 from hbase_orm.rowkey.notation import to_string_binary
+from hbase_orm.rowkey.parts import Part
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,9 +21,9 @@ class Piece:
 
     Attributes:
         name: The key field, or what derives the component.
-        codec: How it is written.
+        codec: How it is written; empty where the bytes are all there is, as of a hash.
         data: Its bytes, its end included.
-        value: What they mean.
+        value: What they mean, or None.
     """
 
     name: str
@@ -37,18 +38,26 @@ def pieces(layout: KeyLayout, key: bytes) -> tuple[Piece, ...]:
     Raises:
         CorruptRowError: The key was not made by this layout.
     """
-    values = layout.decode_parts(key)
-    position = 0
-    found: list[Piece] = []
-    if layout.salt is not None:
-        position = len(layout.salt.prefixes[0])
-        found.append(Piece("salt", str(layout.salt.bucket_count), key[:position], key[0]))
-    for part, value in zip(layout.parts, values, strict=True):
-        stop = part.span(key, position)
-        codec = f"{part.codec.name} desc" if part.is_descending else part.codec.name
-        found.append(Piece(part.name, codec, key[position:stop], value))
-        position = stop
-    return tuple(found)
+    layout.decode_parts(key)
+    return tuple(_piece(part, data) for part, data in layout.split(key))
+
+
+def _piece(part: Part, data: bytes) -> Piece:
+    if part.derivation is not None and part.derivation.gives_bytes:
+        return Piece(part.name, "", data, None)
+    codec = f"{part.codec.name} desc" if part.is_descending else part.codec.name
+    return Piece(part.name, codec, data, part.value_of(data))
+
+
+def layout_text(layout: KeyLayout) -> str:
+    """Return a layout in one line, as `[salt 16][host text][at millis desc]`."""
+    return "".join(f"[{_part_text(part)}]" for part in layout.parts)
+
+
+def _part_text(part: Part) -> str:
+    if part.derivation is not None and part.derivation.gives_bytes:
+        return part.name
+    return f"{part.name} {part.codec.name}{' desc' if part.is_descending else ''}"
 
 
 def describe(layout: KeyLayout, key: bytes) -> str:
@@ -58,7 +67,7 @@ def describe(layout: KeyLayout, key: bytes) -> str:
         CorruptRowError: The key was not made by this layout.
     """
     rows = [
-        (piece.name, piece.codec, to_string_binary(piece.data), value_text(piece.value))
+        (piece.name, piece.codec, to_string_binary(piece.data), _shown(piece))
         for piece in pieces(layout, key)
     ]
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
@@ -66,6 +75,10 @@ def describe(layout: KeyLayout, key: bytes) -> str:
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
         for row in rows
     )
+
+
+def _shown(piece: Piece) -> str:
+    return "" if piece.value is None else value_text(piece.value)
 
 
 def value_text(value: Any) -> str:

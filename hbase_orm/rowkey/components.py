@@ -1,15 +1,22 @@
-"""The declared parts of a row key: what a user writes inside `rowkey(...)`.
+"""The declared components of a row key: what a user writes inside `rowkey(...)`.
 
 A component is either a key field of the model or derived from others. Declarations only name
-things; `layout` turns them into bytes once the fields have their names and codecs.
+things; `assembly` turns them into parts once the fields have their names and codecs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, ClassVar, Literal
 
+from hbase_orm.codecs import Codec
 from hbase_orm.errors import SchemaError
+from hbase_orm.rowkey.periods import UNITS, check_unit
 from hbase_orm.rowkey.salting import HASHES, MAX_BUCKETS, bucket_of
+
+Form = Literal["byte", "text"] | Callable[[int], bytes]
+_MAX_NUMBERED_BUCKETS = 10_000
 
 
 class KeySource:
@@ -17,18 +24,128 @@ class KeySource:
 
 
 class Component(KeySource):
-    """A part of the row key that is derived: it takes no argument from the user."""
-
-
-class Salt(Component):
-    """One leading byte, the salt bucket, that spreads a table's writes over its regions.
+    """A part of the row key that is derived: it takes no argument from the user.
 
     Attributes:
-        bucket_count: How many buckets, 2 to 256; the table is pre-split between them.
-        of: What is hashed: key fields, as their bytes stand in this key, without terminators.
-            None hashes everything after the salt, as Apache Phoenix does.
-        hash_name: "phoenix" (Phoenix's own) or "crc32".
+        of: What it is computed of; empty if of nothing, or of all that follows it.
     """
+
+    kind: ClassVar[str]
+
+    of: tuple[KeySource, ...] = ()
+
+    def __repr__(self) -> str:
+        """Return the declaration."""
+        return f"{type(self).__name__}({', '.join(map(repr, self.of))})"
+
+
+def sources_of(kind: str, of: KeySource | Sequence[KeySource]) -> tuple[KeySource, ...]:
+    """Return what a component is computed of, as a tuple.
+
+    Raises:
+        SchemaError: Not key fields or components, or none at all.
+    """
+    sources = (of,) if isinstance(of, KeySource) else of
+    if (
+        not isinstance(sources, Sequence)
+        or isinstance(sources, (str, bytes))
+        or not sources
+        or not all(isinstance(source, KeySource) for source in sources)
+    ):
+        raise SchemaError(
+            f"a {kind} is computed of key fields", of=of, fix="write of=[host], without quotes"
+        )
+    return tuple(sources)
+
+
+def single_source(kind: str, of: KeySource) -> tuple[KeySource, ...]:
+    """Return the one thing a component is computed of.
+
+    Raises:
+        SchemaError: Not one key field.
+    """
+    sources = sources_of(kind, of)
+    if len(sources) > 1:
+        raise SchemaError(f"a {kind} is computed of one field", of=of, fix="name one field")
+    return sources
+
+
+class Numbered(Component):
+    """A component that is one of the numbers from 0 to `bucket_count` - 1.
+
+    Attributes:
+        bucket_count: How many numbers.
+        form: How a number is written: "byte" (at most 256), "text" (decimal digits of one width),
+            or a function from the number to bytes of one width.
+    """
+
+    def __init__(self, bucket_count: int, form: Form) -> None:
+        """Declare a numbered component.
+
+        Raises:
+            SchemaError: The count or the form does not fit.
+        """
+        most = MAX_BUCKETS if form == "byte" else _MAX_NUMBERED_BUCKETS
+        if (
+            not isinstance(bucket_count, int)
+            or isinstance(bucket_count, bool)
+            or not 2 <= bucket_count <= most  # noqa: PLR2004 - one bucket spreads nothing
+        ):
+            raise SchemaError(
+                f"a {self.kind} has 2 to {most} buckets",
+                bucket_count=bucket_count,
+                fix="take about as many as the table has regions; form='byte' is one byte",
+            )
+        self.bucket_count = bucket_count
+        self.form = form
+        self.numbers = tuple(self._written(number) for number in range(bucket_count))
+        if len(set(self.numbers)) < bucket_count or len({len(n) for n in self.numbers}) > 1:
+            raise SchemaError(
+                "the form must write each number as other bytes, all of one width",
+                form=form,
+                written=self.numbers[:4],
+                fix="pad the numbers, e.g. form=lambda n: b'%02d' % n",
+            )
+
+    def _written(self, number: int) -> bytes:
+        if self.form == "byte":
+            return bytes((number,))
+        if self.form == "text":
+            return str(number).zfill(len(str(self.bucket_count - 1))).encode()
+        written = self.form(number) if callable(self.form) else None
+        if not isinstance(written, bytes) or not written:
+            raise SchemaError(
+                "a form is 'byte', 'text', or a function from a number to bytes",
+                form=self.form,
+                number=number,
+                written=written,
+                fix="e.g. form=lambda n: b'%02d' % n",
+            )
+        return written
+
+    @property
+    def width_bytes(self) -> int:
+        """The width of every written number."""
+        return len(self.numbers[0])
+
+    def __repr__(self) -> str:
+        """Return the declaration, without the fields."""
+        return f"{type(self).__name__}({self.bucket_count})"
+
+
+class Salt(Numbered):
+    """The salt bucket in front of the key, which spreads a table's writes over its regions.
+
+    Attributes:
+        bucket_count: How many buckets, 2 to 256 (10,000 unless `form` is "byte"); the table is
+            pre-split between them.
+        of: What is hashed: key fields or components, as their bytes stand in this key, without
+            terminators. None hashes everything after the salt, as Apache Phoenix does.
+        hash_name: "phoenix" (Phoenix's own) or "crc32".
+        form: How the bucket is written; see `Numbered`.
+    """
+
+    kind = "salt"
 
     def __init__(
         self,
@@ -37,40 +154,327 @@ class Salt(Component):
         *,
         of: KeySource | Sequence[KeySource] | None = None,
         hash: str = "phoenix",  # noqa: A002 - the name users know from other databases
+        form: Form = "byte",
     ) -> None:
         """Declare a salt.
 
         Raises:
-            SchemaError: `bucket_count` is not 2 to 256, `of` is no field, the hash is unknown.
+            SchemaError: `bucket_count` is out of range, `of` is no field, the hash is unknown.
         """
-        if not isinstance(bucket_count, int) or not 2 <= bucket_count <= MAX_BUCKETS:  # noqa: PLR2004 - one bucket is no salt
-            raise SchemaError(
-                "a salt has 2 to 256 buckets",
-                bucket_count=bucket_count,
-                fix="the bucket is one byte; take about as many as the table has regions",
-            )
+        super().__init__(bucket_count, form)
         if hash not in HASHES:
             raise SchemaError("no hash has this name", hash=hash, known=sorted(HASHES))
-        sources = (of,) if isinstance(of, KeySource) else of
-        if sources is not None and (
-            isinstance(sources, str)
-            or not sources
-            or not all(isinstance(source, KeySource) for source in sources)
-        ):
-            raise SchemaError(
-                "a salt is computed of key fields", of=of, fix="write of=[host], without quotes"
-            )
-        self.bucket_count = bucket_count
-        self.of = None if sources is None else tuple(sources)
+        self.of = () if of is None else sources_of(self.kind, of)
         self.hash_name = hash
 
     def bucket(self, key_without_salt: bytes) -> int:
         """Return the bucket of a key's hashed bytes, from 0 to `bucket_count` - 1."""
         return bucket_of(key_without_salt, self.bucket_count, self.hash_name)
 
+
+class RandomSalt(Numbered):
+    """A bucket in front of the key, drawn at random when an object is first written.
+
+    A get asks all buckets; an object that was read remembers its own. Two programs that write one
+    new key at once may store it twice: use `Salt` unless keys are never written again.
+
+    Attributes:
+        bucket_count: How many buckets, 2 to 256 (10,000 unless `form` is "byte").
+        form: How the bucket is written; see `Numbered`.
+    """
+
+    kind = "random salt"
+
+    def __init__(self, bucket_count: int, /, *, form: Form = "byte") -> None:
+        """Declare a random salt.
+
+        Raises:
+            SchemaError: `bucket_count` is out of range.
+        """
+        super().__init__(bucket_count, form)
+
+
+class Bucket(Numbered):
+    """A number, or a time as the number that stands in the key, modulo a count of buckets.
+
+    Attributes:
+        bucket_count: How many buckets, 2 to 256 (10,000 unless `form` is "byte").
+        of: A key field that is a number, a time or a date; its number before `desc` counts.
+        form: How the bucket is written; see `Numbered`.
+    """
+
+    kind = "bucket"
+
+    def __init__(self, bucket_count: int, /, *, of: KeySource, form: Form = "byte") -> None:
+        """Declare a bucket.
+
+        Raises:
+            SchemaError: `bucket_count` is out of range, or `of` is no field.
+        """
+        super().__init__(bucket_count, form)
+        self.of = single_source(self.kind, of)
+
+
+def _check_algorithm(algorithm: str) -> int:
+    try:
+        return hashlib.new(algorithm, usedforsecurity=False).digest_size
+    except (ValueError, TypeError):
+        raise SchemaError(
+            "no hash has this name",
+            algorithm=algorithm,
+            known=sorted(hashlib.algorithms_guaranteed),
+        ) from None
+
+
+class HashPrefix(Component):
+    """The first bytes of a hash of fields: spreads keys, and can be computed for a get.
+
+    Attributes:
+        width_bytes: How many bytes stand in the key; of hex digits with form "hex".
+        of: What is hashed, as its bytes stand in this key, without terminators.
+        algorithm: A hash of Python's `hashlib`.
+        form: "raw" bytes, or "hex" digits in lower case.
+    """
+
+    kind = "hash prefix"
+
+    def __init__(
+        self,
+        width_bytes: int,
+        /,
+        *,
+        of: KeySource | Sequence[KeySource],
+        algorithm: str = "md5",
+        form: Literal["raw", "hex"] = "raw",
+    ) -> None:
+        """Declare a hash prefix.
+
+        Raises:
+            SchemaError: The width exceeds the hash, or something is unknown.
+        """
+        if form not in ("raw", "hex"):
+            raise SchemaError("a form is 'raw' or 'hex'", form=form)
+        most = _check_algorithm(algorithm) * (2 if form == "hex" else 1)
+        if (
+            not isinstance(width_bytes, int)
+            or isinstance(width_bytes, bool)
+            or not 1 <= width_bytes <= most
+        ):
+            raise SchemaError(
+                f"a prefix of {algorithm} in this form has 1 to {most} bytes",
+                width_bytes=width_bytes,
+                form=form,
+            )
+        self.width_bytes = width_bytes
+        self.of = sources_of(self.kind, of)
+        self.algorithm = algorithm
+        self.form = form
+
+
+class Digest(HashPrefix):
+    """The whole hash of fields, in their stead: of fixed width, and not to be turned back.
+
+    A field that stands in the key only as a digest must also be stored in a column.
+
+    Attributes:
+        of: What is hashed.
+        algorithm: A hash of Python's `hashlib`.
+        form: "raw" bytes, or "hex" digits in lower case.
+    """
+
+    kind = "digest"
+
+    def __init__(
+        self,
+        *,
+        of: KeySource | Sequence[KeySource],
+        algorithm: str = "md5",
+        form: Literal["raw", "hex"] = "raw",
+    ) -> None:
+        """Declare a digest.
+
+        Raises:
+            SchemaError: The hash or the form is unknown, or `of` is no field.
+        """
+        width_bytes = _check_algorithm(algorithm) * (2 if form == "hex" else 1)
+        if not width_bytes:
+            raise SchemaError("the hash has no fixed width", algorithm=algorithm, fix='use "md5"')
+        super().__init__(width_bytes, of=of, algorithm=algorithm, form=form)
+
+
+class Substitute(Component):
+    """A number in a name's stead, from a dictionary table; it must be looked up.
+
+    Attributes:
+        of: The key field that holds the name, a text.
+        dictionary: The dictionary's table.
+        codec: How the number is written; None means 8 bytes, unsigned.
+    """
+
+    kind = "substitute"
+
+    def __init__(self, *, of: KeySource, dictionary: str, codec: Codec[int] | None = None) -> None:
+        """Declare a substitute.
+
+        Raises:
+            SchemaError: `of` is no field, or the dictionary has no name.
+        """
+        if not isinstance(dictionary, str) or not dictionary:
+            raise SchemaError("a substitute names the table of its dictionary", got=dictionary)
+        self.of = single_source(self.kind, of)
+        self.dictionary = dictionary
+        self.codec = codec
+
+
+class Computed(Component):
+    """What a pure function makes of fields and components.
+
+    Attributes:
+        function: Takes the values of `of` by position and returns the part's value. It must give
+            the same value for the same arguments for ever: stored keys hold it.
+        of: Key fields or components.
+        codec: How the value is written.
+        values: All values it can have; or a function with the same parameters, None for those
+            that a statement leaves open, that returns the possible ones.
+    """
+
+    kind = "computed part"
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        /,
+        *,
+        of: KeySource | Sequence[KeySource],
+        codec: Codec[Any],
+        values: Iterable[Any] | Callable[..., Iterable[Any]] | None = None,
+    ) -> None:
+        """Declare a computed part.
+
+        Raises:
+            SchemaError: Something is missing or of the wrong kind.
+        """
+        if not callable(function):
+            raise SchemaError("a computed part names a function", got=function)
+        if not isinstance(codec, Codec):
+            raise SchemaError(
+                "a computed part names its codec", got=codec, fix="codec=codecs.uint8()"
+            )
+        self.function = function
+        self.of = sources_of(self.kind, of)
+        self.codec = codec
+        self.values = values if values is None or callable(values) else tuple(values)
+
+
+class Period(Component):
+    """The start of the hour, day or month, in UTC, that a time falls in.
+
+    Attributes:
+        unit: "minute", "hour", "day", "month" or "year".
+        of: The key field that holds the time.
+        codec: How the start is written; None means as the field is.
+    """
+
+    kind = "period"
+
+    def __init__(
+        self,
+        unit: str,
+        /,
+        *,
+        of: KeySource,
+        codec: Codec[Any] | None = None,
+    ) -> None:
+        """Declare a period.
+
+        Raises:
+            SchemaError: The unit is unknown, or `of` is no field.
+        """
+        check_unit(unit)
+        self.unit = unit
+        self.of = single_source(self.kind, of)
+        self.codec = codec
+
+
+class Offset(Component):
+    """What a time is past the start of its hour, day or month; with the `Period` it is the time.
+
+    Attributes:
+        unit: "minute", "hour", "day", "month" or "year".
+        of: The key field that holds the time.
+        resolution: What a codec of numbers counts: "micros", "millis" or "seconds".
+        codec: How it is written: a codec of ints (counted in `resolution`), of timedelta, of time
+            (unit "day"), or of datetime (`strftime` of the smaller fields). None means 4 bytes
+            where the unit fits them, else 8.
+    """
+
+    kind = "offset"
+
+    def __init__(
+        self,
+        unit: str,
+        /,
+        *,
+        of: KeySource,
+        resolution: Literal["micros", "millis", "seconds"] = "millis",
+        codec: Codec[Any] | None = None,
+    ) -> None:
+        """Declare an offset.
+
+        Raises:
+            SchemaError: The unit or the resolution is unknown, or `of` is no field.
+        """
+        check_unit(unit)
+        if resolution not in ("micros", "millis", "seconds"):
+            raise SchemaError(
+                "no resolution has this name",
+                resolution=resolution,
+                known=("micros", "millis", "seconds"),
+            )
+        self.unit = unit
+        self.of = single_source(self.kind, of)
+        self.resolution = resolution
+        self.codec = codec
+
+
+class RecordType(Component):
+    """Which kind of record a row is, in tables that hold several: the text `record_type="..."`."""
+
+    kind = "record type"
+
+    def __init__(self, codec: Codec[str] | None = None, /) -> None:
+        """Declare the place of the record type; its text stands there as it is, in `codec`."""
+        self.codec = codec
+
+
+class TablePerPeriod:
+    """A table for each day, month or year of a time, named after it.
+
+    Attributes:
+        name: The tables' name with `strftime` fields, e.g. "payments_%Y%m%d".
+        of: The name of the key field that holds the time.
+        period: "hour", "day", "month" or "year".
+    """
+
+    def __init__(self, name: str, /, *, of: str, period: str) -> None:
+        """Declare tables per period.
+
+        Raises:
+            SchemaError: The period is unknown, or the name does not tell the periods apart.
+        """
+        check_unit(period)
+        if not isinstance(of, str):
+            raise SchemaError(
+                "the field of the period is given by its name", of=of, fix='write of="at"'
+            )
+        UNITS[period].check_pattern(name)
+        self.name = name
+        self.of = of
+        self.period = period
+
     def __repr__(self) -> str:
-        """Return the declaration, without the fields."""
-        return f"Salt({self.bucket_count})"
+        """Return the declaration."""
+        return f"TablePerPeriod({self.name!r}, of={self.of!r}, period={self.period!r})"
 
 
 class RowKey:

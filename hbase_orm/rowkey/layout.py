@@ -1,22 +1,66 @@
 """The layout of a row key: field values to bytes and back, compiled once a model.
 
-`encode(values)` computes the parts, the salt from them, and checks the length; `decode` is its
-inverse. Both are generated functions without a loop over parts. What a planner needs (prefixes of
-a leading run of known fields, whether a part sorts) is asked of the parts.
+`encode(values)` computes the parts and checks the length; `decode` is its inverse, for the fields
+that a key can give back. Both run generated functions without a loop over parts. What a planner
+needs (prefixes of a leading run of known parts, whether a part sorts) is asked of the parts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
+from hbase_orm.codecs import Codec
+from hbase_orm.codecs.source import MISFITS
 from hbase_orm.errors import CodecError, CorruptRowError, RowKeyError
 from hbase_orm.ops import MAX_ROW_KEY_BYTES
-from hbase_orm.rowkey.parts import FieldPart, Framing, SaltPart
+from hbase_orm.rowkey.compiler import Decoder, Encoder, compile_decoder, compile_encoder
+from hbase_orm.rowkey.derivations import OffsetOf, PeriodOf, RandomBucket
+from hbase_orm.rowkey.parts import Lookup, Part
+from hbase_orm.rowkey.periods import Unit
 
-Encoder = Callable[..., bytes]
-Decoder = Callable[[bytes], tuple[Any, ...]]
+
+@dataclass(frozen=True, slots=True)
+class TablePeriod:
+    """Which table a row is in: one for each period of a time.
+
+    Attributes:
+        pattern: The tables' name with `strftime` fields.
+        field: The key field with the time.
+        unit: How long a table's period is.
+    """
+
+    pattern: str
+    field: str
+    unit: Unit
+
+
+@dataclass(frozen=True, slots=True)
+class KeyContext:
+    """What decoding a key needs besides its bytes.
+
+    Attributes:
+        start: The start of the period of the table it stands in.
+        name_of: From a dictionary's table and a number to the name.
+    """
+
+    start: datetime | None = None
+    name_of: Callable[[str, int], str] | None = None
+
+
+class DecodedKey(dict[str, Any]):
+    """The key fields that a row key gives back.
+
+    Attributes:
+        unrecoverable: The fields it does not give back, each with the reason.
+    """
+
+    def __init__(self, values: Mapping[str, Any], unrecoverable: Mapping[str, str]) -> None:
+        """Keep values and reasons by field."""
+        super().__init__(values)
+        self.unrecoverable = dict(unrecoverable)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,24 +68,118 @@ class KeyLayout:
     """How a model's row keys are made.
 
     Attributes:
-        salt: The salt in front, if there is one.
-        parts: The key fields in the order of their bytes.
+        parts: The parts in the order of their bytes.
         arguments: The key fields in the order of declaration: the order of `get_many`'s tuples.
-        names: The key fields in the order of their bytes.
+        table_period: Set if rows are spread over a table for each period.
+        names: The key fields; those that stand in the key as they are come first, in its order.
+        lookups: What has to be looked up before a key can be made.
+        decoded: The key fields that a key gives back, in the order of `decode_parts`.
     """
 
-    salt: SaltPart | None
-    parts: tuple[FieldPart, ...]
+    parts: tuple[Part, ...]
     arguments: tuple[str, ...]
+    table_period: TablePeriod | None = None
     names: tuple[str, ...] = field(init=False, repr=False, compare=False)
+    lookups: tuple[Lookup, ...] = field(init=False, repr=False, compare=False)
+    decoded: tuple[str, ...] = field(init=False, repr=False, compare=False)
     _encode: Encoder = field(init=False, repr=False, compare=False)
     _decode: Decoder = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Compile the encoder and the decoder."""
-        object.__setattr__(self, "names", tuple(part.name for part in self.parts))
-        object.__setattr__(self, "_encode", compile_encoder(self.salt, self.parts))
-        object.__setattr__(self, "_decode", compile_decoder(self.salt, self.parts))
+        direct = tuple(part.name for part in self.parts if part.derivation is None)
+        others = tuple(name for name in self.arguments if name not in direct)
+        lookups = tuple(part.lookup for part in self._all_parts() if part.lookup is not None)
+        by_lookup = {part.lookup.field for part in self.parts if part.lookup is not None}
+        joined = [name for name in others if name in by_lookup or self._joins(name)]
+        set_ = object.__setattr__
+        set_(self, "names", (*direct, *others))
+        set_(self, "lookups", tuple({lookup.number: lookup for lookup in lookups}.values()))
+        set_(self, "decoded", (*direct, *joined))
+        set_(self, "_encode", compile_encoder(self.parts, self.inputs))
+        set_(self, "_decode", compile_decoder(self))
+
+    # --- what it is made of -----------------------------------------------------------------------
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """What `encode_parts` takes: the key fields, then the numbers that were looked up."""
+        return (*self.names, *(lookup.number for lookup in self.lookups))
+
+    @property
+    def hidden(self) -> tuple[str, ...]:
+        """The key fields that a key does not give back."""
+        return tuple(name for name in self.names if name not in self.decoded)
+
+    @property
+    def spread(self) -> Part | None:
+        """The part in front that only spreads keys (a salt, a bucket), if there is one."""
+        first = self.parts[0]
+        return first if first.derivation is not None and first.derivation.spreads else None
+
+    @property
+    def behind(self) -> tuple[Part, ...]:
+        """The parts behind the one that spreads keys."""
+        return self.parts if self.spread is None else self.parts[1:]
+
+    @property
+    def is_random(self) -> bool:
+        """Whether one row can have several keys: a random salt is in front."""
+        return self.spread is not None and isinstance(self.spread.derivation, RandomBucket)
+
+    @property
+    def codecs(self) -> dict[str, Codec[Any]]:
+        """The codecs of the key fields, by name."""
+        found: dict[str, Codec[Any]] = {}
+        for part in self._all_parts():
+            if part.derivation is None:
+                found.setdefault(part.name, part.codec)
+        return found
+
+    def _all_parts(self) -> Iterator[Part]:
+        """Yield the parts, then what they are computed of."""
+        waiting = list(self.parts)
+        while waiting:
+            part = waiting.pop(0)
+            yield part
+            waiting += part.inputs
+
+    def codec(self, name: str) -> Codec[Any] | None:
+        """Return the codec of a key field, or None if it is none."""
+        return self.codecs.get(name)
+
+    def part(self, name: str) -> Part | None:
+        """Return the part that is the field `name` as it is, or None."""
+        return next((p for p in self.parts if p.derivation is None and p.name == name), None)
+
+    def _joins(self, name: str) -> bool:
+        return self.joining(name) is not None
+
+    def joining(self, name: str) -> tuple[Part | None, Part] | None:
+        """Return the period (None: the table's) and the offset that together give a time back."""
+        for offset in self.parts:
+            of = offset.derivation
+            if not isinstance(of, OffsetOf) or of.inputs[0].name != name:
+                continue
+            if self.table_period is not None and (
+                self.table_period.field,
+                self.table_period.unit,
+            ) == (
+                name,
+                of.unit,
+            ):
+                return None, offset
+            for part in self.parts:
+                period = part.derivation
+                if (
+                    isinstance(period, PeriodOf)
+                    and period.inputs[0].name == name
+                    and period.unit == of.unit
+                ):
+                    return part, offset
+        return None
+
+    # --- encoding ---------------------------------------------------------------------------------
 
     def encode(self, values: Mapping[str, Any]) -> bytes:
         """Return the row key of these field values (others are ignored).
@@ -50,35 +188,103 @@ class KeyLayout:
             RowKeyError: A value is missing or does not fit, or the key is empty or too long.
         """
         try:
-            return self.encode_parts(*[values[name] for name in self.names])
+            return self.encode_parts(*[values[name] for name in self.inputs])
         except KeyError as error:
-            raise RowKeyError(
-                "a key field has no value", field=error.args[0], fix="give all of the key fields"
-            ) from None
+            raise self._lacks(error.args[0]) from None
+
+    def _lacks(self, name: str) -> RowKeyError:
+        if name not in self.names:
+            return RowKeyError(
+                "the row key holds a number that only a dictionary knows",
+                number=name,
+                fix="let a session make the key: it looks names up",
+            )
+        return RowKeyError("a key field has no value", field=name, fix="give all of the key fields")
 
     def encode_parts(self, *values: Any) -> bytes:
-        """Return the row key of the field values in the order of their bytes.
+        """Return the row key of the values of `inputs`.
 
         Raises:
             RowKeyError: A value does not fit, or the key is empty or too long.
         """
         try:
             key = self._encode(*values)
-        except CodecError as error:
-            pairs = zip(self.parts, values, strict=True)
-            name = next((part.name for part, value in pairs if not _fits(part, value)), None)
-            raise RowKeyError(error.text, fix=error.fix, field=name, **error.details) from error
+        except MISFITS:
+            key = self._encode_plainly(values)
         if not 0 < len(key) <= MAX_ROW_KEY_BYTES:
             if not key:
                 raise RowKeyError("the row key is empty", fields=self.names, fix="give it a value")
             raise self._too_long(key, values)
         return key
 
+    def _encode_plainly(self, values: Sequence[Any]) -> bytes:
+        """Make the key by calls of the codecs, which say what is wrong."""
+        known = self.known(values)
+        try:
+            pieces = [
+                b"" if self._hashes_rest(part) else part.encode(self.value(part, known))
+                for part in self.parts
+            ]
+        except CodecError as error:
+            details = {"field": self._misfit(values), **error.details}
+            raise RowKeyError(error.text, fix=error.fix, **details) from error
+        first = self.parts[0]
+        if self._hashes_rest(first):
+            pieces[0] = first.derivation.of_bytes(b"".join(pieces))  # type: ignore[union-attr]  # a Hashed
+        return b"".join(pieces)
+
+    def keys(self, values: Mapping[str, Any]) -> tuple[bytes, ...]:
+        """Return every row key that a row with these field values can have.
+
+        Raises:
+            RowKeyError: As for `encode`.
+        """
+        key = self.encode(values)
+        spread = self.spread
+        if spread is None or not isinstance(spread.derivation, RandomBucket):
+            return (key,)
+        rest = key[spread.codec.width_bytes or 0 :]
+        return tuple(number + rest for number in spread.derivation.numbers)
+
+    def known(self, values: Sequence[Any]) -> dict[str, Any]:
+        """Return the values of `inputs` by their names."""
+        return dict(zip(self.inputs, values, strict=True))
+
+    def value(self, part: Part, known: Mapping[str, Any]) -> Any:
+        """Return a part's value from the values of the fields and look-ups.
+
+        Raises:
+            CodecError: The part has none.
+            KeyError: A value is not known.
+        """
+        if part.derivation is None:
+            return known[part.name]
+        if part.lookup is not None:
+            return known[part.lookup.number]
+        inputs = part.derivation.inputs
+        return part.derivation.compute(*[self.value(source, known) for source in inputs])
+
+    def _misfit(self, values: Sequence[Any]) -> str | None:
+        known = self.known(values)
+        for part in sorted(self.parts, key=lambda part: part.derivation is not None):
+            try:
+                if not self._hashes_rest(part):
+                    part.bare(self.value(part, known))
+            except CodecError:
+                return part.name
+        return None
+
+    def _hashes_rest(self, part: Part) -> bool:
+        return part is self.spread and not part.fields
+
     def _too_long(self, key: bytes, values: Sequence[Any]) -> RowKeyError:
+        known = self.known(values)
         lengths = {
-            part.name: len(part.bare(value)) for part, value in zip(self.parts, values, strict=True)
+            part.name: len(part.bare(self.value(part, known)))
+            for part in self.parts
+            if not self._hashes_rest(part)
         }
-        longest = max(self.names, key=lengths.__getitem__)
+        longest = max(lengths, key=lengths.__getitem__)
         return RowKeyError(
             "the row key is longer than HBase stores",
             fields=self.names,
@@ -90,108 +296,95 @@ class KeyLayout:
             fix=f"shorten {longest}, or put a Digest of it in the key",
         )
 
-    def decode(self, key: bytes) -> dict[str, Any]:
-        """Return the field values of a row key.
+    # --- decoding ---------------------------------------------------------------------------------
+
+    def decode(self, key: bytes, context: KeyContext | None = None) -> DecodedKey:
+        """Return the field values that a row key gives back, and which it does not.
+
+        Args:
+            key: The row key.
+            context: What is known besides it; without, names and times of tables are left out.
 
         Raises:
             CorruptRowError: The key was not made by this layout.
         """
-        return dict(zip(self.names, self.decode_parts(key), strict=True))
+        found = dict(
+            zip(self.decoded, self.decode_parts(key, context or KeyContext()), strict=True)
+        )
+        lost = {name: self._why_hidden(name) for name in self.hidden}
+        for lookup in self.lookups:
+            if context is None or context.name_of is None:
+                lost[lookup.field] = f"the key holds its number in {lookup.dictionary}"
+        if self.table_period is not None and (context is None or context.start is None):
+            name = self.table_period.field
+            if self.part(name) is None:
+                lost[name] = "the name of the table holds a part of it"
+        return DecodedKey({n: v for n, v in found.items() if n not in lost}, lost)
 
-    def decode_parts(self, key: bytes) -> tuple[Any, ...]:
-        """Return the field values of a row key, in the order of their bytes.
+    def _why_hidden(self, name: str) -> str:
+        used = [part.name for part in self.parts if name in part.fields]
+        return f"the key holds only {', '.join(used)}" if used else "the key does not hold it"
+
+    def decode_parts(self, key: bytes, context: KeyContext | None = None) -> tuple[Any, ...]:
+        """Return the values of the `decoded` fields of a row key.
 
         Raises:
             CorruptRowError: The key was not made by this layout.
         """
         try:
-            return self._decode(key)
-        except CodecError as error:
+            return self._decode(key, context)
+        except MISFITS as error:
             raise CorruptRowError(
                 "the row key does not decode as the model declares",
                 row=key,
-                codec=error.details.get("codec"),
+                codec=self._codec_of_misfit(key),
                 fix="rows of another layout must be re-keyed first",
             ) from error
 
+    def _codec_of_misfit(self, key: bytes) -> str | None:
+        """Return the codec of the first part of a key that does not decode."""
+        position = 0
+        for part in self.parts:
+            try:
+                stop = part.span(key, position)
+                part.value_of(key[position:stop])
+            except CodecError:
+                return part.codec.name
+            position = stop
+        return None
 
-def _fits(part: FieldPart, value: Any) -> bool:
-    try:
-        part.bare(value)
-    except CodecError:
-        return False
-    return True
+    def split(self, key: bytes) -> list[tuple[Part, bytes]]:
+        """Return the parts of a row key with their bytes, ends included.
+
+        Raises:
+            CorruptRowError: The key was not made by this layout.
+        """
+        found: list[tuple[Part, bytes]] = []
+        position = 0
+        try:
+            for part in self.parts:
+                stop = part.span(key, position)
+                found.append((part, key[position:stop]))
+                position = stop
+        except CodecError as error:
+            raise CorruptRowError(
+                "the row key does not decode as the model declares", row=key
+            ) from error
+        return found
 
 
 def part_bytes(layout: KeyLayout, name: str) -> Callable[[bytes], bytes]:
-    """Return a function from a row key to the bytes of one of its fields, end included.
+    """Return a function from a row key to the bytes of one of its parts, end included.
 
     It raises CodecError for a key that was not made by the layout.
     """
-    number = layout.names.index(name)
+    number = next(n for n, part in enumerate(layout.parts) if part.name == name)
     before, part = layout.parts[:number], layout.parts[number]
-    first = 0 if layout.salt is None else 1
 
     def bytes_of(key: bytes) -> bytes:
-        position = first
+        position = 0
         for earlier in before:
             position = earlier.span(key, position)
         return key[position : part.span(key, position)]
 
     return bytes_of
-
-
-def compile_encoder(salt: SaltPart | None, parts: tuple[FieldPart, ...]) -> Encoder:
-    """Return a function of the parts' values that returns the row key, unchecked in length."""
-    scope: dict[str, Any] = {}
-    names = [f"v{number}" for number in range(len(parts))]
-    lines = [f"def encode({', '.join(names)}):"]
-    pieces = []
-    for number, part in enumerate(parts):
-        scope[f"bare{number}"] = part.codec.encode if part.framing is Framing.FIXED else part.bare
-        lines.append(f"    b{number} = bare{number}(v{number})")
-        end = f" + {part.end!r}" if part.end else ""
-        pieces.append(f"b{number}{end}")
-    if salt is None:
-        lines.append(f"    return {' + '.join(pieces)}")
-    else:
-        scope["bucket"] = salt.bucket
-        numbers = {part.name: number for number, part in enumerate(parts)}
-        lines.append(f"    rest = {' + '.join(pieces)}")
-        hashed = "rest" if salt.of is None else " + ".join(f"b{numbers[n]}" for n in salt.of)
-        lines.append(f"    return bucket({hashed}) + rest")
-    encoder: Encoder = compiled(lines, scope, "encode")
-    return encoder
-
-
-def compile_decoder(salt: SaltPart | None, parts: tuple[FieldPart, ...]) -> Decoder:
-    """Return a function of a row key that returns the parts' values."""
-    scope: dict[str, Any] = {"surplus": _refuse_surplus}
-    lines = ["def decode(key):"]
-    position: int | None = 0 if salt is None else 1  # None: only known at run time, in `at`
-    for number, part in enumerate(parts):
-        at = "at" if position is None else str(position)
-        if part.framing is Framing.FIXED and position is not None:
-            scope[f"decode{number}"] = part.codec.decode
-            stop = position + (part.codec.width_bytes or 0)
-            lines.append(f"    v{number} = decode{number}(key[{position}:{stop}])")
-            position = stop
-        else:
-            scope[f"take{number}"] = part.take
-            lines.append(f"    v{number}, at = take{number}(key, {at})")
-            position = None
-    end = "at" if position is None else str(position)
-    lines.append(f"    if len(key) != {end}: surplus(key, {end})")
-    lines.append(f"    return ({''.join(f'v{number}, ' for number in range(len(parts)))})")
-    decoder: Decoder = compiled(lines, scope, "decode")
-    return decoder
-
-
-def compiled(lines: Sequence[str], scope: dict[str, Any], name: str) -> Any:
-    """Return the function `name` defined by generated source lines."""
-    exec("\n".join(lines), scope)  # noqa: S102 - the source holds only our own literals
-    return scope[name]
-
-
-def _refuse_surplus(key: bytes, end: int) -> None:
-    raise CodecError("the row key is longer than its parts", row=key, used_bytes=end)

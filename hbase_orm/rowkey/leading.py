@@ -22,11 +22,13 @@ from hbase_orm.codecs.choices import Code
 from hbase_orm.codecs.fixed import Digits
 from hbase_orm.codecs.formats import Strftime
 from hbase_orm.errors import CodecError, SchemaError
+from hbase_orm.rowkey.derivations import Fixed, HashOf
 from hbase_orm.rowkey.layout import KeyLayout
-from hbase_orm.rowkey.parts import FieldPart, Framing
+from hbase_orm.rowkey.parts import Framing, Part
 from hbase_orm.rowkey.reach import ANY_BYTE, LeadingBytes, OneOf, Step, Symbols
 
 _DIGITS = b"0123456789"
+_HEX_DIGITS = b"0123456789abcdef"
 _FORMAT_PIECE = re.compile("%.|[^%]+", re.DOTALL)
 _DIRECTIVES: Mapping[str, tuple[bytes, bytes]] = MappingProxyType(
     {
@@ -58,8 +60,6 @@ _EXTREMES: Mapping[type, tuple[Any, Any]] = MappingProxyType(
 def leading_bytes(layout: KeyLayout) -> LeadingBytes:
     """Return what the row keys of a layout begin with."""
     steps: list[Step] = []
-    if layout.salt is not None:
-        steps.append(OneOf(layout.salt.prefixes))
     for part in layout.parts:
         known = part_steps(part)
         if not known:
@@ -68,15 +68,28 @@ def leading_bytes(layout: KeyLayout) -> LeadingBytes:
     return LeadingBytes(tuple(steps), is_whole=True)
 
 
-def part_steps(part: FieldPart) -> tuple[Step, ...]:
+def part_steps(part: Part) -> tuple[Step, ...]:
     """Return what the bytes of a part can be, its end included; empty if that is not known."""
-    values = listed_values(part.codec)
+    if isinstance(part.derivation, HashOf):
+        alphabet = _HEX_DIGITS if part.derivation.form == "hex" else ANY_BYTE
+        return (Symbols((alphabet,) * part.derivation.width_bytes),)
+    values = listed_values(part.codec) if part.derivation is None else choices_of(part)
     if values:
         try:
             return (OneOf(tuple(part.encode(value) for value in values)),)
         except SchemaError:  # the last part of a key needs no end, so a word may begin another
             return ()
     return codec_steps(part.codec) if part.framing is Framing.FIXED else ()
+
+
+def choices_of(part: Part) -> tuple[Any, ...]:
+    """Return all values of a derived part that has but a few; empty if they are not known."""
+    derivation = part.derivation
+    if derivation is None:
+        return ()
+    if isinstance(derivation, Fixed):
+        return (derivation.value,)
+    return tuple(derivation.choices(*[None] * len(derivation.inputs)) or ())
 
 
 def listed_values(codec: Codec[Any]) -> tuple[Any, ...]:

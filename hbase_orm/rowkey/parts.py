@@ -3,7 +3,10 @@ r"""The parts of a row key in bytes: how each ends, how it is found again, wheth
 A part of fixed width needs no end. Text that more key bytes follow ends with its separator or,
 without one, with `00 01`, and every `00` in it is written `00 ff`: any text fits and order is kept
 (FoundationDB's tuple layer and Phoenix's VARBINARY_ENCODED use the same idea). A descending part
-is inverted after its end was added, so it too sorts and is found again.
+is inverted after its end was added, so it too sorts and is found again. Codecs that end their
+values themselves (HBase's `OrderedBytes`) are left alone.
+
+A part holds a key field, or a value derived from other parts (`derivation`).
 """
 
 from __future__ import annotations
@@ -14,9 +17,12 @@ from typing import Any
 
 from hbase_orm.codecs import Codec
 from hbase_orm.codecs.base import invert
-from hbase_orm.rowkey.salting import bucket_of
+from hbase_orm.rowkey.derivations import Derivation, NumberOfName, OffsetOf
 
 TERMINATOR = b"\x00\x01"
+MAX_NUMBER = (1 << 63) - 1
+"""The greatest number a dictionary gives: counters are signed 64-bit numbers."""
+
 _ZERO = b"\x00"
 _ESCAPED_ZERO = b"\x00\xff"
 
@@ -28,29 +34,45 @@ class Framing(Enum):
     REST = "takes the rest of the key"
     SEPARATED = "ends with its separator"
     ESCAPED = "ends with 00 01"
+    SELF = "ends as its codec says"
 
 
 @dataclass(frozen=True, slots=True)
-class FieldPart:
-    """A key field in its place.
+class Part:
+    """A part of a row key, or something that a part is computed of.
 
     Attributes:
-        name: The field.
-        codec: The field's codec.
+        name: The key field; of a derived part, what it is in words, unique in its key.
+        codec: How the value is written.
         framing: How the part ends.
+        derivation: How a derived part gets its value; None for a key field.
     """
 
     name: str
     codec: Codec[Any]
     framing: Framing
+    derivation: Derivation | None = None
+
+    @property
+    def inputs(self) -> tuple[Part, ...]:
+        """What a derived part is computed of."""
+        return () if self.derivation is None else self.derivation.inputs
 
     @property
     def separator(self) -> bytes:
         """The bytes that end the part, before a descending part is inverted."""
         if self.framing is Framing.SEPARATED:
-            separator: bytes = self.codec.separator  # type: ignore[attr-defined]  # only Text has it
+            separator: bytes = self.codec.separator  # type: ignore[attr-defined]  # only some have it
             return separator
         return TERMINATOR if self.framing is Framing.ESCAPED else b""
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The key fields that decide the part's value, each once."""
+        if self.derivation is None:
+            return (self.name,)
+        found = (name for part in self.derivation.inputs for name in part.fields)
+        return tuple(dict.fromkeys(found))
 
     @property
     def is_delimited(self) -> bool:
@@ -64,7 +86,9 @@ class FieldPart:
         A separator sorts only if nothing in a value sorts below it: with "_", host12_ would come
         before host1_.
         """
-        if self.framing is Framing.FIXED:
+        if isinstance(self.derivation, OffsetOf):
+            return self.derivation.sorts
+        if self.framing in {Framing.FIXED, Framing.SELF}:
             return self.codec.ordered
         if not self._ascending().ordered:
             return False  # digits stored backwards, packed values: an end mends nothing
@@ -77,7 +101,7 @@ class FieldPart:
 
     def bare(self, value: Any) -> bytes:
         """Return the part without its end: what a salt hashes."""
-        if self.framing is Framing.FIXED:
+        if self.framing in {Framing.FIXED, Framing.SELF}:
             return self.codec.encode(value)
         return self._framed(self._ascending().encode(value))
 
@@ -91,6 +115,8 @@ class FieldPart:
 
         Unlike a value, `prefix` may end with the beginning of the separator.
         """
+        if self.framing is Framing.SELF:
+            return self.codec.encode_prefix(prefix)
         return self._framed(self._ascending().encode_prefix(prefix))
 
     def encode(self, value: Any) -> bytes:
@@ -112,6 +138,8 @@ class FieldPart:
             return position + (self.codec.width_bytes or 0)
         if self.framing is Framing.REST:
             return len(data)
+        if self.framing is Framing.SELF:
+            return self.codec.end_of(data, position)
         stop = data.find(self.end, position)
         if stop < 0:
             raise self.codec.corrupt(data[position:])
@@ -123,60 +151,75 @@ class FieldPart:
         Raises:
             CodecError: The bytes there are not such a part.
         """
-        if self.framing is Framing.FIXED:
-            stop = position + (self.codec.width_bytes or 0)
-            return self.codec.decode(data[position:stop]), stop
-        if self.framing is Framing.REST:
-            return self.codec.decode(data[position:]), len(data)
-        stop = data.find(self.end, position)
-        if stop < 0:
-            raise self.codec.corrupt(data[position:])
-        content = data[position:stop]
+        stop = self.span(data, position)
+        return self.value_of(data[position:stop]), stop
+
+    def value_of(self, data: bytes) -> Any:
+        """Return the value of the part's bytes, end included.
+
+        Raises:
+            CodecError: The bytes are not such a part.
+        """
+        if self.framing in {Framing.FIXED, Framing.REST, Framing.SELF}:
+            return self.codec.decode(data)
+        content = data[: len(data) - len(self.end)]
         if self.is_descending:
             content = invert(content)
         if self.framing is Framing.ESCAPED:
             if content.count(_ZERO) != content.count(_ESCAPED_ZERO):
-                raise self.codec.corrupt(data[position:])
+                raise self.codec.corrupt(data)
             content = content.replace(_ESCAPED_ZERO, _ZERO)
-        return self._ascending().decode(content), stop + len(self.end)
+        return self._ascending().decode(content)
 
     def _ascending(self) -> Codec[Any]:
         return replace(self.codec, desc=False) if self.codec.desc else self.codec
 
+    @property
+    def lookup(self) -> Lookup | None:
+        """The look-up that gives the part's value, if it needs one."""
+        if not isinstance(self.derivation, NumberOfName):
+            return None
+        (source,) = self.derivation.inputs
+        most = self.codec.maximum
+        return Lookup(source.name, self.derivation.dictionary, MAX_NUMBER if most is None else most)
+
 
 @dataclass(frozen=True, slots=True)
-class SaltPart:
-    """The salt bucket in front of the key.
+class Lookup:
+    """A number that a dictionary has for the name in a field.
 
     Attributes:
-        bucket_count: 2 to 256.
-        hash_name: One of `salting.HASHES`.
-        of: The hashed fields; None for all the bytes that follow.
+        field: The key field with the name.
+        dictionary: The dictionary's table.
+        max_number: The greatest number that the key has room for.
     """
 
-    bucket_count: int
-    hash_name: str
-    of: tuple[str, ...] | None
-
-    def bucket(self, hashed: bytes) -> bytes:
-        """Return the one byte that stands in front of a key with these hashed bytes."""
-        return bytes((bucket_of(hashed, self.bucket_count, self.hash_name),))
+    field: str
+    dictionary: str
+    max_number: int
 
     @property
-    def prefixes(self) -> tuple[bytes, ...]:
-        """The leading bytes of every bucket, in order."""
-        return tuple(bytes((bucket,)) for bucket in range(self.bucket_count))
+    def number(self) -> str:
+        """What the number is called among a key's values; no field has such a name."""
+        return f"{self.field} in {self.dictionary}"
 
 
-def field_part(name: str, codec: Codec[Any], *, is_last: bool) -> FieldPart:
-    """Return the part of a key field, ended as its place and codec demand.
+def part_of(
+    name: str, codec: Codec[Any], *, is_last: bool, derivation: Derivation | None = None
+) -> Part:
+    """Return a part, ended as its place and codec demand.
 
     Descending text is ended even in the last place: inverted, "ab" would otherwise sort before
     "abc" as it does ascending.
     """
     if codec.width_bytes is not None:
-        return FieldPart(name, codec, Framing.FIXED)
-    if is_last and not codec.desc:
-        return FieldPart(name, codec, Framing.REST)
-    has_separator = getattr(codec, "separator", None) is not None
-    return FieldPart(name, codec, Framing.SEPARATED if has_separator else Framing.ESCAPED)
+        framing = Framing.FIXED
+    elif codec.is_self_delimiting:
+        framing = Framing.SELF
+    elif is_last and not codec.desc:
+        framing = Framing.REST
+    elif getattr(codec, "separator", None) is not None:
+        framing = Framing.SEPARATED
+    else:
+        framing = Framing.ESCAPED
+    return Part(name, codec, framing, derivation)

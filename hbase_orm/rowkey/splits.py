@@ -10,4 +10,7 @@ def split_keys(layout: KeyLayout) -> tuple[bytes, ...]:
 
     A key without a salt suggests none: only its author knows how the values spread.
     """
-    return () if layout.salt is None else layout.salt.prefixes[1:]
+    spread = layout.spread
+    if spread is None or spread.derivation is None:
+        return ()
+    return tuple(sorted(spread.derivation.choices() or ()))[1:]

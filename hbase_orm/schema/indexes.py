@@ -8,7 +8,7 @@ from typing import Any
 
 from hbase_orm.codecs import Codec
 from hbase_orm.errors import SchemaError
-from hbase_orm.rowkey import KeyLayout, field_part
+from hbase_orm.rowkey import KeyLayout, part_of
 from hbase_orm.schema.conditions import Expr, Order
 from hbase_orm.schema.tables import IndexSchema
 
@@ -72,7 +72,7 @@ def index_schema(index: Index, table: str, codecs: Mapping[str, Codec[Any]]) -> 
                 field=name,
                 fix="index key fields and plain columns; counters change behind an index's back",
             )
-        parts.append(field_part(name, _directed(codec, component), is_last=False))
+        parts.append(part_of(name, _directed(codec, component), is_last=False))
         if not parts[-1].is_ordered:
             raise SchemaError(
                 "the field's bytes do not sort as its values do",
@@ -81,7 +81,7 @@ def index_schema(index: Index, table: str, codecs: Mapping[str, Codec[Any]]) -> 
                 codec=codec.name,
                 fix="give the field a codec whose bytes sort, e.g. codecs.text() without separator",
             )
-    layout = KeyLayout(salt=None, parts=tuple(parts), arguments=tuple(p.name for p in parts))
+    layout = KeyLayout(tuple(parts), tuple(part.name for part in parts))
     return IndexSchema(index.name, f"{table}_ix_{index.name}", layout)
 
 

@@ -12,6 +12,7 @@ from hbase_orm.codecs import Codec
 from hbase_orm.errors import SchemaError
 from hbase_orm.ops import FamilyDescriptor
 from hbase_orm.rowkey import KeyLayout, split_keys
+from hbase_orm.rowkey.kinds import Kinds
 from hbase_orm.schema.conditions import Expr
 from hbase_orm.schema.options import (
     check_choice,
@@ -226,6 +227,19 @@ class IndexSchema:
 
 
 @dataclass(frozen=True, slots=True)
+class RecordKinds:
+    """The record types of a base model; they join when their classes are made.
+
+    Attributes:
+        codec: The part of the key that tells them apart.
+        models: Their classes, by the part's bytes.
+    """
+
+    codec: Kinds
+    models: dict[bytes, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class TableSchema:
     """What a model declares, resolved and checked.
 
@@ -239,6 +253,7 @@ class TableSchema:
         indexes: Secondary indexes.
         fields: Every field by name: the very objects that conditions hold.
         split_keys: Where a new table is cut.
+        kinds: The record types in the table, if the model is the base of several.
     """
 
     model_name: str
@@ -252,6 +267,7 @@ class TableSchema:
     split_keys: tuple[bytes, ...] = ()
     durability: str = "USE_DEFAULT"
     region_replication: int = 1
+    kinds: RecordKinds | None = field(default=None, compare=False, repr=False)
 
     @property
     def is_guarded(self) -> bool:

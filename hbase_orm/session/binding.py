@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any, Final
 
-from hbase_orm.errors import ConfigurationError, RowKeyError, ValidationError
+from hbase_orm.errors import (
+    CodecError,
+    ConfigurationError,
+    CorruptRowError,
+    RowKeyError,
+    ValidationError,
+)
 from hbase_orm.gateway.base import Feature
 from hbase_orm.gateway.checks import CELL_OVERHEAD_BYTES
 from hbase_orm.index.entries import described_indexes, guarded_table
 from hbase_orm.index.targets import MARKER_VALUE, GuardedTable
 from hbase_orm.model import Model
 from hbase_orm.ops import MAX_CELL_BYTES, MAX_ROW_KEY_BYTES, Row, longest_row_key_bytes
+from hbase_orm.rowkey import KeyContext
+from hbase_orm.rowkey.layout import part_bytes
 from hbase_orm.schema import TableSchema
+from hbase_orm.session.naming import Names, in_namespace
 
 # However long the row key, values of so few bytes in all fit; 1 KiB is for columns and overhead.
+# Where an object of a randomly salted model keeps the key that was drawn for it.
+_DRAWN: Final = "_drawn_key"
+
 _SURELY_FITS_BYTES: Final = MAX_CELL_BYTES - MAX_ROW_KEY_BYTES - 1024
 
 
@@ -29,6 +42,9 @@ class BoundModel:
         guarded: Its guards and indexes, or None for a plain model.
         indexes: What its index entries are, in words, by the index's name.
         longest_key_bytes: How long a row key of its table may be.
+        names: The engine's dictionaries.
+        context: What decoding its keys needs besides their bytes, or None.
+        kinds: Of a base of record types, from a row key to its kind's class.
     """
 
     model: type[Model]
@@ -36,6 +52,46 @@ class BoundModel:
     guarded: GuardedTable | None
     indexes: Mapping[str, str]
     longest_key_bytes: int
+    names: Names
+    context: KeyContext | None = None
+    kinds: Callable[[bytes], type[Model]] | None = None
+
+    # --- which table ------------------------------------------------------------------------------
+
+    def placed(self, values: Mapping[str, Any]) -> BoundModel:
+        """Return the model with the table that holds the row of these field values.
+
+        Raises:
+            RowKeyError: The field that tells the table has no value that fits.
+        """
+        period = self.schema.layout.table_period
+        if period is None or (self.context is not None and self.context.start is not None):
+            return self
+        codec = self.schema.layout.codec(period.field)
+        try:
+            at = values[period.field] if codec is None else codec.normalize(values[period.field])
+        except CodecError as error:
+            raise RowKeyError(
+                error.text, fix=error.fix, field=period.field, **error.details
+            ) from error
+        return self.placed_at(period.unit.start(at))
+
+    def placed_at(self, start: datetime) -> BoundModel:
+        """Return the model with the table of the period that begins at `start`."""
+        period = self.schema.layout.table_period
+        if period is None:
+            return self
+        placed = self.in_table(period.unit.name_of(self.schema.table, start))
+        return replace(placed, context=replace(self.context or KeyContext(), start=start))
+
+    def in_table(self, table: str) -> BoundModel:
+        """Return the model with one of its tables."""
+        if table == self.schema.table:
+            return self
+        longest = longest_row_key_bytes(table)
+        return replace(self, schema=replace(self.schema, table=table), longest_key_bytes=longest)
+
+    # --- rows and objects -------------------------------------------------------------------------
 
     def exists(self, row: Row) -> bool:
         """Say whether a row that was read with the data families is a row of the model."""
@@ -43,7 +99,24 @@ class BoundModel:
 
     def hydrate(self, row: Row) -> Any:
         """Return the row as an object of the model."""
-        return self.model.__mapping__.hydrate(row)
+        model = self.model if self.kinds is None else self.kinds(row.key)
+        if self.context is None:
+            return model.__mapping__.hydrate(row)
+        return model.__mapping__.hydrate(row, self.context)
+
+    def load_names(self, rows: Sequence[Row]) -> None:
+        """Look up, all at once, the names that the row keys hold numbers of."""
+        layout = self.schema.layout
+        wanted = [(n, p) for n, p in enumerate(layout.parts) if p.lookup is not None]
+        if not wanted:
+            return
+        pairs = []
+        for row in rows:
+            pieces = layout.split(row.key)
+            for number, part in wanted:
+                if part.lookup is not None:
+                    pairs.append((part.lookup.dictionary, part.value_of(pieces[number][1])))
+        self.names.load_names(pairs)
 
     def cells(self, obj: Model, key: bytes) -> dict[bytes, bytes]:
         """Return the non-None cells of an object, with the marker where the model needs one.
@@ -76,13 +149,107 @@ class BoundModel:
                     fix="split the value over several fields or rows",
                 )
 
+    # --- row keys ---------------------------------------------------------------------------------
+
     def key(self, obj: Model) -> bytes:
-        """Return the row key of an object.
+        """Return the row key of an object; names without a number get one.
 
         Raises:
             RowKeyError: A key field does not fit, or the key is empty or too long.
         """
-        return self.checked_key(self.model.__mapping__.encode_key(obj.__dict__))
+        layout = self.schema.layout
+        values = obj.__dict__
+        if layout.is_random:
+            return self._drawn(obj)
+        if layout.lookups:
+            values = {**values, **self._allocated(values)}
+        return self.checked_key(self.model.__mapping__.encode_key(values))
+
+    def known_key(self, obj: Model) -> bytes | None:
+        """Return the row key of an object; None if a name in it must be looked up first.
+
+        Raises:
+            RowKeyError: As for `key`.
+        """
+        lookups = self.schema.layout.lookups
+        if lookups and self.names.known(lookups, obj.__dict__) is None:
+            return None
+        return self.key(obj)
+
+    def _drawn(self, obj: Model) -> bytes:
+        """Return the key under the salt that was drawn for an object, or that it was read from."""
+        row: Row | None = obj._row  # noqa: SLF001 - the model's own state
+        if row is not None:
+            return row.key
+        key: bytes | None = obj.__dict__.get(_DRAWN)
+        encoded = self.model.__mapping__.encode_key(obj.__dict__)
+        width = self._salt_bytes
+        if key is None or key[width:] != encoded[width:]:
+            key = obj.__dict__[_DRAWN] = self.checked_key(encoded)
+        return key
+
+    @property
+    def _salt_bytes(self) -> int:
+        spread = self.schema.layout.spread
+        return 0 if spread is None else spread.codec.width_bytes or 0
+
+    def _allocated(self, values: Mapping[str, Any]) -> Mapping[str, int]:
+        lookups = self.schema.layout.lookups
+        self._check_names(values)
+        known = self.names.known(lookups, values)
+        if known is None:
+            self.names.allocate(lookups, [values])
+            known = self.names.known(lookups, values)
+        return known or {}
+
+    def allocate_names(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Give a number to each name in these rows that has none, all at once.
+
+        Raises:
+            RowKeyError: A name does not fit its codec.
+        """
+        for values in rows:
+            self._check_names(values)
+        self.names.allocate(self.schema.layout.lookups, rows)
+
+    def _check_names(self, values: Mapping[str, Any]) -> None:
+        """Refuse what is no name before it gets a number."""
+        for lookup in self.schema.layout.lookups:
+            codec = self.schema.layout.codec(lookup.field)
+            try:
+                if codec is not None:
+                    codec.encode(values[lookup.field])
+            except CodecError as error:
+                raise RowKeyError(
+                    error.text, fix=error.fix, field=lookup.field, **error.details
+                ) from error
+
+    def keys(self, values: Mapping[str, Any], *, for_write: bool = False) -> tuple[bytes, ...]:
+        """Return every row key that a row of these key fields can have.
+
+        None at all if a name in it has no number: there is no such row.
+
+        Args:
+            values: The key fields.
+            for_write: Give a number to a name that has none.
+
+        Raises:
+            RowKeyError: A key field does not fit, or the key is empty or too long.
+        """
+        layout = self.schema.layout
+        if layout.lookups:
+            self._check_names(values)
+            if not for_write:
+                self.names.find(
+                    (lookup.dictionary, values[lookup.field]) for lookup in layout.lookups
+                )
+            numbers = (
+                self._allocated(values) if for_write else self.names.known(layout.lookups, values)
+            )
+            if numbers is None:
+                return ()
+            values = {**values, **numbers}
+        return tuple(self.checked_key(key) for key in layout.keys(values))
 
     def checked_key(self, key: bytes) -> bytes:
         """Return a row key that the table's name leaves room for.
@@ -103,7 +270,9 @@ class BoundModel:
         return key
 
 
-def bind(model: type[Model], namespace: str, features: frozenset[Feature]) -> BoundModel:
+def bind(
+    model: type[Model], namespace: str, features: frozenset[Feature], names: Names
+) -> BoundModel:
     """Return `model` with its tables in `namespace`.
 
     Raises:
@@ -125,11 +294,36 @@ def bind(model: type[Model], namespace: str, features: frozenset[Feature]) -> Bo
             replace(index, table=in_namespace(index.table, namespace)) for index in schema.indexes
         ),
     )
-    guarded = guarded_table(named) if named.is_guarded else None
-    longest = longest_row_key_bytes(named.table)
-    return BoundModel(model, named, guarded, described_indexes(named), longest)
+    return BoundModel(
+        model,
+        named,
+        guarded_table(named) if named.is_guarded else None,
+        described_indexes(named),
+        longest_row_key_bytes(named.table),
+        names,
+        KeyContext(name_of=names.name_of) if schema.layout.lookups else None,
+        _kind_of(named) if named.kinds is not None else None,
+    )
 
 
-def in_namespace(table: str, namespace: str) -> str:
-    """Return a table's name in `namespace`, unless it names one of its own."""
-    return table if ":" in table or not namespace else f"{namespace}:{table}"
+def _kind_of(schema: TableSchema) -> Callable[[bytes], type[Model]]:
+    """Return a function from a row key to the class of its record type."""
+    kinds = schema.kinds
+    if kinds is None:
+        raise AssertionError(schema)
+    bytes_of = part_bytes(schema.layout, "record type")
+
+    def kind_of(key: bytes) -> type[Model]:
+        try:
+            model: type[Model] = kinds.models[bytes_of(key)]
+        except (CodecError, KeyError) as error:
+            raise CorruptRowError(
+                "the row is of a record type that this program does not declare",
+                model=schema.model_name,
+                row=key,
+                known=sorted(kinds.codec.known.values()),
+                fix="import the module that declares it before reading the base",
+            ) from error
+        return model
+
+    return kind_of

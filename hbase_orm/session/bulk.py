@@ -107,7 +107,7 @@ class Bulk:
         self._bound_of = bound_of
         self._batch_rows = batch_rows
         self._insert_only = insert_only
-        self._lanes: dict[type[Model], _Lane] = {}
+        self._lanes: dict[type[Model] | str, _Lane] = {}  # a table where the model has several
         self._threads = ThreadPoolExecutor(IN_FLIGHT, thread_name_prefix="hbase-orm-bulk")
         self._under_way: deque[_Sent] = deque()
         self._failed = Outcome()
@@ -122,6 +122,9 @@ class Bulk:
         """
         lane = self._lanes.get(type(obj))
         bound = self._bound_of(type(obj)) if lane is None else lane.bound
+        if bound.schema.layout.table_period is not None:
+            bound = self._bound_of(type(obj)).placed(obj.__dict__)
+            lane = self._lanes.get(bound.schema.table)
         key = bound.key(obj)
         cells = bound.cells(obj, key)
         check_entries(bound, key, cells)
@@ -200,7 +203,8 @@ class Bulk:
     def _lane(self, bound: BoundModel) -> _Lane:
         ticket = self._ticket(bound) if self._insert_only and bound.guarded is not None else None
         lane = _Lane(bound, self._sender(ticket), ticket)
-        self._lanes[bound.model] = lane
+        is_one_of_many = bound.schema.layout.table_period is not None
+        self._lanes[bound.schema.table if is_one_of_many else bound.model] = lane
         return lane
 
     def _sender(self, ticket: LoadTicket | None) -> Sender:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
+from datetime import datetime, timedelta
 from types import TracebackType
 from typing import Any, Self
 
@@ -20,11 +21,14 @@ from hbase_orm.index.catalog import TableState
 from hbase_orm.index.entries import base_key_of
 from hbase_orm.index.repair import MIN_AGE_MS, RepairCounts, repair_pass
 from hbase_orm.model import Model
+from hbase_orm.model.kinds import base_of
 from hbase_orm.numbering.sequence import DEFAULT_BLOCK, SEQUENCES_TABLE, Sequence
-from hbase_orm.ops import ListRegions, Ping, Region, ask
+from hbase_orm.ops import ListRegions, ListTables, Ping, Region, ask
+from hbase_orm.schema import TableSchema
 from hbase_orm.session import tables
-from hbase_orm.session.binding import BoundModel, bind, in_namespace
+from hbase_orm.session.binding import BoundModel, bind
 from hbase_orm.session.flush import check_indexes
+from hbase_orm.session.naming import Names, in_namespace
 from hbase_orm.session.runtime import Runtime
 from hbase_orm.session.session import Session
 from hbase_orm.session.url import EngineOptions, parse_url
@@ -44,7 +48,8 @@ class Engine:
         self.options = options
         self._thrift1 = thrift1
         self._runtime = Runtime(gateway, parallel=options.pool)
-        self._bound: dict[type[Model], BoundModel] = {}
+        self._names = Names(self._runtime, options.namespace)
+        self._bound: dict[type[Model], tuple[TableSchema, BoundModel]] = {}
 
     def __repr__(self) -> str:
         """Return where it is connected to."""
@@ -111,33 +116,79 @@ class Engine:
             raise ConfigurationError("the in-process gateway has no happybase connection")
         return self._thrift1.raw()
 
-    def create_tables(self, *models: type[Model]) -> list[str]:
+    def create_tables(
+        self, *models: type[Model], periods: tuple[datetime, datetime] | None = None
+    ) -> list[str]:
         """Create the models' tables where they are missing; return the names of what was made.
 
         Families get their options, the table is pre-split (on the salt, or as declared), namespaces
-        are made, and models with indexes get index tables. An existing table is left as it is.
+        are made, models with indexes get index tables, and substitutes their dictionaries. An
+        existing table is left as it is.
+
+        Args:
+            models: The models.
+            periods: The first time and the one after the last, for models with a table for each
+                period.
 
         Raises:
             SchemaError: An existing table cannot carry the model's indexes.
+            ConfigurationError: `periods` is missing, or given to no purpose.
             FeatureMissingError: The engine has no Thrift2 gateway.
         """
         made: list[str] = []
         for model in models:
-            bound = self._bound_of(model)
-            new = self._runtime.run(tables.create(bound))
-            if new:
-                self._runtime.forget(bound.schema.table)
-            made += new
+            for bound in self._tables_of(model, periods):
+                new = self._runtime.run(tables.create(bound))
+                if new:
+                    self._runtime.forget(bound.schema.table)
+                made += new
         return made
 
     def drop_tables(self, *models: type[Model]) -> list[str]:
-        """Drop the models' tables with all their rows; return the names of those that existed."""
+        """Drop the models' tables with all their rows; return the names of those that existed.
+
+        Of a model with a table for each period, all of them. Dictionaries stay: other tables may
+        hold their numbers.
+        """
         dropped: list[str] = []
         for model in models:
-            bound = self._bound_of(model)
-            dropped += self._runtime.run(tables.drop(bound))
-            self._runtime.forget(bound.schema.table)
+            bound = self._shared_bound_of(model)
+            period = bound.schema.layout.table_period
+            names = [bound.schema.table]
+            if period is not None:
+                pattern = bound.schema.table
+                existing = self._runtime.execute(ListTables())
+                names = [name for name in existing if period.unit.start_of(pattern, name)]
+            for name in names:
+                dropped += self._runtime.run(tables.drop(bound.in_table(name)))
+                self._runtime.forget(name)
         return dropped
+
+    def _tables_of(
+        self, model: type[Model], periods: tuple[datetime, datetime] | None
+    ) -> list[BoundModel]:
+        """Return the model with each of its tables.
+
+        Raises:
+            ConfigurationError: `periods` does not fit the model.
+        """
+        bound = self._shared_bound_of(model)
+        period = bound.schema.layout.table_period
+        if period is None:
+            return [bound]
+        if periods is None or len(periods) != 2 or not periods[0] < periods[1]:  # noqa: PLR2004 - a pair
+            raise ConfigurationError(
+                "the model has a table for each period: say which to create",
+                model=bound.schema.model_name,
+                periods=periods,
+                fix="create_tables(M, periods=(first, after_last))",
+            )
+        last = periods[1] - timedelta(microseconds=1)
+        return [bound.placed_at(start) for start in period.unit.starts(periods[0], last)]
+
+    def _shared_bound_of(self, model: type[Model]) -> BoundModel:
+        """Return the model that decides what its table is: the base of a record type."""
+        return self._bound_of(base_of(model) or model)
 
     def add_guard_family(self, model: type[Model]) -> None:
         """Add the guards' family `_` to a model's existing table, online."""
@@ -195,11 +246,13 @@ class Engine:
         return None if entry is None else entry.state
 
     def _bound_of(self, model: type[Model]) -> BoundModel:
-        known = self._bound.get(model)
-        if known is None:
-            known = bind(model, self.options.namespace, self._runtime.features)
-            self._bound[model] = known
-        return known
+        schema: TableSchema | None = getattr(model, "__schema__", None)
+        found = self._bound.get(model)
+        if found is not None and found[0] is schema:  # a base's changes when a record type joins
+            return found[1]
+        bound = bind(model, self.options.namespace, self._runtime.features, self._names)
+        self._bound[model] = (bound.model.__schema__, bound)
+        return bound
 
 
 def connect(url: str, /) -> Engine:

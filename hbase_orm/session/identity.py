@@ -11,29 +11,35 @@ from hbase_orm.model import Model
 from hbase_orm.session.binding import BoundModel
 from hbase_orm.session.unit_of_work import loaded_row
 
+_Place = tuple[type[Model], str, bytes]
+
+
+def _place(bound: BoundModel, key: bytes) -> _Place:
+    return bound.model, bound.schema.table, key
+
 
 class IdentityMap:
-    """The objects of a session by model and row key; an object nobody holds is forgotten."""
+    """The objects of a session by model, table and row key; an object nobody holds is forgotten."""
 
     def __init__(self) -> None:
         """Start empty."""
-        self._objects: WeakValueDictionary[tuple[type[Model], bytes], Model] = WeakValueDictionary()
+        self._objects: WeakValueDictionary[_Place, Model] = WeakValueDictionary()
 
     def __len__(self) -> int:
         """Return how many objects are known."""
         return len(self._objects)
 
-    def find(self, model: type[Model], key: bytes) -> Model | None:
+    def find(self, bound: BoundModel, key: bytes) -> Model | None:
         """Return the object of a row, if somebody still holds it."""
-        return self._objects.get((model, key))
+        return self._objects.get(_place(bound, key))
 
-    def put(self, model: type[Model], key: bytes, obj: Model) -> None:
+    def put(self, bound: BoundModel, key: bytes, obj: Model) -> None:
         """Know `obj` as the object of a row."""
-        self._objects[model, key] = obj
+        self._objects[_place(bound, key)] = obj
 
-    def forget(self, model: type[Model], key: bytes) -> Model | None:
+    def forget(self, bound: BoundModel, key: bytes) -> Model | None:
         """Forget a row's object and return it."""
-        return self._objects.pop((model, key), None)
+        return self._objects.pop(_place(bound, key), None)
 
     def clear(self) -> list[Model]:
         """Forget every object and return those that were known."""

@@ -6,7 +6,7 @@ queries see what HBase has, not what is pending. A session belongs to one thread
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -16,12 +16,13 @@ from hbase_orm.errors import (
     QueryError,
     RowKeyError,
     RowNotFoundError,
+    TableNotFoundError,
     ValidationError,
 )
 from hbase_orm.execute import rows_of, stream
 from hbase_orm.model import Counter, Model, check_key_arguments
-from hbase_orm.ops import Cell, GetRows, Increment, Row
-from hbase_orm.query import GetPlan, IndexPlan, Plan, Select, plan
+from hbase_orm.ops import Cell, GetRows, Increment, ListTables, Row
+from hbase_orm.query import GetPlan, IndexPlan, Plan, Select, names_in, plan
 from hbase_orm.schema import AddAmount
 from hbase_orm.session.binding import BoundModel
 from hbase_orm.session.bulk import Bulk
@@ -120,10 +121,10 @@ class Session:
     def expunge(self, obj: Model, /) -> None:
         """Forget `obj` and what is pending for it; the object lives on, unattached."""
         self._pending.pop(id(obj), None)
-        bound = self._bound(type(obj))
-        key = bound.key(obj)
-        if self._identity.find(bound.model, key) is obj:
-            self._identity.forget(bound.model, key)
+        bound = self._bound_to(obj)
+        key = bound.known_key(obj)
+        if key is not None and self._identity.find(bound, key) is obj:
+            self._identity.forget(bound, key)
         obj._note_change = None  # noqa: SLF001 - the model's own state
 
     def flush(self) -> FlushReport:
@@ -135,8 +136,9 @@ class Session:
             ValidationError: A value does not fit; nothing was sent.
             FlushError: Some rows were not written, or their outcome is unknown.
         """
+        self._allocate_names()
         writes = [
-            write_of(self._bound(type(obj)), obj, "delete" if kind == "delete" else "put")
+            write_of(self._bound_to(obj), obj, "delete" if kind == "delete" else "put")
             for obj, kind in self._pending.values()
         ]
         outcome = emit(writes, self._runtime)
@@ -181,7 +183,9 @@ class Session:
                 fix="write session.increment(M, M.hits.by(1), ...)",
             )
         amounts = dict(zip(columns, (i.amount for i in increments), strict=True))
-        row = self._key(bound, key)
+        check_key_arguments(bound.schema, key)
+        bound = bound.placed(key)
+        row = self._existing_key(bound, bound.keys(key, for_write=True))
         self._runtime.wait_for_ties([(bound.schema.table, row)])
         values = self._runtime.execute(Increment(bound.schema.table, row, amounts))
         return [values[column] for column in columns]
@@ -209,17 +213,47 @@ class Session:
             RowKeyError: A key field is missing, unknown or does not fit; nothing was sent.
         """
         bound = self._bound(model)
-        rows = [self._key(bound, _named(bound, key)) for key in keys]
-        found: list[M | None] = []
-        for start in range(0, len(rows), GET_MANY_ROWS):
-            asked = GetRows(
-                bound.schema.table,
-                tuple(rows[start : start + GET_MANY_ROWS]),
-                bound.schema.family_names,
-            )
-            answer = self._runtime.execute(asked)
-            found += [self._load(bound, row) for row in answer]
+        asked = [self._asked(bound, _named(bound, key)) for key in keys]
+        found: list[M | None] = [None] * len(asked)
+        by_table: dict[str, list[tuple[int, BoundModel, bytes]]] = {}
+        for number, (placed, row_keys) in enumerate(asked):
+            wanted = by_table.setdefault(placed.schema.table, [])
+            wanted += [(number, placed, row_key) for row_key in row_keys]
+        for wanted in by_table.values():
+            for start in range(0, len(wanted), GET_MANY_ROWS):
+                self._get_some(wanted[start : start + GET_MANY_ROWS], found)
         return found
+
+    def _asked(
+        self, bound: BoundModel, key: Mapping[str, Any]
+    ) -> tuple[BoundModel, tuple[bytes, ...]]:
+        """Return the table and the row keys that one key of `get_many` asks for."""
+        check_key_arguments(bound.schema, key)
+        placed = bound.placed(key)
+        return placed, placed.keys(key)
+
+    def _get_some(self, wanted: Sequence[tuple[int, BoundModel, bytes]], found: list[Any]) -> None:
+        """Get rows of one table and put their objects at their positions."""
+        if not wanted:
+            return
+        bound = wanted[0][1]
+        rows = self._rows(bound, tuple(key for _, _, key in wanted))
+        bound.load_names([row for row in rows if row is not None])
+        for (number, placed, _), row in zip(wanted, rows, strict=True):
+            loaded = self._load(placed, row)
+            if loaded is not None and found[number] is not None and found[number] is not loaded:
+                raise _several_salts(bound, loaded)
+            found[number] = found[number] if loaded is None else loaded
+
+    def _rows(self, bound: BoundModel, keys: tuple[bytes, ...]) -> Sequence[Row | None]:
+        """Return rows by key; a table of a period that does not exist has none."""
+        asked = GetRows(bound.schema.table, keys, bound.schema.family_names)
+        try:
+            return self._runtime.execute(asked)
+        except TableNotFoundError:
+            if bound.schema.layout.table_period is None:
+                raise
+            return [None] * len(keys)
 
     def all(self, stmt: Select[T], /) -> list[T]:
         """Return every object that the statement selects."""
@@ -255,9 +289,8 @@ class Session:
         Its objects are not attached to the session. Close it, or use it as a context manager, to
         release the server's scanners before its end.
         """
-        _check_statement(stmt)
+        chosen = self.explain(stmt)
         bound = self._bound(stmt.model)
-        chosen = plan(stmt, bound.schema)
         for key in chosen.keys if isinstance(chosen, GetPlan) else ():
             bound.checked_key(key)
         if isinstance(chosen, IndexPlan):
@@ -277,9 +310,22 @@ class Session:
         return self.first(stmt) is not None
 
     def explain(self, stmt: Select[Any], /) -> Plan:
-        """Return what would be sent for the statement; it prints as a tree. Sends nothing."""
+        """Return what would be sent for the statement; it prints as a tree.
+
+        Sends nothing, but to look up names that have a number in their stead, and the tables of
+        a statement that reads all of them.
+        """
         _check_statement(stmt)
-        return plan(stmt, self._bound(stmt.model).schema)
+        bound = self._bound(stmt.model)
+        schema = bound.schema
+        numbers = bound.names.find(names_in(stmt, schema)) if schema.layout.lookups else {}
+        period = schema.layout.table_period
+        existing = None
+        if period is not None and stmt.full_scan_allowed:
+            tables = self._runtime.execute(ListTables())
+            starts = (period.unit.start_of(schema.table, table) for table in tables)
+            existing = [start for start in starts if start is not None]
+        return plan(stmt, schema, numbers, existing)
 
     # --- inside -----------------------------------------------------------------------------------
 
@@ -290,9 +336,29 @@ class Session:
             )
         return self._bound_of(model)
 
-    def _key(self, bound: BoundModel, key: Mapping[str, Any]) -> bytes:
-        check_key_arguments(bound.schema, key)
-        return bound.checked_key(bound.schema.layout.encode(key))
+    def _bound_to(self, obj: Model) -> BoundModel:
+        """Return the model of an object, with the table of its row."""
+        return self._bound(type(obj)).placed(obj.__dict__)
+
+    def _existing_key(self, bound: BoundModel, keys: tuple[bytes, ...]) -> bytes:
+        """Return the one of a row's possible keys that exists, or else the first."""
+        if len(keys) == 1:
+            return keys[0]
+        rows = self._rows(bound, keys)
+        found = [row.key for row in rows if row is not None]
+        if len(found) > 1:
+            raise MultipleRowsError("several rows have this key", rows=found)
+        return found[0] if found else keys[0]
+
+    def _allocate_names(self) -> None:
+        """Give a number to each new name in what is pending, a dictionary at a time."""
+        by_model: dict[type[Model], list[Mapping[str, Any]]] = {}
+        for obj, _ in self._pending.values():
+            by_model.setdefault(type(obj), []).append(obj.__dict__)
+        for model, values in by_model.items():
+            bound = self._bound(model)
+            if bound.schema.layout.lookups:
+                bound.allocate_names(values)
 
     def _note(self, obj: Model, kind: str) -> None:
         if not isinstance(obj, Model):
@@ -305,9 +371,11 @@ class Session:
 
     def _refuse_other(self, obj: Model) -> None:
         """Refuse a second object of a row: what one writes, the other does not know."""
-        bound = self._bound(type(obj))
-        key = bound.key(obj)
-        known = self._identity.find(bound.model, key) or obj
+        bound = self._bound_to(obj)
+        key = bound.known_key(obj)
+        if key is None:
+            return  # its name has no number here, so no object of its row was read
+        known = self._identity.find(bound, key) or obj
         is_to_go = self._pending.get(id(known), (known, "put"))[1] == "delete"
         if known is not obj and not is_to_go:
             raise ValidationError(
@@ -328,7 +396,7 @@ class Session:
         if write.kind == "delete":
             obj._row = None  # noqa: SLF001 - the model's own state
             obj._note_change = None  # noqa: SLF001 - the model's own state
-            supersede(self._identity.forget(write.bound.model, write.key), obj)
+            supersede(self._identity.forget(write.bound, write.key), obj)
             return
         loaded = loaded_row(obj)
         kept = {} if loaded is None else dict(loaded.cells)
@@ -336,8 +404,8 @@ class Session:
         kept.update({column: Cell(value, 0) for column, value in write.cells.items()})
         obj._row = Row(write.key, kept)  # noqa: SLF001 - the model's own state
         obj._note_change = self._note_change  # noqa: SLF001 - the model's own state
-        supersede(self._identity.find(write.bound.model, write.key), obj)
-        self._identity.put(write.bound.model, write.key, obj)
+        supersede(self._identity.find(write.bound, write.key), obj)
+        self._identity.put(write.bound, write.key, obj)
 
     def _load(self, bound: BoundModel, row: Row | None) -> Any:
         if row is None or not bound.exists(row):
@@ -346,14 +414,25 @@ class Session:
 
     def _attach(self, bound: BoundModel, obj: Any) -> Any:
         """Return the session's one object of a row: `obj`, or the known one brought up to date."""
+        if bound.kinds is not None or bound.schema.layout.table_period is not None:
+            bound = self._bound_to(obj)
         key = obj._row.key  # noqa: SLF001 - the model's own state
-        known = self._identity.find(bound.model, key)
+        known = self._identity.find(bound, key)
         if known is not None:
             refresh(bound, known, obj)
             return known
         obj._note_change = self._note_change  # noqa: SLF001 - the model's own state
-        self._identity.put(bound.model, key, obj)
+        self._identity.put(bound, key, obj)
         return obj
+
+
+def _several_salts(bound: BoundModel, obj: Model) -> MultipleRowsError:
+    return MultipleRowsError(
+        "several rows have this key, each under a salt of its own",
+        model=bound.schema.model_name,
+        key={name: obj.__dict__.get(name) for name in bound.schema.layout.arguments},
+        fix="delete all but one; write with Salt, which one key always gives the same bucket",
+    )
 
 
 def _check_statement(stmt: object) -> None:

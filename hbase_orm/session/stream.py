@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 
+from hbase_orm.execute import PlacedRow
 from hbase_orm.ops import Row
 from hbase_orm.query import Select, compile_check
 from hbase_orm.session.binding import BoundModel
@@ -57,11 +59,13 @@ def selected(pages: Iterator[Sequence[Row]], bound: BoundModel, stmt: Select[Any
     """Yield the objects of rows that exist and fulfil every condition, within the limit."""
     check = compile_check(bound.schema, stmt.conditions)
     left = stmt.row_limit
+    tables: dict[datetime, BoundModel] = {}
     for page in pages:
+        bound.load_names(page)
         for row in page:
             if not bound.exists(row):
                 continue
-            obj = bound.hydrate(row)
+            obj = _placed(bound, row, tables).hydrate(row)
             if check is not None and not check(obj.__dict__):
                 continue
             yield obj
@@ -69,3 +73,13 @@ def selected(pages: Iterator[Sequence[Row]], bound: BoundModel, stmt: Select[Any
                 left -= 1
                 if not left:
                     return
+
+
+def _placed(bound: BoundModel, row: Row, tables: dict[datetime, BoundModel]) -> BoundModel:
+    """Return the model with the table of a row; each is made once."""
+    if not isinstance(row, PlacedRow):
+        return bound
+    known = tables.get(row.start)
+    if known is None:
+        known = tables[row.start] = bound.placed_at(row.start)
+    return known

@@ -20,6 +20,7 @@ from hbase_orm.index import catalog
 from hbase_orm.index.attempt import DEAD_GUARD_TTL_MS
 from hbase_orm.index.entries import described_key
 from hbase_orm.index.targets import ENTRY_FAMILY, GUARD_FAMILY
+from hbase_orm.numbering.dictionary import ensure_dictionary
 from hbase_orm.ops import (
     AddFamily,
     CreateNamespace,
@@ -60,6 +61,8 @@ def create(bound: BoundModel) -> Protocol[list[str]]:
     else:
         yield from _create_namespace(schema.table)
     made: list[str] = []
+    for dictionary in dict.fromkeys(lookup.dictionary for lookup in schema.layout.lookups):
+        made += yield from ensure_dictionary(bound.names.table(dictionary))
     if bound.guarded is not None:
         made += yield from _create_table(catalog.catalog_descriptor(), ())
         for index in schema.indexes:

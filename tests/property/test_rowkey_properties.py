@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from hbase_orm import codecs
 from hbase_orm.errors import CorruptRowError
 from hbase_orm.ops import KeyRange
-from hbase_orm.rowkey import KeyLayout, SaltPart, field_part
+from hbase_orm.rowkey import KeyLayout
+from tests.layouts import Salted, layout
 from tests.property.strategies import Kind, kinds, part_rank
 
 several = settings(max_examples=80)
@@ -38,17 +39,12 @@ class Keys:
 
     def key(self, values: tuple[Any, ...]) -> bytes:
         (only, *more) = values
-        assume(more or self.layout.salt or only not in ("", b"") or self.kinds[0].codec.desc)
+        assume(more or self.layout.spread or only not in ("", b"") or self.kinds[0].codec.desc)
         return self.layout.encode_parts(*values)
 
 
-def _layout(chosen: list[Kind], salt: SaltPart | None) -> Keys:
-    last = len(chosen) - 1
-    parts = tuple(
-        field_part(f"f{number}", kind.codec, is_last=number == last)
-        for number, kind in enumerate(chosen)
-    )
-    return Keys(KeyLayout(salt, parts, tuple(part.name for part in parts)), tuple(chosen))
+def _layout(chosen: list[Kind], salt: Salted | None) -> Keys:
+    return Keys(layout(*(kind.codec for kind in chosen), salt=salt), tuple(chosen))
 
 
 @st.composite
@@ -57,7 +53,7 @@ def layouts(draw: st.DrawFn, *, salted_by_fields: bool = False) -> Keys:
     names = st.sampled_from([f"f{number}" for number in range(len(chosen))])
     some = st.lists(names, min_size=1, unique=True).map(tuple)
     sources = some if salted_by_fields else st.none() | some
-    salts = st.builds(SaltPart, st.integers(2, 256), st.sampled_from(("phoenix", "crc32")), sources)
+    salts = st.builds(Salted, st.integers(2, 256), st.sampled_from(("phoenix", "crc32")), sources)
     return _layout(chosen, draw(salts if salted_by_fields else st.none() | salts))
 
 
@@ -79,7 +75,7 @@ def test_a_key_gives_its_values_back(data: st.DataObject, keys: Keys) -> None:
 @given(data=st.data(), keys=layouts())
 def test_keys_sort_behind_the_salt_as_their_values(data: st.DataObject, keys: Keys) -> None:
     one, other = data.draw(keys.values()), data.draw(keys.values())
-    salt_bytes = 0 if keys.layout.salt is None else 1
+    salt_bytes = 0 if keys.layout.spread is None else 1
 
     first, second = keys.key(one)[salt_bytes:], keys.key(other)[salt_bytes:]
 
@@ -93,12 +89,12 @@ def test_keys_sort_behind_the_salt_as_their_values(data: st.DataObject, keys: Ke
 def test_the_range_of_a_prefix_holds_exactly_the_keys_that_begin_with_its_values(
     data: st.DataObject | None, keys: Keys, run: int
 ) -> None:
-    parts = keys.layout.parts[:run]
-    assume(len(parts) < len(keys.layout.parts))
+    parts = keys.layout.behind[:run]
+    assume(len(parts) < len(keys.layout.behind))
     known = data.draw(keys.values()) if data else ("host1", 0)
     other = data.draw(keys.values()) if data else ("host12", 0)
     key = keys.key(other)
-    salt = key[:1] if keys.layout.salt else b""
+    salt = key[:1] if keys.layout.spread else b""
 
     prefix = b"".join(part.encode(v) for part, v in zip(parts, known, strict=False))
 
@@ -109,16 +105,15 @@ def test_the_range_of_a_prefix_holds_exactly_the_keys_that_begin_with_its_values
 @several
 @given(data=st.data(), keys=layouts(salted_by_fields=True))
 def test_the_salt_depends_on_its_fields_alone(data: st.DataObject, keys: Keys) -> None:
-    salt = keys.layout.salt
+    salt = keys.layout.spread
     assert salt is not None
-    assert salt.of is not None
     one, other = data.draw(keys.values()), data.draw(keys.values())
     mixed = tuple(
-        mine if part.name in salt.of else theirs
-        for part, mine, theirs in zip(keys.layout.parts, one, other, strict=True)
+        mine if part.name in salt.fields else theirs
+        for part, mine, theirs in zip(keys.layout.behind, one, other, strict=True)
     )
 
-    assert keys.key(one)[0] == keys.key(mixed)[0] < salt.bucket_count
+    assert keys.key(one)[0] == keys.key(mixed)[0]
 
 
 @several
@@ -129,7 +124,7 @@ def test_any_bytes_decode_or_are_corrupt(keys: Keys, data: bytes) -> None:
     except CorruptRowError:
         return
 
-    assert len(values) == len(keys.layout.parts)
+    assert len(values) == len(keys.layout.behind)
 
 
 @several

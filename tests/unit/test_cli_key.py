@@ -60,9 +60,9 @@ def test_a_key_is_shown_with_its_components(capsys: pytest.CaptureFixture[str]) 
         f"hex     {HEX}",
         "length  16 bytes",
         "",
-        r"salt  4            \x03                           3",
-        r"host  text         web-1\x00\x01                  'web-1'",
-        r"at    millis desc  \x7F\xFF\xFEc\xEC\xEF\x1B\xFF  2026-01-31T08:00:00+00:00",
+        r"salt 4               \x03",
+        r"host    text         web-1\x00\x01                  'web-1'",
+        r"at      millis desc  \x7F\xFF\xFEc\xEC\xEF\x1B\xFF  2026-01-31T08:00:00+00:00",
     ]
 
 

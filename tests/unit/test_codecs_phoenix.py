@@ -11,7 +11,7 @@ import pytest
 
 from hbase_orm import codecs
 from hbase_orm.errors import CodecError, SchemaError
-from hbase_orm.rowkey.parts import field_part
+from hbase_orm.rowkey.parts import part_of
 
 AT = datetime(2023, 11, 14, 22, 13, 20, 123_456, tzinfo=UTC)
 CHAR = {"width_bytes": 4}
@@ -99,7 +99,7 @@ def test_binary_is_padded_with_zeros_and_read_with_them() -> None:
 def test_a_varying_part_of_a_key_ends_as_phoenix_ends_it(
     name: str, *, desc: bool, value: Any, data: str
 ) -> None:
-    part = field_part("x", codecs.get(name, desc=desc), is_last=False)
+    part = part_of("x", codecs.get(name, desc=desc), is_last=False)
 
     assert part.encode(value).hex() == data
     assert part.take(bytes.fromhex(data) + b"more", 0) == (value, len(data) // 2)

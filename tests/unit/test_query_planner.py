@@ -276,23 +276,31 @@ def test_conditions_behind_a_gap_do_not_narrow() -> None:
 
 
 def test_in_multiplies_ranges_in_key_order() -> None:
-    found = ranges(Reading.host.in_(["b", "a"]), Reading.metric.in_([2, 1]), model=Reading)
+    found = ranges(Reading.host.in_(["b", "a"]), Reading.metric.in_([3, 1]), model=Reading)
 
     assert found == [
         ("610001", "610002"),
-        ("610002", "610003"),
+        ("610003", "610004"),
         ("620001", "620002"),
-        ("620002", "620003"),
+        ("620003", "620004"),
     ]
 
 
+def test_ranges_that_touch_are_one() -> None:
+    found = ranges(Reading.host == "a", Reading.metric.in_([2, 1, 4]), model=Reading)
+
+    assert found == [("610001", "610003"), ("610004", "610005")]
+
+
 def test_more_than_a_thousand_combinations_are_not_enumerated() -> None:
-    hosts = [f"h{number}" for number in range(5)]
+    hosts = [f"h{number}" for number in range(10)]
 
-    under = ranges(Reading.host.in_(hosts), Reading.metric.in_(range(200)), model=Reading)
-    over = ranges(Reading.host.in_([*hosts, "x"]), Reading.metric.in_(range(200)), model=Reading)
+    under = ranges(Reading.host.in_(hosts), Reading.metric.in_(range(0, 200, 2)), model=Reading)
+    over = ranges(
+        Reading.host.in_([*hosts, "x"]), Reading.metric.in_(range(0, 200, 2)), model=Reading
+    )
 
-    assert (len(under), len(over)) == (1000, 6)
+    assert (len(under), len(over)) == (1000, 11)
 
 
 def test_an_unstorable_end_bounds_nothing_and_loses_nothing() -> None:

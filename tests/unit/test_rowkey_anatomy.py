@@ -4,24 +4,23 @@ import pytest
 
 from hbase_orm import codecs
 from hbase_orm.errors import CorruptRowError
-from hbase_orm.rowkey import KeyLayout, SaltPart, field_part
 from hbase_orm.rowkey.anatomy import Piece, describe, pieces
+from tests.layouts import Salted, layout_of
 
-LAYOUT = KeyLayout(
-    SaltPart(4, "phoenix", None),
-    (
-        field_part("host", codecs.text(separator=b"_"), is_last=False),
-        field_part("count", codecs.uint16(desc=True), is_last=False),
-        field_part("rest", codecs.get("raw"), is_last=True),
-    ),
-    ("host", "count", "rest"),
+LAYOUT = layout_of(
+    {
+        "host": codecs.text(separator=b"_"),
+        "count": codecs.uint16(desc=True),
+        "rest": codecs.get("raw"),
+    },
+    Salted(4),
 )
 KEY = LAYOUT.encode_parts("web", 7, b"\xff")
 
 
 def test_the_pieces_of_a_key_are_its_components_with_their_ends() -> None:
     assert pieces(LAYOUT, KEY) == (
-        Piece("salt", "4", KEY[:1], KEY[0]),
+        Piece("salt 4", "", KEY[:1], None),
         Piece("host", "text", b"web_", "web"),
         Piece("count", "uint16 desc", b"\xff\xf8", 7),
         Piece("rest", "raw", b"\xff", b"\xff"),
@@ -34,9 +33,9 @@ def test_the_pieces_of_a_key_are_the_whole_key() -> None:
 
 def test_a_key_is_described_in_aligned_lines() -> None:
     assert describe(LAYOUT, KEY).splitlines()[1:] == [
-        "host   text         web_      'web'",
-        r"count  uint16 desc  \xFF\xF8  7",
-        r"rest   raw          \xFF      \xFF",
+        "host    text         web_      'web'",
+        r"count   uint16 desc  \xFF\xF8  7",
+        r"rest    raw          \xFF      \xFF",
     ]
 
 

@@ -10,19 +10,10 @@ import pytest
 from hbase_orm import codecs
 from hbase_orm.codecs import Codec
 from hbase_orm.errors import CorruptRowError, RowKeyError
-from hbase_orm.rowkey import Framing, KeyLayout, SaltPart, field_part, split_keys
+from hbase_orm.rowkey import Framing, KeyLayout, part_of, split_keys
+from tests.layouts import Salted, layout
 
-
-def layout(*parts: Codec[Any], salt: SaltPart | None = None) -> KeyLayout:
-    names = [f"f{number}" for number in range(len(parts))]
-    made = [
-        field_part(name, codec, is_last=name == names[-1])
-        for name, codec in zip(names, parts, strict=True)
-    ]
-    return KeyLayout(salt, tuple(made), tuple(names))
-
-
-SALTED = SaltPart(4, "phoenix", None)
+SALTED = Salted(4)
 TEXT_AND_NUMBER = layout(codecs.text(), codecs.uint32())
 
 
@@ -46,12 +37,12 @@ TEXT_AND_NUMBER = layout(codecs.text(), codecs.uint32())
         ),
         (layout(codecs.text(), salt=SALTED), ("foo0001",), "02666f6f30303031"),
         (
-            layout(codecs.text(), codecs.text(), salt=SaltPart(4, "phoenix", ("f0",))),
+            layout(codecs.text(), codecs.text(), salt=Salted(4, of=("f0",))),
             ("foo0001", "x"),
             "02666f6f30303031000178",
         ),
         (
-            layout(codecs.uint8(), codecs.uint8(), salt=SaltPart(256, "phoenix", ("f1", "f0"))),
+            layout(codecs.uint8(), codecs.uint8(), salt=Salted(256, of=("f1", "f0"))),
             (1, 2),
             f"{(31 * (31 + 2) + 1) % 256:02x}0102",
         ),
@@ -170,7 +161,7 @@ def test_a_part_ends_as_its_place_and_codec_demand(
     is_last: bool,  # noqa: FBT001 - a parameter of the table
     framing: Framing,
 ) -> None:
-    assert field_part("f", codec, is_last=is_last).framing is framing
+    assert part_of("f", codec, is_last=is_last).framing is framing
 
 
 @pytest.mark.parametrize(
@@ -189,23 +180,23 @@ def test_only_the_least_separator_keeps_texts_in_order(
     codec: Codec[Any],
     is_ordered: bool,  # noqa: FBT001 - a parameter of the table
 ) -> None:
-    assert field_part("f", codec, is_last=False).is_ordered is is_ordered
+    assert part_of("f", codec, is_last=False).is_ordered is is_ordered
 
 
 def test_a_separator_in_the_last_place_ends_nothing_and_disorders_nothing() -> None:
-    part = field_part("f", codecs.text(separator=b"_"), is_last=True)
+    part = part_of("f", codecs.text(separator=b"_"), is_last=True)
 
     assert (part.encode("a"), part.is_ordered, part.is_delimited) == (b"a", True, False)
 
 
 def test_a_prefix_may_end_with_half_a_separator() -> None:
-    part = field_part("f", codecs.text(separator=b"::"), is_last=False)
+    part = part_of("f", codecs.text(separator=b"::"), is_last=False)
 
     assert part.leading("a:") == b"a:"
 
 
 def test_what_texts_start_with_is_escaped_and_inverted_as_they_are() -> None:
-    part = field_part("f", codecs.text(desc=True), is_last=False)
+    part = part_of("f", codecs.text(desc=True), is_last=False)
 
     assert part.encode("a\x00b").startswith(part.leading("a\x00"))
     assert part.leading("a\x00") == b"\x9e\xff\x00"

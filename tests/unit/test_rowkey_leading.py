@@ -9,24 +9,14 @@ import pytest
 from hbase_orm import codecs
 from hbase_orm.codecs import Codec
 from hbase_orm.codecs.times import Millis
-from hbase_orm.rowkey import KeyLayout, SaltPart, field_part
 from hbase_orm.rowkey.leading import leading_bytes
 from hbase_orm.rowkey.reach import LeadingBytes, unreachable_regions
+from tests.layouts import Salted, layout
 
 
 class Kind(Enum):
     CAR = "car"
     CART = "cart"
-
-
-def layout(*parts: Codec[Any], salt: int = 0) -> KeyLayout:
-    last = len(parts) - 1
-    fields = tuple(
-        field_part(f"f{number}", codec, is_last=number == last)
-        for number, codec in enumerate(parts)
-    )
-    names = tuple(part.name for part in fields)
-    return KeyLayout(SaltPart(salt, "phoenix", None) if salt else None, fields, names)
 
 
 @pytest.mark.parametrize(
@@ -70,7 +60,7 @@ def test_of_a_codec_that_refuses_its_own_ends_nothing_is_known() -> None:
 
 
 def test_a_salt_stands_in_front() -> None:
-    salted = leading_bytes(layout(codecs.text(), salt=4))
+    salted = leading_bytes(layout(codecs.text(), salt=Salted(4)))
 
     assert salted == LeadingBytes.words([b"\x00", b"\x01", b"\x02", b"\x03"])
 

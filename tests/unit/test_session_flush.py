@@ -41,6 +41,8 @@ from hbase_orm.ops import (
 )
 from hbase_orm.session.binding import bind
 from hbase_orm.session.flush import BATCH_BYTES, BATCH_ROWS
+from hbase_orm.session.naming import Names
+from hbase_orm.session.runtime import Runtime
 from hbase_orm.session.tables import base_table
 from hbase_orm.session.url import EngineOptions
 from tests.recording import FailsBeforeSending, LosesAnswers, RecordsRequests
@@ -68,6 +70,9 @@ class Guarded(Model, table="guarded"):
 
 
 MEMORY = EngineOptions(scheme="memory")
+
+
+NAMES = Names(Runtime(MemoryGateway(), parallel=1), "ns")
 
 
 def engine_on(gateway: Gateway) -> Engine:
@@ -352,7 +357,7 @@ def test_a_table_without_the_models_family_is_named() -> None:
 
 
 def test_binding_puts_base_and_index_tables_into_the_engines_namespace() -> None:
-    bound = bind(Guarded, "ns", frozenset(Feature))
+    bound = bind(Guarded, "ns", frozenset(Feature), NAMES)
 
     assert bound.schema.table == "ns:guarded"
     assert [index.table for index in bound.schema.indexes] == ["ns:guarded_ix_by_a"]
@@ -365,7 +370,7 @@ def test_a_table_that_names_its_namespace_keeps_it() -> None:
         d = Family()
         name: Key[str] = key()
 
-    assert bind(Placed, "ns", frozenset(Feature)).schema.table == "own:placed"
+    assert bind(Placed, "ns", frozenset(Feature), NAMES).schema.table == "own:placed"
 
 
 def test_memory_engines_share_nothing() -> None:

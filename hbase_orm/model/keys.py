@@ -1,0 +1,61 @@
+"""From a model's key fields and `__rowkey__` to the layout of its row keys."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from hbase_orm.codecs import Codec
+from hbase_orm.errors import SchemaError
+from hbase_orm.model.fields import Key
+from hbase_orm.rowkey import KeyFields, KeyLayout, KeySource, RowKey, TablePerPeriod, assemble
+from hbase_orm.rowkey.kinds import Kinds
+from hbase_orm.schema import Table
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a model's rows are.
+
+    Attributes:
+        table: The table; of tables per period, their pattern.
+        periods: Set if there is a table for each period.
+        record: The model's record type, or of a base the registry of its kinds.
+    """
+
+    table: Table
+    periods: TablePerPeriod | None = None
+    record: Kinds | str | None = None
+
+
+def key_layout(
+    cls: type, place: Place, keys: Mapping[str, Key[Any]], codecs: Mapping[str, Codec[Any]]
+) -> KeyLayout:
+    """Return the layout of a model's row keys.
+
+    Raises:
+        SchemaError: The declaration is wrong.
+    """
+    if not keys:
+        raise SchemaError(
+            "the model has no row key", fix="declare at least one key field: name: Key[str] = key()"
+        )
+    key = KeyFields(
+        fields=keys,
+        codecs={name: codecs[name] for name in keys},
+        stored=frozenset(name for name, field in keys.items() if field.family is not None),
+    )
+    components = _components(cls, keys, is_kind=isinstance(place.record, str))
+    return assemble(components, key, table=place.periods, record=place.record)
+
+
+def _components(cls: type, keys: Mapping[str, Key[Any]], *, is_kind: bool) -> tuple[KeySource, ...]:
+    """Return the declared components; a record type's own key fields follow its base's."""
+    declared: RowKey | None = getattr(cls, "__rowkey__", None)
+    if declared is None:
+        return tuple(keys.values())
+    if not is_kind or "__rowkey__" in vars(cls):
+        return declared.components
+    own = tuple(field for name, field in keys.items() if name in vars(cls))
+    return (*declared.components, *own)

@@ -1,0 +1,102 @@
+"""Where a model's rows are: a table of its own, one a period, or a base's that it shares."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from hbase_orm.errors import SchemaError
+from hbase_orm.model.keys import Place
+from hbase_orm.rowkey import RecordType, RowKey, TablePerPeriod
+from hbase_orm.rowkey.derivations import Fixed
+from hbase_orm.rowkey.kinds import Kinds
+from hbase_orm.schema import Table, TableSchema
+from hbase_orm.schema.options import check_table_name
+
+
+def place_of(
+    cls: type, table: str | Table | TablePerPeriod | None, record_type: str | None
+) -> Place:
+    """Return where the rows of a model are.
+
+    Raises:
+        SchemaError: No table is named, or a record type has no base to be a record of.
+    """
+    if record_type is not None:
+        return _place_of_kind(cls, table, record_type)
+    if table is None:
+        raise SchemaError(
+            "the model names no table",
+            model=cls.__name__,
+            fix=f'write class {cls.__name__}(Model, table="..."), or abstract=True',
+        )
+    key: RowKey | None = getattr(cls, "__rowkey__", None)
+    has_kinds = key is not None and any(isinstance(c, RecordType) for c in key.components)
+    record = Kinds() if has_kinds else None
+    if not isinstance(table, TablePerPeriod):
+        return Place(table if isinstance(table, Table) else Table(table), record=record)
+    example = table.name
+    for directive in "YmdH":
+        example = example.replace(f"%{directive}", "0")
+    check_table_name(example)
+    return Place(Table(example), periods=table, record=record)
+
+
+def base_of(cls: type) -> type[Any] | None:
+    """Return the model whose table holds records of several types, this one among them."""
+    for base in cls.__mro__[1:]:
+        schema: TableSchema | None = vars(base).get("__schema__")
+        if schema is not None and schema.kinds is not None:
+            return base
+    return None
+
+
+def _place_of_kind(
+    cls: type, table: str | Table | TablePerPeriod | None, record_type: str
+) -> Place:
+    base = base_of(cls)
+    if base is None or table is not None or not isinstance(record_type, str) or not record_type:
+        raise SchemaError(
+            "a record type belongs to a base model whose key has RecordType()",
+            model=cls.__name__,
+            record_type=record_type,
+            fix='class Base(Model, table="..."): __rowkey__ = rowkey(..., RecordType()); '
+            'class Sub(Base, record_type="S")',
+        )
+    schema: TableSchema = base.__schema__
+    shared = Table(
+        schema.table,
+        splits=schema.split_keys,
+        durability=schema.durability,  # type: ignore[arg-type]  # checked when it was declared
+        region_replication=schema.region_replication,
+    )
+    return Place(shared, record=record_type)
+
+
+def join_base(cls: Any) -> None:
+    """Tell the base of a new record type about it.
+
+    Raises:
+        SchemaError: Another record type begins like this one, or the class has indexes.
+    """
+    schema: TableSchema = cls.__schema__
+    base: Any = base_of(cls)
+    kinds = base.__schema__.kinds
+    if schema.indexes:
+        raise SchemaError(
+            "a record type cannot have indexes: other types write the same table without them",
+            model=cls.__name__,
+            fix="give it a table of its own",
+        )
+    part = next(p for p in schema.layout.parts if isinstance(p.derivation, Fixed))
+    data = part.encode(part.derivation.value)  # type: ignore[union-attr]  # a Fixed
+    kinds.codec.add(_name_of(part.derivation), data)
+    kinds.models[data] = cls
+    names = {family.name for family in base.__schema__.families}
+    new = tuple(family for family in schema.families if family.name not in names)
+    base.__schema__ = replace(base.__schema__, families=(*base.__schema__.families, *new))
+
+
+def _name_of(derivation: Any) -> str:
+    value = derivation.value
+    return value.decode() if isinstance(value, bytes) else str(value)

@@ -1,0 +1,349 @@
+"""How a derived part of a row key gets its value: from other parts, by chance, or not at all.
+
+Each derivation has `inputs` (parts, of which it is computed), may be computed by `compute` from
+their values, and may know all the values it can have (`choices`), so that a reader that does not
+know the inputs asks for each. A derivation knows nothing of bytes but those that it hashes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import date, datetime, time, timedelta
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
+
+from hbase_orm.codecs.formats import Strftime
+from hbase_orm.codecs.times import EPOCH
+from hbase_orm.errors import CodecError, SchemaError
+from hbase_orm.rowkey.periods import Unit
+from hbase_orm.rowkey.salting import bucket_of
+
+if TYPE_CHECKING:
+    from hbase_orm.codecs import Codec
+    from hbase_orm.codecs.source import Scope
+    from hbase_orm.rowkey.parts import Part
+
+MICROSECONDS: Final = {"micros": 1, "millis": 1000, "seconds": 1_000_000}
+_MICRO = timedelta(microseconds=1)
+_MIDNIGHT = datetime(1970, 1, 1)  # noqa: DTZ001 - times of day are naive
+_COUNTED_WIDTHS: Final = (2, 4, 8)
+_ZEROS: Final[Mapping[type, Any]] = MappingProxyType(
+    {datetime: EPOCH, date: EPOCH.date(), time: time(), timedelta: timedelta()}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Derivation:
+    """How a part gets its value.
+
+    Attributes:
+        inputs: What it is computed of.
+    """
+
+    inputs: tuple[Part, ...] = ()
+
+    @property
+    def gives_bytes(self) -> bool:
+        """Whether its value is the part's bytes as they stand in the key."""
+        return False
+
+    @property
+    def spreads(self) -> bool:
+        """Whether it only spreads keys: in front, rows are read in the order of what follows."""
+        return False
+
+    def compute(self, *values: Any) -> Any:
+        """Return the part's value from the values of the inputs, in order.
+
+        Raises:
+            CodecError: The inputs have no such value.
+        """
+        raise NotImplementedError
+
+    def choices(self, *values: Any) -> Iterable[Any] | None:
+        """Return the values it can have, or None if they are not known.
+
+        Args:
+            values: What is known of the inputs, None where nothing is.
+        """
+        del values
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Hashed(Derivation):
+    """Bytes made of the inputs' bytes; with no inputs, of all the key's bytes that follow."""
+
+    @property
+    def gives_bytes(self) -> bool:
+        """Yes."""
+        return True
+
+    def of_bytes(self, data: bytes) -> bytes:
+        """Return the part's bytes for the hashed bytes."""
+        raise NotImplementedError
+
+    def compute(self, *values: Any) -> bytes:
+        """Return the part's bytes from the inputs' values."""
+        return self.of_bytes(
+            b"".join(part.bare(value) for part, value in zip(self.inputs, values, strict=True))
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class SaltOf(Hashed):
+    """The salt bucket: one of `numbers`, by a hash modulo their count."""
+
+    hash_name: str = "phoenix"
+    numbers: tuple[bytes, ...] = ()
+
+    @property
+    def is_one_byte(self) -> bool:
+        """Whether a bucket is written as the byte that it is."""
+        return all(data == bytes((number,)) for number, data in enumerate(self.numbers[:256]))
+
+    @property
+    def spreads(self) -> bool:
+        """Yes."""
+        return True
+
+    def of_bytes(self, data: bytes) -> bytes:
+        """Return the bucket as it is written."""
+        return self.numbers[bucket_of(data, len(self.numbers), self.hash_name)]
+
+    def choices(self, *values: Any) -> Iterable[bytes]:
+        """Return every bucket."""
+        del values
+        return self.numbers
+
+
+@dataclass(frozen=True, slots=True)
+class HashOf(Hashed):
+    """The first bytes of a hash."""
+
+    algorithm: str = "md5"
+    form: str = "raw"
+    width_bytes: int = 16
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is the whole hash: two values never share it."""
+        size_bytes = hashlib.new(self.algorithm, usedforsecurity=False).digest_size
+        return self.width_bytes == size_bytes * (2 if self.form == "hex" else 1)
+
+    def source(self, data: str, scope: Scope) -> str:
+        """Return an expression for the part's bytes; `data` is one for the hashed bytes."""
+        known = getattr(hashlib, self.algorithm, None)
+        if known is None:
+            return f"{scope.bind(self.of_bytes, 'hash')}({data})"
+        function = scope.bind(known, "hash")
+        digest = f"{function}({data}, usedforsecurity=False)"
+        whole = f"{digest}.hexdigest()" if self.form == "hex" else f"{digest}.digest()"
+        cut = whole if self.is_whole else f"{whole}[:{self.width_bytes}]"
+        return f"{cut}.encode()" if self.form == "hex" else cut
+
+    def of_bytes(self, data: bytes) -> bytes:
+        """Return the first bytes of the hash, or of its hex digits."""
+        digest = hashlib.new(self.algorithm, data, usedforsecurity=False)
+        whole = digest.hexdigest().encode() if self.form == "hex" else digest.digest()
+        return whole[: self.width_bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class RandomBucket(Derivation):
+    """One of `numbers`, at random; the row that was read knows which."""
+
+    numbers: tuple[bytes, ...] = ()
+
+    @property
+    def gives_bytes(self) -> bool:
+        """Yes."""
+        return True
+
+    @property
+    def spreads(self) -> bool:
+        """Yes."""
+        return True
+
+    def compute(self, *values: Any) -> bytes:
+        """Return a bucket drawn at random."""
+        del values
+        return random.choice(self.numbers)  # noqa: S311 - it spreads load, it guards nothing
+
+    def choices(self, *values: Any) -> Iterable[bytes]:
+        """Return every bucket."""
+        del values
+        return self.numbers
+
+
+@dataclass(frozen=True, slots=True)
+class BucketOf(Derivation):
+    """A number modulo the count of `numbers`."""
+
+    numbers: tuple[bytes, ...] = ()
+
+    @property
+    def gives_bytes(self) -> bool:
+        """Yes."""
+        return True
+
+    @property
+    def spreads(self) -> bool:
+        """Yes."""
+        return True
+
+    def compute(self, *values: Any) -> bytes:
+        """Return the bucket of the number, or of the number that a time is written as."""
+        number = number_of(self.inputs[0].codec, values[0])
+        return self.numbers[number % len(self.numbers)]
+
+    def choices(self, *values: Any) -> Iterable[bytes]:
+        """Return every bucket."""
+        del values
+        return self.numbers
+
+
+def number_of(codec: Codec[Any], value: Any) -> int:
+    """Return a number, or the units since the epoch that a time is written as, before `desc`.
+
+    Raises:
+        CodecError: The value does not fit the codec.
+    """
+    if isinstance(value, int):
+        codec.encode(value)
+        return int(value)
+    plain = replace(codec, desc=False)
+    data, zero = plain.encode(value), plain.encode(_ZEROS[codec.python_type])
+    return int.from_bytes(data, "big") - int.from_bytes(zero, "big")
+
+
+def check_numbered(codec: Codec[Any], name: str) -> None:
+    """Refuse a bucket of something that is written neither as a number nor as counted units.
+
+    Raises:
+        SchemaError: Names the field and its codec.
+    """
+    is_int = issubclass(codec.python_type, int) and codec.python_type is not bool
+    is_counted = codec.python_type in _ZEROS and not isinstance(codec, Strftime)
+    if not is_int and not (is_counted and codec.width_bytes in _COUNTED_WIDTHS):
+        raise SchemaError(
+            "a bucket is a number modulo n, and the field is no number",
+            field=name,
+            codec=codec.name,
+            fix=f"write Salt(n, of={name}), which hashes",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Calculated(Derivation):
+    """What a function of the user's makes of the inputs' values."""
+
+    function: Callable[..., Any] = lambda: None
+    values: tuple[Any, ...] | Callable[..., Iterable[Any]] | None = None
+
+    def compute(self, *values: Any) -> Any:
+        """Call the function."""
+        return self.function(*values)
+
+    def choices(self, *values: Any) -> Iterable[Any] | None:
+        """Return all values, or those that what is known leaves possible."""
+        return self.values(*values) if callable(self.values) else self.values
+
+
+@dataclass(frozen=True, slots=True)
+class PeriodOf(Derivation):
+    """The start of the period that a time falls in."""
+
+    unit: Unit = None  # type: ignore[assignment]  # always given
+
+    def compute(self, *values: Any) -> datetime:
+        """Return the start of the period, in UTC."""
+        return self.unit.start(values[0])
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetOf(Derivation):
+    """What a time is past the start of its period.
+
+    Attributes:
+        unit: The period.
+        resolution_micros: What a number counts, in microseconds.
+        python_type: int, timedelta, time or datetime: what the part's codec takes.
+        sorts: Whether the part's bytes sort as the times of one period do.
+    """
+
+    unit: Unit = None  # type: ignore[assignment]  # always given
+    resolution_micros: int = 1000
+    python_type: type = int
+    sorts: bool = True
+
+    def compute(self, *values: Any) -> Any:
+        """Return the offset, as the codec takes it.
+
+        Raises:
+            CodecError: A number of this resolution cannot hold it.
+        """
+        at: datetime = values[0]
+        if self.python_type is datetime:
+            return at
+        past = at - self.unit.start(at)
+        if self.python_type is timedelta:
+            return past
+        if self.python_type is time:
+            return (_MIDNIGHT + past).time()
+        number, rest = divmod(past // _MICRO, self.resolution_micros)
+        if rest:
+            raise CodecError(
+                "the time is finer than its offset in the key",
+                value=at,
+                resolution_micros=self.resolution_micros,
+                fix="give Offset a finer resolution, or the field a coarser codec",
+            )
+        return number
+
+    def join(self, start: datetime, offset: Any) -> datetime:
+        """Return the time that is `offset` past the start of its period.
+
+        Raises:
+            CodecError: The offset is longer than the period.
+        """
+        past = self._past(offset)
+        try:
+            at = start + past
+        except OverflowError:
+            at = None
+        if at is None or self.unit.start(at) != start:
+            raise CodecError("the offset lies outside its period", start=start, offset=offset)
+        return at
+
+    def _past(self, offset: Any) -> timedelta:
+        if isinstance(offset, datetime):
+            return offset - self.unit.start(offset)
+        if isinstance(offset, timedelta):
+            return offset
+        if isinstance(offset, time):
+            return datetime.combine(_MIDNIGHT, offset) - _MIDNIGHT
+        micros: int = offset * self.resolution_micros
+        return micros * _MICRO
+
+
+@dataclass(frozen=True, slots=True)
+class NumberOfName(Derivation):
+    """A number in a name's stead: to be looked up in a dictionary before a key is made."""
+
+    dictionary: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed(Derivation):
+    """The same value in every key of the model."""
+
+    value: Any = None
+
+    def compute(self, *values: Any) -> Any:
+        """Return it."""
+        del values
+        return self.value

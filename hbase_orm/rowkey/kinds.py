@@ -1,0 +1,93 @@
+"""Record types: which kind of record a row is, as a part of its key."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from hbase_orm.codecs import Codec
+from hbase_orm.errors import CodecError, SchemaError
+from hbase_orm.rowkey.derivations import Derivation
+
+
+@dataclass(frozen=True, slots=True)
+class Kinds(Codec[str]):
+    """The record types of a base, as their bytes stand in keys; subclasses add theirs.
+
+    Attributes:
+        known: From the bytes to the record type.
+    """
+
+    name: ClassVar[str] = "record type"
+    python_type: ClassVar[type] = str
+
+    known: dict[bytes, str] = field(default_factory=dict, hash=False)
+
+    @property
+    def is_self_delimiting(self) -> bool:
+        """True: no kind is the beginning of another."""
+        return True
+
+    def add(self, kind: str, data: bytes) -> None:
+        """Add a kind.
+
+        Raises:
+            SchemaError: Its bytes begin another kind's, or another's begin them.
+        """
+        for other in self.known:
+            if other.startswith(data) or data.startswith(other):
+                raise SchemaError(
+                    "the record types of one base must not begin each other",
+                    record_type=kind,
+                    other=self.known[other],
+                    fix="choose other texts, e.g. of one length",
+                )
+        self.known[data] = kind
+
+    def encode(self, value: str, /) -> bytes:
+        """Return the bytes of a kind.
+
+        Raises:
+            CodecError: It is none of the base's.
+        """
+        for data, kind in self.known.items():
+            if kind == value:
+                return data
+        raise self.refuse(value, "no record type has this name", known=sorted(self.known.values()))
+
+    def decode(self, data: bytes, /) -> str:
+        """Return the kind.
+
+        Raises:
+            CodecError: The bytes are none.
+        """
+        if data not in self.known:
+            raise self.corrupt(data)
+        return self.known[data]
+
+    def end_of(self, data: bytes, position: int) -> int:
+        """Return where the kind that begins at `position` ends.
+
+        Raises:
+            CodecError: None begins there.
+        """
+        for kind in self.known:
+            if data.startswith(kind, position):
+                return position + len(kind)
+        raise self.corrupt(data[position:])
+
+
+@dataclass(frozen=True, slots=True)
+class AnyKind(Derivation):
+    """The record type in the key of a base: any of its kinds."""
+
+    def compute(self, *values: Any) -> Any:
+        """Refuse: only a kind has whole keys.
+
+        Raises:
+            CodecError: Always.
+        """
+        del values
+        raise CodecError(
+            "a base of record types has no keys of its own", fix="use one of its kinds"
+        )

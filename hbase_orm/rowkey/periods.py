@@ -1,0 +1,128 @@
+"""Calendar periods in UTC: where a time's hour, day or month starts, and which one follows it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from types import MappingProxyType
+from typing import Final
+
+from hbase_orm.errors import SchemaError
+
+_DIRECTIVE: Final = re.compile(r"%(.)", re.DOTALL)
+_PATTERNS: Final[Mapping[str, str]] = MappingProxyType(
+    {"Y": r"(?P<Y>\d{4})", "m": r"(?P<m>\d\d)", "d": r"(?P<d>\d\d)", "H": r"(?P<H>\d\d)"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A length of calendar time.
+
+    Attributes:
+        name: "minute", "hour", "day", "month" or "year".
+        step: Its length, or None where lengths differ.
+        longest: No period is longer.
+        directives: The `strftime` fields that name a period.
+    """
+
+    name: str
+    step: timedelta | None
+    longest: timedelta
+    directives: str
+
+    def start(self, at: datetime) -> datetime:
+        """Return the start of the period, in UTC, that an aware `at` falls in."""
+        at = at.astimezone(UTC)
+        if self.name == "month":
+            return datetime(at.year, at.month, 1, tzinfo=UTC)
+        if self.name == "year":
+            return datetime(at.year, 1, 1, tzinfo=UTC)
+        if self.name == "day":
+            return datetime(at.year, at.month, at.day, tzinfo=UTC)
+        minute = at.minute if self.name == "minute" else 0
+        return datetime(at.year, at.month, at.day, at.hour, minute, tzinfo=UTC)
+
+    def following(self, start: datetime) -> datetime | None:
+        """Return the start of the next period; None after the last that a datetime can hold."""
+        try:
+            if self.step is not None:
+                return start + self.step
+            if self.name == "year" or start.month == 12:  # noqa: PLR2004 - December
+                return start.replace(year=start.year + 1, month=1)
+            return start.replace(month=start.month + 1)
+        except (OverflowError, ValueError):
+            return None
+
+    def starts(self, first: datetime, last: datetime) -> Iterator[datetime]:
+        """Yield the starts of the periods from the one of `first` to the one of `last`."""
+        start: datetime | None = self.start(first)
+        while start is not None and start <= last:
+            yield start
+            start = self.following(start)
+
+    def check_pattern(self, pattern: str) -> None:
+        """Refuse a name with `strftime` fields that does not tell periods of this length apart.
+
+        Raises:
+            SchemaError: A field is missing, finer, repeated or unknown.
+        """
+        found = _DIRECTIVE.findall(pattern)
+        if found != list(self.directives):
+            needed = "".join(f"%{directive}" for directive in self.directives)
+            raise SchemaError(
+                "the name does not tell the periods apart, in their order",
+                name=pattern,
+                period=self.name,
+                fix=f"use each of {needed or 'them'} once, in this order",
+            )
+
+    def name_of(self, pattern: str, start: datetime) -> str:
+        """Return the name of the period that begins at `start`."""
+        shown = {"Y": f"{start.year:04}", "m": f"{start.month:02}"}
+        shown |= {"d": f"{start.day:02}", "H": f"{start.hour:02}"}
+        return _DIRECTIVE.sub(lambda match: shown[match[1]], pattern)
+
+    def start_of(self, pattern: str, name: str) -> datetime | None:
+        """Return the start of the period that `name` names, or None if it names none."""
+        literals = _DIRECTIVE.split(pattern)
+        expression = "".join(
+            _PATTERNS[piece] if number % 2 else re.escape(piece)
+            for number, piece in enumerate(literals)
+        )
+        match = re.fullmatch(expression, name, re.ASCII)
+        if match is None:
+            return None
+        found = {"Y": 1970, "m": 1, "d": 1, "H": 0}
+        found |= {directive: int(text) for directive, text in match.groupdict().items()}
+        try:
+            return datetime(found["Y"], found["m"], found["d"], found["H"], tzinfo=UTC)
+        except ValueError:
+            return None
+
+
+UNITS: Final[Mapping[str, Unit]] = MappingProxyType(
+    {
+        unit.name: unit
+        for unit in (
+            Unit("minute", timedelta(minutes=1), timedelta(minutes=1), "?"),
+            Unit("hour", timedelta(hours=1), timedelta(hours=1), "YmdH"),
+            Unit("day", timedelta(days=1), timedelta(days=1), "Ymd"),
+            Unit("month", None, timedelta(days=31), "Ym"),
+            Unit("year", None, timedelta(days=366), "Y"),
+        )
+    }
+)
+"""Every unit of time, by name."""
+
+
+def check_unit(unit: str) -> None:
+    """Refuse an unknown unit of time.
+
+    Raises:
+        SchemaError: Names the known ones.
+    """
+    if unit not in UNITS:
+        raise SchemaError("no period has this name", unit=unit, known=tuple(UNITS))

@@ -1,0 +1,107 @@
+"""Names and numbers of one engine's dictionaries, for sessions: what is not known is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from hbase_orm.errors import CorruptRowError
+from hbase_orm.numbering.cache import DictionaryCache
+from hbase_orm.numbering.dictionary import check_can_allocate
+from hbase_orm.rowkey import Lookup
+from hbase_orm.session.runtime import Runtime
+
+Pair = tuple[str, Any]
+
+
+def in_namespace(table: str, namespace: str) -> str:
+    """Return a table's name in `namespace`, unless it names one of its own."""
+    return table if ":" in table or not namespace else f"{namespace}:{table}"
+
+
+class Names:
+    """The dictionaries of one engine, named as they are declared. Threads may share it."""
+
+    def __init__(self, runtime: Runtime, namespace: str) -> None:
+        """Start without a name."""
+        self._runtime = runtime
+        self._namespace = namespace
+        self._cache = DictionaryCache()
+
+    def known(self, lookups: Sequence[Lookup], values: Mapping[str, Any]) -> dict[str, int] | None:
+        """Return the numbers that a key needs, by their names among its values.
+
+        None if one of them is not known here; nothing is sent.
+        """
+        found: dict[str, int] = {}
+        for lookup in lookups:
+            name = values[lookup.field]
+            numbers = self._cache.numbers(self.table(lookup.dictionary), [name])
+            if name not in numbers:
+                return None
+            found[lookup.number] = numbers[name]
+        return found
+
+    def find(self, pairs: Iterable[Pair]) -> dict[tuple[str, str], int]:
+        """Return the numbers of names, each after its dictionary, of those that have one."""
+        found: dict[tuple[str, str], int] = {}
+        for dictionary, names in _by_table(pairs).items():
+            numbers = self._runtime.run(self._cache.look_up(self.table(dictionary), names))
+            found.update({(dictionary, name): number for name, number in numbers.items()})
+        return found
+
+    def allocate(self, lookups: Sequence[Lookup], values: Iterable[Mapping[str, Any]]) -> None:
+        """Give a number to each name in these rows that has none.
+
+        Raises:
+            ConfigurationError: The engine has no Thrift2 gateway.
+        """
+        rows = list(values)
+        for lookup in lookups:
+            names = {row[lookup.field] for row in rows}
+            table = self.table(lookup.dictionary)
+            missing = names - self._cache.numbers(table, names).keys()
+            if missing:
+                check_can_allocate(table, self._runtime.features)
+                self._runtime.run(
+                    self._cache.allocate(table, sorted(missing), max_number=lookup.max_number)
+                )
+
+    def load_names(self, pairs: Iterable[tuple[str, int]]) -> None:
+        """Look up the names of numbers, each after its dictionary's table."""
+        for dictionary, numbers in _by_table(pairs).items():
+            self._runtime.run(self._cache.names_of(self.table(dictionary), numbers))
+
+    def name_of(self, dictionary: str, number: int) -> str:
+        """Return a number's name.
+
+        Raises:
+            CorruptRowError: The dictionary has none for it.
+        """
+        table = self.table(dictionary)
+        found = self._cache.names(table, [number])
+        if number not in found:
+            found = self._runtime.run(self._cache.names_of(table, [number]))
+        if number not in found:
+            raise CorruptRowError(
+                "a row key holds a number that its dictionary has no name for",
+                dictionary=dictionary,
+                number=number,
+                fix="restore the dictionary's table: without it the names are lost",
+            )
+        return found[number]
+
+    def table(self, dictionary: str) -> str:
+        """Return the name of a dictionary's table on this engine."""
+        return in_namespace(dictionary, self._namespace)
+
+    def forget(self, dictionary: str) -> None:
+        """Know nothing of a dictionary any more."""
+        self._cache.forget(self.table(dictionary))
+
+
+def _by_table(pairs: Iterable[Pair]) -> dict[str, list[Any]]:
+    found: dict[str, dict[Any, None]] = {}
+    for table, item in pairs:
+        found.setdefault(table, {})[item] = None
+    return {table: list(items) for table, items in found.items()}
