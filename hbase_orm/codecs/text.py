@@ -117,7 +117,7 @@ class Text(Codec[str]):
         stored, separator = scope.local("stored"), self.separator
         taken = f"({stored} := {value}.encode())"
         if len(separator) == 1:  # which nothing but itself begins
-            is_whole = f"{separator!r} not in {taken}"
+            is_whole = f"{separator[0]} not in {taken}"  # a number is found sooner than bytes are
         else:
             is_whole = f"({taken} + {separator!r}).find({separator!r}) == len({stored})"
         data = inverted(stored, scope, desc=self.desc)
