@@ -10,19 +10,17 @@ from hbase_orm.rowkey.components import (
     Digest,
     HashPrefix,
     KeySource,
-    Offset,
-    Period,
     RandomSalt,
     RecordType,
     RowKey,
     Salt,
     Substitute,
-    TablePerPeriod,
     rowkey,
 )
 from hbase_orm.rowkey.layout import DecodedKey, KeyContext, KeyLayout
 from hbase_orm.rowkey.parts import Framing, Lookup, Part, part_of
 from hbase_orm.rowkey.splits import split_keys
+from hbase_orm.rowkey.time_components import Offset, Period, TablePerPeriod
 
 __all__ = [
     "Bucket",

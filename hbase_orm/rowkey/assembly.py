@@ -24,13 +24,10 @@ from hbase_orm.rowkey.components import (
     Digest,
     HashPrefix,
     KeySource,
-    Offset,
-    Period,
     RandomSalt,
     RecordType,
     Salt,
     Substitute,
-    TablePerPeriod,
 )
 from hbase_orm.rowkey.derivations import (
     MICROSECONDS,
@@ -51,6 +48,7 @@ from hbase_orm.rowkey.kinds import AnyKind, Kinds
 from hbase_orm.rowkey.layout import KeyLayout, TablePeriod
 from hbase_orm.rowkey.parts import Part, part_of
 from hbase_orm.rowkey.periods import UNITS
+from hbase_orm.rowkey.time_components import Offset, Period, TablePerPeriod
 
 # A time with a value in each of its fields, none of which a period or a coarse codec keeps.
 _PROBE: Final = datetime(2001, 11, 29, 22, 47, 58, 987_654, tzinfo=UTC)

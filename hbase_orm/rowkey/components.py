@@ -12,7 +12,6 @@ from typing import Any, ClassVar, Literal
 
 from hbase_orm.codecs import Codec
 from hbase_orm.errors import SchemaError
-from hbase_orm.rowkey.periods import UNITS, check_unit
 from hbase_orm.rowkey.salting import HASHES, MAX_BUCKETS, bucket_of
 
 Form = Literal["byte", "text"] | Callable[[int], bytes]
@@ -366,77 +365,6 @@ class Computed(Component):
         self.values = values if values is None or callable(values) else tuple(values)
 
 
-class Period(Component):
-    """The start of the hour, day or month, in UTC, that a time falls in.
-
-    Attributes:
-        unit: "minute", "hour", "day", "month" or "year".
-        of: The key field that holds the time.
-        codec: How the start is written; None means as the field is.
-    """
-
-    kind = "period"
-
-    def __init__(
-        self,
-        unit: str,
-        /,
-        *,
-        of: KeySource,
-        codec: Codec[Any] | None = None,
-    ) -> None:
-        """Declare a period.
-
-        Raises:
-            SchemaError: The unit is unknown, or `of` is no field.
-        """
-        check_unit(unit)
-        self.unit = unit
-        self.of = single_source(self.kind, of)
-        self.codec = codec
-
-
-class Offset(Component):
-    """What a time is past the start of its hour, day or month; with the `Period` it is the time.
-
-    Attributes:
-        unit: "minute", "hour", "day", "month" or "year".
-        of: The key field that holds the time.
-        resolution: What a codec of numbers counts: "micros", "millis" or "seconds".
-        codec: How it is written: a codec of ints (counted in `resolution`), of timedelta, of time
-            (unit "day"), or of datetime (`strftime` of the smaller fields). None means 4 bytes
-            where the unit fits them, else 8.
-    """
-
-    kind = "offset"
-
-    def __init__(
-        self,
-        unit: str,
-        /,
-        *,
-        of: KeySource,
-        resolution: Literal["micros", "millis", "seconds"] = "millis",
-        codec: Codec[Any] | None = None,
-    ) -> None:
-        """Declare an offset.
-
-        Raises:
-            SchemaError: The unit or the resolution is unknown, or `of` is no field.
-        """
-        check_unit(unit)
-        if resolution not in ("micros", "millis", "seconds"):
-            raise SchemaError(
-                "no resolution has this name",
-                resolution=resolution,
-                known=("micros", "millis", "seconds"),
-            )
-        self.unit = unit
-        self.of = single_source(self.kind, of)
-        self.resolution = resolution
-        self.codec = codec
-
-
 class RecordType(Component):
     """Which kind of record a row is, in tables that hold several: the text `record_type="..."`."""
 
@@ -445,36 +373,6 @@ class RecordType(Component):
     def __init__(self, codec: Codec[str] | None = None, /) -> None:
         """Declare the place of the record type; its text stands there as it is, in `codec`."""
         self.codec = codec
-
-
-class TablePerPeriod:
-    """A table for each day, month or year of a time, named after it.
-
-    Attributes:
-        name: The tables' name with `strftime` fields, e.g. "payments_%Y%m%d".
-        of: The name of the key field that holds the time.
-        period: "hour", "day", "month" or "year".
-    """
-
-    def __init__(self, name: str, /, *, of: str, period: str) -> None:
-        """Declare tables per period.
-
-        Raises:
-            SchemaError: The period is unknown, or the name does not tell the periods apart.
-        """
-        check_unit(period)
-        if not isinstance(of, str):
-            raise SchemaError(
-                "the field of the period is given by its name", of=of, fix='write of="at"'
-            )
-        UNITS[period].check_pattern(name)
-        self.name = name
-        self.of = of
-        self.period = period
-
-    def __repr__(self) -> str:
-        """Return the declaration."""
-        return f"TablePerPeriod({self.name!r}, of={self.of!r}, period={self.period!r})"
 
 
 class RowKey:
