@@ -65,6 +65,7 @@ def build_schema(cls: type, place: Place) -> TableSchema:
     keys = {name: field for name, field in fields.items() if isinstance(field, Key)}
     with _of_model(cls):
         layout = key_layout(cls, place, keys, codecs)
+        split_keys = resolve_splits(place.table, layout)
     columns, counters = _columns(cls, fields, families, codecs, hints)
     indexable = {name: codecs[name] for name in layout.decoded}
     indexable.update({column.name: column.codec for column in columns})
@@ -78,7 +79,7 @@ def build_schema(cls: type, place: Place) -> TableSchema:
         counters=counters,
         indexes=_indexes(cls, table.name, indexable),
         fields=MappingProxyType(dict(fields)),
-        split_keys=resolve_splits(table, layout),
+        split_keys=split_keys,
         durability=table.durability,
         region_replication=table.region_replication,
         kinds=RecordKinds(place.record) if isinstance(place.record, Kinds) else None,

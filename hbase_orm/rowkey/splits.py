@@ -2,15 +2,50 @@
 
 from __future__ import annotations
 
+from typing import Final
+
+from hbase_orm.rowkey.derivations import Calculated, HashOf
 from hbase_orm.rowkey.layout import KeyLayout
+from hbase_orm.rowkey.leading import choices_of, leading_bytes, part_steps
+from hbase_orm.rowkey.parts import Part
+from hbase_orm.rowkey.reach import LeadingBytes, even_split
+
+HASH_REGIONS: Final = 16
+"""How many regions a table has whose keys begin with a hash, unless its declaration says more."""
+
+MAX_AUTO_REGIONS: Final = 256
 
 
-def split_keys(layout: KeyLayout) -> tuple[bytes, ...]:
-    """Return the split keys that the layout itself suggests: one region a salt bucket.
+def split_keys(layout: KeyLayout, regions: int | None = None) -> tuple[bytes, ...]:
+    """Return split keys that give each region as many of the beginnings that row keys can have.
 
-    A key without a salt suggests none: only its author knows how the values spread.
+    Without a number of regions, the key itself suggests it: one for each salt bucket, bucket or
+    computed partition, at most 256; 16 where the key begins with a hash. Other keys suggest none:
+    only their author knows how the values spread.
+
+    Args:
+        layout: The row key.
+        regions: How many, 1 or more; None leaves it to the key.
+
+    Raises:
+        SchemaError: Nothing is known of what row keys begin with, or there are fewer beginnings
+            than regions.
     """
-    spread = layout.spread
-    if spread is None or spread.derivation is None:
+    if regions is not None:
+        return even_split(regions, leading_bytes(layout))
+    first = layout.parts[0]
+    if not _spreads(first):
         return ()
-    return tuple(sorted(spread.derivation.choices() or ()))[1:]
+    known = LeadingBytes(part_steps(first))
+    if known.count is None:
+        return ()
+    wanted = HASH_REGIONS if isinstance(first.derivation, HashOf) else MAX_AUTO_REGIONS
+    return even_split(min(known.count, wanted), known)
+
+
+def _spreads(part: Part) -> bool:
+    if isinstance(part.derivation, Calculated):
+        return bool(choices_of(part))
+    return part.derivation is not None and (
+        part.derivation.spreads or isinstance(part.derivation, HashOf)
+    )

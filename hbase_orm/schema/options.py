@@ -49,14 +49,19 @@ def check_time_to_live(value: object) -> None:
 
 
 def check_splits(value: object) -> None:
-    """Refuse what is neither "auto" nor a sequence of row keys.
+    """Refuse what is neither "auto", a number of regions, nor a sequence of row keys.
 
     Raises:
         SchemaError: Names what is allowed.
     """
     is_sequence = isinstance(value, Sequence) and not isinstance(value, (str, bytes))
-    fits = value == "auto" or (is_sequence and all(isinstance(each, bytes) for each in value))  # type: ignore[attr-defined]  # a sequence
-    _require("splits", value, fits, '"auto", or a sequence of bytes')
+    is_count = isinstance(value, int) and not isinstance(value, bool) and value >= 1
+    fits = (
+        value == "auto"
+        or is_count
+        or (is_sequence and all(isinstance(each, bytes) for each in value))  # type: ignore[attr-defined]  # a sequence
+    )
+    _require("splits", value, fits, '"auto", a number of regions, or a sequence of bytes')
 
 
 def check_table_name(name: object) -> None:

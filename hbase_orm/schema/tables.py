@@ -156,7 +156,7 @@ class Table:
         name: str,
         /,
         *,
-        splits: Literal["auto"] | Sequence[bytes] = "auto",
+        splits: Literal["auto"] | int | Sequence[bytes] = "auto",
         durability: Literal[
             "USE_DEFAULT", "SKIP_WAL", "ASYNC_WAL", "SYNC_WAL", "FSYNC_WAL"
         ] = "USE_DEFAULT",
@@ -166,7 +166,9 @@ class Table:
 
         Args:
             name: The table, with its namespace unless that is the default one.
-            splits: Row keys at which the new table is cut; "auto" takes one region a salt bucket.
+            splits: Row keys at which the new table is cut, or how many regions share alike in what
+                row keys can begin with; "auto" takes one region a salt bucket or partition, and
+                16 where the key begins with a hash.
             durability: How a write reaches the log before it is acknowledged.
             region_replication: Copies of each region that serve reads, 1 or more.
 
@@ -301,10 +303,13 @@ def resolve_splits(table: Table, layout: KeyLayout) -> tuple[bytes, ...]:
     """Return the split keys of a new table, sorted.
 
     Raises:
-        SchemaError: A split key is empty or stands twice.
+        SchemaError: A split key is empty or stands twice, or the key is not known to begin with
+            anything that a number of regions could share.
     """
     if table.splits == "auto":
         return split_keys(layout)
+    if isinstance(table.splits, int):
+        return split_keys(layout, table.splits)
     keys = tuple(sorted(table.splits))
     if len(set(keys)) < len(keys) or b"" in keys:
         raise SchemaError(
