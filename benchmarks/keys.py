@@ -10,11 +10,12 @@ import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime, timedelta
+from hashlib import md5
 from typing import Any, NamedTuple
 from zlib import crc32
 
 from benchmarks.paired import Variant, compare
-from hbase_orm import Family, Key, Mapped, Model, Salt, codecs, column, key, rowkey
+from hbase_orm import Family, HashPrefix, Key, Mapped, Model, Salt, codecs, column, key, rowkey
 from hbase_orm.ops import Cell, Row
 
 COUNT = 5_000
@@ -23,6 +24,8 @@ BUCKETS = 16
 METRICS = 40
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MILLISECOND = timedelta(milliseconds=1)
+MICROSECOND = timedelta(microseconds=1)
+PREFIX_BYTES = 4
 LONG_MAX = (1 << 63) - 1
 SIGN = 1 << 63
 ALL_BITS = (1 << 64) - 1
@@ -30,6 +33,7 @@ UINT32 = struct.Struct(">I")
 UINT64 = struct.Struct(">Q")
 INT64 = struct.Struct(">q")
 DOUBLE = struct.Struct(">d")
+TWO = struct.Struct(">QQ")
 
 
 class _Metric(Model, abstract=True):
@@ -56,6 +60,18 @@ class PhoenixMetric(_Metric, table="bench_phoenix"):
         Salt(BUCKETS, of=[_Metric.host, _Metric.metric]),
         *(_Metric.host, _Metric.metric, _Metric.at),
     )
+
+
+class Order(Model, table="bench_order"):
+    """Spread by a hash of the user."""
+
+    d = Family()
+    user: Key[str] = key(codecs.text(separator=b"\x00"))
+    order: Key[int] = key(codecs.uint64())
+    at: Key[datetime] = key(codecs.micros())
+    value: Mapped[float] = column(d, "v")
+
+    __rowkey__ = rowkey(HashPrefix(PREFIX_BYTES, of=user, form="hex"), user, order, at)
 
 
 class Sorted(Model, table="bench_sorted"):
@@ -143,6 +159,28 @@ def hand_metric(row: bytes) -> tuple[str, int, datetime]:
     return name.decode(), metric, EPOCH + timedelta(milliseconds=LONG_MAX - end)
 
 
+def hand_order_key(user: str, order: int, at: datetime) -> bytes:
+    """Return the key of an `Order`."""
+    name = user.encode()
+    prefix = md5(name).hexdigest()[:PREFIX_BYTES].encode()  # noqa: S324 - spreads keys only
+    return prefix + name + b"\x00" + TWO.pack(order, (at - EPOCH) // MICROSECOND + SIGN)
+
+
+def hand_order(row: bytes) -> tuple[str, int, datetime]:
+    """Return the fields of the key of an `Order`."""
+    name, _, rest = row[PREFIX_BYTES:].partition(b"\x00")
+    order, micros = TWO.unpack(rest)
+    return name.decode(), order, EPOCH + timedelta(microseconds=micros - SIGN)
+
+
+def _orders() -> list[tuple[str, int, datetime]]:
+    start = datetime(2024, 1, 1, tzinfo=UTC)
+    return [
+        (f"user-{n % 977:05d}", 7_919 * n, start + timedelta(microseconds=7_000_001 * n))
+        for n in range(COUNT)
+    ]
+
+
 def _metrics() -> list[tuple[str, int, datetime]]:
     start = datetime(2024, 1, 1, tzinfo=UTC)
     return [
@@ -159,6 +197,10 @@ KEY_CASES = (
     KeyCase(
         "salt (Phoenix, of host and metric), text, uint32, millis descending",
         *(PhoenixMetric, _metrics(), hand_phoenix_key, hand_metric),
+    ),
+    KeyCase(
+        "hash prefix (4 hex digits of the user's MD5), text, uint64, micros",
+        *(Order, _orders(), hand_order_key, hand_order),
     ),
 )
 
