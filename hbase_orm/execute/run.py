@@ -36,7 +36,9 @@ from hbase_orm.query import (
     SaltedScanPlan,
     ScanPlan,
     TablesPlan,
+    merged_ranges,
 )
+from hbase_orm.schema import cells_as_rows, packed_get, packed_range
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +81,13 @@ def iter_nothing() -> Rows:
 
 
 def _get(plan: GetPlan) -> Rows:
-    families = plan.schema.family_names
-    rows = yield from ask(GetRows(plan.schema.table, plan.keys, families))
+    schema = plan.schema
+    if schema.packed_bytes:
+        rows = yield from ask(packed_get(schema, plan.keys))
+        found = {row.key: row for row in cells_as_rows(schema, rows)}
+        yield Emit([found[key] for key in plan.keys if key in found])
+        return
+    rows = yield from ask(GetRows(schema.table, plan.keys, schema.family_names))
     yield Emit([row for row in rows if row is not None])
 
 
@@ -93,14 +100,29 @@ def _scans(plan: ScanPlan | SaltedScanPlan, ranges: Sequence[KeyRange]) -> list[
             reverse=plan.reverse,
             caching_rows=plan.caching_rows,
         )
-        for key_range in ranges
+        for key_range in _row_ranges(plan, ranges)
     ]
+
+
+def _row_ranges(plan: ScanPlan | SaltedScanPlan, ranges: Sequence[KeyRange]) -> Sequence[KeyRange]:
+    """Return the ranges of row keys, which of packed cells are wider and may then touch."""
+    if not plan.schema.packed_bytes:
+        return ranges
+    wide = [packed_range(plan.schema, key_range) for key_range in ranges]
+    merged = merged_ranges(wide)
+    return merged[::-1] if plan.reverse else merged
+
+
+def _emit(plan: ScanPlan | SaltedScanPlan, rows: Sequence[Row]) -> Emit:
+    if not plan.schema.packed_bytes:
+        return Emit(rows)
+    return Emit(list(cells_as_rows(plan.schema, rows, reverse=plan.reverse)))
 
 
 def _scan(plan: ScanPlan) -> Rows:
     reader = RangeReader(_scans(plan, plan.ranges))
     while (yield from reader.fill()):
-        yield Emit(tuple(reader.rows))
+        yield _emit(plan, tuple(reader.rows))
         reader.rows.clear()
 
 
@@ -121,7 +143,7 @@ def _merge(plan: SaltedScanPlan) -> Rows:
         reader = readers[number]
         ready.append(reader.rows.popleft())
         if not reader.rows:
-            yield Emit(ready)
+            yield _emit(plan, ready)
             ready = []
             if not (yield from reader.fill()):
                 heappop(heap)

@@ -187,8 +187,10 @@ class Model:
         Raises:
             RowKeyError: A field is missing, unknown or does not fit.
         """
-        check_key_arguments(cls.__schema__, key)
-        return cls.__schema__.layout.encode(key)
+        schema = cls.__schema__
+        check_key_arguments(schema, key)
+        encoded = schema.layout.encode(key)
+        return encoded[: len(encoded) - schema.packed_bytes]
 
     @classmethod
     def decode_key(cls, data: bytes, /) -> Mapping[str, Any]:
@@ -197,7 +199,7 @@ class Model:
         Raises:
             CorruptRowError: The bytes are no key of this model.
         """
-        return cls.__schema__.layout.decode(data)
+        return cls.__schema__.row_layout.decode(data)
 
     @classmethod
     def describe_key(cls, data: bytes | None = None, /) -> str:
@@ -209,7 +211,7 @@ class Model:
         Raises:
             CorruptRowError: The bytes are no key of this model.
         """
-        layout = cls.__schema__.layout
+        layout = cls.__schema__.row_layout
         return layout_text(layout) if data is None else describe(layout, data)
 
 

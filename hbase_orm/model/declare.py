@@ -6,6 +6,7 @@ import sys
 import types
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, ForwardRef, Union, get_args, get_origin
 
@@ -14,6 +15,8 @@ from hbase_orm.codecs.counters import Long
 from hbase_orm.errors import CodecError, SchemaError
 from hbase_orm.model.fields import UNSET, Counter, Key, Mapped
 from hbase_orm.model.keys import Place, key_layout
+from hbase_orm.model.packing import check_packed, packed_offset
+from hbase_orm.rowkey import KeyLayout, Offset
 from hbase_orm.rowkey.kinds import Kinds
 from hbase_orm.schema import (
     MARKER_QUALIFIER,
@@ -64,7 +67,8 @@ def build_schema(cls: type, place: Place) -> TableSchema:
     _check_families(cls, families)
     keys = {name: field for name, field in fields.items() if isinstance(field, Key)}
     with _of_model(cls):
-        layout = key_layout(cls, place, keys, codecs)
+        packed = packed_offset(fields, declared(cls, Index))
+        layout = key_layout(cls, replace(place, packed=packed), keys, codecs)
         split_keys = resolve_splits(place.table, layout)
     columns, counters = _columns(cls, fields, families, codecs, hints)
     indexable = {name: codecs[name] for name in layout.decoded}
@@ -82,8 +86,14 @@ def build_schema(cls: type, place: Place) -> TableSchema:
         split_keys=split_keys,
         durability=table.durability,
         region_replication=table.region_replication,
+        packed_bytes=_packed_bytes(cls, layout, columns) if packed is not None else 0,
         kinds=RecordKinds(place.record) if isinstance(place.record, Kinds) else None,
     )
+
+
+def _packed_bytes(cls: type, layout: KeyLayout, columns: tuple[ColumnSchema, ...]) -> int:
+    with _of_model(cls):
+        return check_packed(layout, nullable=columns[0].nullable)
 
 
 def field_type(cls: type, name: str) -> tuple[Any, bool]:
@@ -328,6 +338,8 @@ def _column_name(cls: type, name: str, field: Field, families: Mapping[str, Fami
             families=sorted(families),
             fix="declare the family in the model's body or in one of its bases",
         )
+    if isinstance(field.qualifier, Offset):
+        return f"{family.name}:".encode()  # the offset follows
     qualifier = name if field.qualifier is None else field.qualifier
     if qualifier.encode() == MARKER_QUALIFIER:
         raise SchemaError(

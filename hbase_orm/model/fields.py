@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Never, TypeVar, overload
 
 from hbase_orm.codecs import Codec
 from hbase_orm.errors import MissingCellError, QueryError, SchemaError
+from hbase_orm.rowkey import Offset
 from hbase_orm.schema import AddAmount, Expr, Family
 
 T = TypeVar("T")
@@ -33,7 +34,7 @@ class Mapped(Expr[T]):
 
     Attributes:
         family: Where it is stored; None means the model's only family.
-        qualifier: The column's qualifier; None means the field's name.
+        qualifier: The column's qualifier, or the offset that is it; None means the field's name.
         codec: How it is stored; None means the default for the annotated type.
         default: The value of new objects, or UNSET.
         default_factory: Makes the value of new objects, or None.
@@ -43,7 +44,7 @@ class Mapped(Expr[T]):
         self,
         *,
         family: Family | None = None,
-        qualifier: str | None = None,
+        qualifier: str | Offset | None = None,
         codec: Codec[Any] | None = None,
         default: Any = UNSET,
         default_factory: Callable[[], Any] | None = None,
@@ -217,37 +218,48 @@ def key(
 
 @overload
 def column(
-    family: Family | None = None, qualifier: str | None = None, *, codec: Codec[T], default: None
+    family: Family | None = None,
+    qualifier: str | Offset | None = None,
+    *,
+    codec: Codec[T],
+    default: None,
 ) -> Mapped[T | None]: ...
 @overload
 def column(
-    family: Family | None = None, qualifier: str | None = None, *, codec: Codec[T], default: T
+    family: Family | None = None,
+    qualifier: str | Offset | None = None,
+    *,
+    codec: Codec[T],
+    default: T,
 ) -> Mapped[T]: ...
 @overload
 def column(
     family: Family | None = None,
-    qualifier: str | None = None,
+    qualifier: str | Offset | None = None,
     *,
     codec: Codec[T],
     default_factory: Callable[[], T],
 ) -> Mapped[T]: ...
 @overload
 def column(
-    family: Family | None = None, qualifier: str | None = None, *, codec: Codec[T]
+    family: Family | None = None, qualifier: str | Offset | None = None, *, codec: Codec[T]
 ) -> Mapped[T]: ...
 @overload
 def column(
-    family: Family | None = None, qualifier: str | None = None, *, default: T
+    family: Family | None = None, qualifier: str | Offset | None = None, *, default: T
 ) -> Mapped[T]: ...
 @overload
-def column(
-    family: Family | None = None, qualifier: str | None = None, *, default_factory: Callable[[], T]
-) -> Mapped[T]: ...
-@overload
-def column(family: Family | None = None, qualifier: str | None = None) -> Mapped[Any]: ...
 def column(
     family: Family | None = None,
-    qualifier: str | None = None,
+    qualifier: str | Offset | None = None,
+    *,
+    default_factory: Callable[[], T],
+) -> Mapped[T]: ...
+@overload
+def column(family: Family | None = None, qualifier: str | Offset | None = None) -> Mapped[Any]: ...
+def column(
+    family: Family | None = None,
+    qualifier: str | Offset | None = None,
     *,
     codec: Codec[Any] | None = None,
     default: Any = UNSET,
@@ -258,6 +270,8 @@ def column(
     Args:
         family: Where; None means the model's only family.
         qualifier: The column's name in its family; None means the field's name, "" is a qualifier.
+            An `Offset` packs the cells of a period into one row: an object is then one cell, the
+            model has no other column, and its key holds the `Period` of the same time.
         codec: The bytes; None takes the default of the annotated type.
         default: The value of new objects that name none, and of rows without the cell.
         default_factory: Makes that value.

@@ -9,7 +9,15 @@ from typing import Any
 from hbase_orm.codecs import Codec
 from hbase_orm.errors import SchemaError
 from hbase_orm.model.fields import Key
-from hbase_orm.rowkey import KeyFields, KeyLayout, KeySource, RowKey, TablePerPeriod, assemble
+from hbase_orm.rowkey import (
+    KeyFields,
+    KeyLayout,
+    KeySource,
+    Offset,
+    RowKey,
+    TablePerPeriod,
+    assemble,
+)
 from hbase_orm.rowkey.kinds import Kinds
 from hbase_orm.schema import Table
 
@@ -22,11 +30,13 @@ class Place:
         table: The table; of tables per period, their pattern.
         periods: Set if there is a table for each period.
         record: The model's record type, or of a base the registry of its kinds.
+        packed: The offset that is the qualifier of the model's one column, or None.
     """
 
     table: Table
     periods: TablePerPeriod | None = None
     record: Kinds | str | None = None
+    packed: Offset | None = None
 
 
 def key_layout(
@@ -47,6 +57,8 @@ def key_layout(
         stored=frozenset(name for name, field in keys.items() if field.family is not None),
     )
     components = _components(cls, keys, is_kind=isinstance(place.record, str))
+    if place.packed is not None:
+        components = (*components, place.packed)
     return assemble(components, key, table=place.periods, record=place.record)
 
 

@@ -117,7 +117,7 @@ class KeyAccess:
             if len(prefix) <= MAX_ROW_KEY_BYTES:  # no stored key is longer
                 whole = KeyRange.prefix(prefix)
                 ranges.append(whole if limits is None else _shift(limits, prefix))
-        return {spread: _merged(found[spread]) for spread in sorted(found)}
+        return {spread: merged_ranges(found[spread]) for spread in sorted(found)}
 
 
 def _shift(limits: KeyRange, prefix: bytes) -> KeyRange:
@@ -125,7 +125,7 @@ def _shift(limits: KeyRange, prefix: bytes) -> KeyRange:
     return KeyRange(prefix + limits.start, stop)
 
 
-def _merged(ranges: Sequence[KeyRange]) -> list[KeyRange]:
+def merged_ranges(ranges: Sequence[KeyRange]) -> list[KeyRange]:
     """Return the same keys as ranges that are sorted and do not touch."""
     found: list[KeyRange] = []
     for each in sorted((r for r in ranges if not r.is_empty), key=lambda r: r.start):

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, time, timedelta
-from functools import partial
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -63,13 +62,11 @@ class KeyFields:
         fields: The declared fields by name, in order of declaration.
         codecs: Their codecs.
         stored: Those that a column holds as well.
-        packed_by: Offsets that stand in a column's name instead of the key.
     """
 
     fields: Mapping[str, KeySource]
     codecs: Mapping[str, Codec[Any]]
     stored: Collection[str] = ()
-    packed_by: Collection[Offset] = ()
 
 
 @dataclass(slots=True)
@@ -370,9 +367,8 @@ def _table_period(table: TablePerPeriod, key: KeyFields) -> TablePeriod:
 
 def _check_told(layout: KeyLayout, key: KeyFields) -> None:
     left_out, lost = [], []
-    packed = {source for offset in key.packed_by for source in map(_id_of(key), offset.of)}
     for name in key.fields:
-        if name in layout.decoded or name in packed:
+        if name in layout.decoded:
             continue
         if not any(_tells(part, name) for part in layout.parts):
             left_out.append(name)
@@ -393,14 +389,6 @@ def _check_told(layout: KeyLayout, key: KeyFields) -> None:
             fields=lost,
             fix='store them as well: key(..., family=d, qualifier="h")',
         )
-
-
-def _id_of(key: KeyFields) -> Callable[[KeySource], str]:
-    return partial(_field_name, key)
-
-
-def _field_name(key: KeyFields, source: KeySource) -> str:
-    return next((name for name, declared in key.fields.items() if declared is source), "")
 
 
 def _tells(part: Part, name: str) -> bool:

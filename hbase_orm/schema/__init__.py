@@ -18,6 +18,7 @@ from hbase_orm.schema.conditions import (
     fields_of,
 )
 from hbase_orm.schema.indexes import Index, index_schema
+from hbase_orm.schema.packing import cells_as_rows, packed_get, packed_mutations, packed_range
 from hbase_orm.schema.tables import (
     GUARD_FAMILY,
     MARKER_QUALIFIER,
@@ -52,9 +53,13 @@ __all__ = [
     "StartsWith",
     "Table",
     "TableSchema",
+    "cells_as_rows",
     "check_family_name",
     "conjuncts",
     "fields_of",
     "index_schema",
+    "packed_get",
+    "packed_mutations",
+    "packed_range",
     "resolve_splits",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from types import MappingProxyType
 from typing import Any, Final, Literal
@@ -255,6 +255,8 @@ class TableSchema:
         indexes: Secondary indexes.
         fields: Every field by name: the very objects that conditions hold.
         split_keys: Where a new table is cut.
+        packed_bytes: How many bytes at the end of `layout` are the qualifier of the one column, in
+            models whose objects are cells; else 0.
         kinds: The record types in the table, if the model is the base of several.
     """
 
@@ -269,7 +271,14 @@ class TableSchema:
     split_keys: tuple[bytes, ...] = ()
     durability: str = "USE_DEFAULT"
     region_replication: int = 1
+    packed_bytes: int = 0
     kinds: RecordKinds | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def row_layout(self) -> KeyLayout:
+        """The row key alone: `layout` without what stands in a qualifier."""
+        layout = self.layout
+        return replace(layout, parts=layout.parts[:-1]) if self.packed_bytes else layout
 
     @property
     def is_guarded(self) -> bool:

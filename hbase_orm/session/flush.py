@@ -34,6 +34,7 @@ from hbase_orm.ops import (
     Put,
     RowMutation,
 )
+from hbase_orm.schema import packed_mutations
 from hbase_orm.session.binding import BoundModel
 from hbase_orm.session.runtime import Runtime
 from hbase_orm.session.unit_of_work import Outcome, RowWrite, rounds_of
@@ -127,8 +128,11 @@ def _batches(writes: Sequence[RowWrite]) -> Iterator[Sequence[RowWrite]]:
 
 
 def _batch_of(writes: Sequence[RowWrite]) -> MutateRows:
-    table = writes[0].bound.schema.table
-    return MutateRows(table, tuple(mutation_of(write) for write in writes))
+    schema = writes[0].bound.schema
+    mutations = [mutation_of(write) for write in writes]
+    if schema.packed_bytes:
+        mutations = packed_mutations(schema, mutations)
+    return MutateRows(schema.table, tuple(mutations))
 
 
 def mutation_of(write: RowWrite) -> RowMutation:

@@ -23,7 +23,7 @@ from hbase_orm.execute import rows_of, stream
 from hbase_orm.model import Counter, Model, check_key_arguments
 from hbase_orm.ops import Cell, GetRows, Increment, ListTables, Row
 from hbase_orm.query import GetPlan, IndexPlan, Plan, Select, names_in, plan
-from hbase_orm.schema import AddAmount
+from hbase_orm.schema import AddAmount, cells_as_rows, packed_get
 from hbase_orm.session.binding import BoundModel
 from hbase_orm.session.bulk import Bulk
 from hbase_orm.session.flush import check_indexes, emit
@@ -247,11 +247,15 @@ class Session:
 
     def _rows(self, bound: BoundModel, keys: tuple[bytes, ...]) -> Sequence[Row | None]:
         """Return rows by key; a table of a period that does not exist has none."""
-        asked = GetRows(bound.schema.table, keys, bound.schema.family_names)
+        schema = bound.schema
         try:
-            return self._runtime.execute(asked)
+            if schema.packed_bytes:
+                rows = self._runtime.execute(packed_get(schema, keys))
+                found = {row.key: row for row in cells_as_rows(schema, rows)}
+                return [found.get(key) for key in keys]
+            return self._runtime.execute(GetRows(schema.table, keys, schema.family_names))
         except TableNotFoundError:
-            if bound.schema.layout.table_period is None:
+            if schema.layout.table_period is None:
                 raise
             return [None] * len(keys)
 
