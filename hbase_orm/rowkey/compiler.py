@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from hbase_orm.codecs.inline import decode_source, encode_source
-from hbase_orm.codecs.source import Scope
+from hbase_orm.codecs.source import MISFITS, Scope, inverted
 from hbase_orm.errors import CodecError
+from hbase_orm.ops import MAX_ROW_KEY_BYTES
 from hbase_orm.rowkey.derivations import Fixed, Hashed, HashOf, SaltOf
 from hbase_orm.rowkey.parts import Framing, Part
 from hbase_orm.rowkey.salting import bucket_source
@@ -78,15 +79,34 @@ class _Writer:
         value = self.value(part)
         if part.framing in {Framing.FIXED, Framing.SELF, Framing.REST}:
             return self.assign(encode_source(part.codec, value, self.scope))
-        return self.assign(f"{self.scope.bind(part.bare, 'bare')}({value})")
+        return self.assign(_framed(part, value, self.scope))
 
     def whole(self, part: Part) -> str:
         """Return an expression of a part's bytes with their end."""
         return self.bare(part) + (f" + {part.end!r}" if part.end else "")
 
 
-def compile_encoder(parts: Sequence[Part], inputs: Sequence[str]) -> Encoder:
-    """Return a function of the values of `inputs` that returns the row key, of any length."""
+def _framed(part: Part, value: str, scope: Scope) -> str:
+    """Return an expression for the bytes of a part that has an end, without it."""
+    data = encode_source(part.ascending, value, scope)
+    if part.framing is Framing.ESCAPED:
+        kept = scope.local("data")
+        escaped = f"{kept}.replace(b'\\0', b'\\0\\xff')"
+        data = f"({kept} if 0 not in ({kept} := {data}) else {escaped})"
+    return inverted(data, scope, desc=part.is_descending)
+
+
+def compile_encoder(
+    parts: Sequence[Part], inputs: Sequence[str], plain: Callable[..., bytes]
+) -> Encoder:
+    """Return a function of the values of `inputs` that returns the row key.
+
+    Args:
+        parts: The parts.
+        inputs: What the function takes.
+        plain: Does the same for values that do not fit or make a key too short or too long: it
+            knows why.
+    """
     writer = _Writer(inputs)
     first = parts[0].derivation
     if isinstance(first, Hashed) and not first.inputs:  # of all that follows
@@ -95,7 +115,17 @@ def compile_encoder(parts: Sequence[Part], inputs: Sequence[str]) -> Encoder:
     else:
         result = " + ".join([writer.whole(part) for part in parts])
     arguments = ", ".join(f"v{number}" for number in range(len(inputs)))
-    lines = [f"def encode({arguments}):", *writer.lines, f"    return {result}"]
+    writer.scope.values.update(MISFITS=MISFITS, plain=plain)
+    lines = [
+        f"def encode({arguments}):",
+        "    try:",
+        *(f"    {line}" for line in writer.lines),
+        f"        key = {result}",
+        f"        if 0 < len(key) <= {MAX_ROW_KEY_BYTES}: return key",
+        "    except MISFITS:",
+        "        pass",
+        f"    return plain({arguments})",
+    ]
     encoder: Encoder = writer.scope.compiled(lines, "encode")
     return encoder
 
@@ -108,23 +138,41 @@ def compile_decoder(layout: KeyLayout) -> Decoder:
     position: int | None = 0  # None: only known at run time, in `at`
     for number, part in enumerate(layout.parts):
         at = "at" if position is None else str(position)
-        if part.framing is Framing.FIXED and position is not None:
-            stop = position + (part.codec.width_bytes or 0)
-            taken = f"key[{position}:{stop}]"
-            position = stop
+        if part.framing is Framing.FIXED:
+            width = part.codec.width_bytes or 0
+            end = f"at + {width}" if position is None else str(position + width)
+            position = None if position is None else position + width
         else:
-            lines.append(f"    end = {scope.bind(part.span, 'span')}(key, {at})")
-            taken = f"key[{at}:end]"
-            position = None
-        lines += _taken(part, number, taken, scope, is_wanted=part.name in wanted)
+            lines.append(f"    end = {_end(part, at, scope)}")
+            end, position = "end", None
+        taken = f"key[{at}:{end}]"
+        if part.name in wanted:
+            whole = f"key[{at}:{end} + {len(part.end)}]"
+            lines += [
+                f"    data = {taken}",
+                *_content(part, whole, scope),
+                f"    v{number} = value",
+            ]
+        elif isinstance(part.derivation, Fixed):
+            expected = part.bare(part.derivation.value)
+            lines.append(f"    if {taken} != {expected!r}: refuse(key, {taken})")
         if position is None:
-            lines.append("    at = end")
+            lines.append(f"    at = {end}" + (f" + {len(part.end)}" if part.end else ""))
     end = "at" if position is None else str(position)
     lines.append(f"    if len(key) != {end}: surplus(key, {end})")
     pieces = [_decoded(layout, name, scope) for name in layout.decoded]
     lines.append(f"    return ({''.join(f'{piece}, ' for piece in pieces)})")
     decoder: Decoder = scope.compiled(lines, "decode")
     return decoder
+
+
+def _end(part: Part, at: str, scope: Scope) -> str:
+    """Return an expression for where a part of varying length ends, its end not included."""
+    if part.framing is Framing.REST:
+        return "len(key)"
+    if part.framing is Framing.SELF:
+        return f"{scope.bind(part.span, 'span')}(key, {at})"
+    return f"key.index({part.end!r}, {at})"
 
 
 def _wanted(layout: KeyLayout) -> set[str]:
@@ -135,17 +183,15 @@ def _wanted(layout: KeyLayout) -> set[str]:
     return wanted
 
 
-def _taken(part: Part, number: int, taken: str, scope: Scope, *, is_wanted: bool) -> list[str]:
-    if is_wanted:
-        if part.framing not in {Framing.FIXED, Framing.REST, Framing.SELF}:
-            return [f"    v{number} = {scope.bind(part.value_of, 'value')}({taken})"]
-        return [
-            f"    data = {taken}",
-            f"    v{number} = {decode_source(part.codec, 'data', scope)}",
-        ]
-    if isinstance(part.derivation, Fixed):
-        return [f"    if {taken} != {part.encode(part.derivation.value)!r}: refuse(key, {taken})"]
-    return []
+def _content(part: Part, whole: str, scope: Scope) -> list[str]:
+    """Return lines that read a value; `data` holds its bytes without the end, `whole` with it."""
+    if part.framing not in {Framing.SEPARATED, Framing.ESCAPED}:
+        return [f"    value = {decode_source(part.codec, 'data', scope)}"]
+    lines = [f"    data = {inverted('data', scope)}"] if part.is_descending else []
+    value = decode_source(part.ascending, "data", scope)
+    if part.framing is Framing.ESCAPED:
+        value = f"{value} if 0 not in data else {scope.bind(part.value_of, 'value_of')}({whole})"
+    return [*lines, f"    value = {value}"]
 
 
 def _decoded(layout: KeyLayout, name: str, scope: Scope) -> str:

@@ -74,6 +74,8 @@ class KeyLayout:
         names: The key fields; those that stand in the key as they are come first, in its order.
         lookups: What has to be looked up before a key can be made.
         decoded: The key fields that a key gives back, in the order of `decode_parts`.
+        encode_parts: Returns the row key of the values of `inputs`, or raises RowKeyError: a value
+            does not fit, or the key is empty or too long.
     """
 
     parts: tuple[Part, ...]
@@ -82,7 +84,7 @@ class KeyLayout:
     names: tuple[str, ...] = field(init=False, repr=False, compare=False)
     lookups: tuple[Lookup, ...] = field(init=False, repr=False, compare=False)
     decoded: tuple[str, ...] = field(init=False, repr=False, compare=False)
-    _encode: Encoder = field(init=False, repr=False, compare=False)
+    encode_parts: Encoder = field(init=False, repr=False, compare=False)
     _decode: Decoder = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -96,7 +98,7 @@ class KeyLayout:
         set_(self, "names", (*direct, *others))
         set_(self, "lookups", tuple({lookup.number: lookup for lookup in lookups}.values()))
         set_(self, "decoded", (*direct, *joined))
-        set_(self, "_encode", compile_encoder(self.parts, self.inputs))
+        set_(self, "encode_parts", compile_encoder(self.parts, self.inputs, self._encode_checked))
         set_(self, "_decode", compile_decoder(self))
 
     # --- what it is made of -----------------------------------------------------------------------
@@ -201,16 +203,8 @@ class KeyLayout:
             )
         return RowKeyError("a key field has no value", field=name, fix="give all of the key fields")
 
-    def encode_parts(self, *values: Any) -> bytes:
-        """Return the row key of the values of `inputs`.
-
-        Raises:
-            RowKeyError: A value does not fit, or the key is empty or too long.
-        """
-        try:
-            key = self._encode(*values)
-        except MISFITS:
-            key = self._encode_plainly(values)
+    def _encode_checked(self, *values: Any) -> bytes:
+        key = self._encode_plainly(values)
         if not 0 < len(key) <= MAX_ROW_KEY_BYTES:
             if not key:
                 raise RowKeyError("the row key is empty", fields=self.names, fix="give it a value")

@@ -90,7 +90,7 @@ class Part:
             return self.derivation.sorts
         if self.framing in {Framing.FIXED, Framing.SELF}:
             return self.codec.ordered
-        if not self._ascending().ordered:
+        if not self.ascending.ordered:
             return False  # digits stored backwards, packed values: an end mends nothing
         return self.framing is not Framing.SEPARATED or self.separator == _ZERO
 
@@ -103,7 +103,7 @@ class Part:
         """Return the part without its end: what a salt hashes."""
         if self.framing in {Framing.FIXED, Framing.SELF}:
             return self.codec.encode(value)
-        return self._framed(self._ascending().encode(value))
+        return self._framed(self.ascending.encode(value))
 
     def _framed(self, data: bytes) -> bytes:
         if self.framing is Framing.ESCAPED:
@@ -117,7 +117,7 @@ class Part:
         """
         if self.framing is Framing.SELF:
             return self.codec.encode_prefix(prefix)
-        return self._framed(self._ascending().encode_prefix(prefix))
+        return self._framed(self.ascending.encode_prefix(prefix))
 
     def encode(self, value: Any) -> bytes:
         """Return the part with its end."""
@@ -169,9 +169,11 @@ class Part:
             if content.count(_ZERO) != content.count(_ESCAPED_ZERO):
                 raise self.codec.corrupt(data)
             content = content.replace(_ESCAPED_ZERO, _ZERO)
-        return self._ascending().decode(content)
+        return self.ascending.decode(content)
 
-    def _ascending(self) -> Codec[Any]:
+    @property
+    def ascending(self) -> Codec[Any]:
+        """The codec, not descending: a part with an end is inverted together with it."""
         return replace(self.codec, desc=False) if self.codec.desc else self.codec
 
     @property
