@@ -14,7 +14,8 @@ from typing import Any, ClassVar
 
 from hbase_orm.codecs.base import Codec, invert
 from hbase_orm.codecs.floats import FLOAT32, FLOAT64, Real
-from hbase_orm.codecs.source import Scope, either, guarded, inverted
+from hbase_orm.codecs.numbers import Boolean
+from hbase_orm.codecs.source import Scope, guarded, inverted
 from hbase_orm.codecs.text import Text
 
 _SCALE_BYTES = 4
@@ -126,46 +127,11 @@ class BytesFloat64(_Float):
 
 
 @dataclass(frozen=True, slots=True)
-class BytesBool(Codec[bool]):
+class BytesBool(Boolean):
     """False is 00, True is ff."""
 
     name: ClassVar[str] = "bytes.bool"
-    python_type: ClassVar[type] = bool
-
-    @property
-    def width_bytes(self) -> int:
-        """One."""
-        return 1
-
-    def encode(self, value: bool, /) -> bytes:  # noqa: FBT001 - the value is what is encoded
-        """Return one byte.
-
-        Raises:
-            CodecError: Not a bool.
-        """
-        if not isinstance(value, bool):
-            raise self.refuse(value, "the value is no bool", expected="bool")
-        return b"\xff" if value is not self.desc else b"\x00"
-
-    def decode(self, data: bytes, /) -> bool:
-        """Return False for 00 and True for ff (the other way round when descending).
-
-        Raises:
-            CodecError: Any other bytes.
-        """
-        if data not in (b"\x00", b"\xff"):
-            raise self.corrupt(data)
-        return (data == b"\xff") is not self.desc
-
-    def inline_encode(self, value: str, scope: Scope) -> str:
-        """Compare the value with both."""
-        known = {truth: self.encode(truth) for truth in (False, True)}
-        return either(value, "is", known, scope.bind(self.encode, "encode"))
-
-    def inline_decode(self, data: str, scope: Scope) -> str:
-        """Compare the bytes with both."""
-        known = {self.encode(truth): truth for truth in (False, True)}
-        return either(data, "==", known, scope.bind(self.decode, "decode"))
+    truth: ClassVar[bytes] = b"\xff"
 
 
 @dataclass(frozen=True, slots=True)

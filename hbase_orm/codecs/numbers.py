@@ -243,6 +243,7 @@ class Boolean(Codec[bool]):
 
     name: ClassVar[str] = "bool"
     python_type: ClassVar[type] = bool
+    truth: ClassVar[bytes] = b"\x01"
 
     @property
     def width_bytes(self) -> int:
@@ -257,17 +258,17 @@ class Boolean(Codec[bool]):
         """
         if not isinstance(value, bool):
             raise self.refuse(value, "the value is no bool", expected="bool")
-        return b"\x01" if value is not self.desc else b"\x00"
+        return self.truth if value is not self.desc else b"\x00"
 
     def decode(self, data: bytes, /) -> bool:
-        """Return False for 00 and True for 01 (the other way round when descending).
+        """Return False for 00 and True for the other byte (reversed when descending).
 
         Raises:
             CodecError: Any other bytes.
         """
-        if data not in (b"\x00", b"\x01"):
+        if data not in (b"\x00", self.truth):
             raise self.corrupt(data)
-        return (data == b"\x01") is not self.desc
+        return (data == self.truth) is not self.desc
 
     def inline_encode(self, value: str, scope: Scope) -> str:
         """Compare the value with both."""

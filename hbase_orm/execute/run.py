@@ -27,6 +27,7 @@ from hbase_orm.ops import (
     Scan,
     ScannerId,
     ask,
+    merged,
 )
 from hbase_orm.query import (
     EmptyPlan,
@@ -36,7 +37,6 @@ from hbase_orm.query import (
     SaltedScanPlan,
     ScanPlan,
     TablesPlan,
-    merged_ranges,
 )
 from hbase_orm.schema import cells_as_rows, packed_get, packed_range
 
@@ -109,8 +109,8 @@ def _row_ranges(plan: ScanPlan | SaltedScanPlan, ranges: Sequence[KeyRange]) -> 
     if not plan.schema.packed_bytes:
         return ranges
     wide = [packed_range(plan.schema, key_range) for key_range in ranges]
-    merged = merged_ranges(wide)
-    return merged[::-1] if plan.reverse else merged
+    found = merged(wide)
+    return found[::-1] if plan.reverse else found
 
 
 def _emit(plan: ScanPlan | SaltedScanPlan, rows: Sequence[Row]) -> Emit:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from hbase_orm.query.access import merged_ranges
 from hbase_orm.query.check import compile_check
 from hbase_orm.query.planner import names_in, plan
 from hbase_orm.query.plans import (
@@ -28,7 +27,6 @@ __all__ = [
     "Select",
     "TablesPlan",
     "compile_check",
-    "merged_ranges",
     "names_in",
     "plan",
     "select",

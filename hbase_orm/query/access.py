@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from hbase_orm.errors import CodecError, UnboundedScanError
-from hbase_orm.ops import MAX_ROW_KEY_BYTES, KeyRange, after_prefix
+from hbase_orm.ops import MAX_ROW_KEY_BYTES, KeyRange, after_prefix, merged
 from hbase_orm.query.bounds import Bounds
 from hbase_orm.query.ranges import limits_of
 from hbase_orm.rowkey import KeyLayout, Part
@@ -117,25 +117,12 @@ class KeyAccess:
             if len(prefix) <= MAX_ROW_KEY_BYTES:  # no stored key is longer
                 whole = KeyRange.prefix(prefix)
                 ranges.append(whole if limits is None else _shift(limits, prefix))
-        return {spread: merged_ranges(found[spread]) for spread in sorted(found)}
+        return {spread: merged(found[spread]) for spread in sorted(found)}
 
 
 def _shift(limits: KeyRange, prefix: bytes) -> KeyRange:
     stop = after_prefix(prefix) if limits.stop is None else prefix + limits.stop
     return KeyRange(prefix + limits.start, stop)
-
-
-def merged_ranges(ranges: Sequence[KeyRange]) -> list[KeyRange]:
-    """Return the same keys as ranges that are sorted and do not touch."""
-    found: list[KeyRange] = []
-    for each in sorted((r for r in ranges if not r.is_empty), key=lambda r: r.start):
-        last = found[-1] if found else None
-        if last is not None and (last.stop is None or each.start <= last.stop):
-            is_longer = last.stop is not None and (each.stop is None or each.stop > last.stop)
-            found[-1] = KeyRange(last.start, each.stop if is_longer else last.stop)
-        else:
-            found.append(each)
-    return found
 
 
 class Search:

@@ -42,7 +42,7 @@ class V(Model, table=3):  # E
     i = Family(keep=True)  # E
 
 
-Table("t", splits=3)  # E
+Table("t", splits="3")  # E
 Table("t", durability="NEVER")  # E
 Family(ttl=timedelta(days=1), bloom="ALL")  # E
 

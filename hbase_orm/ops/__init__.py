@@ -1,0 +1,118 @@
+"""What crosses the gateway: requests, answers and the ranges they speak of, all in bytes.
+
+A request is a frozen value that names its answer's type: `Operation[R]`. Protocols of more than
+one request are generators that yield requests and are sent answers (`ask` types one exchange), so
+the blocking driver, an asyncio driver and an exhaustive scheduler run the same code. This module
+knows neither models nor Thrift.
+
+Columns are `b"family:qualifier"`; in reads a bare `b"family"` asks for the whole family.
+Timestamps are milliseconds since the epoch; None in a write leaves the timestamp to the server.
+"""
+
+from __future__ import annotations
+
+from hbase_orm.ops.admin import (
+    AddFamily,
+    CreateNamespace,
+    CreateTable,
+    DescribeTable,
+    DisableTable,
+    DropNamespace,
+    DropTable,
+    EnableTable,
+    FamilyDescriptor,
+    ListNamespaces,
+    ListRegions,
+    ListTables,
+    Ping,
+    Region,
+    TableDescriptor,
+)
+from hbase_orm.ops.operation import (
+    Operation,
+    Protocol,
+    Sleep,
+    Together,
+    ask,
+    ask_all,
+)
+from hbase_orm.ops.ranges import (
+    MAX_CELL_BYTES,
+    MAX_ROW_KEY_BYTES,
+    KeyRange,
+    after_prefix,
+    check_row_key_length,
+    longest_row_key_bytes,
+    merged,
+)
+from hbase_orm.ops.requests import (
+    Append,
+    CheckAndMutate,
+    CloseScanner,
+    Delete,
+    FetchRows,
+    GetRows,
+    GetVersions,
+    Increment,
+    MutateRow,
+    MutateRows,
+    OpenScanner,
+    Put,
+    RowMutation,
+    Scan,
+)
+from hbase_orm.ops.rows import (
+    Cell,
+    CellVersion,
+    Row,
+    ScannerId,
+)
+
+__all__ = [
+    "MAX_CELL_BYTES",
+    "MAX_ROW_KEY_BYTES",
+    "AddFamily",
+    "Append",
+    "Cell",
+    "CellVersion",
+    "CheckAndMutate",
+    "CloseScanner",
+    "CreateNamespace",
+    "CreateTable",
+    "Delete",
+    "DescribeTable",
+    "DisableTable",
+    "DropNamespace",
+    "DropTable",
+    "EnableTable",
+    "FamilyDescriptor",
+    "FetchRows",
+    "GetRows",
+    "GetVersions",
+    "Increment",
+    "KeyRange",
+    "ListNamespaces",
+    "ListRegions",
+    "ListTables",
+    "MutateRow",
+    "MutateRows",
+    "OpenScanner",
+    "Operation",
+    "Ping",
+    "Protocol",
+    "Put",
+    "Region",
+    "Row",
+    "RowMutation",
+    "Scan",
+    "ScannerId",
+    "Sleep",
+    "TableDescriptor",
+    "Together",
+    "after_prefix",
+    "ask",
+    "ask_all",
+    "check_row_key_length",
+    "longest_row_key_bytes",
+    "merged",
+]

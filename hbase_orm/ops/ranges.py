@@ -1,0 +1,124 @@
+"""Row keys and ranges of them, in bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from hbase_orm.errors import RowKeyError
+
+# HConstants.MAX_ROW_LENGTH is Short.MAX_VALUE; 32768 bytes are refused, 32767 stored (HBase 2.6).
+MAX_ROW_KEY_BYTES = 32_767
+
+# HBase's own client, within the gateways, finds a row's region by `table,key,99999999999999` in
+# hbase:meta, which must itself be a row key. A longer one works only while the region happens to be
+# known; otherwise the request hangs until its deadline (HBase 2.6).
+_LOCATOR_BYTES = 16
+
+# hbase.client.keyvalue.maxsize and hbase.server.keyvalue.maxsize: 10 MiB a cell, key included.
+MAX_CELL_BYTES = 10_485_760
+
+
+@dataclass(frozen=True, slots=True)
+class KeyRange:
+    """A range of row keys: `start` included, `stop` excluded.
+
+    Attributes:
+        start: The least row key of the range; empty means the table's beginning.
+        stop: The least row key after the range; None means the table's end.
+    """
+
+    start: bytes = b""
+    stop: bytes | None = None
+
+    @classmethod
+    def prefix(cls, prefix: bytes) -> KeyRange:
+        r"""Return the range of every row key that starts with `prefix`.
+
+        The stop key is the shortest byte string greater than all of them: trailing `0xFF`
+        bytes are dropped and the last remaining byte is incremented. A prefix of only `0xFF`
+        bytes has no such string, so the range then runs to the end of the table.
+
+        Raises:
+            RowKeyError: `prefix` is longer than the longest row key HBase stores.
+
+        Examples:
+            >>> KeyRange.prefix(b"a\xff")
+            KeyRange(start=b'a\xff', stop=b'b')
+            >>> KeyRange.prefix(b"\xff\xff")
+            KeyRange(start=b'\xff\xff', stop=None)
+        """
+        check_row_key_length(prefix)
+        return cls(prefix, after_prefix(prefix))
+
+    @classmethod
+    def single(cls, key: bytes) -> KeyRange:
+        r"""Return the range that holds `key` and no other row key.
+
+        Examples:
+            >>> KeyRange.single(b"a")
+            KeyRange(start=b'a', stop=b'a\x00')
+        """
+        return cls(key, key + b"\x00")
+
+    @property
+    def is_empty(self) -> bool:
+        """Say whether no row key lies in the range."""
+        return self.stop is not None and self.start >= self.stop
+
+    def __contains__(self, key: bytes) -> bool:
+        """Say whether `key` lies in the range."""
+        return self.start <= key and (self.stop is None or key < self.stop)
+
+    def intersect(self, other: KeyRange) -> KeyRange:
+        """Return the keys that lie in both ranges, as a range."""
+        stops = [stop for stop in (self.stop, other.stop) if stop is not None]
+        return KeyRange(max(self.start, other.start), min(stops) if stops else None)
+
+
+def after_prefix(prefix: bytes) -> bytes | None:
+    r"""Return the least byte string above every string with this prefix, or None if there is none.
+
+    The naive "add one" of `b"\xff"` gives `b"\x01\x00"`, which sorts *below* it.
+    """
+    stem = prefix.rstrip(b"\xff")
+    return stem[:-1] + bytes([stem[-1] + 1]) if stem else None
+
+
+def check_row_key_length(key: bytes) -> None:
+    """Refuse a row key that HBase would not store.
+
+    Raises:
+        RowKeyError: `key` is longer than 32,767 bytes.
+    """
+    if len(key) > MAX_ROW_KEY_BYTES:
+        raise RowKeyError(
+            "the row key is longer than HBase stores",
+            length_bytes=len(key),
+            limit_bytes=MAX_ROW_KEY_BYTES,
+            starts_with=key[:16],
+            fix="shorten a component, or put a Digest of it in the key",
+        )
+
+
+def longest_row_key_bytes(table: str) -> int:
+    """Return how long a row key of a table may be, so that its region is always found.
+
+    Examples:
+        >>> longest_row_key_bytes("ns:flights")
+        32741
+    """
+    return MAX_ROW_KEY_BYTES - _LOCATOR_BYTES - len(table.encode())
+
+
+def merged(ranges: Iterable[KeyRange]) -> list[KeyRange]:
+    """Return the same keys as ranges that are sorted and do not touch."""
+    found: list[KeyRange] = []
+    for each in sorted((r for r in ranges if not r.is_empty), key=lambda r: r.start):
+        last = found[-1] if found else None
+        if last is not None and (last.stop is None or each.start <= last.stop):
+            is_longer = last.stop is not None and (each.stop is None or each.stop > last.stop)
+            found[-1] = KeyRange(last.start, each.stop if is_longer else last.stop)
+        else:
+            found.append(each)
+    return found
