@@ -14,7 +14,7 @@ from hbase_orm.codecs import Codec
 from hbase_orm.errors import RowKeyError, SchemaError, ValidationError
 from hbase_orm.model.declare import build_schema, declared
 from hbase_orm.model.fields import Counter, Key, Mapped, column, counter, key
-from hbase_orm.model.kinds import join_base, place_of
+from hbase_orm.model.kinds import join_base, kind_finder, place_of
 from hbase_orm.model.mapping import Mapping as CompiledMapping
 from hbase_orm.model.mapping import (
     checkers,
@@ -24,7 +24,7 @@ from hbase_orm.model.mapping import (
     compile_key_encoder,
 )
 from hbase_orm.ops import Cell, Row
-from hbase_orm.rowkey import RowKey, TablePerPeriod
+from hbase_orm.rowkey import KeyLayout, RowKey, TablePerPeriod
 from hbase_orm.rowkey.anatomy import describe, layout_text
 from hbase_orm.schema import Table, TableSchema
 
@@ -196,10 +196,12 @@ class Model:
     def decode_key(cls, data: bytes, /) -> Mapping[str, Any]:
         """Return the key fields that a row key gives back; a `DecodedKey`, which names the others.
 
+        A base of record types gives those of the key's record type.
+
         Raises:
             CorruptRowError: The bytes are no key of this model.
         """
-        return cls.__schema__.row_layout.decode(data)
+        return _layout_of(cls, data).decode(data)
 
     @classmethod
     def describe_key(cls, data: bytes | None = None, /) -> str:
@@ -211,20 +213,37 @@ class Model:
         Raises:
             CorruptRowError: The bytes are no key of this model.
         """
-        layout = cls.__schema__.row_layout
-        return layout_text(layout) if data is None else describe(layout, data)
+        if data is None:
+            return layout_text(cls.__schema__.row_layout)
+        return describe(_layout_of(cls, data), data)
 
 
 # The slot's own setter: `Model.__setattr__` is for users' fields.
 _set_row: Callable[[Any, Row | None], None] = Model.__dict__["_row"].__set__
 
 
+def _layout_of(model: type[Model], key: bytes) -> KeyLayout:
+    """Return the layout of a row key; of a base of record types, that of the key's record type."""
+    if model.__schema__.kinds is not None:
+        model = kind_finder(model)(key)
+    return model.__schema__.row_layout
+
+
 def check_key_arguments(schema: TableSchema, key: Mapping[str, Any]) -> None:
     """Refuse key arguments that are missing or unknown.
 
     Raises:
-        RowKeyError: Names the first such field.
+        RowKeyError: Names the first such field; or the model is a base of record types.
     """
+    if schema.kinds is not None:
+        kinds = [model.__name__ for model in schema.kinds.models.values()]
+        raise RowKeyError(
+            "a base of record types has no row keys of its own",
+            model=schema.model_name,
+            kinds=kinds,
+            fix=f"name one of its kinds, or select({schema.model_name}) with conditions on its "
+            "fields",
+        )
     for name in schema.layout.arguments:
         if name not in key:
             raise RowKeyError(

@@ -81,7 +81,7 @@ def build_schema(cls: type, place: Place) -> TableSchema:
         layout=layout,
         columns=columns,
         counters=counters,
-        indexes=_indexes(cls, table.name, indexable),
+        indexes=_indexes(cls, place, indexable),
         fields=MappingProxyType(dict(fields)),
         split_keys=split_keys,
         durability=table.durability,
@@ -186,10 +186,19 @@ def _check_families(cls: type, families: Mapping[str, Family]) -> None:
         )
 
 
-def _indexes(cls: type, table: str, indexable: Mapping[str, Codec[Any]]) -> tuple[IndexSchema, ...]:
+def _indexes(
+    cls: type, place: Place, indexable: Mapping[str, Codec[Any]]
+) -> tuple[IndexSchema, ...]:
     with _of_model(cls):
         indexes = declared(cls, Index).values()
-        return tuple(index_schema(index, table, indexable) for index in indexes)
+        if indexes and place.periods is not None:
+            raise SchemaError(
+                "a model with a table for each period cannot have indexes: an entry does not tell "
+                "which table its row is in",
+                index=next(iter(indexes)).name,
+                fix="leave the index out, or keep all rows in one table",
+            )
+        return tuple(index_schema(index, place.table.name, indexable) for index in indexes)
 
 
 @contextmanager

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
-from hbase_orm.errors import SchemaError
+from hbase_orm.errors import CodecError, CorruptRowError, SchemaError
 from hbase_orm.model.keys import Place
 from hbase_orm.rowkey import RecordType, RowKey, TablePerPeriod
 from hbase_orm.rowkey.derivations import Fixed
 from hbase_orm.rowkey.kinds import Kinds
+from hbase_orm.rowkey.layout import part_bytes
 from hbase_orm.schema import Table, TableSchema
 from hbase_orm.schema.options import check_table_name
+
+_PART: Final = RecordType.kind  # what the part of a row key is called
 
 
 def place_of(
@@ -25,10 +29,14 @@ def place_of(
     if record_type is not None:
         return _place_of_kind(cls, table, record_type)
     if table is None:
+        base = base_of(cls)
+        named = f'{cls.__name__}(Model, table="...")'
+        if base is not None:
+            named = f'{cls.__name__}({base.__name__}, record_type="...")'
         raise SchemaError(
             "the model names no table",
             model=cls.__name__,
-            fix=f'write class {cls.__name__}(Model, table="..."), or abstract=True',
+            fix=f"write class {named}, or abstract=True",
         )
     key: RowKey | None = getattr(cls, "__rowkey__", None)
     has_kinds = key is not None and any(isinstance(c, RecordType) for c in key.components)
@@ -44,6 +52,9 @@ def place_of(
 
 def base_of(cls: type) -> type[Any] | None:
     """Return the model whose table holds records of several types, this one among them."""
+    own: TableSchema | None = vars(cls).get("__schema__")
+    if own is not None and own.kinds is not None:
+        return None  # a base itself
     for base in cls.__mro__[1:]:
         schema: TableSchema | None = vars(base).get("__schema__")
         if schema is not None and schema.kinds is not None:
@@ -100,3 +111,57 @@ def join_base(cls: Any) -> None:
 def _name_of(derivation: Any) -> str:
     value = derivation.value
     return value.decode() if isinstance(value, bytes) else str(value)
+
+
+def kind_finder(base: Any) -> Callable[[bytes], Any]:
+    """Return a function from a row key in a base's table to the class of its record type.
+
+    It raises CorruptRowError for a record type that no class declares.
+    """
+    schema: TableSchema = base.__schema__
+    models = _models_of(base)
+    bytes_of = part_bytes(schema.layout, _PART)
+
+    def find(key: bytes) -> Any:
+        try:
+            return models[bytes_of(key)]
+        except (CodecError, KeyError) as error:
+            raise CorruptRowError(
+                "the row is of a record type that this program does not declare",
+                model=schema.model_name,
+                row=key,
+                known=kind_names(base),
+                fix="import the module that declares it before reading the base",
+            ) from error
+
+    return find
+
+
+def kind_test(model: Any) -> Callable[[bytes], bool] | None:
+    """Return a function that tells the row keys of a record type from others in its base's table.
+
+    None for a model that is none.
+    """
+    base = base_of(model)
+    if base is None:
+        return None
+    bytes_of = part_bytes(base.__schema__.layout, _PART)
+    own = next(data for data, each in _models_of(base).items() if each is model)
+
+    def is_own(key: bytes) -> bool:
+        try:
+            return bytes_of(key) == own
+        except CodecError:
+            return False  # of no record type that this program knows
+
+    return is_own
+
+
+def kind_names(base: Any) -> list[str]:
+    """Return the names of the classes of a base's record types, as they were declared."""
+    return [model.__name__ for model in _models_of(base).values()]
+
+
+def _models_of(base: Any) -> dict[bytes, Any]:
+    found: dict[bytes, Any] = base.__schema__.kinds.models
+    return found

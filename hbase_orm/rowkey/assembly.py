@@ -362,7 +362,7 @@ def _table_period(table: TablePerPeriod, key: KeyFields) -> TablePeriod:
             of=table.of,
             fix=f"name one of the key fields: {', '.join(key.fields)}",
         )
-    return TablePeriod(table.name, table.of, UNITS[table.period])
+    return TablePeriod(table.name, table.of, UNITS[table.period], table.create)
 
 
 def _check_told(layout: KeyLayout, key: KeyFields) -> None:

@@ -30,11 +30,13 @@ class TablePeriod:
         pattern: The tables' name with `strftime` fields.
         field: The key field with the time.
         unit: How long a table's period is.
+        is_made_by_writes: Whether writing to a table that does not exist makes it.
     """
 
     pattern: str
     field: str
     unit: Unit
+    is_made_by_writes: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,9 +88,11 @@ class TablePerPeriod:
         name: The tables' name with `strftime` fields, e.g. "payments_%Y%m%d".
         of: The name of the key field that holds the time.
         period: "hour", "day", "month" or "year".
+        create: Whether writing to a table that does not exist makes it; it raises
+            `TableNotFoundError` otherwise.
     """
 
-    def __init__(self, name: str, /, *, of: str, period: str) -> None:
+    def __init__(self, name: str, /, *, of: str, period: str, create: bool = False) -> None:
         """Declare tables per period.
 
         Raises:
@@ -105,7 +107,9 @@ class TablePerPeriod:
         self.name = name
         self.of = of
         self.period = period
+        self.create = create
 
     def __repr__(self) -> str:
         """Return the declaration."""
-        return f"TablePerPeriod({self.name!r}, of={self.of!r}, period={self.period!r})"
+        made = ", create=True" if self.create else ""
+        return f"TablePerPeriod({self.name!r}, of={self.of!r}, period={self.period!r}{made})"

@@ -19,16 +19,16 @@ from hbase_orm.gateway.checks import CELL_OVERHEAD_BYTES
 from hbase_orm.index.entries import described_indexes, guarded_table
 from hbase_orm.index.targets import MARKER_VALUE, GuardedTable
 from hbase_orm.model import Model
+from hbase_orm.model.kinds import kind_finder, kind_test
 from hbase_orm.ops import MAX_CELL_BYTES, MAX_ROW_KEY_BYTES, Row, longest_row_key_bytes
 from hbase_orm.rowkey import KeyContext
-from hbase_orm.rowkey.layout import part_bytes
 from hbase_orm.schema import TableSchema
 from hbase_orm.session.naming import Names, in_namespace
 
-# However long the row key, values of so few bytes in all fit; 1 KiB is for columns and overhead.
 # Where an object of a randomly salted model keeps the key that was drawn for it.
 _DRAWN: Final = "_drawn_key"
 
+# However long the row key, values of so few bytes in all fit; 1 KiB is for columns and overhead.
 _SURELY_FITS_BYTES: Final = MAX_CELL_BYTES - MAX_ROW_KEY_BYTES - 1024
 
 
@@ -45,6 +45,7 @@ class BoundModel:
         names: The engine's dictionaries.
         context: What decoding its keys needs besides their bytes, or None.
         kinds: Of a base of record types, from a row key to its kind's class.
+        is_own: Of a record type, whether a row key in its table is one of its keys.
     """
 
     model: type[Model]
@@ -55,6 +56,7 @@ class BoundModel:
     names: Names
     context: KeyContext | None = None
     kinds: Callable[[bytes], type[Model]] | None = None
+    is_own: Callable[[bytes], bool] | None = None
 
     # --- which table ------------------------------------------------------------------------------
 
@@ -95,14 +97,24 @@ class BoundModel:
 
     def exists(self, row: Row) -> bool:
         """Say whether a row that was read with the data families is a row of the model."""
+        if self.is_own is not None and not self.is_own(row.key):
+            return False
         return self.guarded is None or self.guarded.exists(row.cells)
 
     def hydrate(self, row: Row) -> Any:
-        """Return the row as an object of the model."""
+        """Return the row as an object of the model.
+
+        Raises:
+            CorruptRowError: The row does not decode; it names model and row key.
+        """
         model = self.model if self.kinds is None else self.kinds(row.key)
         if self.context is None:
             return model.__mapping__.hydrate(row)
-        return model.__mapping__.hydrate(row, self.context)
+        try:
+            return model.__mapping__.hydrate(row, self.context)
+        except CorruptRowError as error:
+            details = {"model": model.__name__, "row": row.key, **error.details}
+            raise CorruptRowError(error.text, fix=error.fix, **details) from error
 
     def load_names(self, rows: Sequence[Row]) -> None:
         """Look up, all at once, the names that the row keys hold numbers of."""
@@ -195,27 +207,73 @@ class BoundModel:
 
     def _allocated(self, values: Mapping[str, Any]) -> Mapping[str, int]:
         lookups = self.schema.layout.lookups
-        self._check_names(values)
         known = self.names.known(lookups, values)
         if known is None:
-            self.names.allocate(lookups, [values])
+            self.allocate_names([values])
             known = self.names.known(lookups, values)
         return known or {}
 
-    def allocate_names(self, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Give a number to each name in these rows that has none, all at once.
+    def keys(self, values: Mapping[str, Any]) -> tuple[bytes, ...]:
+        """Return every row key that a row of these key fields can have; nothing is sent.
+
+        None at all if a name in it has no number here: see `look_up_names`, `allocate_names`.
 
         Raises:
-            RowKeyError: A name does not fit its codec.
+            RowKeyError: A key field does not fit, or the key is empty or too long.
         """
-        for values in rows:
-            self._check_names(values)
-        self.names.allocate(self.schema.layout.lookups, rows)
+        layout = self.schema.layout
+        if layout.lookups:
+            numbers = self.names.known(layout.lookups, values)
+            if numbers is None:
+                return ()
+            values = {**values, **numbers}
+        return tuple(self.checked_key(key) for key in layout.keys(values))
 
-    def _check_names(self, values: Mapping[str, Any]) -> None:
-        """Refuse what is no name before it gets a number."""
-        for lookup in self.schema.layout.lookups:
-            codec = self.schema.layout.codec(lookup.field)
+    # --- names with numbers -----------------------------------------------------------------------
+
+    def knows_names(self, values: Mapping[str, Any]) -> bool:
+        """Say whether no name in these key fields needs a look-up."""
+        lookups = self.schema.layout.lookups
+        return not lookups or self.names.known(lookups, values) is not None
+
+    def look_up_names(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Look up the numbers of all names in these key fields; those that have none get none.
+
+        Raises:
+            RowKeyError: A key field does not fit; nothing was sent.
+        """
+        lookups = self.schema.layout.lookups
+        unknown = [values for values in rows if not self.knows_names(values)]
+        for values in unknown:
+            self._check_key_values(values)
+        self.names.find((each.dictionary, row[each.field]) for each in lookups for row in unknown)
+
+    def allocate_names(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Give a number to each name in these key fields that has none, all at once.
+
+        Raises:
+            RowKeyError: A key field does not fit; no number was given.
+            ConfigurationError: A name has no number, and there is no Thrift2 gateway to get one.
+        """
+        unknown = [values for values in rows if not self.knows_names(values)]
+        for values in unknown:
+            self._check_key_values(values)
+        self.names.allocate(self.schema.layout.lookups, unknown)
+
+    def check_values(self, values: Mapping[str, Any]) -> None:
+        """Refuse an object that does not fit, whatever numbers its names may get.
+
+        Raises:
+            RowKeyError: A key field does not fit.
+            ValidationError: Another field does not.
+        """
+        self._check_key_values(values)
+        self.model.__mapping__.dehydrate(dict(values))
+
+    def _check_key_values(self, values: Mapping[str, Any]) -> None:
+        layout = self.schema.layout
+        for lookup in layout.lookups:
+            codec = layout.codec(lookup.field)
             try:
                 if codec is not None:
                     codec.encode(values[lookup.field])
@@ -223,33 +281,8 @@ class BoundModel:
                 raise RowKeyError(
                     error.text, fix=error.fix, field=lookup.field, **error.details
                 ) from error
-
-    def keys(self, values: Mapping[str, Any], *, for_write: bool = False) -> tuple[bytes, ...]:
-        """Return every row key that a row of these key fields can have.
-
-        None at all if a name in it has no number: there is no such row.
-
-        Args:
-            values: The key fields.
-            for_write: Give a number to a name that has none.
-
-        Raises:
-            RowKeyError: A key field does not fit, or the key is empty or too long.
-        """
-        layout = self.schema.layout
-        if layout.lookups:
-            self._check_names(values)
-            if not for_write:
-                self.names.find(
-                    (lookup.dictionary, values[lookup.field]) for lookup in layout.lookups
-                )
-            numbers = (
-                self._allocated(values) if for_write else self.names.known(layout.lookups, values)
-            )
-            if numbers is None:
-                return ()
-            values = {**values, **numbers}
-        return tuple(self.checked_key(key) for key in layout.keys(values))
+        # Any number will do to try the other parts; 1 fits wherever a number does.
+        self.checked_key(layout.encode({**values, **{each.number: 1 for each in layout.lookups}}))
 
     def checked_key(self, key: bytes) -> bytes:
         """Return a row key that the table's name leaves room for.
@@ -302,28 +335,6 @@ def bind(
         longest_row_key_bytes(named.table),
         names,
         KeyContext(name_of=names.name_of) if schema.layout.lookups else None,
-        _kind_of(named) if named.kinds is not None else None,
+        kind_finder(model) if named.kinds is not None else None,
+        kind_test(model),
     )
-
-
-def _kind_of(schema: TableSchema) -> Callable[[bytes], type[Model]]:
-    """Return a function from a row key to the class of its record type."""
-    kinds = schema.kinds
-    if kinds is None:
-        raise AssertionError(schema)
-    bytes_of = part_bytes(schema.layout, "record type")
-
-    def kind_of(key: bytes) -> type[Model]:
-        try:
-            model: type[Model] = kinds.models[bytes_of(key)]
-        except (CodecError, KeyError) as error:
-            raise CorruptRowError(
-                "the row is of a record type that this program does not declare",
-                model=schema.model_name,
-                row=key,
-                known=sorted(kinds.codec.known.values()),
-                fix="import the module that declares it before reading the base",
-            ) from error
-        return model
-
-    return kind_of

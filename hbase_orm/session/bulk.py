@@ -9,8 +9,9 @@ loaded, as plain batches that carry their guards.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Final, Self
@@ -21,6 +22,8 @@ from hbase_orm.errors import (
     FlushError,
     GatewayError,
     QueryError,
+    RowKeyError,
+    ValidationError,
 )
 from hbase_orm.index import catalog
 from hbase_orm.index.loading import LoadedRow, LoadTicket, guarded_load
@@ -29,6 +32,7 @@ from hbase_orm.model import Model
 from hbase_orm.ops import MutateRows, Protocol, RowMutation, ask, ask_all
 from hbase_orm.session.binding import BoundModel
 from hbase_orm.session.flush import BATCH_BYTES, check_indexes, emit, place
+from hbase_orm.session.pending import number_names
 from hbase_orm.session.runtime import Runtime
 from hbase_orm.session.unit_of_work import (
     FlushReport,
@@ -39,6 +43,9 @@ from hbase_orm.session.unit_of_work import (
 )
 
 IN_FLIGHT: Final = 3
+
+NAMES_AHEAD: Final = 100
+"""Objects held at once so that their new names are numbered by few requests."""
 
 # What a row is sent as: in a load, its entries and itself with its guard; else only the write.
 Item = tuple[RowWrite, LoadedRow | None]
@@ -142,9 +149,33 @@ class Bulk:
             self._submit(lane)
 
     def add_all(self, objects: Iterable[Model], /) -> None:
-        """Take many objects, one after the other."""
-        for obj in objects:
+        """Take many objects, one after the other.
+
+        Names that need a number get theirs up to `NAMES_AHEAD` objects at a time.
+        """
+        for obj in self._numbered(objects):
             self.add(obj)
+
+    def _numbered(self, objects: Iterable[Model]) -> Iterator[Model]:
+        """Yield the objects; from one with a new name on, read ahead and number many at once."""
+        ahead: list[Model] = []
+        for obj in objects:
+            if not ahead and not self._has_new_name(obj):
+                yield obj
+                continue
+            ahead.append(obj)
+            if len(ahead) == NAMES_AHEAD:
+                yield from self._with_numbers(ahead)
+                ahead = []
+        yield from self._with_numbers(ahead)
+
+    def _has_new_name(self, obj: Model) -> bool:
+        return not self._bound_of(type(obj)).knows_names(obj.__dict__)
+
+    def _with_numbers(self, objects: Sequence[Model]) -> Sequence[Model]:
+        with suppress(RowKeyError, ValidationError):  # `add` tells of the one that does not fit
+            number_names([(obj, "put") for obj in objects], self._bound_of)
+        return objects
 
     def __enter__(self) -> Self:
         """Return the writer."""

@@ -135,13 +135,20 @@ class Engine:
             ConfigurationError: `periods` is missing, or given to no purpose.
             FeatureMissingError: The engine has no Thrift2 gateway.
         """
+        wanted = [bound for model in models for bound in self._tables_of(model, periods)]
+        if periods is not None and all(b.schema.layout.table_period is None for b in wanted):
+            raise ConfigurationError(
+                "periods are given, and no model has a table for each",
+                models=[model.__name__ for model in models],
+                fix="leave periods= out",
+            )
         made: list[str] = []
-        for model in models:
-            for bound in self._tables_of(model, periods):
-                new = self._runtime.run(tables.create(bound))
-                if new:
-                    self._runtime.forget(bound.schema.table)
-                made += new
+        for bound in wanted:
+            new = self._runtime.run(tables.create(bound))
+            if new:
+                self._runtime.forget(bound.schema.table)
+                self._names.forget(new)
+            made += new
         return made
 
     def drop_tables(self, *models: type[Model]) -> list[str]:
@@ -176,15 +183,9 @@ class Engine:
         period = bound.schema.layout.table_period
         if period is None:
             return [bound]
-        if periods is None or len(periods) != 2 or not periods[0] < periods[1]:  # noqa: PLR2004 - a pair
-            raise ConfigurationError(
-                "the model has a table for each period: say which to create",
-                model=bound.schema.model_name,
-                periods=periods,
-                fix="create_tables(M, periods=(first, after_last))",
-            )
-        last = periods[1] - timedelta(microseconds=1)
-        return [bound.placed_at(start) for start in period.unit.starts(periods[0], last)]
+        first, after_last = _checked_periods(bound.schema.model_name, periods)
+        last = after_last - timedelta(microseconds=1)
+        return [bound.placed_at(start) for start in period.unit.starts(first, last)]
 
     def _shared_bound_of(self, model: type[Model]) -> BoundModel:
         """Return the model that decides what its table is: the base of a record type."""
@@ -225,13 +226,28 @@ class Engine:
             for index, target in zip(bound.schema.indexes, bound.guarded.indexes, strict=True)
         }
 
-    def regions(self, model: type[Model]) -> list[Region]:
+    def regions(self, model: type[Model], *, at: datetime | None = None) -> list[Region]:
         """Return the regions of a model's table in key order, each with its server.
+
+        Args:
+            model: The model.
+            at: A time of the period, for a model with a table for each.
 
         Raises:
             TableNotFoundError: There is no such table.
+            ConfigurationError: `at` is missing.
         """
-        return self._runtime.run(ask(ListRegions(self._bound_of(model).schema.table)))
+        bound = self._bound_of(model)
+        period = bound.schema.layout.table_period
+        if period is not None and at is None:
+            raise ConfigurationError(
+                "the model has a table for each period: say whose regions",
+                model=bound.schema.model_name,
+                fix="engine.regions(M, at=...)",
+            )
+        if period is not None:
+            bound = bound.placed({period.field: at})
+        return self._runtime.run(ask(ListRegions(bound.schema.table)))
 
     def table_state(self, model: type[Model]) -> TableState | None:
         """Return what the catalog says of a model's table; None if it says nothing.
@@ -253,6 +269,34 @@ class Engine:
         bound = bind(model, self.options.namespace, self._runtime.features, self._names)
         self._bound[model] = (bound.model.__schema__, bound)
         return bound
+
+
+def _checked_periods(
+    model: str, periods: tuple[datetime, datetime] | None
+) -> tuple[datetime, datetime]:
+    """Return the first time and the one after the last.
+
+    Raises:
+        ConfigurationError: They are missing, naive, or not in this order.
+    """
+    fix = "create_tables(M, periods=(first, after_last))"
+    if periods is None:
+        raise ConfigurationError(
+            "the model has a table for each period: say which to create", model=model, fix=fix
+        )
+    is_pair = isinstance(periods, (tuple, list)) and len(periods) == 2  # noqa: PLR2004 - a pair
+    if not is_pair or not all(isinstance(at, datetime) and at.tzinfo for at in periods):
+        raise ConfigurationError(
+            "periods are two datetimes, both with a time zone",
+            model=model,
+            periods=periods,
+            fix=fix,
+        )
+    if periods[0] >= periods[1]:
+        raise ConfigurationError(
+            "the periods end before they begin", model=model, periods=periods, fix=fix
+        )
+    return periods
 
 
 def connect(url: str, /) -> Engine:

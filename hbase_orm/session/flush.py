@@ -36,6 +36,7 @@ from hbase_orm.ops import (
 )
 from hbase_orm.schema import packed_mutations
 from hbase_orm.session.binding import BoundModel
+from hbase_orm.session.period_tables import send
 from hbase_orm.session.runtime import Runtime
 from hbase_orm.session.unit_of_work import Outcome, RowWrite, rounds_of
 
@@ -168,7 +169,7 @@ def _send(
     sent = 0
     try:
         for operation in operations:
-            runtime.execute(operation)
+            send(operation, writes[0].bound, runtime)
             sent += 1
     except GatewayError as error:
         for write in writes:

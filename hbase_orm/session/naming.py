@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from hbase_orm.errors import CorruptRowError
+from hbase_orm.gateway.base import Feature
 from hbase_orm.numbering.cache import DictionaryCache
 from hbase_orm.numbering.dictionary import check_can_allocate
 from hbase_orm.rowkey import Lookup
@@ -43,7 +44,10 @@ class Names:
         return found
 
     def find(self, pairs: Iterable[Pair]) -> dict[tuple[str, str], int]:
-        """Return the numbers of names, each after its dictionary, of those that have one."""
+        """Return the numbers of names, each after its dictionary, of those that have one.
+
+        Nothing is written. What is known here is not asked for.
+        """
         found: dict[tuple[str, str], int] = {}
         for dictionary, names in _by_table(pairs).items():
             numbers = self._runtime.run(self._cache.look_up(self.table(dictionary), names))
@@ -54,17 +58,21 @@ class Names:
         """Give a number to each name in these rows that has none.
 
         Raises:
-            ConfigurationError: The engine has no Thrift2 gateway.
+            ConfigurationError: A name has no number, and there is no Thrift2 gateway to get one.
         """
         rows = list(values)
+        wanted: dict[tuple[str, int], set[str]] = {}
         for lookup in lookups:
-            names = {row[lookup.field] for row in rows}
-            table = self.table(lookup.dictionary)
+            names = wanted.setdefault((self.table(lookup.dictionary), lookup.max_number), set())
+            names |= {row[lookup.field] for row in rows}
+        for (table, max_number), names in wanted.items():
             missing = names - self._cache.numbers(table, names).keys()
+            if missing and Feature.CHECK_AND_MUTATE not in self._runtime.features:
+                missing -= self._runtime.run(self._cache.look_up(table, missing)).keys()
             if missing:
                 check_can_allocate(table, self._runtime.features)
                 self._runtime.run(
-                    self._cache.allocate(table, sorted(missing), max_number=lookup.max_number)
+                    self._cache.allocate(table, sorted(missing), max_number=max_number)
                 )
 
     def load_names(self, pairs: Iterable[tuple[str, int]]) -> None:
@@ -95,9 +103,10 @@ class Names:
         """Return the name of a dictionary's table on this engine."""
         return in_namespace(dictionary, self._namespace)
 
-    def forget(self, dictionary: str) -> None:
-        """Know nothing of a dictionary any more."""
-        self._cache.forget(self.table(dictionary))
+    def forget(self, tables: Iterable[str]) -> None:
+        """Know nothing any more of the dictionaries in these tables, which were just made."""
+        for table in tables:
+            self._cache.forget(table)
 
 
 def _by_table(pairs: Iterable[Pair]) -> dict[str, list[Any]]:

@@ -6,7 +6,7 @@ queries see what HBase has, not what is pending. A session belongs to one thread
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -14,22 +14,23 @@ from hbase_orm.errors import (
     ConfigurationError,
     MultipleRowsError,
     QueryError,
-    RowKeyError,
     RowNotFoundError,
-    TableNotFoundError,
     ValidationError,
 )
-from hbase_orm.execute import rows_of, stream
-from hbase_orm.model import Counter, Model, check_key_arguments
-from hbase_orm.ops import Cell, GetRows, Increment, ListTables, Row
-from hbase_orm.query import GetPlan, IndexPlan, Plan, Select, names_in, plan
-from hbase_orm.schema import AddAmount, cells_as_rows, packed_get
+from hbase_orm.model import Model, check_key_arguments
+from hbase_orm.ops import Cell, Increment, Row
+from hbase_orm.query import Plan, Select
+from hbase_orm.schema import AddAmount
 from hbase_orm.session.binding import BoundModel
 from hbase_orm.session.bulk import Bulk
-from hbase_orm.session.flush import check_indexes, emit
+from hbase_orm.session.flush import emit
+from hbase_orm.session.gets import found_rows, key_to_change
 from hbase_orm.session.identity import IdentityMap, refresh, supersede
+from hbase_orm.session.increments import amounts_by_column
+from hbase_orm.session.pending import number_names
+from hbase_orm.session.period_tables import send
 from hbase_orm.session.runtime import Runtime
-from hbase_orm.session.stream import Stream, selected
+from hbase_orm.session.stream import Stream, planned, rows_in_pages, selected
 from hbase_orm.session.unit_of_work import (
     FlushReport,
     RowWrite,
@@ -40,8 +41,6 @@ from hbase_orm.session.unit_of_work import (
 
 M = TypeVar("M", bound=Model)
 T = TypeVar("T")
-
-GET_MANY_ROWS = 100
 
 
 class Session:
@@ -136,7 +135,8 @@ class Session:
             ValidationError: A value does not fit; nothing was sent.
             FlushError: Some rows were not written, or their outcome is unknown.
         """
-        self._allocate_names()
+        for obj in number_names(self._pending.values(), self._bound):
+            self._pending.pop(id(obj))  # there is no such row to delete
         writes = [
             write_of(self._bound_to(obj), obj, "delete" if kind == "delete" else "put")
             for obj, kind in self._pending.values()
@@ -175,20 +175,13 @@ class Session:
             RowKeyError: A key field is missing or does not fit.
         """
         bound = self._bound(model)
-        columns = [_counter_column(bound, increment) for increment in increments]
-        if not columns or len(set(columns)) < len(columns):
-            raise QueryError(
-                "name each counter to increment once",
-                model=bound.schema.model_name,
-                fix="write session.increment(M, M.hits.by(1), ...)",
-            )
-        amounts = dict(zip(columns, (i.amount for i in increments), strict=True))
+        amounts = amounts_by_column(bound, increments)
         check_key_arguments(bound.schema, key)
         bound = bound.placed(key)
-        row = self._existing_key(bound, bound.keys(key, for_write=True))
+        row = key_to_change(bound, key, self._runtime)
         self._runtime.wait_for_ties([(bound.schema.table, row)])
-        values = self._runtime.execute(Increment(bound.schema.table, row, amounts))
-        return [values[column] for column in columns]
+        values = send(Increment(bound.schema.table, row, amounts), bound, self._runtime)
+        return [values[column] for column in amounts]
 
     # --- reading ----------------------------------------------------------------------------------
 
@@ -213,51 +206,11 @@ class Session:
             RowKeyError: A key field is missing, unknown or does not fit; nothing was sent.
         """
         bound = self._bound(model)
-        asked = [self._asked(bound, _named(bound, key)) for key in keys]
+        asked = list(keys)
         found: list[M | None] = [None] * len(asked)
-        by_table: dict[str, list[tuple[int, BoundModel, bytes]]] = {}
-        for number, (placed, row_keys) in enumerate(asked):
-            wanted = by_table.setdefault(placed.schema.table, [])
-            wanted += [(number, placed, row_key) for row_key in row_keys]
-        for wanted in by_table.values():
-            for start in range(0, len(wanted), GET_MANY_ROWS):
-                self._get_some(wanted[start : start + GET_MANY_ROWS], found)
+        for position, placed, row in found_rows(bound, asked, self._runtime):
+            found[position] = self._attach(placed, placed.hydrate(row))
         return found
-
-    def _asked(
-        self, bound: BoundModel, key: Mapping[str, Any]
-    ) -> tuple[BoundModel, tuple[bytes, ...]]:
-        """Return the table and the row keys that one key of `get_many` asks for."""
-        check_key_arguments(bound.schema, key)
-        placed = bound.placed(key)
-        return placed, placed.keys(key)
-
-    def _get_some(self, wanted: Sequence[tuple[int, BoundModel, bytes]], found: list[Any]) -> None:
-        """Get rows of one table and put their objects at their positions."""
-        if not wanted:
-            return
-        bound = wanted[0][1]
-        rows = self._rows(bound, tuple(key for _, _, key in wanted))
-        bound.load_names([row for row in rows if row is not None])
-        for (number, placed, _), row in zip(wanted, rows, strict=True):
-            loaded = self._load(placed, row)
-            if loaded is not None and found[number] is not None and found[number] is not loaded:
-                raise _several_salts(bound, loaded)
-            found[number] = found[number] if loaded is None else loaded
-
-    def _rows(self, bound: BoundModel, keys: tuple[bytes, ...]) -> Sequence[Row | None]:
-        """Return rows by key; a table of a period that does not exist has none."""
-        schema = bound.schema
-        try:
-            if schema.packed_bytes:
-                rows = self._runtime.execute(packed_get(schema, keys))
-                found = {row.key: row for row in cells_as_rows(schema, rows)}
-                return [found.get(key) for key in keys]
-            return self._runtime.execute(GetRows(schema.table, keys, schema.family_names))
-        except TableNotFoundError:
-            if schema.layout.table_period is None:
-                raise
-            return [None] * len(keys)
 
     def all(self, stmt: Select[T], /) -> list[T]:
         """Return every object that the statement selects."""
@@ -293,15 +246,9 @@ class Session:
         Its objects are not attached to the session. Close it, or use it as a context manager, to
         release the server's scanners before its end.
         """
-        chosen = self.explain(stmt)
+        _check_statement(stmt)
         bound = self._bound(stmt.model)
-        for key in chosen.keys if isinstance(chosen, GetPlan) else ():
-            bound.checked_key(key)
-        if isinstance(chosen, IndexPlan):
-            entry = self._runtime.catalog_entry(bound.schema.table)
-            if entry is not None:
-                check_indexes(bound, entry)
-        pages = stream(rows_of(chosen, bound.guarded), self._runtime.answer)
+        pages = rows_in_pages(planned(stmt, bound, self._runtime), bound, self._runtime)
         return Stream(selected(pages, bound, stmt), pages.close)
 
     def count(self, stmt: Select[Any], /) -> int:
@@ -320,16 +267,7 @@ class Session:
         a statement that reads all of them.
         """
         _check_statement(stmt)
-        bound = self._bound(stmt.model)
-        schema = bound.schema
-        numbers = bound.names.find(names_in(stmt, schema)) if schema.layout.lookups else {}
-        period = schema.layout.table_period
-        existing = None
-        if period is not None and stmt.full_scan_allowed:
-            tables = self._runtime.execute(ListTables())
-            starts = (period.unit.start_of(schema.table, table) for table in tables)
-            existing = [start for start in starts if start is not None]
-        return plan(stmt, schema, numbers, existing)
+        return planned(stmt, self._bound(stmt.model), self._runtime)
 
     # --- inside -----------------------------------------------------------------------------------
 
@@ -343,26 +281,6 @@ class Session:
     def _bound_to(self, obj: Model) -> BoundModel:
         """Return the model of an object, with the table of its row."""
         return self._bound(type(obj)).placed(obj.__dict__)
-
-    def _existing_key(self, bound: BoundModel, keys: tuple[bytes, ...]) -> bytes:
-        """Return the one of a row's possible keys that exists, or else the first."""
-        if len(keys) == 1:
-            return keys[0]
-        rows = self._rows(bound, keys)
-        found = [row.key for row in rows if row is not None]
-        if len(found) > 1:
-            raise MultipleRowsError("several rows have this key", rows=found)
-        return found[0] if found else keys[0]
-
-    def _allocate_names(self) -> None:
-        """Give a number to each new name in what is pending, a dictionary at a time."""
-        by_model: dict[type[Model], list[Mapping[str, Any]]] = {}
-        for obj, _ in self._pending.values():
-            by_model.setdefault(type(obj), []).append(obj.__dict__)
-        for model, values in by_model.items():
-            bound = self._bound(model)
-            if bound.schema.layout.lookups:
-                bound.allocate_names(values)
 
     def _note(self, obj: Model, kind: str) -> None:
         if not isinstance(obj, Model):
@@ -411,11 +329,6 @@ class Session:
         supersede(self._identity.find(write.bound, write.key), obj)
         self._identity.put(write.bound, write.key, obj)
 
-    def _load(self, bound: BoundModel, row: Row | None) -> Any:
-        if row is None or not bound.exists(row):
-            return None
-        return self._attach(bound, bound.hydrate(row))
-
     def _attach(self, bound: BoundModel, obj: Any) -> Any:
         """Return the session's one object of a row: `obj`, or the known one brought up to date."""
         if bound.kinds is not None or bound.schema.layout.table_period is not None:
@@ -430,45 +343,8 @@ class Session:
         return obj
 
 
-def _several_salts(bound: BoundModel, obj: Model) -> MultipleRowsError:
-    return MultipleRowsError(
-        "several rows have this key, each under a salt of its own",
-        model=bound.schema.model_name,
-        key={name: obj.__dict__.get(name) for name in bound.schema.layout.arguments},
-        fix="delete all but one; write with Salt, which one key always gives the same bucket",
-    )
-
-
 def _check_statement(stmt: object) -> None:
     if not isinstance(stmt, Select):
         raise QueryError(
             "this is no statement", got=repr(stmt), fix="write session.all(select(Reading))"
         )
-
-
-def _named(bound: BoundModel, key: tuple[Any, ...] | Mapping[str, Any]) -> Mapping[str, Any]:
-    if isinstance(key, Mapping):
-        return key
-    names = bound.schema.layout.arguments
-    if not isinstance(key, tuple) or len(key) != len(names):
-        raise RowKeyError(
-            "a key is a tuple of all key fields, or a mapping",
-            model=bound.schema.model_name,
-            key=key,
-            fix=f"give ({', '.join(names)})",
-        )
-    return dict(zip(names, key, strict=True))
-
-
-def _counter_column(bound: BoundModel, increment: AddAmount) -> bytes:
-    if not isinstance(increment, AddAmount):
-        raise QueryError("this is no increment", got=repr(increment), fix="write M.hits.by(1)")
-    field = increment.field
-    if bound.schema.fields.get(field.name) is not field or not isinstance(field, Counter):
-        raise QueryError(
-            "the field is no counter of the model",
-            field=repr(field),
-            model=bound.schema.model_name,
-            fix="increment the model's own counters: M.hits.by(1)",
-        )
-    return bound.schema.column_by_name[field.name].column

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from datetime import datetime
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 
-from hbase_orm.execute import PlacedRow
-from hbase_orm.ops import Row
-from hbase_orm.query import Select, compile_check
+from hbase_orm.execute import PlacedRow, rows_of, stream
+from hbase_orm.ops import ListTables, Row
+from hbase_orm.query import GetPlan, IndexPlan, Plan, Select, compile_check, names_in, plan
 from hbase_orm.session.binding import BoundModel
+from hbase_orm.session.flush import check_indexes
+from hbase_orm.session.runtime import Runtime
 
 T = TypeVar("T")
 
@@ -53,6 +55,36 @@ class Stream(Iterator[T], Generic[T]):
         """Release the server's scanners; further reading ends at once."""
         self._items = iter(())
         self._close()
+
+
+def planned(stmt: Select[Any], bound: BoundModel, runtime: Runtime) -> Plan:
+    """Return the plan of a statement.
+
+    Sends nothing, but to look up names that have a number in their stead, and the tables of a
+    statement that reads all of them.
+    """
+    schema = bound.schema
+    numbers = bound.names.find(names_in(stmt, schema)) if schema.layout.lookups else {}
+    period = schema.layout.table_period
+    existing = None
+    if period is not None and stmt.full_scan_allowed:
+        tables = runtime.execute(ListTables())
+        starts = (period.unit.start_of(schema.table, table) for table in tables)
+        existing = [start for start in starts if start is not None]
+    return plan(stmt, schema, numbers, existing)
+
+
+def rows_in_pages(
+    chosen: Plan, bound: BoundModel, runtime: Runtime
+) -> Generator[Sequence[Row], None, None]:
+    """Return what reads the rows of a plan, page by page; close it to release open scanners."""
+    for key in chosen.keys if isinstance(chosen, GetPlan) else ():
+        bound.checked_key(key)
+    if isinstance(chosen, IndexPlan):
+        entry = runtime.catalog_entry(bound.schema.table)
+        if entry is not None:
+            check_indexes(bound, entry)
+    return stream(rows_of(chosen, bound.guarded), runtime.answer)
 
 
 def selected(pages: Iterator[Sequence[Row]], bound: BoundModel, stmt: Select[Any]) -> Iterator[Any]:

@@ -1,0 +1,64 @@
+"""Writes to the table of a period, which may not exist yet."""
+
+from __future__ import annotations
+
+from typing import Final, TypeVar
+
+from hbase_orm.errors import NamespaceNotFoundError, TableNotFoundError
+from hbase_orm.gateway.base import Feature
+from hbase_orm.ops import Operation, Protocol, Sleep, ask
+from hbase_orm.session import tables
+from hbase_orm.session.binding import BoundModel
+from hbase_orm.session.runtime import Runtime
+
+R = TypeVar("R")
+
+_MISSING: Final = (TableNotFoundError, NamespaceNotFoundError)
+# Another process that is making the table needs about a second.
+_PAUSES_S: Final = (0.1, 0.3, 1.0, 3.0)
+
+_HOW_TO_MAKE: Final = (
+    "call engine.create_tables(M, periods=(first, after_last)), or declare "
+    "TablePerPeriod(..., create=True)"
+)
+_WHO_MAKES: Final = "add thrift2=host:9091 to the URL: only Thrift2 gateways make such tables"
+
+
+def send(operation: Operation[R], bound: BoundModel, runtime: Runtime) -> R:
+    """Send a write of one table and return its answer; make the table if its model says so.
+
+    A write to a table that does not exist was not applied, so it may be sent again.
+
+    Raises:
+        TableNotFoundError: There is no such table, and writing does not make it.
+    """
+    try:
+        return runtime.execute(operation)
+    except _MISSING as error:
+        period = bound.schema.layout.table_period
+        if period is None:
+            raise
+        if not period.is_made_by_writes:
+            raise _missing(bound, _HOW_TO_MAKE) from error
+        if Feature.SCHEMA not in runtime.features:
+            raise _missing(bound, _WHO_MAKES) from error
+    return runtime.run(_send_to_new_table(operation, bound))
+
+
+def _send_to_new_table(operation: Operation[R], bound: BoundModel) -> Protocol[R]:
+    yield from tables.create(bound)
+    for pause_s in _PAUSES_S:
+        try:
+            return (yield from ask(operation))
+        except _MISSING:  # another process has begun to make it
+            yield from ask(Sleep(pause_s))
+    return (yield from ask(operation))
+
+
+def _missing(bound: BoundModel, fix: str) -> TableNotFoundError:
+    return TableNotFoundError(
+        "the table of the row's period does not exist",
+        model=bound.schema.model_name,
+        table=bound.schema.table,
+        fix=fix,
+    )
