@@ -33,10 +33,15 @@ class Codec(Generic[T]):
         name: The stable name, also in stored schema snapshots.
         python_type: The type that `encode` takes and `decode` returns.
         desc: Whether larger values have smaller bytes.
+        instead: What to use where more key bytes follow, if the format is one that only the end of
+            a row key ends; else empty.
+        empty_is_null: Whether the format's owner reads no bytes as NULL.
     """
 
     name: ClassVar[str]
     python_type: ClassVar[type]
+    instead: ClassVar[str] = ""
+    empty_is_null: ClassVar[bool] = False
 
     desc: bool = False
 

@@ -296,6 +296,23 @@ class OrderedBlobCopy(Codec[bytes]):
 
     name: ClassVar[str] = "ordered.blobcopy"
     python_type: ClassVar[type] = bytes
+    instead: ClassVar[str] = '"ordered.blob" or codecs.raw()'
+
+    @property
+    def is_self_delimiting(self) -> bool:
+        """Descending only: then 00 ends it."""
+        return self.desc
+
+    def end_of(self, data: bytes, position: int) -> int:
+        """Return the position behind the inverted 00.
+
+        Raises:
+            CodecError: There is none.
+        """
+        stop = data.find(invert(_END), position)
+        if stop < 0:
+            raise self.corrupt(data[position:])
+        return stop + 1
 
     def encode(self, value: bytes, /) -> bytes:
         """Return header and bytes; descending ones end with an inverted 00.

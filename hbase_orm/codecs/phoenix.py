@@ -223,6 +223,7 @@ class VarChar(Codec[str]):
 
     name: ClassVar[str] = "phoenix.varchar"
     python_type: ClassVar[type] = str
+    empty_is_null: ClassVar[bool] = True
     separator: ClassVar[bytes] = _NUL
 
     @property
@@ -328,6 +329,8 @@ class VarBinary(Raw):
     """VARBINARY: bytes as they are; Phoenix reads none as NULL."""
 
     name: ClassVar[str] = "phoenix.varbinary"
+    instead: ClassVar[str] = "codecs.raw()"
+    empty_is_null: ClassVar[bool] = True
 
 
 @dataclass(frozen=True, slots=True)

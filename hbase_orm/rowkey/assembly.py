@@ -7,14 +7,13 @@ dictionary, or a period with its offset. What the key cannot give back must be s
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import UTC, datetime, time, timedelta
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 from types import MappingProxyType
 from typing import Any, Final
 
-from hbase_orm.codecs import Codec, uint32, uint64
+from hbase_orm.codecs import Codec, uint64
 from hbase_orm.codecs.fixed import FixedRaw
-from hbase_orm.codecs.formats import Strftime
 from hbase_orm.errors import CodecError, SchemaError
 from hbase_orm.rowkey.components import (
     Bucket,
@@ -29,29 +28,22 @@ from hbase_orm.rowkey.components import (
     Substitute,
 )
 from hbase_orm.rowkey.derivations import (
-    MICROSECONDS,
     BucketOf,
     Calculated,
-    Derivation,
     Fixed,
-    Hashed,
     HashOf,
     NumberOfName,
-    OffsetOf,
-    PeriodOf,
     RandomBucket,
     SaltOf,
     check_numbered,
 )
 from hbase_orm.rowkey.kinds import AnyKind, Kinds
 from hbase_orm.rowkey.layout import KeyLayout, TablePeriod
-from hbase_orm.rowkey.parts import Part, part_of
+from hbase_orm.rowkey.parts import Framing, Made, Part, part_of
 from hbase_orm.rowkey.periods import UNITS
+from hbase_orm.rowkey.telling import check_told
 from hbase_orm.rowkey.time_components import Offset, Period, TablePerPeriod
-
-# A time with a value in each of its fields, none of which a period or a coarse codec keeps.
-_PROBE: Final = datetime(2001, 11, 29, 22, 47, 58, 987_654, tzinfo=UTC)
-_OFFSET_TYPES: Final = (int, timedelta, time, datetime)
+from hbase_orm.rowkey.time_parts import offset_made, period_made
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,13 +83,41 @@ class _Assembly:
             if isinstance(source, Component):
                 found = self._component(source, is_last=is_last)
             else:
-                found = self._field(source, is_last=is_last)
-            self._parts[id(source)] = found
+                name = self._name_of(source)
+                found = part_of(name, self.key.codecs[name], is_last=is_last)
+            found = self._parts[id(source)] = self._placed(found, source, is_last=is_last)
         return found
 
-    def _field(self, source: KeySource, *, is_last: bool) -> Part:
-        name = self._name_of(source)
-        return part_of(name, self.key.codecs[name], is_last=is_last)
+    def _placed(self, part: Part, source: KeySource, *, is_last: bool) -> Part:
+        """Return a part as it must be where it stands.
+
+        Raises:
+            SchemaError: Its format cannot stand there; names what to use instead.
+        """
+        codec = part.codec
+        if codec.instead and not (is_last and part.framing in {Framing.REST, Framing.SELF}):
+            raise SchemaError(
+                "only the end of the row key ends this codec's bytes",
+                component=part.name,
+                codec=codec.name,
+                desc=codec.desc,
+                fix=f"put it last, ascending; or use {codec.instead}",
+            )
+        if not codec.empty_is_null:
+            return part
+        is_dropped = part.framing is Framing.REST and self._is_behind_separator(source)
+        return replace(part, is_filled=codec.desc or is_dropped)
+
+    def _is_behind_separator(self, source: KeySource) -> bool:
+        places = [n for n, component in enumerate(self.components) if component is source]
+        if not places or not places[0]:
+            return False
+        before = self.components[places[0] - 1]
+        if isinstance(before, Component):
+            codec = getattr(before, "codec", None)
+        else:
+            codec = self.key.codecs[self._name_of(before)]
+        return codec is not None and part_of("", codec, is_last=False).framing is Framing.SEPARATED
 
     def _name_of(self, source: KeySource) -> str:
         for name, declared in self.key.fields.items():
@@ -127,9 +147,6 @@ class _Assembly:
             name = f"{words} ({self._names.count(name) + 1})"
         self._names += [name, words] if name != words else [name]
         return part_of(name, codec, is_last=is_last, derivation=derivation)
-
-
-Made = tuple[str, Codec[Any], Derivation]
 
 
 def _salt(component: Salt, inputs: tuple[Part, ...], _: Any) -> Made:
@@ -181,95 +198,24 @@ def _substitute(component: Substitute, inputs: tuple[Part, ...], _: Any) -> Made
 def _computed(component: Computed, inputs: tuple[Part, ...], _: Any) -> Made:
     function = getattr(component.function, "__name__", "function")
     of = ", ".join(part.name for part in inputs)
+    if isinstance(component.values, tuple):
+        _check_values(component.values, component.codec)
     derivation = Calculated(inputs, component.function, component.values)
     return f"{function}({of})", component.codec, derivation
 
 
-def _time_source(inputs: tuple[Part, ...], kind: str) -> Part:
-    (source,) = inputs
-    if source.derivation is not None or not issubclass(source.codec.python_type, datetime):
-        raise SchemaError(
-            f"the {kind} of a time is that of a datetime field",
-            of=source.name,
-            codec=source.codec.name,
-            fix="declare the field as Key[datetime]",
-        )
-    return source
-
-
-def _period(component: Period, inputs: tuple[Part, ...], _: Any) -> Made:
-    source = _time_source(inputs, "period")
-    codec = source.codec if component.codec is None else component.codec
-    unit = UNITS[component.unit]
-    if not issubclass(codec.python_type, datetime):
-        raise SchemaError(
-            "a period is written as a datetime",
-            codec=codec.name,
-            fix='use e.g. codecs.strftime("%Y-%m") or codecs.seconds()',
-        )
-    for probe in (_PROBE, _PROBE.replace(month=12)):
-        if codec.normalize(unit.start(probe)) != unit.start(probe):
-            raise SchemaError(
-                "the codec is too coarse for the period",
-                codec=codec.name,
-                unit=component.unit,
-                fix="give the period's codec a field for each unit down to it",
-            )
-    return f"{component.unit} of {source.name}", codec, PeriodOf(inputs, unit)
-
-
-def _offset(component: Offset, inputs: tuple[Part, ...], _: Any) -> Made:
-    source = _time_source(inputs, "offset")
-    unit, codec = UNITS[component.unit], component.codec
-    resolution = MICROSECONDS[component.resolution]
-    if codec is None:
-        fits = unit.longest / timedelta(microseconds=resolution) < 1 << 32
-        codec = uint32() if fits else uint64()
-    kind = next((kind for kind in _OFFSET_TYPES if issubclass(codec.python_type, kind)), None)
-    if (
-        kind is None
-        or (kind is time and component.unit != "day")
-        or (isinstance(codec, Strftime) and component.unit == "year")
-    ):
-        raise SchemaError(
-            "the codec cannot write this offset",
-            codec=codec.name,
-            unit=component.unit,
-            fix="use a codec of ints or timedelta; of time for a day; strftime up to a month",
-        )
-    sorts = codec.ordered or (isinstance(codec, Strftime) and codec.is_in_order)
-    derivation = OffsetOf(inputs, unit, resolution, kind, sorts)
-    _check_exact(derivation, codec, source)
-    return f"offset in {component.unit} of {source.name}", codec, derivation
-
-
-def _check_exact(offset: OffsetOf, codec: Codec[Any], source: Part) -> None:
-    """Refuse an offset that rounds what the field keeps, or is too small for the longest period."""
-    latest = [
-        datetime(2004, 12, 31, 23, 59, 59, 999_999, tzinfo=UTC),
-        offset.unit.following(offset.unit.start(_PROBE)),
-    ]
-    probes = [_PROBE, latest[0], *(at - timedelta(microseconds=1) for at in latest[1:] if at)]
-    for probe in probes:
+def _check_values(values: tuple[Any, ...], codec: Codec[Any]) -> None:
+    for value in values:
         try:
-            at = source.codec.normalize(probe)
-        except CodecError:
-            continue  # the field itself ends before the probe
-        try:
-            joined = offset.join(
-                offset.unit.start(at), codec.decode(codec.encode(offset.compute(at)))
-            )
-        except CodecError:
-            joined = None
-        if joined != at:
+            codec.encode(value)
+        except CodecError as error:
             raise SchemaError(
-                "the offset cannot hold every time that the field can",
-                field=source.name,
-                field_codec=source.codec.name,
+                "one of the values of a computed part does not fit its codec",
+                value=value,
                 codec=codec.name,
-                time=at,
-                fix="give the field a coarser codec, or the offset a finer or wider one",
-            )
+                reason=error.text,
+                fix="leave it out of values=, or choose a codec that can store it",
+            ) from None
 
 
 def _record_type(component: RecordType, _: tuple[Part, ...], record: Kinds | str | None) -> Made:
@@ -280,10 +226,20 @@ def _record_type(component: RecordType, _: tuple[Part, ...], record: Kinds | str
         )
     if isinstance(record, Kinds):
         return "record type", record, AnyKind()
-    if component.codec is not None:
-        return "record type", component.codec, Fixed((), record)
-    data = record.encode()
-    return "record type", FixedRaw(width_bytes=len(data)), Fixed((), data)
+    if component.codec is None:
+        data = record.encode()
+        return "record type", FixedRaw(width_bytes=len(data)), Fixed((), data)
+    try:
+        component.codec.encode(record)
+    except CodecError as error:
+        raise SchemaError(
+            "the record type does not fit its codec",
+            record_type=record,
+            codec=component.codec.name,
+            reason=error.text,
+            fix="choose another text, or leave the codec out",
+        ) from None
+    return "record type", component.codec, Fixed((), record)
 
 
 _MAKERS: Final[Mapping[type, Callable[[Any, tuple[Part, ...], Any], Made]]] = MappingProxyType(
@@ -295,8 +251,8 @@ _MAKERS: Final[Mapping[type, Callable[[Any, tuple[Part, ...], Any], Made]]] = Ma
         Digest: _hash,
         Substitute: _substitute,
         Computed: _computed,
-        Period: _period,
-        Offset: _offset,
+        Period: period_made,
+        Offset: offset_made,
         RecordType: _record_type,
     }
 )
@@ -325,7 +281,7 @@ def assemble(
     parts = _Assembly(key, tuple(components), record).parts()
     period = None if table is None else _table_period(table, key)
     layout = KeyLayout(parts, tuple(key.fields), period)
-    _check_told(layout, key)
+    check_told(layout, tuple(key.fields), key.stored)
     return layout
 
 
@@ -363,39 +319,3 @@ def _table_period(table: TablePerPeriod, key: KeyFields) -> TablePeriod:
             fix=f"name one of the key fields: {', '.join(key.fields)}",
         )
     return TablePeriod(table.name, table.of, UNITS[table.period], table.create)
-
-
-def _check_told(layout: KeyLayout, key: KeyFields) -> None:
-    left_out, lost = [], []
-    for name in key.fields:
-        if name in layout.decoded:
-            continue
-        if not any(_tells(part, name) for part in layout.parts):
-            left_out.append(name)
-        elif name not in key.stored:
-            lost.append(name)
-    if left_out:
-        raise SchemaError(
-            "the row key must hold every key field exactly once: rows that differ only there "
-            "would be one",
-            left_out=left_out,
-            rowkey=[part.name for part in layout.parts],
-            fix=f"name each of these once in rowkey(...): {', '.join(key.fields)}; or a Digest "
-            "or a Substitute of it, or its Period and Offset",
-        )
-    if lost:
-        raise SchemaError(
-            "the row key cannot give these fields back, and no column holds them",
-            fields=lost,
-            fix='store them as well: key(..., family=d, qualifier="h")',
-        )
-
-
-def _tells(part: Part, name: str) -> bool:
-    """Say whether keys of rows that differ only in a field differ in this part."""
-    of = part.derivation
-    if name not in part.fields:
-        return False
-    if isinstance(of, HashOf):
-        return of.is_whole
-    return not isinstance(of, (Hashed, BucketOf, PeriodOf, OffsetOf))

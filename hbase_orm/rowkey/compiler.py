@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from hbase_orm.codecs.inline import decode_source, encode_source
+from hbase_orm.codecs.inline import decode_source, encode_source, settled_source
 from hbase_orm.codecs.source import MISFITS, Scope, inverted
 from hbase_orm.errors import CodecError
 from hbase_orm.ops import MAX_ROW_KEY_BYTES
-from hbase_orm.rowkey.derivations import Fixed, Hashed, HashOf, SaltOf
+from hbase_orm.rowkey.derivations import BucketOf, Fixed, Hashed, HashOf, RandomBucket, SaltOf
 from hbase_orm.rowkey.parts import Framing, Part
 from hbase_orm.rowkey.salting import bucket_source
 
@@ -29,6 +29,7 @@ class _Writer:
         self._values = {name: f"v{number}" for number, name in enumerate(arguments)}
         self._bytes: dict[str, str] = {}  # by the part's name, which is unique in a key
         self._derived: dict[str, str] = {}
+        self._stored: dict[str, str] = {}
 
     def assign(self, expression: str) -> str:
         """Add a line that keeps an expression's value; return its variable."""
@@ -52,8 +53,26 @@ class _Writer:
             pieces = " + ".join(self.bare(source) for source in derivation.inputs)
             return self.assign(self.hashed(derivation, pieces))
         assert derivation is not None
-        arguments = ", ".join(self.value(source) for source in derivation.inputs)
+        arguments = ", ".join(self._input(source) for source in derivation.inputs)
         return self.assign(f"{self.scope.bind(derivation.compute, 'compute')}({arguments})")
+
+    def _input(self, part: Part) -> str:
+        """Return the variable of what a part is computed of: a field's value as it is stored.
+
+        What does not fit the field's codec must not reach the function that computes.
+        """
+        value = self.value(part)
+        if part.derivation is not None:
+            return value
+        if not part.codec.coarse:
+            self.bare(part)
+            return value
+        if part.name not in self._stored:
+            settled = settled_source(part.codec, value, self.scope)
+            normalize = self.scope.bind(part.codec.normalize, "normalize")
+            stored = self.assign(f"{value} if {settled} else {normalize}({value})")
+            self._stored[part.name] = stored
+        return self._stored[part.name]
 
     def hashed(self, derivation: Hashed, data: str) -> str:
         """Return an expression of what is made of the bytes that `data` says."""
@@ -78,8 +97,13 @@ class _Writer:
             return self.value(part)
         value = self.value(part)
         if part.framing in {Framing.FIXED, Framing.SELF, Framing.REST}:
-            return self.assign(encode_source(part.codec, value, self.scope))
-        return self.assign(_framed(part, value, self.scope))
+            data = self.assign(encode_source(part.codec, value, self.scope))
+        else:
+            data = self.assign(_framed(part, value, self.scope))
+        if part.is_filled:
+            arguments = ", ".join(self._values.values())
+            self.lines.append(f"    if not {data}: return plain({arguments})")
+        return data
 
     def whole(self, part: Part) -> str:
         """Return an expression of a part's bytes with their end."""
@@ -132,7 +156,7 @@ def compile_encoder(
 
 def compile_decoder(layout: KeyLayout) -> Decoder:
     """Return a function of a row key and a context that returns the values of `decoded`."""
-    scope = Scope(surplus=_refuse_surplus, refuse=_refuse_other)
+    scope = Scope(surplus=_refuse_surplus, refuse=_refuse_other, strange=_refuse_strange)
     lines = ["def decode(key, context=None):"]
     wanted = _wanted(layout)
     position: int | None = 0  # None: only known at run time, in `at`
@@ -156,6 +180,8 @@ def compile_decoder(layout: KeyLayout) -> Decoder:
         elif isinstance(part.derivation, Fixed):
             expected = part.bare(part.derivation.value)
             lines.append(f"    if {taken} != {expected!r}: refuse(key, {taken})")
+        elif part.derivation is not None:
+            lines += _checked(part, taken, f"key[{at}:{end} + {len(part.end)}]", scope)
         if position is None:
             lines.append(f"    at = {end}" + (f" + {len(part.end)}" if part.end else ""))
     end = "at" if position is None else str(position)
@@ -186,12 +212,41 @@ def _wanted(layout: KeyLayout) -> set[str]:
 def _content(part: Part, whole: str, scope: Scope) -> list[str]:
     """Return lines that read a value; `data` holds its bytes without the end, `whole` with it."""
     if part.framing not in {Framing.SEPARATED, Framing.ESCAPED}:
-        return [f"    value = {decode_source(part.codec, 'data', scope)}"]
-    lines = [f"    data = {inverted('data', scope)}"] if part.is_descending else []
+        lines = _rest(part, scope) if part.framing is Framing.REST else []
+        return [*lines, f"    value = {decode_source(part.codec, 'data', scope)}"]
+    lines = [f"    if not data: strange(key, {whole})"] if part.is_filled else []
+    lines += [f"    data = {inverted('data', scope)}"] if part.is_descending else []
     value = decode_source(part.ascending, "data", scope)
     if part.framing is Framing.ESCAPED:
         value = f"{value} if 0 not in data else {scope.bind(part.value_of, 'value_of')}({whole})"
     return [*lines, f"    value = {value}"]
+
+
+def _rest(part: Part, scope: Scope) -> list[str]:
+    """Return lines that refuse what no last part holds."""
+    if not part.ending and not part.is_filled:
+        return []
+    check = f"{scope.bind(part.check_rest, 'check')}(data)"
+    if part.is_filled or len(part.ending) > 1:
+        return [f"    {check}"]
+    return [f"    if {part.ending[0]} in data: {check}"]
+
+
+def _checked(part: Part, taken: str, whole: str, scope: Scope) -> list[str]:
+    """Return lines that refuse bytes that a part which gives no field back cannot have."""
+    derivation = part.derivation
+    assert derivation is not None
+    if isinstance(derivation, (SaltOf, RandomBucket, BucketOf)):
+        numbers = scope.bind(frozenset(derivation.numbers), "numbers")
+        return [f"    if {taken} not in {numbers}: strange(key, {taken})"]
+    if isinstance(derivation, HashOf) and derivation.form == "raw":
+        return []
+    admits = scope.bind(derivation.admits, "admits")
+    return [
+        f"    data = {taken}",
+        *_content(part, whole, scope),
+        f"    if not {admits}(value): strange(key, data)",
+    ]
 
 
 def _decoded(layout: KeyLayout, name: str, scope: Scope) -> str:
@@ -226,6 +281,10 @@ def _in_table(context: Any, join: Callable[[Any, Any], Any], offset: Any) -> Any
 
 def _refuse_surplus(key: bytes, end: int) -> NoReturn:
     raise CodecError("the row key does not end where its parts do", row=key, end_bytes=end)
+
+
+def _refuse_strange(key: bytes, found: bytes) -> NoReturn:
+    raise CodecError("a component has bytes that no row of the model has", row=key, found=found)
 
 
 def _refuse_other(key: bytes, found: bytes) -> NoReturn:

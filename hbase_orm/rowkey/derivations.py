@@ -30,6 +30,7 @@ MICROSECONDS: Final = {"micros": 1, "millis": 1000, "seconds": 1_000_000}
 _MICRO = timedelta(microseconds=1)
 _MIDNIGHT = datetime(1970, 1, 1)  # noqa: DTZ001 - times of day are naive
 _COUNTED_WIDTHS: Final = (2, 4, 8)
+_HEX_DIGITS: Final = b"0123456789abcdef"
 _ZEROS: Final[Mapping[type, Any]] = MappingProxyType(
     {datetime: EPOCH, date: EPOCH.date(), time: time(), timedelta: timedelta()}
 )
@@ -71,6 +72,11 @@ class Derivation:
         """
         del values
         return None
+
+    def admits(self, value: Any) -> bool:
+        """Say whether a part that was read can have this value, as far as it shows by itself."""
+        del value
+        return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +125,10 @@ class SaltOf(Hashed):
         del values
         return self.numbers
 
+    def admits(self, value: Any) -> bool:
+        """Say whether it is a bucket."""
+        return value in self.numbers
+
 
 @dataclass(frozen=True, slots=True)
 class HashOf(Hashed):
@@ -144,6 +154,10 @@ class HashOf(Hashed):
         whole = f"{digest}.hexdigest()" if self.form == "hex" else f"{digest}.digest()"
         cut = whole if self.is_whole else f"{whole}[:{self.width_bytes}]"
         return f"{cut}.encode()" if self.form == "hex" else cut
+
+    def admits(self, value: Any) -> bool:
+        """Say whether hex digits are such."""
+        return self.form == "raw" or not value.strip(_HEX_DIGITS)
 
     def of_bytes(self, data: bytes) -> bytes:
         """Return the first bytes of the hash, or of its hex digits."""
@@ -178,6 +192,10 @@ class RandomBucket(Derivation):
         del values
         return self.numbers
 
+    def admits(self, value: Any) -> bool:
+        """Say whether it is a bucket."""
+        return value in self.numbers
+
 
 @dataclass(frozen=True, slots=True)
 class BucketOf(Derivation):
@@ -204,6 +222,10 @@ class BucketOf(Derivation):
         """Return every bucket."""
         del values
         return self.numbers
+
+    def admits(self, value: Any) -> bool:
+        """Say whether it is a bucket."""
+        return value in self.numbers
 
 
 def number_of(codec: Codec[Any], value: Any) -> int:
@@ -245,8 +267,24 @@ class Calculated(Derivation):
     values: tuple[Any, ...] | Callable[..., Iterable[Any]] | None = None
 
     def compute(self, *values: Any) -> Any:
-        """Call the function."""
-        return self.function(*values)
+        """Call the function.
+
+        Raises:
+            CodecError: It returns what is none of its values: no query would look there.
+        """
+        value = self.function(*values)
+        if not self.admits(value):
+            raise CodecError(
+                "the computed value is none of those that were declared",
+                value=value,
+                inputs=values,
+                fix="name every value in values=, which queries go through",
+            )
+        return value
+
+    def admits(self, value: Any) -> bool:
+        """Say whether it is one of the values, if all are listed."""
+        return not isinstance(self.values, tuple) or value in self.values
 
     def choices(self, *values: Any) -> Iterable[Any] | None:
         """Return all values, or those that what is known leaves possible."""
@@ -262,6 +300,10 @@ class PeriodOf(Derivation):
     def compute(self, *values: Any) -> datetime:
         """Return the start of the period, in UTC."""
         return self.unit.start(values[0])
+
+    def admits(self, value: Any) -> bool:
+        """Say whether a period starts then."""
+        return bool(self.unit.start(value) == value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -347,3 +389,7 @@ class Fixed(Derivation):
         """Return it."""
         del values
         return self.value
+
+    def admits(self, value: Any) -> bool:
+        """Say whether it is this one."""
+        return bool(value == self.value)

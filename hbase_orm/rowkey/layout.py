@@ -258,10 +258,20 @@ class KeyLayout:
         if part.lookup is not None:
             return known[part.lookup.number]
         inputs = part.derivation.inputs
-        return part.derivation.compute(*[self.value(source, known) for source in inputs])
+        return part.derivation.compute(*[self._input(source, known) for source in inputs])
+
+    def _input(self, part: Part, known: Mapping[str, Any]) -> Any:
+        """Return what a part is computed of: a field's value as the field stores it."""
+        value = self.value(part, known)
+        return value if part.derivation is not None else part.codec.normalize(value)
 
     def _misfit(self, values: Sequence[Any]) -> str | None:
         known = self.known(values)
+        for name, codec in self.codecs.items():
+            try:
+                codec.encode(known[name])
+            except CodecError:
+                return name
         for part in sorted(self.parts, key=lambda part: part.derivation is not None):
             try:
                 if not self._hashes_rest(part):
@@ -343,7 +353,9 @@ class KeyLayout:
         for part in self.parts:
             try:
                 stop = part.span(key, position)
-                part.value_of(key[position:stop])
+                value = part.value_of(key[position:stop])
+                if part.derivation is not None and not part.derivation.admits(value):
+                    return part.codec.name
             except CodecError:
                 return part.codec.name
             position = stop

@@ -46,12 +46,15 @@ class Part:
         codec: How the value is written.
         framing: How the part ends.
         derivation: How a derived part gets its value; None for a key field.
+        is_filled: Whether empty values are refused: Phoenix takes them for NULL and writes a key
+            of another form.
     """
 
     name: str
     codec: Codec[Any]
     framing: Framing
     derivation: Derivation | None = None
+    is_filled: bool = False
 
     @property
     def inputs(self) -> tuple[Part, ...]:
@@ -62,9 +65,14 @@ class Part:
     def separator(self) -> bytes:
         """The bytes that end the part, before a descending part is inverted."""
         if self.framing is Framing.SEPARATED:
-            separator: bytes = self.codec.separator  # type: ignore[attr-defined]  # only some have it
-            return separator
+            return self.ending
         return TERMINATOR if self.framing is Framing.ESCAPED else b""
+
+    @property
+    def ending(self) -> bytes:
+        """The separator that the codec names, which no value holds; empty if there is none."""
+        separator: bytes | None = getattr(self.codec, "separator", None)
+        return separator or b""
 
     @property
     def fields(self) -> tuple[str, ...]:
@@ -103,7 +111,14 @@ class Part:
         """Return the part without its end: what a salt hashes."""
         if self.framing in {Framing.FIXED, Framing.SELF}:
             return self.codec.encode(value)
-        return self._framed(self.ascending.encode(value))
+        data = self._framed(self.ascending.encode(value))
+        if self.is_filled and not data:
+            raise self.codec.refuse(
+                value,
+                "Phoenix takes an empty value for NULL, and writes another row key",
+                fix="give it a character, or use codecs.text()",
+            )
+        return data
 
     def _framed(self, data: bytes) -> bytes:
         if self.framing is Framing.ESCAPED:
@@ -160,6 +175,8 @@ class Part:
         Raises:
             CodecError: The bytes are not such a part.
         """
+        if self.framing is Framing.REST:
+            self.check_rest(data)
         if self.framing in {Framing.FIXED, Framing.REST, Framing.SELF}:
             return self.codec.decode(data)
         content = data[: len(data) - len(self.end)]
@@ -169,7 +186,21 @@ class Part:
             if content.count(_ZERO) != content.count(_ESCAPED_ZERO):
                 raise self.codec.corrupt(data)
             content = content.replace(_ESCAPED_ZERO, _ZERO)
+        if self.is_filled and not content:
+            raise self.codec.corrupt(data)
         return self.ascending.decode(content)
+
+    def check_rest(self, data: bytes) -> None:
+        """Refuse bytes of the last part that no value has: they are another layout's.
+
+        Raises:
+            CodecError: They hold the codec's separator, or are empty where that is refused.
+        """
+        separator = self.ending
+        if (separator and (data + separator).find(separator) < len(data)) or (
+            self.is_filled and not data
+        ):
+            raise self.codec.corrupt(data)
 
     @property
     def ascending(self) -> Codec[Any]:
@@ -204,6 +235,10 @@ class Lookup:
     def number(self) -> str:
         """What the number is called among a key's values; no field has such a name."""
         return f"{self.field} in {self.dictionary}"
+
+
+Made = tuple[str, Codec[Any], Derivation]
+"""What a derived component becomes: its name in words, its codec, and how it gets its value."""
 
 
 def part_of(

@@ -1,0 +1,115 @@
+"""What becomes of a declared `Period` or `Offset`: together they must give back every time."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, time, timedelta
+from typing import Any, Final
+
+from hbase_orm.codecs import Codec, uint32, uint64
+from hbase_orm.codecs.formats import Strftime
+from hbase_orm.errors import CodecError, SchemaError
+from hbase_orm.rowkey.derivations import MICROSECONDS, OffsetOf, PeriodOf
+from hbase_orm.rowkey.parts import Made, Part
+from hbase_orm.rowkey.periods import UNITS
+from hbase_orm.rowkey.time_components import Offset, Period
+
+# A time with a value in each of its fields, none of which a period or a coarse codec keeps.
+_PROBE: Final = datetime(2001, 11, 29, 22, 47, 58, 987_654, tzinfo=UTC)
+_OFFSET_TYPES: Final = (int, timedelta, time, datetime)
+
+
+def _time_source(inputs: tuple[Part, ...], kind: str) -> Part:
+    (source,) = inputs
+    if source.derivation is not None or not issubclass(source.codec.python_type, datetime):
+        raise SchemaError(
+            f"the {kind} of a time is that of a datetime field",
+            of=source.name,
+            codec=source.codec.name,
+            fix="declare the field as Key[datetime]",
+        )
+    return source
+
+
+def period_made(component: Period, inputs: tuple[Part, ...], _: Any) -> Made:
+    """Return the words, the codec and the derivation of a period.
+
+    Raises:
+        SchemaError: It is not one of a datetime, or its codec rounds it.
+    """
+    source = _time_source(inputs, "period")
+    codec = source.codec if component.codec is None else component.codec
+    unit = UNITS[component.unit]
+    if not issubclass(codec.python_type, datetime):
+        raise SchemaError(
+            "a period is written as a datetime",
+            codec=codec.name,
+            fix='use e.g. codecs.strftime("%Y-%m") or codecs.seconds()',
+        )
+    for probe in (_PROBE, _PROBE.replace(month=12)):
+        if codec.normalize(unit.start(probe)) != unit.start(probe):
+            raise SchemaError(
+                "the codec is too coarse for the period",
+                codec=codec.name,
+                unit=component.unit,
+                fix="give the period's codec a field for each unit down to it",
+            )
+    return f"{component.unit} of {source.name}", codec, PeriodOf(inputs, unit)
+
+
+def offset_made(component: Offset, inputs: tuple[Part, ...], _: Any) -> Made:
+    """Return the words, the codec and the derivation of an offset.
+
+    Raises:
+        SchemaError: It is not one of a datetime, or its codec cannot hold every one.
+    """
+    source = _time_source(inputs, "offset")
+    unit, codec = UNITS[component.unit], component.codec
+    resolution = MICROSECONDS[component.resolution]
+    if codec is None:
+        fits = unit.longest / timedelta(microseconds=resolution) < 1 << 32
+        codec = uint32() if fits else uint64()
+    kind = next((kind for kind in _OFFSET_TYPES if issubclass(codec.python_type, kind)), None)
+    if (
+        kind is None
+        or (kind is time and component.unit != "day")
+        or (isinstance(codec, Strftime) and component.unit == "year")
+    ):
+        raise SchemaError(
+            "the codec cannot write this offset",
+            codec=codec.name,
+            unit=component.unit,
+            fix="use a codec of ints or timedelta; of time for a day; strftime up to a month",
+        )
+    sorts = codec.ordered or (isinstance(codec, Strftime) and codec.is_in_order)
+    derivation = OffsetOf(inputs, unit, resolution, kind, sorts)
+    _check_exact(derivation, codec, source)
+    return f"offset in {component.unit} of {source.name}", codec, derivation
+
+
+def _check_exact(offset: OffsetOf, codec: Codec[Any], source: Part) -> None:
+    """Refuse an offset that rounds what the field keeps, or is too small for the longest period."""
+    latest = [
+        datetime(2004, 12, 31, 23, 59, 59, 999_999, tzinfo=UTC),
+        offset.unit.following(offset.unit.start(_PROBE)),
+    ]
+    probes = [_PROBE, latest[0], *(at - timedelta(microseconds=1) for at in latest[1:] if at)]
+    for probe in probes:
+        try:
+            at = source.codec.normalize(probe)
+        except CodecError:
+            continue  # the field itself ends before the probe
+        try:
+            joined = offset.join(
+                offset.unit.start(at), codec.decode(codec.encode(offset.compute(at)))
+            )
+        except CodecError:
+            joined = None
+        if joined != at:
+            raise SchemaError(
+                "the offset cannot hold every time that the field can",
+                field=source.name,
+                field_codec=source.codec.name,
+                codec=codec.name,
+                time=at,
+                fix="give the field a coarser codec, or the offset a finer or wider one",
+            )
