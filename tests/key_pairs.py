@@ -33,7 +33,8 @@ def _cell(first: Kind, second: Kind, letters: dict[str, str]) -> str:
     try:
         return _mark(pair_of(first, second))
     except SchemaError as error:
-        reason = f"{error.text}: {error.fix}"
+        why = f" ({error.details['reason']})" if "reason" in error.details else ""
+        reason = f"{error.text}{why}: {error.fix}"
         return letters.setdefault(reason, chr(ord("A") + len(letters)))
 
 

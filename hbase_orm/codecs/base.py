@@ -7,6 +7,7 @@ value and the limit. Codecs are frozen values; two made with the same parameters
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any, ClassVar, Generic, TypeVar
 
 from hbase_orm.codecs.source import INVERTED, Scope
@@ -25,6 +26,20 @@ def invert(data: bytes) -> bytes:
     return data.translate(INVERTED)
 
 
+class Place(Enum):
+    """Where in row keys the formats of other programs may stand."""
+
+    ANYWHERE = "anywhere"
+    LAST = "only the end of the row key ends these bytes"
+    LAST_ASCENDING = "only the end of the row key ends these bytes, and none if they descend"
+    ASCENDING = "descending, the format's owner writes other bytes in row keys than elsewhere"
+
+    def holds(self, *, is_last: bool, desc: bool) -> bool:
+        """Say whether a part may stand in its place."""
+        is_late = is_last or self not in {Place.LAST, Place.LAST_ASCENDING}
+        return is_late and not (desc and self in {Place.LAST_ASCENDING, Place.ASCENDING})
+
+
 @dataclass(frozen=True, slots=True)
 class Codec(Generic[T]):
     """Turns values of one type into bytes and back.
@@ -33,13 +48,14 @@ class Codec(Generic[T]):
         name: The stable name, also in stored schema snapshots.
         python_type: The type that `encode` takes and `decode` returns.
         desc: Whether larger values have smaller bytes.
-        instead: What to use where more key bytes follow, if the format is one that only the end of
-            a row key ends; else empty.
+        place: Where in row keys the format may stand.
+        instead: What to use elsewhere.
         empty_is_null: Whether the format's owner reads no bytes as NULL.
     """
 
     name: ClassVar[str]
     python_type: ClassVar[type]
+    place: ClassVar[Place] = Place.ANYWHERE
     instead: ClassVar[str] = ""
     empty_is_null: ClassVar[bool] = False
 

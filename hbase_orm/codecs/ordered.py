@@ -10,7 +10,7 @@ import struct
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from hbase_orm.codecs.base import Codec, invert
+from hbase_orm.codecs.base import Codec, Place, invert
 from hbase_orm.codecs.floats import FLOAT32, FLOAT64, Real, flip, sorted_encode, unflip
 from hbase_orm.codecs.numbers import Int8, Int16, Int32, Int64, Integer
 from hbase_orm.codecs.source import Scope, counted, guarded, inverted, plus
@@ -296,6 +296,7 @@ class OrderedBlobCopy(Codec[bytes]):
 
     name: ClassVar[str] = "ordered.blobcopy"
     python_type: ClassVar[type] = bytes
+    place: ClassVar[Place] = Place.LAST
     instead: ClassVar[str] = '"ordered.blob" or codecs.raw()'
 
     @property

@@ -11,7 +11,7 @@ import struct
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from hbase_orm.codecs.base import Codec, invert
+from hbase_orm.codecs.base import Codec, Place, invert
 from hbase_orm.codecs.fixed import check_width
 from hbase_orm.codecs.floats import FLOAT32, FLOAT64, Real, flip, sorted_encode, unflip
 from hbase_orm.codecs.numbers import (
@@ -211,6 +211,9 @@ class PhoenixBoolean(Boolean):
     """BOOLEAN: 00 is false, 01 true; descending, the other way round."""
 
     name: ClassVar[str] = "phoenix.boolean"
+    # Of its own descending keys Phoenix 5.2.1 writes fe for true, and reads that as false.
+    place: ClassVar[Place] = Place.ASCENDING
+    instead: ClassVar[str] = 'codecs.code({False: b"\\x00", True: b"\\x01"}, desc=True)'
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,6 +332,7 @@ class VarBinary(Raw):
     """VARBINARY: bytes as they are; Phoenix reads none as NULL."""
 
     name: ClassVar[str] = "phoenix.varbinary"
+    place: ClassVar[Place] = Place.LAST_ASCENDING
     instead: ClassVar[str] = "codecs.raw()"
     empty_is_null: ClassVar[bool] = True
 

@@ -95,13 +95,14 @@ class _Assembly:
             SchemaError: Its format cannot stand there; names what to use instead.
         """
         codec = part.codec
-        if codec.instead and not (is_last and part.framing in {Framing.REST, Framing.SELF}):
+        if not codec.place.holds(is_last=is_last, desc=codec.desc):
             raise SchemaError(
-                "only the end of the row key ends this codec's bytes",
+                "the codec cannot stand in this place of a row key",
                 component=part.name,
                 codec=codec.name,
                 desc=codec.desc,
-                fix=f"put it last, ascending; or use {codec.instead}",
+                reason=codec.place.value,
+                fix=f"use {codec.instead}",
             )
         if not codec.empty_is_null:
             return part
@@ -117,7 +118,9 @@ class _Assembly:
             codec = getattr(before, "codec", None)
         else:
             codec = self.key.codecs[self._name_of(before)]
-        return codec is not None and part_of("", codec, is_last=False).framing is Framing.SEPARATED
+        if codec is None or codec.desc:  # Phoenix ends a descending part even if nothing follows
+            return False
+        return part_of("", codec, is_last=False).framing is Framing.SEPARATED
 
     def _name_of(self, source: KeySource) -> str:
         for name, declared in self.key.fields.items():

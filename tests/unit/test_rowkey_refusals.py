@@ -129,7 +129,7 @@ def test_what_a_function_makes_of_a_field_stands_for_it() -> None:
     ],
 )
 def test_what_only_the_end_of_a_key_ends_stands_last(codec: Codec[Any], instead: str) -> None:
-    with pytest.raises(SchemaError, match="only the end of the row key") as caught:
+    with pytest.raises(SchemaError, match="cannot stand in this place") as caught:
         made(A, B, a=codec, b=TEXT)
 
     assert caught.value.component == "a"
@@ -138,12 +138,20 @@ def test_what_only_the_end_of_a_key_ends_stands_last(codec: Codec[Any], instead:
 
 
 def test_a_descending_varbinary_has_no_end_even_there() -> None:
-    with pytest.raises(SchemaError, match="only the end of the row key"):
+    with pytest.raises(SchemaError, match="cannot stand in this place"):
         made(A, a=codecs.get("phoenix.varbinary", desc=True))
 
 
+def test_a_descending_boolean_of_phoenix_is_refused_with_the_bytes_of_its_keys() -> None:
+    with pytest.raises(SchemaError, match="cannot stand in this place") as caught:
+        made(A, a=codecs.get("phoenix.boolean", desc=True))
+
+    assert "other bytes in row keys" in caught.value.reason
+    assert "codecs.code({False" in caught.value.fix
+
+
 def test_a_computed_part_is_placed_as_a_field_is() -> None:
-    with pytest.raises(SchemaError, match="only the end of the row key"):
+    with pytest.raises(SchemaError, match="cannot stand in this place"):
         made(
             Computed(str.encode, of=A, codec=codecs.get("ordered.blobcopy")),
             A,
@@ -174,6 +182,7 @@ def test_an_empty_value_that_phoenix_would_leave_out_is_refused(
     [
         (layout(VARCHAR, codecs.uint8()), ("", 1), b"\x00\x01"),
         (layout(codecs.uint8(), VARCHAR), (1, ""), b"\x01"),
+        (layout(codecs.get("phoenix.varchar", desc=True), VARCHAR), ("a", ""), b"\x9e\xff"),
     ],
 )
 def test_an_empty_value_that_phoenix_writes_alike_is_taken(

@@ -27,6 +27,7 @@ HERE = Path(__file__).parent
 POM = HERE / "pom.xml"
 PROGRAM = HERE / "Vectors.java"
 SPLITS = HERE / "Splits.java"
+KEYS = HERE / "Keys.java"
 COUNT = 300
 """How many values a type are asked for; small types have fewer."""
 
@@ -86,7 +87,7 @@ def parse(line: str) -> Vector:
 
 
 def folder() -> Path:
-    sources = b"\0".join(path.read_bytes() for path in (POM, PROGRAM, SPLITS))
+    sources = b"\0".join(path.read_bytes() for path in (POM, PROGRAM, SPLITS, KEYS))
     return default_cache_dir() / f"vectors-{hashlib.sha256(sources).hexdigest()[:16]}"
 
 
@@ -96,6 +97,10 @@ def cached() -> Path:
 
 def cached_splits() -> Path:
     return folder() / "splits.jsonl"
+
+
+def cached_keys() -> Path:
+    return folder() / "keys.jsonl"
 
 
 def run(jars: Path, count: int) -> str:
@@ -146,6 +151,8 @@ def make() -> Path:
             (made / "vectors.jsonl").write_text(run(made / "jars", COUNT), encoding="ascii")
             splits = run_program(made / "jars", SPLITS)
             (made / "splits.jsonl").write_text(splits, encoding="ascii")
+            keys = run_program(made / "jars", KEYS)
+            (made / "keys.jsonl").write_text(keys, encoding="ascii")
             if not folder().exists():  # else another process was faster
                 made.rename(folder())
     return cached()
@@ -159,6 +166,8 @@ def main() -> None:
     say(f"{len(lines)} vectors of {len({parse(line).codec for line in lines})} codecs: {path}\n")
     splits = cached_splits().read_text(encoding="ascii").splitlines()
     say(f"{len(splits)} results of split algorithms and of the notation of row keys\n")
+    keys = cached_keys().read_text(encoding="ascii").splitlines()
+    say(f"{len(keys)} row keys of several parts, of Struct and of Phoenix tables\n")
     for jar in sorted((folder() / "jars").glob("*.jar")):
         if jar.name.startswith(("hbase-common", "hbase-server", "phoenix-core-client")):
             say(f"made by {jar.stem}\n")
