@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Final, TypeVar
+from typing import Final, TypeVar, cast
 
 from hbase_orm.errors import NamespaceNotFoundError, TableNotFoundError
 from hbase_orm.gateway.base import Feature
-from hbase_orm.ops import Operation, Protocol, Sleep, ask
+from hbase_orm.ops import MutateRows, Operation, Protocol, Sleep, ask
 from hbase_orm.session import tables
 from hbase_orm.session.binding import BoundModel
 from hbase_orm.session.runtime import Runtime
@@ -27,7 +27,8 @@ _WHO_MAKES: Final = "add thrift2=host:9091 to the URL: only Thrift2 gateways mak
 def send(operation: Operation[R], bound: BoundModel, runtime: Runtime) -> R:
     """Send a write of one table and return its answer; make the table if its model says so.
 
-    A write to a table that does not exist was not applied, so it may be sent again.
+    A write to a table that does not exist was not applied, so it may be sent again. Deletes have
+    nothing to do there.
 
     Raises:
         TableNotFoundError: There is no such table, and writing does not make it.
@@ -38,6 +39,8 @@ def send(operation: Operation[R], bound: BoundModel, runtime: Runtime) -> R:
         period = bound.schema.layout.table_period
         if period is None:
             raise
+        if isinstance(operation, MutateRows) and not any(m.puts for m in operation.mutations):
+            return cast("R", None)  # what MutateRows answers
         if not period.is_made_by_writes:
             raise _missing(bound, _HOW_TO_MAKE) from error
         if Feature.SCHEMA not in runtime.features:
