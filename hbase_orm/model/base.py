@@ -24,7 +24,7 @@ from hbase_orm.model.mapping import (
     compile_key_encoder,
 )
 from hbase_orm.ops import Cell, Row
-from hbase_orm.rowkey import DecodedKey, KeyLayout, RowKey, TablePerPeriod
+from hbase_orm.rowkey import KeyLayout, RowKey, TablePerPeriod
 from hbase_orm.rowkey.anatomy import describe, layout_text
 from hbase_orm.schema import Table, TableSchema
 
@@ -193,7 +193,7 @@ class Model:
         return encoded[: len(encoded) - schema.packed_bytes]
 
     @classmethod
-    def decode_key(cls, data: bytes, /) -> DecodedKey:
+    def decode_key(cls, data: bytes, /) -> Mapping[str, Any]:
         """Return the key fields that a row key gives back; a `DecodedKey`, which names the others.
 
         A base of record types gives those of the key's record type.

@@ -358,7 +358,7 @@ def test_a_time_that_names_no_table_sends_nothing(store: Store, at: Any) -> None
 
 
 def test_the_key_says_that_the_table_holds_the_day(day: datetime) -> None:
-    found = Payment.decode_key(Payment.encode_key(account=7, at=day + HOUR))
+    found: Any = Payment.decode_key(Payment.encode_key(account=7, at=day + HOUR))
 
     assert (dict(found), set(found.unrecoverable)) == ({"account": 7}, {"at"})
     assert "name of the table" in found.unrecoverable["at"]
