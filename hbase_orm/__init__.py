@@ -37,7 +37,7 @@ from hbase_orm.rowkey import (
     rowkey,
 )
 from hbase_orm.schema import Condition, Expr, Family, Index, Order, Table
-from hbase_orm.session import Bulk, Engine, FlushReport, Session, Stream, connect
+from hbase_orm.session import Bulk, Engine, FlushReport, Page, Session, Stream, connect
 
 __all__ = [
     "Bucket",
@@ -60,6 +60,7 @@ __all__ = [
     "Model",
     "Offset",
     "Order",
+    "Page",
     "Period",
     "Plan",
     "RandomSalt",

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from hbase_orm.execute.run import PlacedRow, rows_of, stream
+from hbase_orm.execute.run import IndexedRow, PlacedRow, rows_of, stream
 
-__all__ = ["PlacedRow", "rows_of", "stream"]
+__all__ = ["IndexedRow", "PlacedRow", "rows_of", "stream"]

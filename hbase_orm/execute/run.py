@@ -116,7 +116,14 @@ def _row_ranges(plan: ScanPlan | SaltedScanPlan, ranges: Sequence[KeyRange]) -> 
 def _emit(plan: ScanPlan | SaltedScanPlan, rows: Sequence[Row]) -> Emit:
     if not plan.schema.packed_bytes:
         return Emit(rows)
-    return Emit(list(cells_as_rows(plan.schema, rows, reverse=plan.reverse)))
+    cells = cells_as_rows(plan.schema, rows, reverse=plan.reverse)
+    return Emit([cell for cell in cells if _is_asked(plan, cell.key)])
+
+
+def _is_asked(plan: ScanPlan | SaltedScanPlan, key: bytes) -> bool:
+    """Say whether a cell lies in a range: its row may hold others."""
+    streams = (plan.ranges,) if isinstance(plan, ScanPlan) else plan.buckets
+    return any(key in key_range for ranges in streams for key_range in ranges)
 
 
 def _scan(plan: ScanPlan) -> Rows:
@@ -171,6 +178,13 @@ class _Rank:
 def _rank(row: Row, plan: SaltedScanPlan) -> Any:
     key = row.key[plan.skipped_bytes :]
     return _Rank(key) if plan.reverse else key
+
+
+@dataclass(slots=True)
+class IndexedRow(Row):
+    """A row found through an index; `entry` is the key of the entry that led to it."""
+
+    entry: bytes
 
 
 @dataclass(slots=True)
@@ -236,14 +250,14 @@ def _verified(
     pairs: Sequence[tuple[bytes, Row | None]],
     seen: set[bytes],
 ) -> list[Row]:
-    kept = []
+    kept: list[Row] = []
     for entry, row in pairs:
         if row is None or row.key in seen:
             continue
         values = {column: cell.value for column, cell in row.cells.items()}
         if entry in guarded.entry_keys(index, row.key, values):
             seen.add(row.key)
-            kept.append(row)
+            kept.append(IndexedRow(row.key, row.cells, entry))
     return kept
 
 

@@ -27,6 +27,7 @@ from hbase_orm.session.flush import emit
 from hbase_orm.session.gets import found_rows, key_to_change
 from hbase_orm.session.identity import IdentityMap, refresh, supersede
 from hbase_orm.session.increments import amounts_by_column
+from hbase_orm.session.pages import Page, read_page
 from hbase_orm.session.pending import number_names
 from hbase_orm.session.period_tables import send
 from hbase_orm.session.runtime import Runtime
@@ -250,6 +251,32 @@ class Session:
         bound = self._bound(stmt.model)
         pages = rows_in_pages(planned(stmt, bound, self._runtime), bound, self._runtime)
         return Stream(selected(pages, bound, stmt), pages.close)
+
+    def page(self, stmt: Select[T], /, *, size: int, token: str | None = None) -> Page[T]:
+        """Return the next objects that the statement selects, and a token to go on from.
+
+        Rows that are written or deleted meanwhile may show or not; no other row is left out or
+        given twice.
+
+        Args:
+            stmt: The statement.
+            size: At most so many objects, 1 or more.
+            token: The token of the page before, from any process; None begins.
+
+        Raises:
+            QueryError: The size is not a positive integer.
+            PageTokenError: The token is none, or another statement's.
+        """
+        _check_statement(stmt)
+        bound = self._bound(stmt.model)
+        return read_page(
+            stmt,
+            size,
+            token,
+            bound=bound,
+            runtime=self._runtime,
+            attach=lambda obj: self._attach(bound, obj),
+        )
 
     def count(self, stmt: Select[Any], /) -> int:
         """Return how many objects the statement selects."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Sequence
 from datetime import datetime
+from itertools import islice
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 
@@ -89,8 +90,14 @@ def rows_in_pages(
 
 def selected(pages: Iterator[Sequence[Row]], bound: BoundModel, stmt: Select[Any]) -> Iterator[Any]:
     """Yield the objects of rows that exist and fulfil every condition, within the limit."""
+    return (obj for _, obj in islice(found(pages, bound, stmt), stmt.row_limit))
+
+
+def found(
+    pages: Iterator[Sequence[Row]], bound: BoundModel, stmt: Select[Any]
+) -> Iterator[tuple[Row, Any]]:
+    """Yield the rows that exist and fulfil every condition, each with its object."""
     check = compile_check(bound.schema, stmt.conditions)
-    left = stmt.row_limit
     tables: dict[datetime, BoundModel] = {}
     for page in pages:
         bound.load_names(page)
@@ -100,11 +107,7 @@ def selected(pages: Iterator[Sequence[Row]], bound: BoundModel, stmt: Select[Any
             obj = _placed(bound, row, tables).hydrate(row)
             if check is not None and not check(obj.__dict__):
                 continue
-            yield obj
-            if left is not None:
-                left -= 1
-                if not left:
-                    return
+            yield row, obj
 
 
 def _placed(bound: BoundModel, row: Row, tables: dict[datetime, BoundModel]) -> BoundModel:

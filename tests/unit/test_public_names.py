@@ -30,6 +30,7 @@ PUBLIC = [
     "Model",
     "Offset",
     "Order",
+    "Page",
     "Period",
     "Plan",
     "RandomSalt",
@@ -91,7 +92,7 @@ CODECS = [
 
 SESSION = [
     *("add", "add_all", "all", "bulk", "close", "count", "delete", "exists", "explain"),
-    *("expunge", "first", "flush", "get", "get_many", "increment", "one", "stream"),
+    *("expunge", "first", "flush", "get", "get_many", "increment", "one", "page", "stream"),
 ]
 
 ENGINE = [

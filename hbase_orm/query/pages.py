@@ -1,0 +1,174 @@
+"""Where a page of a statement's rows ended, as an opaque token, and the plan for what follows.
+
+A token is base64 of: version, fingerprint of the statement, rows given so far, the period of the
+table or nothing, and the place of the last row: its key, or in an index its entry's. It holds no
+secret and is no permission; it is valid in every process that asks the same of the same table.
+"""
+
+from __future__ import annotations
+
+import struct
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from binascii import Error as NotBase64Error
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from hashlib import blake2b
+from typing import Any, Final
+
+from hbase_orm.errors import PageTokenError
+from hbase_orm.ops import KeyRange
+from hbase_orm.query.plans import (
+    EmptyPlan,
+    GetPlan,
+    IndexPlan,
+    Plan,
+    SaltedScanPlan,
+    ScanPlan,
+    TablesPlan,
+)
+from hbase_orm.query.statement import AnyIndex, Select
+from hbase_orm.rowkey.anatomy import layout_text
+from hbase_orm.schema import TableSchema
+
+VERSION: Final = 1
+_HEAD: Final = struct.Struct(">B8sQB")
+_PERIOD: Final = "%Y-%m-%dT%H:%M"
+_PERIOD_BYTES: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The last row that was given.
+
+    Attributes:
+        key: Its row key, or the key of the index entry that led to it.
+        given: How many rows were given up to it.
+        start: The period of its table, where there is a table for each.
+    """
+
+    key: bytes
+    given: int
+    start: datetime | None = None
+
+
+def fingerprint(statement: Select[Any], schema: TableSchema) -> bytes:
+    """Return 8 bytes that tell statements apart: another one's token is refused."""
+    index = "any" if isinstance(statement.index, AnyIndex) else repr(statement.index)
+    said = "\n".join(
+        [
+            schema.table,
+            layout_text(schema.layout),
+            index,
+            repr(statement.row_limit),
+            *map(repr, statement.conditions),
+            "ordered by",
+            *map(repr, statement.orders),
+        ]
+    )
+    return blake2b(said.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+
+
+def token_of(place: Place, mark: bytes) -> str:
+    """Return the token of a place in the statement with this fingerprint."""
+    start = "" if place.start is None else place.start.strftime(_PERIOD)
+    data = _HEAD.pack(VERSION, mark, place.given, len(start)) + start.encode() + place.key
+    return urlsafe_b64encode(data).decode().rstrip("=")
+
+
+def place_of(token: str, mark: bytes) -> Place:
+    """Return the place that a token names.
+
+    Raises:
+        PageTokenError: It is none, of another version, or of another statement.
+    """
+    try:
+        data = urlsafe_b64decode(token.encode("ascii") + b"=" * (-len(token) % 4))
+        version, of, given, length = _HEAD.unpack_from(data)
+    except (AttributeError, UnicodeEncodeError, NotBase64Error, struct.error):
+        raise _refused("this is no page token", token) from None
+    if version != VERSION:
+        raise _refused("the page token is of another version", token, version=version)
+    if of != mark:
+        raise _refused("the page token is of another statement", token)
+    start, key = data[_HEAD.size : _HEAD.size + length], data[_HEAD.size + length :]
+    try:
+        at = datetime.strptime(start.decode(), _PERIOD).replace(tzinfo=UTC) if length else None
+    except ValueError:
+        raise _refused("this is no page token", token) from None
+    return Place(key, given, at)
+
+
+def _refused(reason: str, token: Any, **details: Any) -> PageTokenError:
+    return PageTokenError(
+        reason, token=token, **details, fix="start again without a token, or ask the same statement"
+    )
+
+
+def resumed(plan: Plan, place: Place) -> Plan:
+    """Return the plan for what comes after a place.
+
+    Raises:
+        PageTokenError: The plan never passes there.
+    """
+    match plan:
+        case GetPlan():
+            return replace(plan, keys=_after(plan.keys, place.key))
+        case ScanPlan() | IndexPlan():
+            return replace(plan, ranges=_rest(plan.ranges, place.key, reverse=plan.reverse))
+        case SaltedScanPlan():
+            return replace(plan, buckets=_rest_of_buckets(plan, place.key))
+        case TablesPlan():
+            return _rest_of_tables(plan, place)
+        case EmptyPlan():
+            return plan
+    raise PageTokenError("the plan has no pages", plan=plan.kind)
+
+
+def _after(keys: tuple[bytes, ...], key: bytes) -> tuple[bytes, ...]:
+    if key not in keys:
+        raise PageTokenError(
+            "the page token names a row that the statement does not read",
+            row=key,
+            fix="start again without a token",
+        )
+    return keys[keys.index(key) + 1 :]
+
+
+def _rest(
+    ranges: Sequence[KeyRange], key: bytes, *, reverse: bool, included: bool = False
+) -> tuple[KeyRange, ...]:
+    """Return what is left of ranges after a key, or from it on."""
+    if reverse:
+        left = KeyRange(b"", key + b"\x00" if included else key)
+    else:
+        left = KeyRange(key if included else key + b"\x00", None)
+    cut = (each.intersect(left) for each in ranges)
+    return tuple(each for each in cut if not each.is_empty)
+
+
+def _rest_of_buckets(plan: SaltedScanPlan, key: bytes) -> tuple[tuple[KeyRange, ...], ...]:
+    """Return what is left of each bucket; of equal keys, the lower bucket's comes first."""
+    width = plan.skipped_bytes
+    salt, behind = key[:width], key[width:]
+    left = []
+    for ranges in plan.buckets:
+        own = ranges[0].start[:width]
+        included = own > salt
+        rest = _rest(ranges, own + behind, reverse=plan.reverse, included=included)
+        if rest:
+            left.append(rest)
+    return tuple(left)
+
+
+def _rest_of_tables(plan: TablesPlan, place: Place) -> Plan:
+    starts = [start for start, _ in plan.plans]
+    if place.start not in starts:
+        raise PageTokenError(
+            "the page token names a table that the statement does not read",
+            period=place.start,
+            fix="start again without a token",
+        )
+    number = starts.index(place.start)
+    start, first = plan.plans[number]
+    return replace(plan, plans=((start, resumed(first, place)), *plan.plans[number + 1 :]))

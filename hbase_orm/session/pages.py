@@ -1,0 +1,84 @@
+"""Pages: so many of a statement's objects, and a token to go on from in any process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, Generic, Literal, TypeVar
+
+from hbase_orm.errors import PageTokenError, QueryError
+from hbase_orm.execute import IndexedRow, PlacedRow
+from hbase_orm.ops import Row
+from hbase_orm.query import Select
+from hbase_orm.query.pages import Place, fingerprint, place_of, resumed, token_of
+from hbase_orm.session.binding import BoundModel
+from hbase_orm.session.runtime import Runtime
+from hbase_orm.session.stream import found, planned, rows_in_pages
+
+T = TypeVar("T")
+
+_MOST_CACHED: Final = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Page(Generic[T]):
+    """Some of the objects that a statement selects.
+
+    Attributes:
+        items: The objects, in the statement's order.
+        token: What to ask the next page with; None if nothing follows.
+        reason: Why the page ends: "exhausted", nothing follows; "size", it is full; "limit", the
+            statement's own; "cut_short", reading ended early and goes on with the token.
+    """
+
+    items: list[T] = field(default_factory=list)
+    token: str | None = None
+    reason: Literal["exhausted", "size", "limit", "cut_short"] = "exhausted"
+
+
+def read_page(
+    stmt: Select[T],
+    size: int,
+    token: str | None,
+    *,
+    bound: BoundModel,
+    runtime: Runtime,
+    attach: Callable[[Any], Any],
+) -> Page[T]:
+    """Return the next `size` objects of a statement.
+
+    Raises:
+        QueryError: The size is not a positive integer.
+        PageTokenError: The token is none of this statement's.
+    """
+    if not isinstance(size, int) or isinstance(size, bool) or size < 1:
+        raise QueryError("a page has a positive size", got=size, fix="write size=20")
+    mark = fingerprint(stmt, bound.schema)
+    place = None if token is None else place_of(token, mark)
+    given = 0 if place is None else place.given
+    room = size if stmt.row_limit is None else min(size, stmt.row_limit - given)
+    if room < 1:
+        raise PageTokenError("nothing follows this page token", token=token)
+    cached = stmt.caching_rows or min(room + 1, _MOST_CACHED)
+    chosen = planned(replace(stmt, caching_rows=cached), bound, runtime)
+    if place is not None:
+        chosen = resumed(chosen, place)
+    items: list[Any] = []
+    last: Row | None = None
+    with closing(rows_in_pages(chosen, bound, runtime)) as pages:
+        for row, obj in found(pages, bound, stmt):
+            if len(items) == room:
+                return Page(items, token_of(_place(last, given + room), mark), "size")
+            items.append(attach(obj))
+            last = row
+            if given + len(items) == stmt.row_limit:
+                return Page(items, None, "limit")
+    return Page(items)
+
+
+def _place(row: Row | None, given: int) -> Place:
+    if row is None:
+        raise AssertionError(given)  # a page that is full has a last row
+    key = row.entry if isinstance(row, IndexedRow) else row.key
+    return Place(key, given, row.start if isinstance(row, PlacedRow) else None)

@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from hbase_orm import Engine, connect, select
+from hbase_orm.errors import PageTokenError, QueryError
+from hbase_orm.ops import CloseScanner, OpenScanner
+from tests.page_cases import STATEMENTS, Plain, Scattered, load, pages_of
+from tests.recording import RecordsRequests, gateway_of, through
+
+
+@pytest.fixture(scope="module")
+def engine() -> Engine:
+    engine = connect("memory://")
+    load(engine)
+    return engine
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 50])
+@pytest.mark.parametrize("name", STATEMENTS)
+def test_pages_joined_are_the_rows(engine: Engine, name: str, size: int) -> None:
+    statement = STATEMENTS[name]()
+    with engine.session() as session:
+        rows = session.all(statement)
+        pages = pages_of(session, statement, size)
+
+    assert [row for page in pages for row in page] == rows
+    assert bool(rows) is (name not in {"empty", "contradiction"})
+    assert len(pages) == max(1, -(-len(rows) // size))
+
+
+def key_of(obj: Scattered) -> bytes:
+    assert obj._row is not None
+    return obj._row.key
+
+
+def test_one_key_under_two_salts_is_given_twice_wherever_a_page_ends() -> None:
+    engine = connect("memory://")
+    engine.create_tables(Scattered)
+    for _ in range(20):
+        with engine.session() as session:
+            session.add(Scattered(host="a", n=1, v=1))
+    everything = select(Scattered).allow_full_scan()
+    with engine.session() as session:
+        salts = [key_of(row) for row in session.all(everything)]
+        paged = [key_of(row) for page in pages_of(session, everything, 1) for row in page]
+
+    assert len(salts) > 1
+    assert paged == salts
+
+
+def test_a_page_closes_its_scanners() -> None:
+    recorded = RecordsRequests(gateway_of(connect("memory://")))
+    engine = through(recorded, connect("memory://"))
+    load(engine)
+    with engine.session() as session:
+        session.page(STATEMENTS["buckets"](), size=2)
+
+    opened = [r for r in recorded.requests if isinstance(r, OpenScanner)]
+    closed = [r for r in recorded.requests if isinstance(r, CloseScanner)]
+    assert len(opened) == len(closed) == 4
+
+
+def test_reasons_say_why_a_page_ends(engine: Engine) -> None:
+    with engine.session() as session:
+        assert session.page(STATEMENTS["limited"](), size=7).reason == "limit"
+        assert session.page(STATEMENTS["limited"](), size=6).reason == "size"
+        assert session.page(STATEMENTS["scan"](), size=12).reason == "exhausted"
+        assert session.page(STATEMENTS["scan"](), size=11).reason == "size"
+
+
+def test_objects_of_a_page_belong_to_the_session(engine: Engine) -> None:
+    with engine.session() as session:
+        (one,) = session.page(STATEMENTS["scan"](), size=1).items
+
+        assert session.get(Plain, host=one.host, n=one.n) is one
+
+
+@pytest.mark.parametrize(
+    "other", ["backwards", "limited", "ranges", "index", "buckets", "checked by the client"]
+)
+def test_a_token_of_another_statement_is_refused(engine: Engine, other: str) -> None:
+    with engine.session() as session:
+        token = session.page(STATEMENTS["scan"](), size=2).token
+
+        with pytest.raises(PageTokenError, match="of another statement"):
+            session.page(STATEMENTS[other](), size=2, token=token)
+
+
+@pytest.mark.parametrize("token", ["", "x", "????", "ü", "AAAA", b"AAAA", 7, "A" * 400])
+def test_what_is_no_token_is_refused(engine: Engine, token: Any) -> None:
+    with engine.session() as session, pytest.raises(PageTokenError) as caught:
+        session.page(STATEMENTS["scan"](), size=2, token=token)
+
+    assert caught.value.fix
+
+
+@pytest.mark.parametrize("size", [0, -1, True, 1.5, None, "3"])
+def test_a_page_has_a_positive_size(engine: Engine, size: Any) -> None:
+    with engine.session() as session, pytest.raises(QueryError, match="positive size"):
+        session.page(STATEMENTS["scan"](), size=size)
+
+
+def test_rows_written_behind_the_page_show_in_the_next(engine: Engine) -> None:
+    engine = connect("memory://")
+    load(engine)
+    with engine.session() as session:
+        first = session.page(STATEMENTS["scan"](), size=3)
+        with engine.session() as other:
+            other.add_all([Plain(host="a", n=5, v=0), Plain(host="a", n=0, v=9)])
+        second = session.page(STATEMENTS["scan"](), size=3, token=first.token)
+
+    assert [row.n for row in first.items] == [0, 2, 4]
+    assert [row.n for row in second.items] == [5, 6, 8]
