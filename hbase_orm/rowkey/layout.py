@@ -17,7 +17,7 @@ from hbase_orm.codecs.source import MISFITS
 from hbase_orm.errors import CodecError, CorruptRowError, RowKeyError
 from hbase_orm.ops import MAX_ROW_KEY_BYTES
 from hbase_orm.rowkey.compiler import Decoder, Encoder, compile_decoder, compile_encoder
-from hbase_orm.rowkey.derivations import OffsetOf, PeriodOf, RandomBucket
+from hbase_orm.rowkey.derivations import Hashed, OffsetOf, PeriodOf, RandomBucket
 from hbase_orm.rowkey.parts import Lookup, Part
 from hbase_orm.rowkey.periods import Unit
 
@@ -281,7 +281,7 @@ class KeyLayout:
         return None
 
     def _hashes_rest(self, part: Part) -> bool:
-        return part is self.spread and not part.fields
+        return isinstance(part.derivation, Hashed) and not part.derivation.inputs
 
     def _too_long(self, key: bytes, values: Sequence[Any]) -> RowKeyError:
         known = self.known(values)

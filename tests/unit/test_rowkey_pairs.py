@@ -20,7 +20,7 @@ def test_a_pair_makes_keys_that_hold_or_is_refused_with_a_way_out(first: Kind) -
         if isinstance(made, SchemaError):
             assert made.fix, (first, second)
         else:
-            check_keys(made, made.rows())
+            check_keys(made.layout, made.rows())
 
 
 def made_or_refused(first: Kind, second: Kind) -> Keys | SchemaError:

@@ -243,6 +243,11 @@ def test_a_function_gets_only_what_the_field_can_hold(value: Any) -> None:
     assert seen == []
 
 
+def test_a_key_behind_a_random_salt_can_be_too_long() -> None:
+    with pytest.raises(RowKeyError, match="longer than HBase stores"):
+        made(RandomSalt(4), A, a=TEXT).encode({"a": "x" * 32_767})
+
+
 def test_a_computed_value_that_was_not_declared_is_refused() -> None:
     built = made(Computed(len, of=A, codec=codecs.uint8(), values=(1, 2)), A, a=TEXT)
 
