@@ -7,6 +7,7 @@ import importlib.util
 import inspect
 import re
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -104,5 +105,28 @@ def _as_shown(found: re.Match[str]) -> str:
     return to_string_binary(b"\\" if typed == r"\\" else typed.encode(errors="surrogateescape"))
 
 
+class InstantType(click.ParamType):  # type: ignore[type-arg] # older click has no argument for it
+    """A time: ISO 8601 with an offset, or a date for its midnight in UTC."""
+
+    name = "time"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> datetime:
+        """Return the time that the text stands for."""
+        if isinstance(value, datetime):
+            return value
+        try:
+            found = datetime.fromisoformat(value)
+        except ValueError:
+            self.fail(f"{value!r} is no time in ISO 8601.", param, ctx)
+        if found.tzinfo is None and len(value) <= len("2026-01-31"):
+            return found.replace(tzinfo=UTC)
+        if found.tzinfo is None:
+            self.fail(f"{value!r} has no offset from UTC: add one, as +00:00.", param, ctx)
+        return found
+
+
+INSTANT = InstantType()
 MODEL = ModelType()
 KEY = KeyType()

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from datetime import datetime
 from typing import Any
 
 import click
 
 from hbase_orm.cli.errors import ExitCode
 from hbase_orm.cli.frame import Group, answer, settings, table
-from hbase_orm.cli.parameters import MODEL
+from hbase_orm.cli.parameters import INSTANT, MODEL
 from hbase_orm.index.repair import RepairCounts
 from hbase_orm.model import Model
+from hbase_orm.model.kinds import base_of
 from hbase_orm.rowkey.leading import leading_bytes
 from hbase_orm.rowkey.notation import to_string_binary
 from hbase_orm.rowkey.reach import RegionReach, even_split, survey
@@ -30,10 +32,23 @@ _models = click.argument("models", nargs=-1, required=True, type=MODEL, metavar=
 
 @tables.command()
 @_models
-def create(models: tuple[type[Model], ...]) -> None:
-    """Create what is missing: pre-split tables, index tables, namespaces."""
+@click.option(
+    "--periods",
+    nargs=2,
+    type=INSTANT,
+    metavar="FIRST AFTER_LAST",
+    help="For models with a table for each period: the first time and the one after the last, as "
+    "2026-01-31 (midnight UTC) or ISO 8601 with an offset.",
+)
+def create(models: tuple[type[Model], ...], periods: tuple[datetime, datetime] | None) -> None:
+    """Create what is missing: pre-split tables, index tables, dictionaries, namespaces."""
+    spread = [m.__name__ for m in models if m.__schema__.layout.table_period is not None]
+    if spread and periods is None:
+        raise click.UsageError(
+            f"{', '.join(spread)}: a table for each period; give --periods FIRST AFTER_LAST."
+        )
     with connect(settings().require_url()) as engine:
-        made = engine.create_tables(*models)
+        made = engine.create_tables(*models, periods=periods)
     answer(
         {"made": made},
         lambda: [f"made {name}" for name in made] or ["nothing was missing"],
@@ -44,9 +59,12 @@ def create(models: tuple[type[Model], ...]) -> None:
 @_models
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def drop(models: tuple[type[Model], ...], *, yes: bool) -> None:
-    """Drop the models' tables with all their rows, index tables included."""
+    """Drop the models' tables with all their rows, index tables included.
+
+    Dictionaries stay: other tables may hold their numbers.
+    """
     if not yes:
-        names = ", ".join(model.__schema__.table for model in models)
+        names = ", ".join(dict.fromkeys(map(_all_of, models)))
         click.confirm(f"drop {names} with all rows", abort=True, err=True)
     with connect(settings().require_url()) as engine:
         dropped = engine.drop_tables(*models)
@@ -73,9 +91,9 @@ def repair(models: tuple[type[Model], ...]) -> None:
 @tables.command()
 @_models
 def show(models: tuple[type[Model], ...]) -> None:
-    """Show what the models declare: row key, families, indexes; nothing is sent."""
+    """Show what the models declare: row key, families, indexes, dictionaries; nothing is sent."""
     shown = [_described(model) for model in models]
-    head = ("model", "table", "row key", "families", "indexes")
+    head = ("model", "table", "row key", "families", "indexes", "dictionaries")
     answer(shown, lambda: table(head, [[entry[name] for name in head] for entry in shown]))
 
 
@@ -133,10 +151,20 @@ def _share(region: RegionReach) -> str:
 
 def _described(model: type[Model]) -> dict[str, Any]:
     schema = model.__schema__
+    dictionaries = dict.fromkeys(lookup.dictionary for lookup in schema.layout.lookups)
     return {
         "model": schema.model_name,
         "table": schema.table,
         "row key": model.describe_key(),
         "families": ", ".join(name.decode() for name in schema.family_names),
         "indexes": ", ".join(index.name for index in schema.indexes) or "none",
+        "dictionaries": ", ".join(dictionaries) or "none",
     }
+
+
+def _all_of(model: type[Model]) -> str:
+    """Say which tables are a model's, where that is more than its name tells."""
+    schema, base = model.__schema__, base_of(model)
+    if schema.layout.table_period is not None:
+        return f"every table {schema.table}"
+    return schema.table if base is None else f"{schema.table} (all kinds of {base.__name__})"

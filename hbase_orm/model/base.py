@@ -14,7 +14,7 @@ from hbase_orm.codecs import Codec
 from hbase_orm.errors import RowKeyError, SchemaError, ValidationError
 from hbase_orm.model.declare import build_schema, declared
 from hbase_orm.model.fields import Counter, Key, Mapped, column, counter, key
-from hbase_orm.model.kinds import join_base, kind_finder, place_of
+from hbase_orm.model.kinds import join_base, kind_of, place_of
 from hbase_orm.model.mapping import Mapping as CompiledMapping
 from hbase_orm.model.mapping import (
     checkers,
@@ -201,7 +201,8 @@ class Model:
         Raises:
             CorruptRowError: The bytes are no key of this model.
         """
-        return _layout_of(cls, data).decode(data)
+        layout: KeyLayout = kind_of(cls, data).__schema__.row_layout
+        return layout.decode(data)
 
     @classmethod
     def describe_key(cls, data: bytes | None = None, /) -> str:
@@ -215,18 +216,11 @@ class Model:
         """
         if data is None:
             return layout_text(cls.__schema__.row_layout)
-        return describe(_layout_of(cls, data), data)
+        return describe(kind_of(cls, data).__schema__.row_layout, data)
 
 
 # The slot's own setter: `Model.__setattr__` is for users' fields.
 _set_row: Callable[[Any, Row | None], None] = Model.__dict__["_row"].__set__
-
-
-def _layout_of(model: type[Model], key: bytes) -> KeyLayout:
-    """Return the layout of a row key; of a base of record types, that of the key's record type."""
-    if model.__schema__.kinds is not None:
-        model = kind_finder(model)(key)
-    return model.__schema__.row_layout
 
 
 def check_key_arguments(schema: TableSchema, key: Mapping[str, Any]) -> None:

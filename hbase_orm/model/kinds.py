@@ -137,6 +137,15 @@ def kind_finder(base: Any) -> Callable[[bytes], Any]:
     return find
 
 
+def kind_of(model: Any, key: bytes) -> Any:
+    """Return the model that a row key is of: of a base of record types, the kind's, else itself.
+
+    Raises:
+        CorruptRowError: No class declares the key's record type.
+    """
+    return model if model.__schema__.kinds is None else kind_finder(model)(key)
+
+
 def kind_test(model: Any) -> Callable[[bytes], bool] | None:
     """Return a function that tells the row keys of a record type from others in its base's table.
 

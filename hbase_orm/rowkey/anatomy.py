@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import date, time, timedelta
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
 from ipaddress import IPv4Address, IPv6Address
 from typing import Any
 from uuid import UUID
 
+from hbase_orm.rowkey.derivations import OffsetOf
 from hbase_orm.rowkey.layout import KeyLayout
 from hbase_orm.rowkey.notation import to_string_binary
 from hbase_orm.rowkey.parts import Part
@@ -46,7 +47,10 @@ def _piece(part: Part, data: bytes) -> Piece:
     if part.derivation is not None and part.derivation.gives_bytes:
         return Piece(part.name, "", data, None)
     codec = f"{part.codec.name} desc" if part.is_descending else part.codec.name
-    return Piece(part.name, codec, data, part.value_of(data))
+    value = part.value_of(data)
+    if isinstance(part.derivation, OffsetOf) and isinstance(value, datetime):
+        value = None  # the fields of a time without its period are no time
+    return Piece(part.name, codec, data, value)
 
 
 def layout_text(layout: KeyLayout) -> str:
@@ -55,7 +59,9 @@ def layout_text(layout: KeyLayout) -> str:
 
 
 def _part_text(part: Part) -> str:
-    if part.derivation is not None and part.derivation.gives_bytes:
+    if part.codec.name == part.name or (
+        part.derivation is not None and part.derivation.gives_bytes
+    ):
         return part.name
     return f"{part.name} {part.codec.name}{' desc' if part.is_descending else ''}"
 

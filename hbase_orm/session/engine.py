@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from datetime import datetime, timedelta
 from types import TracebackType
@@ -21,13 +22,14 @@ from hbase_orm.index.catalog import TableState
 from hbase_orm.index.entries import base_key_of
 from hbase_orm.index.repair import MIN_AGE_MS, RepairCounts, repair_pass
 from hbase_orm.model import Model
-from hbase_orm.model.kinds import base_of
+from hbase_orm.model.kinds import base_of, kind_of
 from hbase_orm.numbering.sequence import DEFAULT_BLOCK, SEQUENCES_TABLE, Sequence
 from hbase_orm.ops import ListRegions, ListTables, Ping, Region, ask
 from hbase_orm.schema import TableSchema
 from hbase_orm.session import tables
 from hbase_orm.session.binding import BoundModel, bind
 from hbase_orm.session.flush import check_indexes
+from hbase_orm.session.gets import row_keys
 from hbase_orm.session.naming import Names, in_namespace
 from hbase_orm.session.runtime import Runtime
 from hbase_orm.session.session import Session
@@ -248,6 +250,28 @@ class Engine:
         if period is not None:
             bound = bound.placed({period.field: at})
         return self._runtime.run(ask(ListRegions(bound.schema.table)))
+
+    def row_keys(self, model: type[Model], /, **key: Any) -> tuple[bytes, ...]:
+        """Return every row key that a row with these key fields can have.
+
+        Several under a random salt; none where a name in it has no number. Sends nothing but to
+        look up names.
+
+        Raises:
+            RowKeyError: A key field is missing, unknown or does not fit.
+        """
+        return row_keys(self._bound_of(model), key)
+
+    def decode_key(self, model: type[Model], data: bytes, /) -> Mapping[str, Any]:
+        """Return the key fields that a row key gives back, as `M.decode_key`, and names as well.
+
+        Sends nothing but to look up the names that the key holds numbers of.
+
+        Raises:
+            CorruptRowError: The bytes are no key of this model, or a dictionary lacks a number.
+        """
+        bound = self._bound_of(kind_of(model, data))
+        return bound.schema.row_layout.decode(data, bound.context)
 
     def table_state(self, model: type[Model]) -> TableState | None:
         """Return what the catalog says of a model's table; None if it says nothing.

@@ -72,6 +72,16 @@ def _named(bound: BoundModel, key: KeyValues) -> Mapping[str, Any]:
     return dict(zip(names, key, strict=True))
 
 
+def row_keys(bound: BoundModel, key: Mapping[str, Any]) -> tuple[bytes, ...]:
+    """Return every row key that a row with these key fields can have.
+
+    Raises:
+        RowKeyError: A key field is missing, unknown or does not fit; nothing was sent.
+    """
+    (found,) = _asked(bound, [key])
+    return tuple(each[: len(each) - bound.schema.packed_bytes] for each in found[1])
+
+
 def read_rows(bound: BoundModel, keys: Sequence[bytes], runtime: Runtime) -> Sequence[Row | None]:
     """Return rows by key; a table of a period that does not exist has none."""
     schema = bound.schema

@@ -1,0 +1,194 @@
+"""The commands on models whose keys have derived parts: what one reads, and what is asked for."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from hbase_orm.cli import main as cli_main
+from hbase_orm.cli.errors import ExitCode
+from hbase_orm.model import Model
+from tests import designs
+from tests.session_keys import random_salt
+
+AT = "at=2024-01-02T00:00:00.258+00:00"
+
+
+@pytest.fixture(autouse=True)
+def _no_url(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HBASE_ORM_URL", raising=False)
+
+
+def named(model: type[Model]) -> str:
+    return f"{model.__module__}:{model.__name__}"
+
+
+def shown(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
+    """Run a command and return what it prints as JSON."""
+    assert cli_main.run([*arguments, "--json"]) == ExitCode.OK
+    return json.loads(capsys.readouterr().out)
+
+
+def test_a_key_whose_time_is_split_over_table_and_key_names_the_table(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    code = cli_main.run(["key", "encode", named(designs.Payment), "account=7", AT])
+
+    assert code == ExitCode.OK
+    assert capsys.readouterr().out.splitlines() == [
+        r"key     g\x9E\x00\x00\x01\x02\x00\x00\x00\x07",
+        "hex     679e0000010200000007",
+        "length  10 bytes",
+        "table   payments_20240102",
+        "",
+        r"raw md5[:2](account)          g\x9E",
+        r"offset in day of at   uint32  \x00\x00\x01\x02  258",
+        r"account               uint32  \x00\x00\x00\x07  7",
+        "",
+        "at  (the name of the table holds a part of it)",
+    ]
+
+
+def test_a_time_of_two_components_is_shown_joined(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["user=ann", "at=2024-01-02T03:04:05+00:00"]
+    code = cli_main.run(["key", "encode", named(designs.Purchase), *arguments])
+
+    *_, offset, blank, joined = capsys.readouterr().out.splitlines()
+    assert (code, blank, joined) == (ExitCode.OK, "", "at  2024-01-02T03:04:05+00:00")
+    assert offset.endswith("  -02 03:04:05")
+    found = shown(capsys, "key", "encode", named(designs.Purchase), *arguments)
+    assert found["other_fields"] == {"at": "2024-01-02T03:04:05+00:00"}
+
+
+def test_fields_that_a_key_does_not_give_back_are_shown_with_the_reason(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    cli_main.run(["key", "encode", named(designs.DigestLog), "host=web-1", "event=boot", AT])
+
+    assert capsys.readouterr().out.splitlines()[-2:] == [
+        "host   (the key holds only raw md5(host))",
+        "event  (the key holds only raw md5(event))",
+    ]
+
+
+def test_a_base_shows_the_keys_of_its_kinds(capsys: pytest.CaptureFixture[str]) -> None:
+    key = r"ann\x00\x01O\x00\x00\x00\x00\x00\x00\x00\x01"
+
+    by_base = shown(capsys, "key", "decode", named(designs.Record), key)
+    by_kind = shown(capsys, "key", "decode", named(designs.OrderRecord), key)
+    unknown = cli_main.run(["key", "decode", named(designs.Record), r"ann\x00\x01X"])
+
+    assert [each["value"] for each in by_base["components"]] == ["ann", "O", 1]
+    assert by_base == by_kind
+    assert (unknown, "not declare" in capsys.readouterr().err) == (ExitCode.DATA, True)
+
+
+def test_a_random_salt_is_no_contradiction(capsys: pytest.CaptureFixture[str]) -> None:
+    model = named(random_salt.Visit)
+    texts = {shown(capsys, "key", "encode", model, AT, "host=a")["but"] for _ in range(9)}
+    found = shown(capsys, "key", "decode", model, "--hex", "020000018cc778500061")
+
+    assert texts == {found["but"]} == {"the salt is drawn: it may be any of 4"}
+
+
+def test_numbers_of_names_need_a_url_to_be_encoded_not_to_be_decoded(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    model = named(designs.SubstituteLog)
+    encoded = cli_main.run(["key", "encode", model, "host=web-1", "event=boot", AT])
+    said = capsys.readouterr().err
+    decoded = cli_main.run(["key", "decode", model, "--hex", f"{2:016x}{1:016x}7ffffe733dae0bff"])
+
+    assert (encoded, decoded) == (ExitCode.USAGE, ExitCode.OK)
+    assert "host (in log_types), event (in log_types); give --url" in said
+    assert "host   (the key holds its number in log_types)" in capsys.readouterr().out
+
+
+def test_names_without_a_number_have_no_key(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["key", "encode", named(designs.SubstituteLog), "host=web-1", "event=boot", AT]
+
+    code = cli_main.run(["--url", "memory://", *arguments])
+
+    assert code == ExitCode.DATA
+    assert "a name has no number yet" in capsys.readouterr().err
+
+
+def test_the_region_of_a_key_that_does_not_tell_its_table_is_not_known(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    model = named(designs.Payment)
+    url = ("--url", "memory://")
+
+    cli_main.run([*url, "key", "decode", model, "--hex", "679e0000010200000007"])
+    unknown = capsys.readouterr().out
+    cli_main.run([*url, "key", "encode", model, "account=7", AT])
+
+    assert "region  not known: the key does not tell its table\n" in unknown
+    assert "region  there is no such table\n" in capsys.readouterr().out
+
+
+# --- tables ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "periods",
+    [
+        ("2024-01-02", "2024-01-04"),
+        ("2024-01-02T23:00:00+00:00", "2024-01-03T00:00:01+00:00"),
+        ("2024-01-02T02:00:00+02:00", "2024-01-03T20:00:00-04:00"),
+    ],
+)
+def test_the_tables_of_periods_are_made(
+    periods: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    models = [named(designs.Payment), named(designs.Score)]
+
+    code = cli_main.run(["--url", "memory://", "tables", "create", *models, "--periods", *periods])
+
+    assert code == ExitCode.OK
+    assert capsys.readouterr().out.splitlines() == [
+        "made payments_20240102",
+        "made payments_20240103",
+        "made scores",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "Payment: a table for each period; give --periods FIRST AFTER_LAST"),
+        (["--periods", "2024-01-02"], "requires 2 arguments"),
+        (["--periods", "2024-01-02", "soon"], "'soon' is no time"),
+        (["--periods", "2024-01-02T00:00:00", "2024-01-03"], "has no offset from UTC"),
+        (["--periods", "2024-01-03", "2024-01-02"], "end before they begin"),
+    ],
+)
+def test_periods_that_are_missing_or_none_are_wrong_usage(
+    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["--url", "memory://", "tables", "create", named(designs.Payment), *arguments]
+
+    assert cli_main.run(command) == ExitCode.USAGE
+    assert said in capsys.readouterr().err
+
+
+def test_the_question_before_a_drop_says_what_goes(capsys: pytest.CaptureFixture[str]) -> None:
+    models = [named(model) for model in (designs.Payment, designs.OrderRecord, designs.Record)]
+
+    cli_main.run(["--url", "memory://", "tables", "drop", *models])
+
+    assert (
+        "drop every table payments_%Y%m%d, customer_records (all kinds of Record), "
+        "customer_records with all rows"
+    ) in capsys.readouterr().err
+
+
+def test_declarations_are_shown_with_their_dictionaries(capsys: pytest.CaptureFixture[str]) -> None:
+    models = [named(designs.SubstituteLog), named(designs.Record)]
+
+    found = shown(capsys, "tables", "show", *models)
+
+    assert [entry["dictionaries"] for entry in found] == ["log_types", "none"]
+    assert found[1]["row key"] == "[customer text][record type]"
