@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime
 from typing import Any
 
 import pytest
 
+from hbase_orm import Family, Key, Model, RandomSalt, codecs, key, rowkey
 from hbase_orm.cli import main as cli_main
 from hbase_orm.cli.errors import ExitCode
-from hbase_orm.model import Model
 from tests import designs
-from tests.session_keys import random_salt
 
 AT = "at=2024-01-02T00:00:00.258+00:00"
+
+
+class Visit(Model, table="visits"):
+    d = Family()
+    at: Key[datetime] = key(codecs.millis())
+    host: Key[str] = key()
+    __rowkey__ = rowkey(RandomSalt(4), at, host)
 
 
 @pytest.fixture(autouse=True)
@@ -74,10 +81,10 @@ def test_fields_that_a_key_does_not_give_back_are_shown_with_the_reason(
 
 
 def test_a_base_shows_the_keys_of_its_kinds(capsys: pytest.CaptureFixture[str]) -> None:
-    key = r"ann\x00\x01O\x00\x00\x00\x00\x00\x00\x00\x01"
+    data = r"ann\x00\x01O\x00\x00\x00\x00\x00\x00\x00\x01"
 
-    by_base = shown(capsys, "key", "decode", named(designs.Record), key)
-    by_kind = shown(capsys, "key", "decode", named(designs.OrderRecord), key)
+    by_base = shown(capsys, "key", "decode", named(designs.Record), data)
+    by_kind = shown(capsys, "key", "decode", named(designs.OrderRecord), data)
     unknown = cli_main.run(["key", "decode", named(designs.Record), r"ann\x00\x01X"])
 
     assert [each["value"] for each in by_base["components"]] == ["ann", "O", 1]
@@ -86,7 +93,7 @@ def test_a_base_shows_the_keys_of_its_kinds(capsys: pytest.CaptureFixture[str]) 
 
 
 def test_a_random_salt_is_no_contradiction(capsys: pytest.CaptureFixture[str]) -> None:
-    model = named(random_salt.Visit)
+    model = named(Visit)
     texts = {shown(capsys, "key", "encode", model, AT, "host=a")["but"] for _ in range(9)}
     found = shown(capsys, "key", "decode", model, "--hex", "020000018cc778500061")
 

@@ -96,8 +96,8 @@ SESSION = [
 ]
 
 ENGINE = [
-    *("add_guard_family", "close", "create_tables", "drop_tables", "raw", "regions"),
-    *("repair_indexes", "sequence", "session", "table_state"),
+    *("add_guard_family", "close", "create_tables", "decode_key", "drop_tables", "raw"),
+    *("regions", "repair_indexes", "row_keys", "sequence", "session", "table_state"),
 ]
 
 
