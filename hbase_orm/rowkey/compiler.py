@@ -239,8 +239,8 @@ def _checked(part: Part, taken: str, whole: str, scope: Scope) -> list[str]:
     if isinstance(derivation, (SaltOf, RandomBucket, BucketOf)):
         numbers = scope.bind(frozenset(derivation.numbers), "numbers")
         return [f"    if {taken} not in {numbers}: strange(key, {taken})"]
-    if isinstance(derivation, HashOf) and derivation.form == "raw":
-        return []
+    if isinstance(derivation, HashOf) and derivation.form == "raw":  # any bytes, if enough of them
+        return [f"    if len({taken}) != {part.codec.width_bytes}: strange(key, {taken})"]
     admits = scope.bind(derivation.admits, "admits")
     return [
         f"    data = {taken}",

@@ -285,6 +285,7 @@ SEPARATED = codecs.text(separator=b"_")
         (made(RandomSalt(4), A, a=TEXT), b"\xffa"),
         (made(Bucket(4, of=A), A, a=codecs.uint8()), b"\x04\x00"),
         (made(HashPrefix(2, of=A, form="hex"), A, a=TEXT), b"AFa"),
+        (made(HashPrefix(2, of=A), A, a=TEXT), b"\x01"),
         (made(Computed(len, of=A, codec=codecs.uint8(), values=(1,)), A, a=TEXT), b"\x02a"),
         (made(Computed(len, of=A, codec=codecs.digits(1)), A, a=TEXT), b"xa"),
         (made(A, Computed(repr, of=A, codec=TEXT), a=codecs.uint8()), b"\x00\xff"),
