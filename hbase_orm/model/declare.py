@@ -71,7 +71,8 @@ def build_schema(cls: type, place: Place) -> TableSchema:
         layout = key_layout(cls, replace(place, packed=packed), keys, codecs)
         split_keys = resolve_splits(place.table, layout)
     columns, counters = _columns(cls, fields, families, codecs, hints)
-    indexable = {name: codecs[name] for name in layout.decoded}
+    numbered = {lookup.field for lookup in layout.lookups if layout.part(lookup.field) is None}
+    indexable = {name: codecs[name] for name in layout.decoded if name not in numbered}
     indexable.update({column.name: column.codec for column in columns})
     table = place.table
     return TableSchema(

@@ -70,7 +70,9 @@ def index_schema(index: Index, table: str, codecs: Mapping[str, Codec[Any]]) -> 
                 "the field cannot be indexed",
                 index=index.name,
                 field=name,
-                fix="index key fields and plain columns; counters change behind an index's back",
+                fix="index plain columns and key fields that row keys give back; counters change "
+                "behind an index's back; a name whose number is in the key must be stored as well: "
+                'key(..., family=d, qualifier="n")',
             )
         parts.append(part_of(name, _directed(codec, component), is_last=False))
         if not parts[-1].is_ordered:

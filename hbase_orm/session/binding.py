@@ -171,10 +171,10 @@ class BoundModel:
         """
         layout = self.schema.layout
         values = obj.__dict__
-        if layout.is_random:
-            return self._drawn(obj)
         if layout.lookups:
             values = {**values, **self._allocated(values)}
+        if layout.is_random:
+            return self._drawn(obj, values)
         return self.checked_key(self.model.__mapping__.encode_key(values))
 
     def known_key(self, obj: Model) -> bytes | None:
@@ -188,13 +188,16 @@ class BoundModel:
             return None
         return self.key(obj)
 
-    def _drawn(self, obj: Model) -> bytes:
-        """Return the key under the salt that was drawn for an object, or that it was read from."""
+    def _drawn(self, obj: Model, values: dict[str, Any]) -> bytes:
+        """Return the key under the salt that was drawn for an object, or that it was read from.
+
+        `values` are the object's, with the numbers of its names.
+        """
         row: Row | None = obj._row  # noqa: SLF001 - the model's own state
         if row is not None:
             return row.key
         key: bytes | None = obj.__dict__.get(_DRAWN)
-        encoded = self.model.__mapping__.encode_key(obj.__dict__)
+        encoded = self.model.__mapping__.encode_key(values)
         width = self._salt_bytes
         if key is None or key[width:] != encoded[width:]:
             key = obj.__dict__[_DRAWN] = self.checked_key(encoded)

@@ -16,6 +16,7 @@ from hbase_orm import (
     Mapped,
     Model,
     Salt,
+    Substitute,
     Table,
     codecs,
     column,
@@ -35,6 +36,7 @@ SCOPE: dict[str, Any] = {
     "Mapped": Mapped,
     "Model": Model,
     "Salt": Salt,
+    "Substitute": Substitute,
     "Table": Table,
     "codecs": codecs,
     "column": column,
@@ -139,6 +141,12 @@ MISTAKES = {
     "index of a counter": (
         GOOD + "a: Counter = counter(d)\nby_a = Index(a)",
         "a",
+        "cannot be indexed",
+    ),
+    "index of a name that the key holds as a number": (
+        GOOD + "n: Key[str] = key()\nby_n = Index(n)\n"
+        '__rowkey__ = rowkey(host, at, Substitute(of=n, dictionary="names"))',
+        "n",
         "cannot be indexed",
     ),
 }
