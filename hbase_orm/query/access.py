@@ -17,9 +17,9 @@ from typing import Any, Final
 from hbase_orm.errors import CodecError, UnboundedScanError
 from hbase_orm.ops import MAX_ROW_KEY_BYTES, KeyRange, after_prefix, merged
 from hbase_orm.query.bounds import Bounds
-from hbase_orm.query.ranges import limits_of
+from hbase_orm.query.ranges import limits_of, offset_behind
 from hbase_orm.rowkey import KeyLayout, Part
-from hbase_orm.rowkey.derivations import Calculated, Fixed, Hashed, OffsetOf, PeriodOf
+from hbase_orm.rowkey.derivations import Calculated, Fixed, Hashed, PeriodOf
 from hbase_orm.rowkey.kinds import AnyKind
 from hbase_orm.rowkey.periods import Unit
 
@@ -228,10 +228,14 @@ class Search:
 
     def _reads_on(self, number: int) -> bool:
         """Say whether one range over this period does as well as a range for each period."""
-        following = self._layout.behind[number + 1 :]
-        if not following or isinstance(following[0].derivation, OffsetOf):
+        if offset_behind(self._layout, self._layout.behind[number]) is not None:
             return True
-        return not any(name in self._bounds for name in following[0].fields)
+        for part in self._layout.behind[number + 1 :]:
+            if any(name in self._bounds for name in part.fields):
+                return False
+            if not _is_few(part):
+                return True
+        return True
 
     def _settled(self, path: Path, part: Part, room: int) -> list[Path] | None:
         """Return the path once for each value the part can have; None if they are not known."""
@@ -371,6 +375,15 @@ def _behind(path: Path, part: Part) -> list[Path]:
         return [replace(path, rest=path.rest + part.encode(path.known[part.name]))]
     except CodecError:
         return []
+
+
+def _is_few(part: Part) -> bool:
+    """Say whether a part has but a few values, whatever the conditions are."""
+    derivation = part.derivation
+    if derivation is None or isinstance(derivation, AnyKind):
+        return False
+    is_fixed = isinstance(derivation, Fixed)
+    return is_fixed or derivation.choices(*[None] * len(derivation.inputs)) is not None
 
 
 def _constant(paths: Sequence[Path]) -> frozenset[str]:

@@ -227,6 +227,8 @@ def _low_end(codec: Codec[Any], operator: Operator, value: Any) -> End | None:
         return End(stored, included=True)
     if operator == ">" and stored == codec.maximum:
         raise NothingMatchesError("nothing above the value can be stored")
+    if operator == ">=" and stored == codec.minimum:
+        return None  # every stored value
     return End(_zero(stored, low=operator == ">="), included=operator == ">=")
 
 
@@ -243,6 +245,8 @@ def _high_end(codec: Codec[Any], operator: Operator, value: Any) -> End | None:
         return End(stored, included=False)
     if operator == "<" and stored == codec.minimum:
         raise NothingMatchesError("nothing below the value can be stored")
+    if operator == "<=" and stored == codec.maximum:
+        return None  # every stored value
     return End(_zero(stored, low=operator == "<"), included=operator == "<=")
 
 

@@ -9,11 +9,11 @@ range after it, at equal rank the row key, then the index declared first. `using
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
-from hbase_orm.errors import QueryError, UnboundedScanError
+from hbase_orm.errors import QueryError
 from hbase_orm.ops import KeyRange, longest_row_key_bytes
 from hbase_orm.query.access import NO_NUMBERS, KeyAccess, Numbers, Search
 from hbase_orm.query.bounds import (
@@ -23,6 +23,7 @@ from hbase_orm.query.bounds import (
     check_conditions,
     codec_of,
 )
+from hbase_orm.query.candidates import Candidate
 from hbase_orm.query.plans import (
     EmptyPlan,
     GetPlan,
@@ -32,82 +33,16 @@ from hbase_orm.query.plans import (
     ScanPlan,
     TablesPlan,
 )
+from hbase_orm.query.refusals import unbounded, unordered
 from hbase_orm.query.statement import AnyIndex, Select
-from hbase_orm.rowkey import KeyLayout, Part
-from hbase_orm.rowkey.derivations import OffsetOf, PeriodOf
-from hbase_orm.schema import Index, IndexSchema, Order, TableSchema, fields_of
+from hbase_orm.schema import Index, IndexSchema, TableSchema, fields_of
 
 # A fetch of so many rows keeps a scanner busy without holding more than about a megabyte.
 DEFAULT_CACHING_ROWS = 1000
 # So many entries are looked up by one multi-get: more gained nothing in measurements.
 LOOKUP_ROWS = 100
 
-
-@dataclass(frozen=True, slots=True)
-class _Candidate:
-    """One way to read the rows: the row key, or an index with the row key behind it."""
-
-    index: IndexSchema | None
-    layout: KeyLayout
-    parts: tuple[Part, ...]
-    access: KeyAccess
-
-    @property
-    def following(self) -> list[Part]:
-        """The parts that decide the order of the rows: those that are not the same in all."""
-        return [part for part in self.parts if part.name not in self.access.constant]
-
-    @property
-    def is_placed(self) -> bool:
-        """Whether the rows come table by table."""
-        return len({path.start for path in self.access.paths}) > 1
-
-    def direction(self, orders: Sequence[Order]) -> bool | None:
-        """Return whether the scan runs in reverse to give `orders`; None if it cannot give them."""
-        following = self.following
-        deciding = [order for order in orders if order.field.name not in self.access.constant]
-        period = self.layout.table_period
-        first = deciding[0].field.name if deciding and self.is_placed else None
-        if first is not None and period is not None and first != period.field:
-            return None
-        reverse: bool | None = None
-        for order in deciding:
-            ascending = self._take(following, order.field.name)
-            if ascending is None:
-                return None
-            backwards = order.descending is ascending
-            if reverse is not None and backwards is not reverse:
-                return None
-            reverse = backwards
-        return bool(reverse)
-
-    def _take(self, following: list[Part], name: str) -> bool | None:
-        """Take the parts that sort by a field off the front; return whether they ascend."""
-        first = following.pop(0) if following else None
-        if first is None or name not in first.fields or not first.is_ordered:
-            return None
-        if isinstance(first.derivation, PeriodOf):
-            second = following.pop(0) if following else None
-            fits = second is not None and second.is_ordered and _tells_time(second, name)
-            if second is None or not fits or second.is_descending is not first.is_descending:
-                return None
-        elif isinstance(first.derivation, OffsetOf):
-            if not self._is_within_period(first):
-                return None
-        elif first.derivation is not None:
-            return None
-        return not first.is_descending
-
-    def _is_within_period(self, offset: Part) -> bool:
-        joining = self.layout.joining(offset.fields[0])
-        if joining is None or joining[0] is None:
-            return joining is not None  # rows come table by table
-        return joining[0].name in self.access.constant
-
-
-def _tells_time(part: Part, name: str) -> bool:
-    is_time = part.derivation is None or isinstance(part.derivation, OffsetOf)
-    return is_time and part.fields == (name,)
+_NO_KEY: Final = "no row key has these values"
 
 
 def plan(
@@ -133,7 +68,11 @@ def plan(
     if not schema.layout.lookups:
         return chosen
     names = sorted(names_in(statement, schema))
-    return replace(chosen, resolved=tuple((*name, numbers.get(name)) for name in names))
+    resolved = tuple((*name, numbers.get(name)) for name in names)
+    is_unknown = any(number is None for _, _, number in resolved)
+    if isinstance(chosen, EmptyPlan) and chosen.reason == _NO_KEY and is_unknown:
+        chosen = replace(chosen, reason="no row has a name without a number")
+    return replace(chosen, resolved=resolved)
 
 
 def _plan(
@@ -152,7 +91,7 @@ def _plan(
     candidates = _candidates(statement, schema, bounds, numbers, tables)
     chosen, reverse = _choose(statement, schema, candidates)
     if not chosen.access.narrows and not statement.full_scan_allowed:
-        raise _unbounded(statement, schema, chosen)
+        raise unbounded(statement, schema, chosen)
     if chosen.index is not None:
         return _index_plan(statement, schema, chosen, chosen.index, reverse=reverse)
     return _key_plan(statement, schema, chosen, reverse=reverse)
@@ -185,16 +124,16 @@ def _candidates(
     bounds: Mapping[str, Bounds],
     numbers: Numbers,
     tables: Sequence[datetime] | None,
-) -> list[_Candidate]:
+) -> list[Candidate]:
     layout = schema.layout
     access = Search(layout, bounds, numbers, tables).access()
-    by_key = _Candidate(None, layout, layout.behind, access)
+    by_key = Candidate(None, layout, layout.behind, access)
     if statement.index is None:
         return [by_key]
     # Behind a part that spreads keys, entries of equal values are in no order of the key's parts.
     behind = () if layout.spread is not None else layout.parts
     by_index = [
-        _Candidate(
+        Candidate(
             index,
             index.layout,
             (*index.layout.parts, *behind),
@@ -218,8 +157,8 @@ def _covers_all_rows(schema: TableSchema, index: IndexSchema, bounds: Mapping[st
 
 
 def _named(
-    statement: Select[Any], schema: TableSchema, index: Index, usable: Sequence[_Candidate]
-) -> _Candidate:
+    statement: Select[Any], schema: TableSchema, index: Index, usable: Sequence[Candidate]
+) -> Candidate:
     if getattr(statement.model, index.name, None) is not index:
         raise QueryError("the model has no such index", index=repr(index), model=schema.model_name)
     for candidate in usable:
@@ -233,28 +172,17 @@ def _named(
 
 
 def _choose(
-    statement: Select[Any], schema: TableSchema, candidates: Sequence[_Candidate]
-) -> tuple[_Candidate, bool]:
+    statement: Select[Any], schema: TableSchema, candidates: Sequence[Candidate]
+) -> tuple[Candidate, bool]:
     fitting = [
         (candidate, reverse)
         for candidate in candidates
         if (reverse := candidate.direction(statement.orders)) is not None
     ]
     if not fitting:
-        raise QueryError(
-            "no scan gives this order",
-            order=[repr(order) for order in statement.orders],
-            key=[part.name for part in schema.layout.parts],
-            fix="order by the key fields that follow those compared by ==, or declare an index",
-        )
+        raise unordered(statement, schema, candidates)
     # max() keeps the first of equals: the row key, then the indexes as they are declared.
-    return max(fitting, key=lambda found: _rank(*found))
-
-
-def _rank(candidate: _Candidate, reverse: bool) -> tuple[bool, int, bool]:  # noqa: ARG001, FBT001 - pairs
-    complete, run, has_range = candidate.access.rank
-    # A whole index prefix is no whole row key: only the row key can be got.
-    return complete and candidate.index is None, run, has_range
+    return max(fitting, key=lambda found: found[0].rank)
 
 
 def _empty(statement: Select[Any], schema: TableSchema, reason: str) -> EmptyPlan:
@@ -276,7 +204,7 @@ def _common(statement: Select[Any], schema: TableSchema, order: str) -> dict[str
     }
 
 
-def _caching(statement: Select[Any], chosen: _Candidate, most: int) -> int:
+def _caching(statement: Select[Any], chosen: Candidate, most: int) -> int:
     if statement.caching_rows is not None:
         return statement.caching_rows
     if statement.row_limit is None:
@@ -290,36 +218,39 @@ def _caching(statement: Select[Any], chosen: _Candidate, most: int) -> int:
 
 
 def _key_plan(
-    statement: Select[Any], schema: TableSchema, chosen: _Candidate, *, reverse: bool
+    statement: Select[Any], schema: TableSchema, chosen: Candidate, *, reverse: bool
 ) -> Plan:
     period = schema.layout.table_period
     if period is None:
         return _table_plan(statement, schema, chosen, chosen.access, reverse=reverse)
     by_time = [order.descending for order in statement.orders if order.field.name == period.field]
+    falls = by_time[0] if by_time else reverse
     starts = {path.start for path in chosen.access.paths if path.start is not None}
     plans = []
-    for start in sorted(starts, reverse=by_time[0] if by_time else reverse):
+    for start in sorted(starts, reverse=falls):
         named = replace(schema, table=period.unit.name_of(schema.table, start))
         inner = _table_plan(statement, named, chosen, chosen.access.within(start), reverse=reverse)
         if not isinstance(inner, EmptyPlan):
             plans.append((start, inner))
     if not plans:
         return _empty(statement, schema, "no table can hold such a row")
-    order = _order_text(chosen, reverse=reverse)
+    order = chosen.order_text(reverse=reverse)
+    if chosen.is_placed:
+        order = f"{period.unit.name} of {period.field} {'desc' if falls else 'asc'}, {order}"
     return TablesPlan(**_common(statement, schema, order), plans=tuple(plans))
 
 
 def _table_plan(
     statement: Select[Any],
     schema: TableSchema,
-    chosen: _Candidate,
+    chosen: Candidate,
     access: KeyAccess,
     *,
     reverse: bool,
 ) -> Plan:
-    common = _common(statement, schema, _order_text(chosen, reverse=reverse))
+    common = _common(statement, schema, chosen.order_text(reverse=reverse))
     if not access.paths:
-        return _empty(statement, schema, "no row key has these values")
+        return _empty(statement, schema, _NO_KEY)
     if access.is_complete:
         whole = sorted({(path.rest, path.spread) for path in access.paths}, reverse=reverse)
         keys = [
@@ -355,7 +286,7 @@ def _is_storable(table: str, key: bytes) -> bool:
 def _index_plan(
     statement: Select[Any],
     schema: TableSchema,
-    chosen: _Candidate,
+    chosen: Candidate,
     index: IndexSchema,
     *,
     reverse: bool,
@@ -365,7 +296,7 @@ def _index_plan(
     if not ranges:
         return _empty(statement, schema, "the ranges of the index are empty")
     return IndexPlan(
-        **_common(statement, schema, _order_text(chosen, reverse=reverse)),
+        **_common(statement, schema, chosen.order_text(reverse=reverse)),
         index=index,
         ranges=ranges,
         reverse=reverse,
@@ -378,32 +309,3 @@ def _directed(table: str, ranges: list[KeyRange], *, reverse: bool) -> tuple[Key
     longest = longest_row_key_bytes(table)
     cut = [KeyRange(key_range.start[:longest], key_range.stop) for key_range in ranges]
     return tuple(reversed(cut) if reverse else cut)
-
-
-def _order_text(chosen: _Candidate, *, reverse: bool) -> str:
-    shown = []
-    for part in chosen.following:
-        if not part.is_ordered or (part.derivation is not None and part.derivation.gives_bytes):
-            shown.append(f"{part.name} by its bytes")
-            break
-        shown.append(f"{part.name} {'desc' if part.is_descending is not reverse else 'asc'}")
-    if not shown and len(chosen.access.paths) > 1:
-        return "by the row key"
-    return ", ".join(dict.fromkeys(shown)) or "at most one row"
-
-
-def _unbounded(
-    statement: Select[Any], schema: TableSchema, chosen: _Candidate
-) -> UnboundedScanError:
-    compared = sorted({name for c in statement.conditions for name in fields_of(c)})
-    first = chosen.parts[0]
-    advice = f"compare {' and '.join(first.fields) or 'the key'}, the first part of the key"
-    columns = [name for name in compared if name in {column.name for column in schema.columns}]
-    if columns:
-        advice += f", or declare Index({', '.join(columns)})"
-    return UnboundedScanError(
-        "the statement would read the whole table",
-        model=schema.model_name,
-        compared=compared,
-        fix=f"{advice}; or say .allow_full_scan()",
-    )

@@ -101,21 +101,25 @@ def _just_after(part: Part, data: bytes) -> bytes | None:
     return after_prefix(data) if part.is_delimited else data + b"\x00"
 
 
+def offset_behind(layout: KeyLayout, period: Part) -> Part | None:
+    """Return the offset right behind a period if the two sort together as the time does."""
+    joining = layout.joining(period.fields[0])
+    following = layout.parts[layout.parts.index(period) + 1 :]
+    if joining is None or joining[0] is not period or following[:1] != (joining[1],):
+        return None
+    offset = joining[1]
+    is_alike = offset.is_ordered and offset.is_descending is period.is_descending
+    return offset if is_alike and period.is_ordered else None
+
+
 def _of_period(
     layout: KeyLayout, part: Part, period: PeriodOf, bounds: Bounds | None
 ) -> KeyRange | None:
     """Return one range over the periods of a time, to the very offset if that comes next."""
     if bounds is None or (bounds.low is None and bounds.high is None) or not part.is_ordered:
         return None
-    joining = layout.joining(period.inputs[0].name)
-    offset = _next(layout, part)
-    if (
-        joining is None
-        or offset is not joining[1]
-        or joining[0] is not part
-        or not offset.is_ordered
-        or offset.is_descending is not part.is_descending
-    ):
+    offset = offset_behind(layout, part)
+    if offset is None:
         low, high = (
             None if end is None else End(period.unit.start(end.value), included=True)
             for end in (bounds.low, bounds.high)
@@ -136,11 +140,6 @@ def _of_period(
     )
 
 
-def _next(layout: KeyLayout, part: Part) -> Part | None:
-    number = layout.parts.index(part) + 1
-    return layout.parts[number] if number < len(layout.parts) else None
-
-
 def _of_offset(
     part: Part, offset: OffsetOf, bounds: Bounds | None, period: datetime | None
 ) -> KeyRange | None:
@@ -152,12 +151,11 @@ def _of_offset(
     if low is not None:
         if following is not None and low.value >= following:
             return _NO_KEY
-        low = None if low.value < period else End(offset.compute(low.value), low.included)
+        is_within = low.value > period or (low.value == period and not low.included)
+        low = End(offset.compute(low.value), low.included) if is_within else None
     if high is not None:
         if high.value < period:
             return _NO_KEY
         beyond = following is not None and high.value >= following
         high = None if beyond else End(offset.compute(high.value), high.included)
-    if low is None and high is None:
-        return None
-    return _between(part, low, high)
+    return _between(part, low, high)  # of a period that lies within, the whole

@@ -86,7 +86,7 @@ def numbers(pages: Iterator[Any]) -> list[int]:
 
 
 def merged(server: Server) -> Iterator[Any]:
-    found = planned(select(Salted).where(Salted.n >= 0))
+    found = planned(select(Salted).where(Salted.n >= 0).allow_full_scan())
     return stream(rows_of(found, None), server)
 
 
@@ -97,7 +97,7 @@ def test_buckets_are_merged_by_the_key_behind_the_salt() -> None:
 
 
 def test_buckets_are_merged_backwards() -> None:
-    found = planned(select(Salted).where(Salted.n >= 0).order_by(Salted.n.desc()))
+    found = planned(select(Salted).where(Salted.n >= 0).order_by(Salted.n.desc()).allow_full_scan())
     server = Server([9, 5, 1], [3, 2, 1], [4])
 
     assert numbers(stream(rows_of(found, None), server)) == [9, 5, 4, 3, 2, 1, 1]
@@ -146,7 +146,9 @@ def test_a_read_to_the_end_closes_each_scanner_once() -> None:
 
 def test_closing_early_closes_each_open_scanner_once() -> None:
     server = Server([1, 5], [2, 3], [])
-    pages = stream(rows_of(planned(select(Salted).where(Salted.n >= 0)), None), server)
+    pages = stream(
+        rows_of(planned(select(Salted).where(Salted.n >= 0).allow_full_scan()), None), server
+    )
     next(pages)
 
     pages.close()
@@ -165,7 +167,9 @@ def test_what_cannot_be_closed_is_left_to_its_lease() -> None:
             raise ConnectionLostError("cut")
         return answer
 
-    pages = stream(rows_of(planned(select(Salted).where(Salted.n >= 0)), None), execute)
+    pages = stream(
+        rows_of(planned(select(Salted).where(Salted.n >= 0).allow_full_scan()), None), execute
+    )
     next(pages)
     pages.close()
 
@@ -181,7 +185,12 @@ def test_an_error_that_no_repeat_mends_ends_the_stream_and_closes_the_rest() -> 
         return server(step)
 
     with pytest.raises(RejectedError):
-        numbers(stream(rows_of(planned(select(Salted).where(Salted.n >= 0)), None), execute))
+        numbers(
+            stream(
+                rows_of(planned(select(Salted).where(Salted.n >= 0).allow_full_scan()), None),
+                execute,
+            )
+        )
 
     assert sorted(server.closed) == sorted(server.open)
 

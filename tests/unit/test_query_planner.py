@@ -105,6 +105,12 @@ class SaltedOfLast(Model, table="salted_of_last"):
     __rowkey__ = rowkey(Salt(4, of=[n]), host, n)
 
 
+class Unindexed(Model, table="unindexed"):
+    d = Family()
+    host: Key[str] = key()
+    v: Mapped[int] = column(d)
+
+
 class Separated(Model, table="separated"):
     d = Family()
     host: Key[str] = key(codecs.text(separator=b"_"))
@@ -607,8 +613,23 @@ def test_an_unbounded_scan_says_what_would_bound_it() -> None:
 
     assert str(caught.value) == (
         "the statement would read the whole table [model='Reading' compared=['at', 'unit']]; compare "
-        "host, the first part of the key, or declare Index(unit); or say .allow_full_scan()"
+        "host, the first part of the key; or say .allow_full_scan()"
     )
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [Falling.n >= 0, Falling.n <= 255, Name.name >= "", Name.name.startswith("")],
+    ids=repr,
+)
+def test_a_range_that_leaves_nothing_out_is_unbounded(condition: Condition) -> None:
+    with pytest.raises(UnboundedScanError, match=r"by ==, in_\(\) or a range that leaves some out"):
+        planned(select(Falling if "Falling" in repr(condition) else Name).where(condition))
+
+
+def test_an_unbounded_scan_names_the_columns_that_no_index_begins_with() -> None:
+    with pytest.raises(UnboundedScanError, match=r"or declare Index\(v\); or say"):
+        planned(select(Unindexed).where(Unindexed.v == 1))
 
 
 def test_an_unbounded_scan_without_conditions_names_the_key() -> None:

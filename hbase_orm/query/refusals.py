@@ -1,0 +1,62 @@
+"""Statements that are not planned, and what their author can do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from hbase_orm.errors import QueryError, UnboundedScanError
+from hbase_orm.query.candidates import Candidate
+from hbase_orm.query.statement import Select
+from hbase_orm.rowkey import Part
+from hbase_orm.rowkey.derivations import PeriodOf
+from hbase_orm.schema import TableSchema, fields_of
+
+
+def unordered(
+    statement: Select[Any], schema: TableSchema, candidates: Sequence[Candidate]
+) -> QueryError:
+    """Return the refusal of an order that no scan gives."""
+    own = "the key fields that follow those compared by =="
+    period = schema.layout.table_period
+    if period is None:
+        advice = f"order by {own}, or declare an index"
+    elif candidates[0].is_placed:
+        advice = f"rows come table by table: order by {period.field} first, then by {own}"
+    else:
+        advice = f"order by {own}"
+    return QueryError(
+        "no scan gives this order",
+        order=[repr(order) for order in statement.orders],
+        key=[part.name for part in schema.layout.parts],
+        fix=advice,
+    )
+
+
+def unbounded(statement: Select[Any], schema: TableSchema, chosen: Candidate) -> UnboundedScanError:
+    """Return the refusal to read a whole table, with what would make the statement cheap."""
+    compared = sorted({name for c in statement.conditions for name in fields_of(c)})
+    advice = _advice(chosen.parts[0], compared)
+    indexed = {index.layout.parts[0].name for index in schema.indexes}
+    plain = {column.name for column in schema.columns} - indexed
+    columns = [name for name in compared if name in plain]
+    if columns and schema.layout.table_period is None and schema.kinds is None:
+        advice += f", or declare Index({', '.join(columns)})"
+    return UnboundedScanError(
+        "the statement would read the whole table",
+        model=schema.model_name,
+        compared=compared,
+        fix=f"{advice}; or say .allow_full_scan()",
+    )
+
+
+def _advice(first: Part, compared: Sequence[str]) -> str:
+    """Say which comparison of the first part of the key would narrow the scan."""
+    fields = " and ".join(first.fields)
+    if not fields:
+        return "compare the key"
+    if first.derivation is not None and not isinstance(first.derivation, PeriodOf):
+        return f"compare {fields} by == or in_(): the key begins with {first.name}"
+    if set(first.fields) <= set(compared):
+        return f"compare {fields} by ==, in_() or a range that leaves some out"
+    return f"compare {fields}, the first part of the key"
