@@ -1,4 +1,4 @@
-"""Random key fields, models, rows and statements, and what each codec's values are.
+"""Random key fields: codecs, what each can store, and what its values sort by.
 
 Values come from small pools, so that rows collide, neighbour and match; the pools hold what is
 hard: zeros of both signs, texts that are each other's prefixes, NUL bytes, the ends of the ranges.
@@ -7,30 +7,14 @@ hard: zeros of both signs, texts that are each other's prefixes, NUL bytes, the 
 from __future__ import annotations
 
 import math
-import types
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
-from functools import partial
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 from hypothesis import strategies as st
 
-from hbase_orm import (
-    Condition,
-    Family,
-    Index,
-    Key,
-    Mapped,
-    Model,
-    Salt,
-    codecs,
-    column,
-    key,
-    rowkey,
-)
+from hbase_orm import codecs
 from hbase_orm.codecs import Codec
-from hbase_orm.schema import Comparison, Expr, InValues, Not, Or, Order, StartsWith, conjuncts
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 TEXTS = (
@@ -142,232 +126,67 @@ def part_rank(codec: Codec[Any], value: Any, *, is_last: bool, ends: bool = Fals
     return rank(value, desc=codec.desc)
 
 
-@dataclass(frozen=True)
-class Declared:
-    """A model made at random, and what of it the oracle needs.
+# --- times that share periods, and codecs whose bytes need not sort --------------------------------
 
-    Attributes:
-        model: The class.
-        keys: The key fields in the order of their bytes.
-        fields: The kind of every field.
-        nullable: The fields that may be None.
-        indexes: For each index its parts: field, and whether it falls.
-        is_salted: Whether a salt stands in front.
-    """
-
-    model: type[Model]
-    keys: tuple[str, ...]
-    fields: Mapping[str, Kind]
-    nullable: frozenset[str]
-    indexes: Mapping[str, tuple[tuple[str, bool], ...]]
-    is_salted: bool
-
-    def __repr__(self) -> str:
-        parts = f"{self.model.describe_key()} {dict(self.fields)}"
-        return f"{parts} nullable={sorted(self.nullable)} {dict(self.indexes)}"
+NEW_YEAR = datetime(2024, 1, 1, tzinfo=UTC)
+CLOSE_TIMES = (
+    NEW_YEAR - timedelta(seconds=1),
+    NEW_YEAR,
+    NEW_YEAR + timedelta(seconds=1),
+    NEW_YEAR + timedelta(hours=1),
+    NEW_YEAR + timedelta(hours=1, minutes=1),
+    NEW_YEAR + timedelta(days=1),
+    NEW_YEAR + timedelta(days=31),
+)
+"""Some in one minute, hour, day and month, others at the very ends."""
+FAR_TIMES = (EPOCH, datetime(2037, 12, 31, 23, 59, 59, tzinfo=UTC))
+BESIDE_TIMES = tuple(
+    at + timedelta(microseconds=us) for at in CLOSE_TIMES[:4] for us in (-1, 500, 1000)
+)
 
 
-@st.composite
-def narrowed(draw: st.DrawFn) -> Kind:
-    """Draw a kind with few of its values, so that rows share them and conditions name them."""
-    kind = draw(kinds)
-    few = st.lists(st.sampled_from(kind.values), min_size=2, max_size=4, unique_by=repr)
-    values = tuple(draw(few))
-    others = tuple(value for value in kind.values if value not in values)
-    return replace(kind, values=values, foreign=kind.foreign + others)
+def _is_exact(codec: Codec[Any], value: Any) -> bool:
+    return bool(codec.normalize(value) == value)
 
 
-@st.composite
-def models(draw: st.DrawFn) -> Declared:
-    """Draw a model of 1 to 3 key fields, 1 to 3 columns and up to 2 indexes."""
-    key_kinds = draw(st.lists(narrowed(), min_size=1, max_size=3))
-    column_kinds = draw(st.lists(narrowed(), min_size=1, max_size=3))
-    required = draw(st.lists(st.booleans(), min_size=3, max_size=3))
-    body: dict[str, Any] = {"__module__": __name__, "d": Family()}
-    annotations: dict[str, Any] = {}
-    fields = {f"k{number}": kind for number, kind in enumerate(key_kinds)}
-    keys = tuple(draw(st.permutations(sorted(fields))))
-    for name, kind in fields.items():
-        body[name] = key(kind.codec)
-        annotations[name] = Key[kind.python_type]  # type: ignore[name-defined]  # a type at run time
-    nullable = set()
-    for number, kind in enumerate(column_kinds):
-        name = f"c{number}"
-        fields[name] = kind
-        if required[number]:
-            body[name] = column(body["d"], codec=kind.codec)
-            annotations[name] = Mapped[kind.python_type]  # type: ignore[name-defined]  # as above
-        else:
-            nullable.add(name)
-            body[name] = column(body["d"], codec=kind.codec, default=None)
-            annotations[name] = Mapped[kind.python_type | None]  # type: ignore[name-defined]  # as above
-    salts = st.none() | st.builds(
-        lambda count, sources: Salt(count, of=sources and [body[name] for name in sources]),
-        st.integers(2, 5),
-        st.none() | st.lists(st.sampled_from(keys), min_size=1, max_size=2, unique=True),
-    )
-    salt = draw(salts)
-    body["__rowkey__"] = rowkey(*([salt] if salt else []), *(body[name] for name in keys))
-    indexes = draw(_indexes(fields))
-    for name, parts in indexes.items():
-        body[name] = Index(
-            *(_directed(body[field], fields[field], falls) for field, falls in parts)
-        )
-    body["__annotations__"] = annotations
-    model = types.new_class("Row", (Model,), {"table": "rows"}, lambda space: space.update(body))
-    return Declared(
-        model=model,
-        keys=keys,
-        fields=fields,
-        nullable=frozenset(nullable),
-        indexes=indexes,
-        is_salted=salt is not None,
+def _times(codec: Codec[datetime]) -> Kind:
+    beside = tuple(at for at in BESIDE_TIMES if _is_exact(codec, at))
+    foreign = tuple(at for at in BESIDE_TIMES if at not in beside)
+    return Kind(codec, datetime, CLOSE_TIMES + beside[:3], foreign + FAR_TIMES)
+
+
+def _times_of(*, desc: bool) -> tuple[Kind, ...]:
+    return (
+        _times(codecs.millis(desc=desc)),
+        _times(codecs.micros(desc=desc)),
+        _times(codecs.seconds(desc=desc)),
+        _times(codecs.seconds(width_bytes=4, desc=desc)),
+        _times(codecs.strftime("%Y%m%d%H%M%S", desc=desc)),
+        _times(codecs.get("phoenix.timestamp", desc=desc)),
     )
 
 
-def _directed(field: Expr[Any], kind: Kind, falls: bool) -> Expr[Any] | Order:  # noqa: FBT001 - drawn
-    if falls is kind.codec.desc:
-        return field
-    return field.desc() if falls else field.asc()
-
-
-@st.composite
-def _indexes(
-    draw: st.DrawFn, fields: Mapping[str, Kind]
-) -> dict[str, tuple[tuple[str, bool], ...]]:
-    usable = sorted(
-        name for name, kind in fields.items() if getattr(kind.codec, "separator", None) != b"_"
-    )
-    if not usable:
-        return {}
-    parts = st.tuples(st.sampled_from(usable), st.booleans())
-    drawn = draw(st.lists(st.lists(parts, min_size=1, max_size=2), max_size=2))
-    return {f"ix{number}": tuple(index) for number, index in enumerate(drawn)}
-
-
-def rows(declared: Declared, max_size: int = 10) -> st.SearchStrategy[list[dict[str, Any]]]:
-    """Return rows with distinct row keys, none of them empty, mostly several."""
-    fields = {
-        name: (st.none() if name in declared.nullable else st.nothing())
-        | st.sampled_from(kind.values)
-        for name, kind in declared.fields.items()
-    }
-    one = st.fixed_dictionaries(fields)
-    many, few = (
-        st.lists(one, min_size=least, max_size=max_size, unique_by=partial(_identity, declared))
-        for least in (min(4, _most_keys(declared)), 0)
-    )
-    return st.one_of(many, many, few).map(
-        lambda found: [row for row in found if not _is_empty(declared, row)]
+def _others_of(*, desc: bool) -> tuple[Kind, ...]:
+    letters = tuple(text for text in TEXTS if text.isalpha())
+    numbers = (-129, -128, -1, 0, 1, 127, 128)
+    days = tuple(date(2024, 2, day) for day in (1, 2, 28, 29))
+    return (
+        Kind(codecs.get("ordered.utf8", desc=desc), str, letters),
+        Kind(codecs.get("ordered.int32", desc=desc), int, numbers, (1 << 31,)),
+        Kind(codecs.get("phoenix.bigint", desc=desc), int, numbers, (1 << 63,)),
+        Kind(codecs.get("phoenix.varchar", desc=desc), str, letters),
+        Kind(codecs.get("bytes.int32", desc=desc), int, numbers, (1 << 31,)),
+        Kind(codecs.digits(3, desc=desc), int, (0, 1, 9, 10, 99, 100, 999), (-1, 1000)),
+        Kind(codecs.digits(3, digit_reversed=True, desc=desc), int, (0, 1, 10, 100), (-1, 1000)),
+        Kind(codecs.text(width_bytes=4, desc=desc), str, ("", "a", "ab", "abcd"), ("abcde",)),
+        Kind(codecs.text(digit_reversed=True, desc=desc), str, ("a", "ab", "ba", "b")),
+        Kind(codecs.date_(desc=desc), date, days, (date(2024, 3, 1),)),
     )
 
 
-def _most_keys(declared: Declared) -> int:
-    return math.prod(len(declared.fields[name].values) for name in declared.keys)
-
-
-def _identity(declared: Declared, row: Mapping[str, Any]) -> tuple[Any, ...]:
-    return tuple(repr(row[name]) for name in declared.keys)
-
-
-def _is_empty(declared: Declared, row: Mapping[str, Any]) -> bool:
-    """Say whether all the bytes of the key are those of one empty, unended value."""
-    last = declared.fields[declared.keys[-1]].codec
-    is_bare = len(declared.keys) == 1 and not declared.is_salted and not last.desc
-    return is_bare and row[declared.keys[0]] in ("", b"")
-
-
-@st.composite
-def conditions_on(draw: st.DrawFn, declared: Declared, name: str) -> Condition:
-    """Draw one plain condition on one field."""
-    field: Expr[Any] = declared.model.__schema__.fields[name]
-    kind = declared.fields[name]
-    usual = st.sampled_from(kind.values)
-    rare = st.sampled_from(kind.foreign or kind.values)
-    values = st.one_of(usual, usual, usual, rare)
-    if name in declared.nullable:
-        values = st.one_of(values, values, values, st.none())
-    shape = draw(
-        st.sampled_from(("==", "==", "==", "!=", "<", "<=", ">", ">=", "in", "between", "^"))
-    )
-    if shape == "in":
-        return field.in_(draw(st.lists(values, max_size=3)))
-    if shape == "between":
-        low, high = draw(st.tuples(values, values))
-        return field.between(low, high)
-    if shape == "^" and kind.python_type in (str, bytes):
-        return field.startswith(draw(st.sampled_from(kind.values + kind.foreign)))
-    return Comparison(field, "==" if shape == "^" else shape, draw(values))  # type: ignore[arg-type]  # one of Operator
-
-
-@st.composite
-def where(draw: st.DrawFn, declared: Declared) -> list[Condition]:
-    """Draw conditions, most of them on the leading fields of the key or of an index."""
-    found: list[Condition] = []
-    leading = [declared.keys, *(tuple(f for f, _ in index) for index in declared.indexes.values())]
-    for name in draw(st.sampled_from(leading)):
-        if draw(st.booleans()):
-            break
-        found.append(draw(conditions_on(declared, name)))
-    for name in draw(st.lists(st.sampled_from(sorted(declared.fields)), max_size=2)):
-        one = draw(conditions_on(declared, name))
-        shape = draw(st.sampled_from(("plain", "plain", "not", "or")))
-        if shape == "not":
-            one = ~one
-        elif shape == "or":
-            one = one | draw(
-                conditions_on(declared, draw(st.sampled_from(sorted(declared.fields))))
-            )
-        found.append(one)
-    return found
-
-
-@st.composite
-def orders(draw: st.DrawFn, declared: Declared) -> list[Order]:
-    """Draw no order, a run of the key's or an index's fields one way, or any."""
-    fields = declared.model.__schema__.fields
-    shape = draw(st.sampled_from(("none", "none", "key", "index", "any")))
-    if shape == "none":
-        return []
-    names: Sequence[tuple[str, bool]] = [(n, declared.fields[n].codec.desc) for n in declared.keys]
-    if shape == "index" and declared.indexes:
-        names = draw(st.sampled_from(sorted(declared.indexes.values())))
-    if shape == "any":
-        drawn = st.tuples(st.sampled_from(sorted(declared.fields)), st.booleans())
-        names = draw(st.lists(drawn, min_size=1, max_size=2))
-    first = draw(st.integers(0, len(names) - 1))
-    turned = draw(st.booleans())
-    chosen = names[first : first + draw(st.integers(1, 3))]
-    return [Order(fields[name], descending=falls is not turned) for name, falls in chosen]
-
-
-def holds(condition: Condition, row: Mapping[str, Any]) -> bool:
-    """Say by plain Python whether a row fulfils a condition; the oracle's two-valued logic."""
-    match condition:
-        case Or(conditions=inner):
-            return any(holds(part, row) for part in inner)
-        case Not(condition=single):
-            return not holds(single, row)
-        case InValues(field=of, values=values):
-            return any(_equal(row[of.name], value) for value in values)
-        case StartsWith(field=of, prefix=prefix):
-            return row[of.name] is not None and row[of.name].startswith(prefix)
-        case Comparison(field=of, operator=operator, value=value):
-            return _compare(row[of.name], operator, value)
-    return all(holds(part, row) for part in conjuncts(condition))
-
-
-def _equal(one: Any, other: Any) -> bool:
-    return bool(one is None and other is None) or bool(
-        one is not None and other is not None and one == other
-    )
-
-
-def _compare(one: Any, operator: str, other: Any) -> bool:
-    if operator in {"==", "!="}:
-        return _equal(one, other) is (operator == "==")
-    if one is None or other is None:
-        return False
-    return bool(
-        {"<": one < other, "<=": one <= other, ">": one > other, ">=": one >= other}[operator]
-    )
+TIME_KINDS = (*_times_of(desc=False), *_times_of(desc=True))
+OTHER_KINDS = (
+    *(kind for kind in KINDS if kind.python_type is not datetime),
+    *_others_of(desc=False),
+    *_others_of(desc=True),
+)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hbase_orm.errors import SchemaError
 from hbase_orm.rowkey.leading import leading_bytes
 from hbase_orm.rowkey.reach import LeadingBytes, OneOf, Step, Symbols, even_split, survey
-from tests.property.strategies import models, rows
+from tests.property.random_models import models, row_key, rows
 
 several = settings(max_examples=80)
 
@@ -104,11 +104,11 @@ def test_an_even_split_gives_every_region_as_many_beginnings(
 def test_a_region_that_holds_a_row_counts_as_reachable(data: st.DataObject) -> None:
     declared = data.draw(models())
     drawn = data.draw(rows(declared, max_size=4))
-    encode = declared.model.encode_key
-    keys = [encode(**{name: row[name] for name in declared.keys}) for row in drawn]
+    layout = declared.makers[0].__schema__.layout
+    keys = [row_key(layout, row) for row in drawn]
     split_keys = {*keys, *(key + b"\x00" for key in keys)}
 
-    found = survey(list(split_keys), leading_bytes(declared.model.__schema__.layout))
+    found = survey(list(split_keys), leading_bytes(layout))
 
     holding = [region for region in found if region.start in keys]
     assert [region.start for region in holding if not region.is_reachable] == []
