@@ -14,6 +14,7 @@ from hbase_orm.rowkey import (
     KeyLayout,
     KeySource,
     Offset,
+    RecordType,
     RowKey,
     TablePerPeriod,
     assemble,
@@ -67,7 +68,35 @@ def _components(cls: type, keys: Mapping[str, Key[Any]], *, is_kind: bool) -> tu
     declared: RowKey | None = getattr(cls, "__rowkey__", None)
     if declared is None:
         return tuple(keys.values())
-    if not is_kind or "__rowkey__" in vars(cls):
+    if not is_kind:
+        return declared.components
+    if "__rowkey__" in vars(cls):
+        _check_kind(cls, declared)
         return declared.components
     own = tuple(field for name, field in keys.items() if name in vars(cls))
     return (*declared.components, *own)
+
+
+def _check_kind(cls: type, declared: RowKey) -> None:
+    """Refuse a record type whose keys do not begin as those of its base: nobody could tell it.
+
+    Raises:
+        SchemaError: Shows how they must begin.
+    """
+    base = next(vars(base)["__rowkey__"] for base in cls.__mro__[1:] if "__rowkey__" in vars(base))
+    if _before_kind(declared) != _before_kind(base):
+        raise SchemaError(
+            "the row key of a record type does not begin as that of its base does",
+            rowkey=declared.components,
+            base=base.components,
+            fix="repeat the base's components up to RecordType(), or leave __rowkey__ out: the "
+            "type's own key fields then follow",
+        )
+
+
+def _before_kind(key: RowKey) -> tuple[int, ...] | None:
+    """Return which components stand before the record type; None if there is none."""
+    for number, component in enumerate(key.components):
+        if isinstance(component, RecordType):
+            return tuple(map(id, key.components[:number]))
+    return None

@@ -191,10 +191,10 @@ class KeyLayout:
         Raises:
             RowKeyError: A value is missing or does not fit, or the key is empty or too long.
         """
-        try:
-            return self.encode_parts(*[values[name] for name in self.inputs])
-        except KeyError as error:
-            raise self._lacks(error.args[0]) from None
+        lacking = next((name for name in self.inputs if name not in values), None)
+        if lacking is not None:
+            raise self._lacks(lacking)
+        return self.encode_parts(*[values[name] for name in self.inputs])
 
     def _lacks(self, name: str) -> RowKeyError:
         if name not in self.names:

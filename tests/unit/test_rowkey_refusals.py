@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from hbase_orm import codecs
+from hbase_orm import Family, Key, Model, codecs, key, rowkey
 from hbase_orm.codecs import Codec
 from hbase_orm.errors import CorruptRowError, RowKeyError, SchemaError
 from hbase_orm.rowkey import (
@@ -262,6 +262,42 @@ def test_declared_values_must_fit_the_codec() -> None:
         made(Computed(len, of=A, codec=codecs.uint8(), values=(1, 256)), A, a=TEXT)
 
     assert caught.value.value == 256
+
+
+def test_an_error_of_the_function_is_not_taken_for_a_missing_field() -> None:
+    groups = {"a": 1}
+    built = made(Computed(groups.__getitem__, of=A, codec=codecs.uint8()), A, a=TEXT)
+
+    assert built.encode({"a": "a"}) == b"\x01a"
+    with pytest.raises(KeyError, match="nobody"):
+        built.encode({"a": "nobody"})
+
+
+class Record(Model, table="records"):
+    d = Family()
+    customer: Key[str] = key()
+    __rowkey__ = rowkey(customer, RecordType())
+
+
+@pytest.mark.parametrize(
+    "components",
+    [(Record.customer,), (RecordType(), Record.customer), (KeySource(), Record.customer)],
+    ids=["no type", "type first", "another first"],
+)
+def test_a_record_type_begins_as_its_base_does(components: tuple[KeySource, ...]) -> None:
+    with pytest.raises(SchemaError, match="does not begin as that of its base"):
+
+        class Note(Record, record_type="N"):
+            __rowkey__ = rowkey(*components)
+
+
+def test_a_record_type_may_say_what_follows() -> None:
+    class Line(Record, record_type="L"):
+        order: Key[int] = key(codecs.uint8())
+        number: Key[int] = key(codecs.uint8())
+        __rowkey__ = rowkey(Record.customer, RecordType(), number, order)
+
+    assert Line.encode_key(customer="a", order=1, number=2) == b"a\x00\x01L\x02\x01"
 
 
 def test_a_record_type_must_fit_its_codec() -> None:
