@@ -305,6 +305,8 @@ def _start(layout: KeyLayout, row: Mapping[str, Any]) -> datetime | None:
 def part_rank(layout: KeyLayout, part: Part, known: Mapping[str, Any]) -> Any:
     """Return what the bytes of a part sort by: its value, or where it is not ordered its bytes."""
     value = layout.value(part, known)
+    if isinstance(part.derivation, OffsetOf) and part.derivation.repeating is not None:
+        return part.encode(value)
     if isinstance(part.derivation, OffsetOf) and part.is_ordered:
         (source,) = part.derivation.inputs
         at = source.codec.normalize(known[source.name])

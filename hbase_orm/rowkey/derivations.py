@@ -315,12 +315,14 @@ class OffsetOf(Derivation):
         resolution_micros: What a number counts, in microseconds.
         python_type: int, timedelta, time or datetime: what the part's codec takes.
         sorts: Whether the part's bytes sort as the times of one period do.
+        repeating: The part's codec, if it also writes some of what the period says.
     """
 
     unit: Unit = None  # type: ignore[assignment]  # always given
     resolution_micros: int = 1000
     python_type: type = int
     sorts: bool = True
+    repeating: Codec[Any] | None = None
 
     def compute(self, *values: Any) -> Any:
         """Return the offset, as the codec takes it.
@@ -350,16 +352,19 @@ class OffsetOf(Derivation):
         """Return the time that is `offset` past the start of its period.
 
         Raises:
-            CodecError: The offset is longer than the period.
+            CodecError: The offset is longer than the period, or repeats another one.
         """
-        past = self._past(offset)
         try:
-            at = start + past
+            at = start + self._past(offset)
         except OverflowError:
             at = None
-        if at is None or self.unit.start(at) != start:
+        if at is None or self.unit.start(at) != start or not self._agrees(at, offset):
             raise CodecError("the offset lies outside its period", start=start, offset=offset)
         return at
+
+    def _agrees(self, at: datetime, offset: Any) -> bool:
+        codec = self.repeating
+        return codec is None or codec.encode(at) == codec.encode(offset)
 
     def _past(self, offset: Any) -> timedelta:
         if isinstance(offset, datetime):

@@ -10,7 +10,7 @@ from hbase_orm.codecs.formats import Strftime
 from hbase_orm.errors import CodecError, SchemaError
 from hbase_orm.rowkey.derivations import MICROSECONDS, OffsetOf, PeriodOf
 from hbase_orm.rowkey.parts import Made, Part
-from hbase_orm.rowkey.periods import UNITS
+from hbase_orm.rowkey.periods import UNITS, Unit
 from hbase_orm.rowkey.time_components import Offset, Period
 
 # A time with a value in each of its fields, none of which a period or a coarse codec keeps.
@@ -81,9 +81,17 @@ def offset_made(component: Offset, inputs: tuple[Part, ...], _: Any) -> Made:
             fix="use a codec of ints or timedelta; of time for a day; strftime up to a month",
         )
     sorts = codec.ordered or (isinstance(codec, Strftime) and codec.is_in_order)
-    derivation = OffsetOf(inputs, unit, resolution, kind, sorts)
+    repeating = codec if kind is datetime and _repeats(codec, unit) else None
+    derivation = OffsetOf(inputs, unit, resolution, kind, sorts, repeating)
     _check_exact(derivation, codec, source)
     return f"offset in {component.unit} of {source.name}", codec, derivation
+
+
+def _repeats(codec: Codec[Any], unit: Unit) -> bool:
+    """Say whether a codec writes times differently that are as far into their periods."""
+    start = unit.start(_PROBE)
+    after = (unit.following(start) or start) + (_PROBE - start)
+    return codec.encode(_PROBE) != codec.encode(after)
 
 
 def _check_exact(offset: OffsetOf, codec: Codec[Any], source: Part) -> None:

@@ -56,7 +56,7 @@ CASES: list[tuple[Codec[Any], st.SearchStrategy[Any]]] = [
     )
     for codec, values in (*SUBJECTS, *((codec, values_of(codec)) for codec in CODECS))
 ]
-MANY_FORMS = ("float", "double", "json", "msgpack", "bytes.decimal")
+MANY_FORMS = ("float", "double", "json", "msgpack", "bytes.decimal", "timestamp")
 """Codecs, by parts of their names, that read bytes which they would write otherwise."""
 
 FORMS: tuple[Callable[[int], bytes] | str, ...] = ("byte", "text", lambda n: b"%x_" % n)

@@ -344,3 +344,15 @@ def test_a_key_that_shows_another_layout_is_corrupt(built: KeyLayout, key: bytes
 
     assert caught.value.row == key
     assert caught.value.codec is not None
+
+
+def test_an_offset_that_repeats_its_period_must_repeat_the_same() -> None:
+    built = made(
+        Period("hour", of=AT, codec=codecs.strftime("%Y%m%d%H")),
+        Offset("hour", of=AT, codec=codecs.strftime(" %H:%M:%S.%f")),
+        at=codecs.micros(),
+    )
+
+    assert built.decode(b"2024022901 01:02:03.000000") == {"at": LEAP_DAY}
+    with pytest.raises(CorruptRowError):
+        built.decode(b"2024022901 02:02:03.000000")
