@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from math import copysign
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -68,7 +69,7 @@ class KeyAccess:
         run: How many parts, behind the one that spreads keys, are known.
         told: How many of these a condition decided.
         is_complete: Whether every part is known, so that the paths are whole keys.
-        is_placed: Whether the conditions decide which of several tables are read.
+        narrows: Whether less than the whole table, or than every table, is read.
         constant: The fields and parts that have one value along every path.
     """
 
@@ -77,13 +78,8 @@ class KeyAccess:
     run: int
     told: int
     is_complete: bool
-    is_placed: bool
+    narrows: bool
     constant: frozenset[str]
-
-    @property
-    def narrows(self) -> bool:
-        """Whether less than the whole table is read."""
-        return self.told > 0 or self.has_range or self.is_placed
 
     @property
     def has_range(self) -> bool:
@@ -171,7 +167,9 @@ class Search:
                 for each in self._spread(path, spread, is_complete=is_complete)
             ]
         limits = tuple(self._limits(path, run) for path in paths)
-        return KeyAccess(tuple(paths), limits, run, told, is_complete, is_placed, _constant(paths))
+        has_range = all(each is not None for each in limits)
+        narrows = told > 0 or has_range or is_placed
+        return KeyAccess(tuple(paths), limits, run, told, is_complete, narrows, constant_of(paths))
 
     # --- the table, the part that spreads ---------------------------------------------------------
 
@@ -386,7 +384,7 @@ def _is_few(part: Part) -> bool:
     return is_fixed or derivation.choices(*[None] * len(derivation.inputs)) is not None
 
 
-def _constant(paths: Sequence[Path]) -> frozenset[str]:
+def constant_of(paths: Sequence[Path]) -> frozenset[str]:
     """Return what has one and the same value along every path."""
     if not paths:
         return frozenset()
@@ -394,5 +392,11 @@ def _constant(paths: Sequence[Path]) -> frozenset[str]:
     return frozenset(
         name
         for name, value in first.items()
-        if all(name in path.known and path.known[name] == value for path in paths[1:])
+        if all(name in path.known and _is_same(path.known[name], value) for path in paths[1:])
     )
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    if isinstance(one, float) and not one:  # the zeros are equal, and stand in two places
+        return one == other and copysign(1, one) == copysign(1, other)
+    return bool(one == other)

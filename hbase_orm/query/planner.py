@@ -2,8 +2,10 @@
 
 The rule. Conditions that all must hold give each field equal values or a range. Of the row key and
 of every index the planner takes the leading run of parts that are known exactly, then one range.
-Whole row keys are gets. Otherwise the access with the longer run wins, at equal runs one with a
-range after it, at equal rank the row key, then the index declared first. `using` overrides it.
+Alternatives (OR) do so each by itself, and what they read is put together; more than 64 of them, or
+1000 ranges, become one wider read that the client checks. Whole row keys are gets. Otherwise the
+access with the longer run wins, at equal runs one with a range after it, at equal rank the row key,
+then the index declared first. `using` overrides it.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from typing import Any, Final
 from hbase_orm.errors import QueryError
 from hbase_orm.ops import KeyRange, longest_row_key_bytes
 from hbase_orm.query.access import NO_NUMBERS, KeyAccess, Numbers, Search
+from hbase_orm.query.alternatives import bounds_of_each, united
 from hbase_orm.query.bounds import (
     Bounds,
     NothingMatchesError,
@@ -35,7 +38,7 @@ from hbase_orm.query.plans import (
 )
 from hbase_orm.query.refusals import unbounded, unordered
 from hbase_orm.query.statement import AnyIndex, Select
-from hbase_orm.schema import Index, IndexSchema, TableSchema, fields_of
+from hbase_orm.schema import Index, IndexSchema, Not, Or, TableSchema, fields_of
 
 # A fetch of so many rows keeps a scanner busy without holding more than about a megabyte.
 DEFAULT_CACHING_ROWS = 1000
@@ -85,10 +88,10 @@ def _plan(
     for order in statement.orders:
         codec_of(schema, order.field)
     try:
-        bounds = bounds_of(schema, statement.conditions)
+        options = bounds_of_each(schema, statement.conditions)
+        candidates = _candidates(statement, schema, options, numbers, tables)
     except NothingMatchesError as error:
         return _empty(statement, schema, str(error))
-    candidates = _candidates(statement, schema, bounds, numbers, tables)
     chosen, reverse = _choose(statement, schema, candidates)
     if not chosen.access.narrows and not statement.full_scan_allowed:
         raise unbounded(statement, schema, chosen)
@@ -107,12 +110,13 @@ def names_in(statement: Select[Any], schema: TableSchema) -> frozenset[tuple[str
         return frozenset()
     check_conditions(schema, statement.conditions)
     try:
-        bounds = bounds_of(schema, statement.conditions)
+        options = bounds_of_each(schema, statement.conditions)
     except NothingMatchesError:
         return frozenset()
     return frozenset(
         (lookup.dictionary, name)
         for lookup in schema.layout.lookups
+        for bounds in options
         if lookup.field in bounds
         for name in bounds[lookup.field].equals or ()
     )
@@ -121,38 +125,42 @@ def names_in(statement: Select[Any], schema: TableSchema) -> frozenset[tuple[str
 def _candidates(
     statement: Select[Any],
     schema: TableSchema,
-    bounds: Mapping[str, Bounds],
+    options: Sequence[Mapping[str, Bounds]],
     numbers: Numbers,
     tables: Sequence[datetime] | None,
 ) -> list[Candidate]:
     layout = schema.layout
-    access = Search(layout, bounds, numbers, tables).access()
+    access = united([Search(layout, bounds, numbers, tables).access() for bounds in options])
+    if access is None:  # far too many ranges: what holds in every alternative narrows less
+        options = [bounds_of(schema, statement.conditions)]
+        access = Search(layout, options[0], numbers, tables).access()
     by_key = Candidate(None, layout, layout.behind, access)
     if statement.index is None:
         return [by_key]
     # Behind a part that spreads keys, entries of equal values are in no order of the key's parts.
     behind = () if layout.spread is not None else layout.parts
-    by_index = [
-        Candidate(
-            index,
-            index.layout,
-            (*index.layout.parts, *behind),
-            Search(index.layout, bounds).access(),
-        )
-        for index in schema.indexes
-        if _covers_all_rows(schema, index, bounds)
-    ]
+    by_index = []
+    for index in schema.indexes:
+        found = united([Search(index.layout, bounds).access() for bounds in options])
+        if found is None:
+            found = Search(index.layout, bounds_of(schema, statement.conditions)).access()
+        if _covers_all_rows(schema, index, options):
+            parts = (*index.layout.parts, *behind)
+            by_index.append(Candidate(index, index.layout, parts, found))
     if isinstance(statement.index, AnyIndex):
-        return [by_key, *(found for found in by_index if found.access.narrows)]
+        return [by_key, *(one for one in by_index if one.access.narrows)]
     return [_named(statement, schema, statement.index, by_index)]
 
 
-def _covers_all_rows(schema: TableSchema, index: IndexSchema, bounds: Mapping[str, Bounds]) -> bool:
+def _covers_all_rows(
+    schema: TableSchema, index: IndexSchema, options: Sequence[Mapping[str, Bounds]]
+) -> bool:
     """Say whether every row that can match has an entry: rows with a None have none."""
     nullable = {column.name for column in schema.columns if column.nullable}
     return all(
         part.name not in nullable or bounds.get(part.name, Bounds()).excludes_none
         for part in index.layout.parts
+        for bounds in options
     )
 
 
@@ -213,7 +221,9 @@ def _caching(statement: Select[Any], chosen: Candidate, most: int) -> int:
     in_ranges = {name for part in chosen.parts[:narrowing] for name in part.fields}
     named = {name for condition in statement.conditions for name in fields_of(condition)}
     # What only the client checks drops rows: one row a call would then be slow for a limit of 1.
-    wanted = statement.row_limit if named <= in_ranges else max(statement.row_limit, LOOKUP_ROWS)
+    is_plain = not any(isinstance(condition, (Or, Not)) for condition in statement.conditions)
+    is_exact = is_plain and named <= in_ranges
+    wanted = statement.row_limit if is_exact else max(statement.row_limit, LOOKUP_ROWS)
     return min(wanted, most)
 
 

@@ -21,7 +21,7 @@ from hbase_orm.rowkey import KeyLayout, Part
 from hbase_orm.rowkey.derivations import NumberOfName, OffsetOf, PeriodOf
 from hbase_orm.rowkey.kinds import AnyKind
 from hbase_orm.rowkey.periods import Unit
-from hbase_orm.schema import Comparison, InValues, StartsWith, conjuncts
+from hbase_orm.schema import Comparison, InValues, Or, StartsWith, conjuncts
 from tests.property.questions import Values, holds
 from tests.property.random_models import Declared
 
@@ -245,6 +245,19 @@ def key_use(declared: Declared, layout: KeyLayout, conditions: Sequence[Conditio
     use = KeyUse(declared, layout, own)
     use.walk()
     return use
+
+
+def reads_some(
+    declared: Declared, layout: KeyLayout, conditions: Sequence[Condition], rows: Sequence[Stored]
+) -> int | None:
+    """Return how many of the rows a tight plan reads; None if it may read wider ranges."""
+    groups: list[Sequence[Condition]] = [conditions]
+    if len(conditions) == 1 and isinstance(conditions[0], Or):
+        groups = [[alternative] for alternative in conditions[0].conditions]
+    uses = [key_use(declared, layout, group) for group in groups]
+    if any(use.is_capped for use in uses):
+        return None
+    return sum(any(use.reads(row) for use in uses) for row in rows)
 
 
 def _is_expressible(condition: Condition, codec: Codec[Any], *, is_sorted: bool) -> bool:

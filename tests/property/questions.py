@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from hbase_orm import Condition
-from hbase_orm.schema import Comparison, Expr, InValues, Not, Or, Order, StartsWith, conjuncts
+from hbase_orm.schema import And, Comparison, Expr, InValues, Not, Or, Order, StartsWith, conjuncts
 from tests.property.random_models import Declared
 from tests.property.strategies import Kind
 
@@ -64,7 +64,21 @@ def where(draw: st.DrawFn, declared: Declared, rows: Sequence[Values]) -> list[C
 
     They mostly speak of one of the rows, so that they seldom contradict each other.
     """
+    if draw(st.sampled_from((*(False,) * 7, True))):
+        both = [draw(_run(declared, draw(st.sampled_from(rows)) if rows else None)) for _ in "ab"]
+        if all(both):
+            return [And(tuple(both[0])) | And(tuple(both[1]))]
     near = draw(st.sampled_from(rows)) if rows else None
+    others = draw(st.lists(st.sampled_from(sorted(declared.fields)), max_size=1))
+    return [
+        *draw(_run(declared, near)),
+        *(draw(_any_condition(declared, name, near)) for name in others),
+    ]
+
+
+@st.composite
+def _run(draw: st.DrawFn, declared: Declared, near: Values | None) -> list[Condition]:
+    """Draw conditions on the leading fields of the key or of an index."""
     leading = [declared.keys, declared.keys]
     leading += [tuple(field for field, _ in index) for index in declared.indexes.values()]
     found: list[Condition] = []
@@ -78,8 +92,7 @@ def where(draw: st.DrawFn, declared: Declared, rows: Sequence[Values]) -> list[C
             break
         shapes = {"range": RANGES, "equal": ("==", "==", "==", "in")}.get(shape, SHAPES)
         found.append(draw(conditions_on(declared, name, near, shapes)))
-    others = draw(st.lists(st.sampled_from(sorted(declared.fields)), max_size=1))
-    return [*found, *(draw(_any_condition(declared, name, near)) for name in others)]
+    return found
 
 
 @st.composite

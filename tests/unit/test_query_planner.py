@@ -328,6 +328,102 @@ def test_the_range_of_a_separator_that_disorders_is_not_used() -> None:
         planned(select(Separated).where(Separated.host > "a"))
 
 
+# --- alternatives ---------------------------------------------------------------------------------
+
+
+def test_alternatives_of_one_field_are_a_list() -> None:
+    either = (Reading.metric == 7) | (Reading.metric == 9) | Reading.metric.in_([11])
+
+    assert ranges(Reading.host == "a", either, model=Reading) == [
+        ("610007", "610008"),
+        ("610009", "61000a"),
+        ("61000b", "61000c"),
+    ]
+
+
+def test_alternatives_of_whole_keys_are_one_multi_get() -> None:
+    one = (SaltedOf.host == "foo0001") & (SaltedOf.n == 7)
+    other = (SaltedOf.host == "foo0003") & (SaltedOf.n == 8)
+
+    assert keys(other | one | one, model=SaltedOf) == [
+        "02666f6f30303031000107",
+        "00666f6f30303033000108",
+    ]
+
+
+def test_ranges_of_alternatives_that_overlap_are_one() -> None:
+    early, late = Falling.n.between(5, 9), Falling.n.between(8, 20)
+
+    assert ranges(early | late, model=Falling) == [("eb", "fb")]
+    assert ranges(early | (Falling.n > 100), model=Falling) == [("", "9b"), ("f6", "fb")]
+
+
+def test_alternatives_narrow_as_far_as_each_does() -> None:
+    found = ranges(
+        (Reading.host == "a") | ((Reading.host == "b") & (Reading.metric > 7)), model=Reading
+    )
+
+    assert found == [("6100", "6101"), ("620008", "6201")]
+
+
+def test_an_alternative_that_contradicts_itself_is_left_out() -> None:
+    never = (Name.name == "a") & (Name.name == "b")
+
+    assert ranges(never | Name.name.startswith("c"), model=Name) == [("63", "64")]
+    assert ranges(never | (Name.name < ""), model=Name) == []
+
+
+def test_an_alternative_that_narrows_nothing_is_unbounded() -> None:
+    with pytest.raises(UnboundedScanError):
+        planned(select(Reading).where((Reading.host == "a") | (Reading.metric == 7)))
+
+
+def test_alternatives_may_each_be_of_an_index() -> None:
+    either = (Reading.unit == "ms") | ((Reading.unit == "s") & (Reading.at > ms(5)))
+
+    found = planned(select(Reading).where(either))
+
+    assert isinstance(found, IndexPlan)
+    assert [_hex(r) for r in found.ranges] == [
+        ("6d730001", "6d730002"),
+        ("730001", "7300017ffffffffffffffa"),
+    ]
+
+
+def test_a_value_of_one_alternative_does_not_count_as_one_in_an_order() -> None:
+    either = ((Reading.host == "a") & (Reading.metric == 7)) | (Reading.host == "a")
+
+    assert directed([Reading.metric.asc()], either).order == "metric asc, at desc"
+    with pytest.raises(QueryError, match="no scan gives this order"):
+        directed([Reading.at.desc()], either)
+
+
+def test_too_many_alternatives_are_one_wider_read() -> None:
+    many = reduce(or_, [(Reading.metric == n) & (Reading.at > ms(n)) for n in range(65)])
+    few = reduce(or_, [(Reading.metric == n) & (Reading.at > ms(n)) for n in range(64)])
+
+    assert ranges(Reading.host == "a", many, model=Reading) == [("6100", "6101")]
+    assert len(ranges(Reading.host == "a", few, model=Reading)) == 64
+
+
+def test_too_many_ranges_of_alternatives_are_one_wider_read() -> None:
+    hosts = [f"h{number}" for number in range(600)]
+    either = (Reading.metric == 1) | (Reading.metric > 100)
+
+    assert len(ranges(Reading.host.in_(hosts), either, model=Reading)) == 600
+    times = (Reading.at == ms(0)) | (Reading.at > ms(1))
+    found = planned(select(Reading).where(Reading.unit.in_(hosts), times).using(Reading.by_unit))
+    assert isinstance(found, IndexPlan)
+    assert len(found.ranges) == 600
+
+
+def test_a_limit_of_alternatives_is_no_count_of_rows_to_fetch() -> None:
+    found = planned(select(Falling).where((Falling.n == 5) | (Falling.n > 9)).limit(1))
+
+    assert isinstance(found, ScanPlan)
+    assert found.caching_rows == 100
+
+
 # --- salts ----------------------------------------------------------------------------------------
 
 
@@ -450,7 +546,8 @@ def test_a_whole_row_key_beats_any_index() -> None:
         Reading.unit.is_null(),
         Reading.unit != "ms",
         ~(Reading.unit == "ms"),
-        (Reading.unit == "ms") | (Reading.unit == "s"),
+        (Reading.unit == "ms") | Reading.unit.is_null(),
+        (Reading.unit == "ms") | (Reading.value != 1.0),
     ],
     ids=repr,
 )
@@ -537,6 +634,14 @@ def test_fields_of_one_value_do_not_count_in_an_order() -> None:
     )
 
     assert found.reverse is True
+
+
+def test_the_zeros_are_two_values_in_an_order() -> None:
+    with pytest.raises(QueryError, match="no scan gives this order"):
+        directed([Number.y.asc()], Number.x == 0.0, model=Number)
+
+    found = directed([Number.x.asc(), Number.y.asc()], Number.x == 0.0, model=Number)
+    assert found.order == "x asc, y asc"
 
 
 def test_reverse_ranges_come_last_first() -> None:

@@ -1,0 +1,92 @@
+"""OR: conditions as alternatives without it, each of which narrows the key in its own way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from hbase_orm.ops import KeyRange
+from hbase_orm.query.access import MAX_PATHS, KeyAccess, Path, constant_of
+from hbase_orm.query.bounds import Bounds, NothingMatchesError, bounds_of
+from hbase_orm.schema import And, Comparison, Condition, InValues, Or, TableSchema
+
+MAX_ALTERNATIVES: Final = 64
+"""An OR that would make more of them is left to the client's check: a wider range costs less."""
+
+Group = tuple[Condition, ...]
+
+
+def alternatives(conditions: Sequence[Condition]) -> tuple[Group, ...]:
+    """Return groups of conditions: all of `conditions` hold exactly if all of one group do."""
+    found: list[Group] = [()]
+    for condition in conditions:
+        options = _options(condition)
+        if len(found) * len(options) > MAX_ALTERNATIVES:
+            options = ((condition,),)
+        found = [(*one, *more) for one in found for more in options]
+    return tuple(found)
+
+
+def _options(condition: Condition) -> tuple[Group, ...]:
+    match condition:
+        case And(conditions=inner):
+            return alternatives(inner)
+        case Or(conditions=inner):
+            return tuple(option for part in _joined(inner) for option in _options(part))
+    return ((condition,),)
+
+
+def _joined(conditions: Sequence[Condition]) -> list[Condition]:
+    """Return the alternatives with the equal values of each field joined in one list."""
+    equal: dict[str, InValues] = {}
+    others: list[Condition] = []
+    for condition in conditions:
+        match condition:
+            case Comparison(field=of, operator="==", value=value):
+                values: tuple[Any, ...] = (value,)
+            case InValues(field=of, values=values):
+                pass
+            case _:
+                others.append(condition)
+                continue
+        known = equal[of.name].values if of.name in equal else ()
+        equal[of.name] = InValues(of, (*known, *values))
+    return [*equal.values(), *others]
+
+
+def bounds_of_each(schema: TableSchema, conditions: Sequence[Condition]) -> list[dict[str, Bounds]]:
+    """Return the bounds of every alternative that some row can fulfil.
+
+    Raises:
+        NothingMatchesError: There is none.
+    """
+    found, reason = [], ""
+    for group in alternatives(conditions):
+        try:
+            found.append(bounds_of(schema, group))
+        except NothingMatchesError as error:
+            reason = str(error)
+    if not found:
+        raise NothingMatchesError(reason)
+    return found
+
+
+def united(accesses: Sequence[KeyAccess]) -> KeyAccess | None:
+    """Return what several alternatives read of one key; None if they are far too many ranges."""
+    if len(accesses) == 1:
+        return accesses[0]
+    pairs: dict[tuple[Any, ...], tuple[Path, KeyRange | None]] = {}
+    for access in accesses:
+        for path, limits in zip(access.paths, access.limits, strict=True):
+            pairs.setdefault((path.start, path.spread, path.rest, limits), (path, limits))
+    if len(pairs) > MAX_PATHS:
+        return None
+    return KeyAccess(
+        paths=tuple(path for path, _ in pairs.values()),
+        limits=tuple(limits for _, limits in pairs.values()),
+        run=min(access.run for access in accesses),
+        told=min(access.told for access in accesses),
+        is_complete=all(access.is_complete for access in accesses),
+        narrows=all(access.narrows for access in accesses),
+        constant=constant_of([path for access in accesses for path in access.paths]),
+    )
