@@ -43,11 +43,20 @@ def place_of(
     record = Kinds() if has_kinds else None
     if not isinstance(table, TablePerPeriod):
         return Place(table if isinstance(table, Table) else Table(table), record=record)
-    example = table.name
+    return Place(Table(_example(table)), periods=table, record=record)
+
+
+def _example(periods: TablePerPeriod) -> str:
+    """Return a name as one of the tables has it.
+
+    Raises:
+        SchemaError: It is no table's name.
+    """
+    example = periods.name
     for directive in "YmdH":
         example = example.replace(f"%{directive}", "0")
     check_table_name(example)
-    return Place(Table(example), periods=table, record=record)
+    return example
 
 
 def base_of(cls: type) -> type[Any] | None:
@@ -75,13 +84,20 @@ def _place_of_kind(
             'class Sub(Base, record_type="S")',
         )
     schema: TableSchema = base.__schema__
+    period = schema.layout.table_period
+    periods = None
+    if period is not None:
+        create = period.is_made_by_writes
+        periods = TablePerPeriod(
+            period.pattern, of=period.field, period=period.unit.name, create=create
+        )
     shared = Table(
-        schema.table,
+        schema.table if periods is None else _example(periods),
         splits=schema.split_keys,
         durability=schema.durability,  # type: ignore[arg-type]  # checked when it was declared
         region_replication=schema.region_replication,
     )
-    return Place(shared, record=record_type)
+    return Place(shared, periods=periods, record=record_type)
 
 
 def join_base(cls: Any) -> None:

@@ -17,6 +17,7 @@ from hbase_orm import (
     Mapped,
     Model,
     Offset,
+    RecordType,
     TablePerPeriod,
     codecs,
     column,
@@ -256,6 +257,35 @@ def test_a_bulk_spreads_its_rows_over_the_tables(store: Store, two_days: datetim
         )
 
     assert (bulk.report.written, counted) == (48, 48)
+
+
+def test_record_types_may_have_tables_of_periods(store: Store, day: datetime) -> None:
+    class Base(Model, table=TablePerPeriod("kinds_%Y%m%d", of="at", period="day", create=True)):
+        d = Family()
+        at: Key[datetime] = key(codecs.millis())
+        __rowkey__ = rowkey(Offset("day", of=at), RecordType())
+
+    class Login(Base, record_type="l"):
+        user: Mapped[str] = column(Base.d, "u")
+
+    class Sale(Base, record_type="s"):
+        number: Key[int] = key(codecs.uint16())
+        amount: Mapped[int] = column(Base.d, "a")
+
+    records = [
+        Login(at=day, user="ann"),
+        Sale(at=day, number=1, amount=5),
+        Sale(at=day + DAY, number=1, amount=6),
+    ]
+    store.put(*records)
+
+    with store.engine.session() as session:
+        found = session.all(select(Base).where(Base.at >= day, Base.at < day + 3 * DAY))
+        sales = session.all(select(Sale).where(Sale.at >= day, Sale.at < day + 3 * DAY))
+        got = session.get(Sale, at=day + DAY, number=1)
+
+    assert (found, sales, got) == (records, records[1:], records[2])
+    assert len(store.engine.drop_tables(Login)) == 2
 
 
 # --- tables that are missing -----------------------------------------------------------------------
