@@ -16,6 +16,7 @@ from hbase_orm.rowkey import (
     Offset,
     RecordType,
     RowKey,
+    Salt,
     TablePerPeriod,
     assemble,
 )
@@ -59,8 +60,23 @@ def key_layout(
     )
     components = _components(cls, keys, is_kind=isinstance(place.record, str))
     if place.packed is not None:
+        _check_salt(components[0])
         components = (*components, place.packed)
     return assemble(components, key, table=place.periods, record=place.record)
+
+
+def _check_salt(first: KeySource) -> None:
+    """Refuse a salt of all that follows where that is not all in the row key.
+
+    Raises:
+        SchemaError: It would hash the qualifier too, and scatter the cells of one period.
+    """
+    if isinstance(first, Salt) and not first.of:
+        raise SchemaError(
+            "the salt would put each cell of a period into another row",
+            salt=first,
+            fix="name what it is computed of, without the time: Salt(16, of=metric)",
+        )
 
 
 def _components(cls: type, keys: Mapping[str, Key[Any]], *, is_kind: bool) -> tuple[KeySource, ...]:

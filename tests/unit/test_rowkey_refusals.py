@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from hbase_orm import Family, Key, Model, codecs, key, rowkey
+from hbase_orm import Family, Key, Mapped, Model, codecs, column, key, rowkey
 from hbase_orm.codecs import Codec
 from hbase_orm.errors import CorruptRowError, RowKeyError, SchemaError
 from hbase_orm.rowkey import (
@@ -115,6 +115,27 @@ def test_what_a_function_makes_of_a_field_stands_for_it() -> None:
     assert made(turned, B, a=TEXT, b=TEXT).encode({"a": "www.x.org", "b": "/"}) == (
         b"org.x.www\x00\x01/"
     )
+
+
+def test_a_salt_of_packed_cells_is_not_made_of_what_differs_between_them() -> None:
+    class Points(Model, abstract=True):
+        d = Family()
+        metric: Key[str] = key()
+        at: Key[datetime] = key(codecs.millis())
+        value: Mapped[float] = column(d, Offset("hour", of=at))
+        hour = Period("hour", of=at)
+
+    with pytest.raises(SchemaError, match="each cell of a period into another row") as caught:
+
+        class Scattered(Points, table="points"):
+            __rowkey__ = rowkey(Salt(16), Points.metric, Points.hour)
+
+    class Packed(Points, table="points"):
+        __rowkey__ = rowkey(Salt(16, of=Points.metric), Points.metric, Points.hour)
+
+    moments = [LEAP_DAY + timedelta(seconds=second) for second in range(30)]
+    assert "of=metric" in caught.value.fix
+    assert len({Packed.encode_key(metric="a", at=at) for at in moments}) == 1
 
 
 # --- formats that nothing ends ----------------------------------------------------------------------
