@@ -14,12 +14,14 @@ from uuid import uuid4
 
 import pytest
 
-from hbase_orm import connect, select
+from hbase_orm import Engine, connect, select
 from hbase_orm.testing import RealHBase
 
 pytest.register_assert_rewrite("tests.session_keys")
 
 # The cases are shared with the memory gateway; they are imported after the rewriting is registered.
+from tests.session_keys.dictionaries import *  # noqa: E402, F403
+from tests.session_keys.dictionaries import TAG_MODELS  # noqa: E402
 from tests.session_keys.random_salt import *  # noqa: E402, F403
 from tests.session_keys.random_salt import VISIT_MODELS  # noqa: E402
 from tests.session_keys.record_type import *  # noqa: E402, F403
@@ -72,10 +74,15 @@ def url(hbase: RealHBase) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def store(url: str) -> Iterator[Store]:
+def engine(url: str) -> Iterator[Engine]:
     with connect(url) as engine:
-        engine.create_tables(*VISIT_MODELS, *RECORD_MODELS, *LOG_MODELS)
-        yield Store.on(engine)
+        engine.create_tables(*VISIT_MODELS, *RECORD_MODELS, *LOG_MODELS, *TAG_MODELS)
+        yield engine
+
+
+@pytest.fixture
+def store(engine: Engine) -> Store:
+    return Store.on(engine)
 
 
 def run_together(script: str, every: Sequence[dict[str, Any]]) -> None:

@@ -9,6 +9,8 @@ from hbase_orm import connect
 pytest.register_assert_rewrite("tests.session_keys")
 
 # The cases are shared with the real HBase; they are imported after the rewriting is registered.
+from tests.session_keys.dictionaries import *  # noqa: E402, F403
+from tests.session_keys.dictionaries import TAG_MODELS  # noqa: E402
 from tests.session_keys.random_salt import *  # noqa: E402, F403
 from tests.session_keys.random_salt import VISIT_MODELS  # noqa: E402
 from tests.session_keys.record_type import *  # noqa: E402, F403
@@ -22,5 +24,5 @@ from tests.session_keys.table_per_period import *  # noqa: E402, F403
 @pytest.fixture
 def store() -> Store:
     engine = connect("memory://")
-    engine.create_tables(*VISIT_MODELS, *RECORD_MODELS, *LOG_MODELS)
+    engine.create_tables(*VISIT_MODELS, *RECORD_MODELS, *LOG_MODELS, *TAG_MODELS)
     return Store.on(engine)
