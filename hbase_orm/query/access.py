@@ -196,8 +196,7 @@ class Search:
     def _spread(self, path: Path, spread: Part, *, is_complete: bool) -> Iterable[Path]:
         """Return the path behind each bucket that its rows can be in."""
         derivation = spread.derivation
-        if derivation is None:
-            return [path]
+        assert derivation is not None
         if spread.name in path.known:
             return [replace(path, spread=path.known[spread.name])]
         if is_complete and isinstance(derivation, Hashed) and not derivation.inputs:
@@ -358,8 +357,7 @@ class Search:
 
 def _computed(path: Path, part: Part) -> list[Path]:
     """Return the path with a derived part computed, or nothing: no row has these inputs."""
-    if part.derivation is None:
-        return [path]
+    assert part.derivation is not None
     try:
         value = part.derivation.compute(*[path.known[source.name] for source in part.inputs])
     except CodecError:

@@ -42,6 +42,7 @@ from hbase_orm.query import (
     SaltedScanPlan,
     ScanPlan,
     TablesPlan,
+    names_in,
     plan,
 )
 
@@ -569,3 +570,91 @@ def test_names_are_in_no_range_of_their_numbers() -> None:
         planned(Point, Point.metric > "cpu")
     with pytest.raises(QueryError, match="no scan gives this order"):
         planned(Point, Point.metric == "cpu", order=[Point.at.asc()])
+
+
+def test_no_name_is_looked_up_for_what_cannot_be() -> None:
+    stmt = select(Point).where(Point.metric == "cpu", Point.metric == "mem")
+
+    assert names_in(stmt, Point.__schema__) == frozenset()
+    assert names_in(select(Hashed).where(Hashed.user == "a"), Hashed.__schema__) == frozenset()
+
+
+def test_names_of_alternatives_are_all_looked_up() -> None:
+    either = (Point.metric == "cpu") | ((Point.metric == "mem") & (Point.host == "web"))
+
+    assert names_in(select(Point).where(either), Point.__schema__) == {
+        ("uid", "cpu"),
+        ("uid", "mem"),
+        ("uid", "web"),
+    }
+
+
+# --- what no key can hold, and what no order can be had of ----------------------------------------
+
+
+class Narrow(Model, table="narrow"):
+    """The period has four bytes: nothing before 1970."""
+
+    d = Family()
+    at: Key[datetime] = key(codecs.micros())
+    host: Key[str] = key()
+    __rowkey__ = rowkey(
+        Period("hour", of=at, codec=codecs.seconds(width_bytes=4)),
+        host,
+        Offset("hour", of=at, resolution="micros"),
+    )
+
+
+def test_periods_that_no_key_can_hold_are_not_asked_for() -> None:
+    hours = (Narrow.at >= at(1969, 12, 31, 22), Narrow.at < at(1970, 1, 1, 2))
+
+    found = ranges(planned(Narrow, Narrow.host == "a", *hours))
+
+    assert [start for start, _ in found] == [b"\0\0\0\0a\0\1", b"\0\0\x0e\x10a\0\1"]
+
+
+def test_an_end_that_no_period_can_hold_bounds_nothing() -> None:
+    with pytest.raises(UnboundedScanError, match="compare at by =="):
+        planned(Narrow, Narrow.at >= at(1960, 1, 1))
+
+
+class Checked(Model, table="checked"):
+    d = Family()
+    n: Key[int] = key(codecs.uint32())
+    __rowkey__ = rowkey(Computed(lambda n: n // 2, of=n, codec=codecs.uint8()), n)
+
+
+def test_a_value_that_a_computed_part_cannot_hold_is_in_no_row() -> None:
+    assert keys(planned(Checked, Checked.n.in_([8, 800]))) == (b"\4\0\0\0\x08",)
+    assert isinstance(planned(Checked, Checked.n == 800), EmptyPlan)
+
+
+class Backwards(Model, table="backwards"):
+    """The offset stands before its period, and there is one of another length."""
+
+    d = Family()
+    at: Key[datetime] = key(codecs.seconds())
+    __rowkey__ = rowkey(
+        Offset("hour", of=at, resolution="seconds"),
+        Offset("day", of=at, resolution="seconds"),
+        Period("day", of=at),
+    )
+
+
+def test_an_offset_before_its_period_gives_neither_range_nor_order() -> None:
+    with pytest.raises(UnboundedScanError):
+        planned(Backwards, Backwards.at >= NEW_YEAR, Backwards.at < at(2024, 1, 2))
+    with pytest.raises(QueryError, match="no scan gives this order"):
+        planned(Backwards, order=[Backwards.at.asc()], tables=())
+
+
+def test_the_tables_of_a_plan_are_shown_with_what_is_read_of_each() -> None:
+    found = planned(Payment, Payment.account == 7, *THREE_DAYS)
+
+    assert str(found).splitlines()[:5] == [
+        "Tables pay_%Y%m%d",
+        "├─ pay_20240101",
+        r"│  └─ scan [\x07\x02\x93.\x00, \x08)",
+        "├─ pay_20240102",
+        r"│  └─ scan [\x07, \x08)",
+    ]
