@@ -87,6 +87,14 @@ class Codec(Generic[T]):
         return False
 
     @property
+    def canonical(self) -> bool:
+        """Whether no two byte strings decode to equal values, so that comparing bytes will do.
+
+        Floats are excepted: the two zeros are equal, and NaN, whatever its bits, equals nothing.
+        """
+        return False
+
+    @property
     def minimum(self) -> T | None:
         """The least value that can be stored, or None if there is no bound."""
         return None

@@ -28,6 +28,12 @@ class Enumerated(Codec[E]):
     type_: type[E] = field(kw_only=True)
     inner: Codec[Any] = field(kw_only=True)
 
+    @property
+    def canonical(self) -> bool:
+        """Whether the values' bytes are, and the enum finds members by their values alone."""
+        finds_plainly = self.type_._missing_.__func__ is Enum._missing_.__func__  # type: ignore[attr-defined]  # class methods
+        return self.inner.canonical and self.inner.python_type is not float and finds_plainly
+
     def __post_init__(self) -> None:
         """Refuse members whose value the inner codec cannot store."""
         for member in self.type_:
@@ -91,6 +97,12 @@ class Code(Codec[T]):
     name: ClassVar[str] = "code"
 
     pairs: tuple[tuple[T, bytes], ...] = field(kw_only=True)
+
+    @property
+    def canonical(self) -> bool:
+        """Whether no two of the values are equal."""
+        values = [value for value, _ in self.pairs]
+        return all(values.count(value) == 1 for value in values)
 
     def __post_init__(self) -> None:
         """Refuse no codes, empty ones, and a code that another one starts with."""

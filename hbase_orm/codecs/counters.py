@@ -24,6 +24,11 @@ class Long(Codec[int]):
     name: ClassVar[str] = "bytes.int64"
     python_type: ClassVar[type] = int
 
+    @property
+    def canonical(self) -> bool:
+        """True."""
+        return True
+
     def __post_init__(self) -> None:
         """Refuse a descending form: HBase adds to these very bytes."""
         if self.desc:

@@ -143,6 +143,11 @@ class Date(Codec[date]):
     python_type: ClassVar[type] = date
 
     @property
+    def canonical(self) -> bool:
+        """True."""
+        return True
+
+    @property
     def width_bytes(self) -> int:
         """Four."""
         return 4
@@ -203,6 +208,11 @@ class _TimeOfDay(Codec[time]):
     width: ClassVar[int]
 
     @property
+    def canonical(self) -> bool:
+        """True."""
+        return True
+
+    @property
     def width_bytes(self) -> int:
         return self.width
 
@@ -258,6 +268,11 @@ class Span(Codec[timedelta]):
 
     name: ClassVar[str] = "timedelta"
     python_type: ClassVar[type] = timedelta
+
+    @property
+    def canonical(self) -> bool:
+        """True."""
+        return True
 
     @property
     def width_bytes(self) -> int:

@@ -40,6 +40,11 @@ class Number(Codec[Decimal]):
     precision: ClassVar[int]
 
     @property
+    def canonical(self) -> bool:
+        """True: trailing zeros are not stored."""
+        return True
+
+    @property
     def coarse(self) -> bool:
         """Trailing zeros are not stored, so what is read back may print otherwise."""
         return True

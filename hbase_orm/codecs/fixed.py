@@ -48,6 +48,11 @@ class FixedText(Codec[str]):
     side: Side = "right"
     digit_reversed: bool = False
 
+    @property
+    def canonical(self) -> bool:
+        """True."""
+        return True
+
     def __post_init__(self) -> None:
         """Refuse a width below 1 and padding that could not be told from the text."""
         check_width(self.name, self.width_bytes)
@@ -237,6 +242,11 @@ class Digits(Codec[int]):
 
     width_bytes: int = field(kw_only=True)
     digit_reversed: bool = False
+
+    @property
+    def canonical(self) -> bool:
+        """True."""
+        return True
 
     def __post_init__(self) -> None:
         """Refuse a width below 1."""

@@ -30,6 +30,11 @@ class Real(Codec[float]):
     layout: ClassVar[struct.Struct]
 
     @property
+    def canonical(self) -> bool:
+        """True, but for zeros and NaN."""
+        return True
+
+    @property
     def width_bytes(self) -> int:
         """Those of the layout."""
         return self.layout.size

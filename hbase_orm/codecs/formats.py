@@ -78,6 +78,11 @@ class Strftime(Instant):
 
     format: str = "%Y-%m-%dT%H:%M:%S.%f"
 
+    @property
+    def canonical(self) -> bool:
+        """Whether a time can be read back."""
+        return self.is_whole
+
     def __post_init__(self) -> None:
         """Refuse directives without a fixed width, repeated ones, and units left out."""
         strange = [p for p in _pieces(self.format) if p[0] == "%" and p not in {*_WIDTHS, "%%"}]

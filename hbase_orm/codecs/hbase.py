@@ -28,6 +28,11 @@ class _Signed(Codec[int]):
     layout: ClassVar[struct.Struct]
 
     @property
+    def canonical(self) -> bool:
+        """True."""
+        return True
+
+    @property
     def ordered(self) -> bool:
         """False: negative numbers sort after positive ones."""
         return False

@@ -19,6 +19,11 @@ class Uuid(Codec[UUID]):
     python_type: ClassVar[type] = UUID
 
     @property
+    def canonical(self) -> bool:
+        """True."""
+        return True
+
+    @property
     def width_bytes(self) -> int:
         """Sixteen."""
         return 16
@@ -57,6 +62,11 @@ class IPv4(Codec[IPv4Address]):
     python_type: ClassVar[type] = IPv4Address
 
     @property
+    def canonical(self) -> bool:
+        """True."""
+        return True
+
+    @property
     def width_bytes(self) -> int:
         """Four."""
         return 4
@@ -88,6 +98,11 @@ class IPv6(Codec[IPv6Address]):
 
     name: ClassVar[str] = "ipv6"
     python_type: ClassVar[type] = IPv6Address
+
+    @property
+    def canonical(self) -> bool:
+        """True."""
+        return True
 
     @property
     def width_bytes(self) -> int:

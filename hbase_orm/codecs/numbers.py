@@ -32,6 +32,11 @@ class Integer(Codec[int]):
     least: ClassVar[int] = 0
 
     @property
+    def canonical(self) -> bool:
+        """True."""
+        return True
+
+    @property
     def width_bytes(self) -> int:
         """One to eight."""
         return self.layout.size
@@ -169,6 +174,11 @@ class Float64(Codec[float]):
     python_type: ClassVar[type] = float
 
     @property
+    def canonical(self) -> bool:
+        """True, but for zeros and NaN."""
+        return True
+
+    @property
     def width_bytes(self) -> int:
         """Eight."""
         return 8
@@ -244,6 +254,11 @@ class Boolean(Codec[bool]):
     name: ClassVar[str] = "bool"
     python_type: ClassVar[type] = bool
     truth: ClassVar[bytes] = b"\x01"
+
+    @property
+    def canonical(self) -> bool:
+        """True."""
+        return True
 
     @property
     def width_bytes(self) -> int:

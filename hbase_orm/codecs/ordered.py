@@ -178,6 +178,11 @@ class OrderedUtf8(Codec[str]):
     name: ClassVar[str] = "ordered.utf8"
     python_type: ClassVar[type] = str
 
+    @property
+    def canonical(self) -> bool:
+        """True."""
+        return True
+
     def encode(self, value: str, /) -> bytes:
         """Return header, text and end.
 
@@ -236,6 +241,11 @@ class OrderedBlob(Codec[bytes]):
 
     name: ClassVar[str] = "ordered.blob"
     python_type: ClassVar[type] = bytes
+
+    @property
+    def canonical(self) -> bool:
+        """True."""
+        return True
 
     @property
     def ordered(self) -> bool:
@@ -298,6 +308,11 @@ class OrderedBlobCopy(Codec[bytes]):
     python_type: ClassVar[type] = bytes
     place: ClassVar[Place] = Place.LAST
     instead: ClassVar[str] = '"ordered.blob" or codecs.raw()'
+
+    @property
+    def canonical(self) -> bool:
+        """True."""
+        return True
 
     @property
     def is_self_delimiting(self) -> bool:

@@ -230,6 +230,11 @@ class VarChar(Codec[str]):
     separator: ClassVar[bytes] = _NUL
 
     @property
+    def canonical(self) -> bool:
+        """True."""
+        return True
+
+    @property
     def ordered(self) -> bool:
         """Ascending only: inverted text of varying length sorts only where a key ends it."""
         return not self.desc
@@ -282,6 +287,11 @@ class Char(Codec[str]):
     python_type: ClassVar[type] = str
 
     width_bytes: int = field(kw_only=True)
+
+    @property
+    def canonical(self) -> bool:
+        """True."""
+        return True
 
     def __post_init__(self) -> None:
         """Refuse a width below 1."""
@@ -349,6 +359,11 @@ class Binary(Codec[bytes]):
     python_type: ClassVar[type] = bytes
 
     width_bytes: int = field(kw_only=True)
+
+    @property
+    def canonical(self) -> bool:
+        """True."""
+        return True
 
     def __post_init__(self) -> None:
         """Refuse a width below 1."""

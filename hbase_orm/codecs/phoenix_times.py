@@ -135,6 +135,11 @@ class PhoenixTimestamp(_PhoenixInstant):
     name: ClassVar[str] = "phoenix.timestamp"
 
     @property
+    def canonical(self) -> bool:
+        """False: nanoseconds are rounded down on being read."""
+        return False
+
+    @property
     def width_bytes(self) -> int:
         """Twelve."""
         return _TIMESTAMP_BYTES

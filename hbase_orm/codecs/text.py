@@ -53,6 +53,11 @@ class Text(Codec[str]):
 
     separator: bytes | None = None
 
+    @property
+    def canonical(self) -> bool:
+        """True."""
+        return True
+
     def __post_init__(self) -> None:
         """Refuse a separator that separates nothing."""
         if self.separator == b"":
@@ -134,6 +139,11 @@ class Raw(Codec[bytes]):
 
     name: ClassVar[str] = "raw"
     python_type: ClassVar[type] = bytes
+
+    @property
+    def canonical(self) -> bool:
+        """True."""
+        return True
 
     @property
     def ordered(self) -> bool:

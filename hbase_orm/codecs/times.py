@@ -47,6 +47,11 @@ class Instant(Codec[datetime]):
     python_type: ClassVar[type] = datetime
 
     @property
+    def canonical(self) -> bool:
+        """True: all times are stored in UTC."""
+        return True
+
+    @property
     def width_bytes(self) -> int:
         """Eight, unless the codec says otherwise."""
         return _WIDTH_BYTES

@@ -156,7 +156,7 @@ def _narrow_by(
         _narrow_prefix(bounds, condition.prefix)
     elif isinstance(condition, InValues):
         if bounds.excludes_none or None not in condition.values:
-            _narrow_equal(bounds, _storable(codec, condition.values))
+            _narrow_equal(bounds, storable(codec, condition.values))
     elif condition.value is None:
         _narrow_by_none(bounds, condition.operator)
     else:
@@ -180,18 +180,19 @@ def _narrow_prefix(bounds: Bounds, prefix: Any) -> None:
 def _narrow(bounds: Bounds, codec: Codec[Any], operator: Operator, value: Any) -> None:
     bounds.excludes_none |= operator != "!="
     if operator == "==":
-        _narrow_equal(bounds, _storable(codec, (value,)))
+        _narrow_equal(bounds, storable(codec, (value,)))
     elif operator in {">", ">="}:
-        low = _low_end(codec, operator, value)
+        low = low_end(codec, operator, value)
         if low is not None and (bounds.low is None or _starts_later(low, bounds.low)):
             bounds.low = low
     elif operator in {"<", "<="}:
-        high = _high_end(codec, operator, value)
+        high = high_end(codec, operator, value)
         if high is not None and (bounds.high is None or _ends_earlier(high, bounds.high)):
             bounds.high = high
 
 
-def _storable(codec: Codec[Any], values: Sequence[Any]) -> tuple[Any, ...]:
+def storable(codec: Codec[Any], values: Sequence[Any]) -> tuple[Any, ...]:
+    """Return the stored values that equal one of `values`; None is no stored value."""
     found: list[Any] = []
     for value in values:
         if value is None:
@@ -214,7 +215,12 @@ def _narrow_equal(bounds: Bounds, values: tuple[Any, ...]) -> None:
         raise NothingMatchesError("no stored value equals what is asked")
 
 
-def _low_end(codec: Codec[Any], operator: Operator, value: Any) -> End | None:
+def low_end(codec: Codec[Any], operator: Operator, value: Any) -> End | None:
+    """Return where the stored values above a value begin; None if that is not known.
+
+    Raises:
+        NothingMatchesError: There are none.
+    """
     try:
         stored = codec.normalize(value)
     except CodecError:
@@ -232,7 +238,12 @@ def _low_end(codec: Codec[Any], operator: Operator, value: Any) -> End | None:
     return End(_zero(stored, low=operator == ">="), included=operator == ">=")
 
 
-def _high_end(codec: Codec[Any], operator: Operator, value: Any) -> End | None:
+def high_end(codec: Codec[Any], operator: Operator, value: Any) -> End | None:
+    """Return where the stored values below a value end; None if that is not known.
+
+    Raises:
+        NothingMatchesError: There are none.
+    """
     try:
         stored = codec.normalize(value)
     except CodecError:
