@@ -118,17 +118,21 @@ class _Parser:
             _refuse(self.text, "something follows the end")
         return found
 
-    def _any_of(self) -> Filter:
+    def _any_of(self, *, is_bracketed: bool = False) -> Filter:
         parts = [self._all_of()]
         while self._takes(Token("word", b"OR")):
             parts.append(self._all_of())
-        return OrFilter(parts) if len(parts) > 1 else parts[0]
+        if is_bracketed and len(parts) > 1 and len(parts[-1]) > 1:
+            # HBase's parser loses an operand there: (a AND b OR c) and (a OR (b AND c)) it takes.
+            _refuse(self.text, "an AND after an OR has no brackets of its own")
+        filters = [AndFilter(part) if len(part) > 1 else part[0] for part in parts]
+        return OrFilter(filters) if len(filters) > 1 else filters[0]
 
-    def _all_of(self) -> Filter:
+    def _all_of(self) -> list[Filter]:
         parts = [self._single()]
         while self._takes(Token("word", b"AND")):
             parts.append(self._single())
-        return AndFilter(parts) if len(parts) > 1 else parts[0]
+        return parts
 
     def _single(self) -> Filter:
         if self._takes(Token("word", b"SKIP")):
@@ -136,7 +140,7 @@ class _Parser:
         if self._takes(Token("word", b"WHILE")):
             return WhileFilter(self._single())
         if self._takes(Token("mark", b"(")):
-            found = self._any_of()
+            found = self._any_of(is_bracketed=True)
             self._needs(b")")
             return found
         return self._simple()

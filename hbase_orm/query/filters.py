@@ -139,11 +139,8 @@ class AllOf(Filter):
         return sum(part.tests for part in self.parts)
 
     def __bytes__(self) -> bytes:
-        """Return the parts joined by AND, those joined by OR in brackets."""
-        return b" AND ".join(
-            b"(" + bytes(part) + b")" if isinstance(part, AnyOf) else bytes(part)
-            for part in self.parts
-        )
+        """Return the parts joined by AND."""
+        return b" AND ".join(map(_bracketed, self.parts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,8 +155,13 @@ class AnyOf(Filter):
         return sum(part.tests for part in self.parts)
 
     def __bytes__(self) -> bytes:
-        """Return the parts joined by OR, which binds loosest."""
-        return b" OR ".join(map(bytes, self.parts))
+        """Return the parts joined by OR."""
+        return b" OR ".join(map(_bracketed, self.parts))
+
+
+def _bracketed(part: Filter) -> bytes:
+    # HBase refuses (a OR b AND c) though AND binds tighter, and takes (a OR (b AND c)).
+    return b"(" + bytes(part) + b")" if isinstance(part, (AllOf, AnyOf)) else bytes(part)
 
 
 def _call(name: bytes, *arguments: bytes) -> bytes:

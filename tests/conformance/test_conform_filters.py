@@ -284,6 +284,26 @@ def test_brackets_override_precedence(people: Bench) -> None:
     assert people.keys(filter=b"(" * 20 + b"%s OR %s" % (ann, bob) + b")" * 20) == [b"ann", b"bob"]
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (b"%b OR %b AND %b", [b"ann"]),
+        (b"(%b AND %b OR %b)", [b"eve"]),
+        (b"(%b OR (%b AND %b))", [b"ann"]),
+        (b"(%b OR %b AND %b OR KeyOnlyFilter())", [b"ann", b"bob", b"eve", b"joe"]),
+    ],
+)
+def test_and_after_or_within_brackets_needs_its_own(
+    people: Bench, text: bytes, expected: list[bytes]
+) -> None:
+    keys = tuple(_key_is(people, b"ann", b"bob", b"eve"))
+
+    assert people.keys(filter=text % keys) == expected
+    for refused in (b"(%b OR %b AND %b)", b"KeyOnlyFilter() AND (%b OR %b AND %b)"):
+        with pytest.raises(RejectedError):
+            people.keys(filter=refused % keys)
+
+
 def test_two_column_conditions_hold_together(people: Bench) -> None:
     text = (
         b"SingleColumnValueFilter('d', 'city', =, 'binary:Oslo', true, true) AND "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -31,7 +31,10 @@ class Place:
 
     gateway: Gateway
     table: str
-    rows: Sequence[Row] = field(repr=False)
+    rows: Sequence[Row]
+
+    def __repr__(self) -> str:
+        return f"Place({self.gateway!r}, {self.table!r})"
 
 
 @pytest.fixture(scope="module", params=["memory", "thrift1", "thrift2", "routed"])
@@ -60,7 +63,7 @@ def _cells() -> list[dict[bytes, bytes]]:
 
 
 @settings(
-    max_examples=100,
+    max_examples=200,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
@@ -88,8 +91,8 @@ def test_every_value_of_every_kind_is_found_by_its_filter(place: Place) -> None:
 
 def test_absence_alone_is_asked_for(place: Place) -> None:
     for number in range(len(KINDS)):
-        field = DECLARED.model.__schema__.fields[f"c{number}"]
-        for condition in (field.is_null(), ~field.is_null()):
+        expr = DECLARED.model.__schema__.fields[f"c{number}"]
+        for condition in (expr.is_null(), ~expr.is_null()):
             found = outcome(
                 place.gateway, DECLARED, place.table, [condition], reverse=True, known=place.rows
             )

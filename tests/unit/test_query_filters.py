@@ -88,7 +88,7 @@ TWO = RowKeyFilter(ByteTest(">=", b"k"))
         (AllOf((FirstKeyOnly(), KeyOnly())), b"FirstKeyOnlyFilter() AND KeyOnlyFilter()"),
         (
             AllOf((TWO, AnyOf((TWO, AllOf((TWO, TWO)))))),
-            b"%b AND (%b OR %b AND %b)" % ((b"RowFilter(>=, 'binary:k')",) * 4),
+            b"%b AND (%b OR (%b AND %b))" % ((b"RowFilter(>=, 'binary:k')",) * 4),
         ),
     ],
 )
