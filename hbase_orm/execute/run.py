@@ -97,6 +97,7 @@ def _scans(plan: ScanPlan | SaltedScanPlan, ranges: Sequence[KeyRange]) -> list[
             table=plan.schema.table,
             key_range=key_range,
             columns=plan.schema.family_names,
+            filter=plan.filter,
             reverse=plan.reverse,
             caching_rows=plan.caching_rows,
         )

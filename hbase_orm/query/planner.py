@@ -36,9 +36,10 @@ from hbase_orm.query.plans import (
     ScanPlan,
     TablesPlan,
 )
+from hbase_orm.query.pushdown import push_down
 from hbase_orm.query.refusals import unbounded, unordered
 from hbase_orm.query.statement import AnyIndex, Select
-from hbase_orm.schema import Index, IndexSchema, Not, Or, TableSchema, fields_of
+from hbase_orm.schema import Condition, Index, IndexSchema, Not, Or, TableSchema, fields_of
 
 # A fetch of so many rows keeps a scanner busy without holding more than about a megabyte.
 DEFAULT_CACHING_ROWS = 1000
@@ -212,16 +213,19 @@ def _common(statement: Select[Any], schema: TableSchema, order: str) -> dict[str
     }
 
 
-def _caching(statement: Select[Any], chosen: Candidate, most: int) -> int:
+def _caching(
+    statement: Select[Any], chosen: Candidate, most: int, checked: Sequence[Condition]
+) -> int:
+    """Return how many rows to fetch at once; `checked` is what only the client decides."""
     if statement.caching_rows is not None:
         return statement.caching_rows
     if statement.row_limit is None:
         return most
     narrowing = chosen.access.run + chosen.access.has_range
     in_ranges = {name for part in chosen.parts[:narrowing] for name in part.fields}
-    named = {name for condition in statement.conditions for name in fields_of(condition)}
+    named = {name for condition in checked for name in fields_of(condition)}
     # What only the client checks drops rows: one row a call would then be slow for a limit of 1.
-    is_plain = not any(isinstance(condition, (Or, Not)) for condition in statement.conditions)
+    is_plain = not any(isinstance(condition, (Or, Not)) for condition in checked)
     is_exact = is_plain and named <= in_ranges
     wanted = statement.row_limit if is_exact else max(statement.row_limit, LOOKUP_ROWS)
     return min(wanted, most)
@@ -258,7 +262,6 @@ def _table_plan(
     *,
     reverse: bool,
 ) -> Plan:
-    common = _common(statement, schema, chosen.order_text(reverse=reverse))
     if not access.paths:
         return _empty(statement, schema, _NO_KEY)
     if access.is_complete:
@@ -268,6 +271,7 @@ def _table_plan(
         ]
         if not keys:
             return _empty(statement, schema, "no row key of this length is stored")
+        common = _common(statement, schema, chosen.order_text(reverse=reverse))
         return GetPlan(**common, keys=tuple(keys))
     streams = [
         _directed(schema.table, ranges, reverse=reverse)
@@ -276,15 +280,31 @@ def _table_plan(
     ]
     if not streams:
         return _empty(statement, schema, "the ranges of the key are empty")
-    caching_rows = _caching(statement, chosen, DEFAULT_CACHING_ROWS)
+    return _scan_plan(statement, schema, chosen, streams, reverse=reverse)
+
+
+def _scan_plan(
+    statement: Select[Any],
+    schema: TableSchema,
+    chosen: Candidate,
+    streams: list[tuple[KeyRange, ...]],
+    *,
+    reverse: bool,
+) -> Plan:
+    pushed = push_down(schema, statement.conditions, reverse=reverse)
+    if pushed.is_empty:
+        return _empty(statement, schema, "no stored value fulfils the conditions")
+    common = _common(statement, schema, chosen.order_text(reverse=reverse)) | {
+        "reverse": reverse,
+        "caching_rows": _caching(statement, chosen, DEFAULT_CACHING_ROWS, pushed.remaining),
+        "filter": None if pushed.filter is None else bytes(pushed.filter),
+    }
     if len(streams) == 1:
-        return ScanPlan(**common, ranges=streams[0], reverse=reverse, caching_rows=caching_rows)
+        return ScanPlan(**common, ranges=streams[0])
     spread = schema.layout.spread
     return SaltedScanPlan(
         **common,
         buckets=tuple(streams),
-        reverse=reverse,
-        caching_rows=caching_rows,
         skipped_bytes=0 if spread is None else spread.codec.width_bytes or 0,
     )
 
@@ -310,7 +330,7 @@ def _index_plan(
         index=index,
         ranges=ranges,
         reverse=reverse,
-        caching_rows=_caching(statement, chosen, LOOKUP_ROWS),
+        caching_rows=_caching(statement, chosen, LOOKUP_ROWS, statement.conditions),
     )
 
 

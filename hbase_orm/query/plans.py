@@ -15,6 +15,7 @@ from hbase_orm.query.explain import key_text, range_text, tree
 from hbase_orm.schema import Condition, IndexSchema, TableSchema
 
 _SHOWN = 4
+_SHOWN_FILTER_BYTES = 500
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -126,17 +127,19 @@ class ScanPlan(Plan):
         ranges: Disjoint, in the order of the rows.
         reverse: Rows come in falling key order.
         caching_rows: Rows fetched at once.
+        filter: What the server applies, in HBase's filter language, or None.
     """
 
     ranges: tuple[KeyRange, ...] = ()
     reverse: bool = False
     caching_rows: int = 0
+    filter: bytes | None = None
 
     def steps(self) -> list[str]:
-        """Return the ranges, the first few of many."""
+        """Return the ranges, the first few of many, and the filter."""
         verb = "reverse scan" if self.reverse else "scan"
         shown = [f"{verb} {range_text(key_range)}" for key_range in self.ranges[:_SHOWN]]
-        return shown + _more(len(self.ranges), "ranges")
+        return shown + _more(len(self.ranges), "ranges") + _filter_line(self.filter)
 
     @property
     def requests(self) -> str:
@@ -153,21 +156,24 @@ class SaltedScanPlan(Plan):
         reverse: Rows come in falling key order.
         caching_rows: Rows fetched at once from each bucket.
         skipped_bytes: The width of the salt, which is left out when keys are compared.
+        filter: What the server applies, in HBase's filter language, or None.
     """
 
     buckets: tuple[tuple[KeyRange, ...], ...] = ()
     reverse: bool = False
     caching_rows: int = 0
     skipped_bytes: int = 1
+    filter: bytes | None = None
 
     def steps(self) -> list[str]:
-        """Return the fan-out and the first bucket's ranges."""
+        """Return the fan-out, the first bucket's ranges and the filter."""
         verb = "reverse scan" if self.reverse else "scan"
         first = [f"{verb} {range_text(r)}" for r in self.buckets[0][:_SHOWN]]
         last = [f"{verb} {range_text(r)}" for r in self.buckets[-1][:1]]
         gap = ["…"] if len(self.buckets) > 2 else []  # noqa: PLR2004 - the first and the last
         body = [*first, *_more(len(self.buckets[0]), "ranges"), *gap, *last]
-        return [tree(f"merge {len(self.buckets)} buckets by the key without the salt", body)]
+        merging = tree(f"merge {len(self.buckets)} buckets by the key without the salt", body)
+        return [merging, *_filter_line(self.filter)]
 
     @property
     def requests(self) -> str:
@@ -231,6 +237,13 @@ class IndexPlan(Plan):
             f"{len(self.ranges)} scanner{_s(self.ranges)}, "
             f"1 multi-get for each {self.caching_rows} entries"
         )
+
+
+def _filter_line(text: bytes | None) -> list[str]:
+    if text is None:
+        return []
+    cut = "…" if len(text) > _SHOWN_FILTER_BYTES else ""
+    return [f"filter: {key_text(text[:_SHOWN_FILTER_BYTES])}{cut}"]
 
 
 def _more(count: int, what: str) -> list[str]:

@@ -815,8 +815,9 @@ def test_a_limit_is_pushed_to_every_bucket() -> None:
         (select(Reading).where(Reading.host == "a").limit(5).caching(50), 50),
         (select(Reading).where(Reading.unit == "ms"), 100),
         (select(Reading).where(Reading.unit == "ms").limit(3), 3),
-        (select(Reading).where(Reading.host == "a", Reading.value > 1.0).limit(1), 100),
-        (select(Reading).where(Reading.host == "a", Reading.value > 1.0).limit(200), 200),
+        (select(Reading).where(Reading.host == "a", Reading.value > 1.0).limit(1), 1),
+        (select(Reading).where(Reading.host == "a", Reading.hits > 1).limit(1), 100),
+        (select(Reading).where(Reading.host == "a", Reading.hits > 1).limit(200), 200),
     ],
 )
 def test_a_scanner_call_fetches_so_many_rows(stmt: Select[Any], caching_rows: int) -> None:
