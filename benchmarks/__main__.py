@@ -12,7 +12,7 @@ import platform
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 
-from benchmarks import keys, load, newest, scan
+from benchmarks import keys, load, newest, pushdown, scan
 from benchmarks.models import (
     HandEntry,
     HandReading,
@@ -31,6 +31,7 @@ JOBS: dict[str, Callable[[Place], str]] = {
     "load-indexed": load.indexed,
     "scan": scan.scan,
     "newest": newest.newest,
+    "pushdown": pushdown.pushdown,
 }
 LOCAL_JOBS: dict[str, Callable[[int], str]] = {"keys": keys.keys}
 """Jobs that need no server; they take the number of repetitions."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -117,6 +118,29 @@ def test_a_lost_reverse_scanner_is_reopened_below_the_last_row() -> None:
 
     assert found == [b"d", b"c"]
     assert asked[4] == OpenScanner(scan(b"a", b"c", reverse=True))
+
+
+def test_a_filter_is_left_out_after_a_call_that_was_not_answered_in_time() -> None:
+    filtered = replace(scan(b"a", b"z"), filter=b"KeyOnlyFilter()")
+
+    found, asked = scripted(
+        [filtered, filtered],
+        [ONE, rows(b"b"), FAILURES[1], TWO, rows(b"c"), [], None, ONE, [], None],
+    )
+
+    assert found == [b"b", b"c"]
+    opened = [step.scan for step in asked if isinstance(step, OpenScanner)]
+    # What one range is slow for, the next one may be quick for.
+    assert opened == [filtered, scan(b"b\x00", b"z"), filtered]
+
+
+@pytest.mark.parametrize("failure", [FAILURES[0], FAILURES[2]], ids=lambda e: type(e).__name__)
+def test_a_filter_stays_when_a_scanner_is_lost_otherwise(failure: GatewayError) -> None:
+    filtered = replace(scan(b"a", b"z"), filter=b"KeyOnlyFilter()")
+
+    _, asked = scripted([filtered], [ONE, rows(b"b"), failure, TWO, [], None])
+
+    assert asked[4] == OpenScanner(replace(filtered, key_range=KeyRange(b"b\x00", b"z")))
 
 
 def test_a_scanner_that_cannot_be_opened_or_closed_is_tried_again() -> None:
