@@ -50,6 +50,10 @@ class Wide(Model, table="wide"):
     made: Mapped[str] = column(e, default_factory=lambda: "x")
     packed: Mapped[list[int]] = column(e, codec=codecs.json(list[int]))
     at: Mapped[datetime] = column(d, codec=codecs.seconds(width_bytes=4))
+    stamp: Mapped[datetime] = column(d, codec=codecs.get("phoenix.timestamp"))
+    cut: Mapped[str] = column(d, codec=codecs.text(separator=b"_"))
+    fixed: Mapped[str] = column(d, codec=codecs.text(width_bytes=4))
+    label: Mapped[str | None] = column(e, default="x")
     hits: Counter = counter(d)
 
 
@@ -134,6 +138,13 @@ def test_a_negated_test_negated_is_the_test(symbol: Any) -> None:
         (Wide.unit.startswith(""), of("e:u", ">=, 'binary:'", missing="true")),
         (Wide.unit.is_null(), of("e:u", "<, 'binary:'", missing="false")),
         (Wide.unit != None, of("e:u", ">=, 'binary:'", missing="true")),  # noqa: E711 - a condition
+        (Wide.label == "x", of("e:label", "=, 'binary:x'", missing="true")),
+        (
+            ~((Wide.n == 65) | (Wide.kind == "y")),
+            of("d:n", "!=, 'binary:A'", missing="false")
+            + b" AND "
+            + of("e:kind", "!=, 'binary:y'", missing="false"),
+        ),
         (Wide.kind == "x", of("e:kind", "=, 'binary:x'", missing="false")),
         (Wide.kind == "y", of("e:kind", "=, 'binary:y'", missing="true")),
         (Wide.kind != "x", of("e:kind", "!=, 'binary:x'", missing="true")),
@@ -200,6 +211,9 @@ def test_both_zeros_are_equal_and_nan_is_not_above_infinity() -> None:
     [
         Wide.k == 1,
         Wide.java > 1,
+        Wide.stamp <= datetime(2024, 1, 1, tzinfo=UTC),
+        Wide.cut == "a_b",
+        Wide.cut.in_(["a", "a_b"]),
         Wide.packed == [1],
         ~(Wide.packed == [1]),
         (Wide.n == 1) | (Wide.k == 1),
@@ -232,6 +246,16 @@ def test_a_part_that_the_server_decides_is_sent_without_the_other() -> None:
     assert found.filter is not None
     assert bytes(found.filter).startswith(of("d:n", "=, 'binary:A'", missing="true"))
     assert len(found.remaining) == 2
+
+
+def test_a_beginning_that_padding_may_be_is_not_told_by_bytes_alone() -> None:
+    begins = Wide.fixed.startswith("a")
+    test = ByteTest("=", b"a", "binaryprefix")
+
+    assert pushed(begins) == PushDown(
+        ColumnFilter(b"d:fixed", test, passes_missing=False), (begins,)
+    )
+    assert pushed(~begins).filter is None
 
 
 def test_a_default_that_a_function_makes_may_match_whatever_is_asked() -> None:
