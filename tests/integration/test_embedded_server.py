@@ -229,7 +229,7 @@ def test_the_command_line_runs_admin_commands(
 
     regions = json.loads(capsys.readouterr().out)
     assert code == 0
-    assert [region["start"] for region in regions] == ["", r"k\x00\\"]
+    assert [region["start"] for region in regions] == ["", r"k\x00\x5C"]
 
 
 @pytest.mark.parametrize("kind", ["put", "get", "scan", "delete", "increment"])

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
+from math import copysign
 from typing import Any
 
 from hypothesis import strategies as st
@@ -188,6 +189,17 @@ def told_value(declared: Declared, row: Stored, name: str) -> Any:
     return part.value_of(row.pieces[name])
 
 
+def is_same(one: Sequence[Values], other: Sequence[Values]) -> bool:
+    """Say whether values are equal, and the two zeros the same."""
+    return list(one) == list(other) and signs(one) == signs(other)
+
+
+def signs(found: Sequence[Values]) -> list[float]:
+    """Return the sign of each float: -0.0 equals 0.0, but its bytes sort below."""
+    values = (value for values in found for value in values.values())
+    return [copysign(1, value) for value in values if isinstance(value, float)]
+
+
 def as_told(declared: Declared, plan: Plan, found: Sequence[Stored]) -> list[Stored]:
     """Return rows stably sorted by what the plan says of its order."""
     result = list(found)
@@ -294,7 +306,7 @@ class Bench:
         ways = [in_order(self.declared, plan, matching)]
         if question.orders:
             ways += other_ways(self.declared, plan, matching)
-        found = next((w for w in ways if [self._shown(row) for row in w] == answer), None)
+        found = next((w for w in ways if is_same([self._shown(row) for row in w], answer)), None)
         assert found is not None, (answer, [self._shown(row) for row in ways[0]], str(plan))
         assert ordered_by(question.orders, found) == found, str(plan)
         assert as_told(self.declared, plan, found) == found, str(plan)
