@@ -10,7 +10,7 @@ from typing import Any
 
 from hbase_orm.errors import SchemaError
 from hbase_orm.model.fields import Counter, Key, Mapped
-from hbase_orm.rowkey import KeyLayout, Offset
+from hbase_orm.rowkey import KeyLayout, Offset, RecordType
 from hbase_orm.schema import Index
 
 Field = Mapped[Any] | Counter
@@ -46,8 +46,14 @@ def check_packed(layout: KeyLayout, *, nullable: bool) -> int:
     """Return how many bytes the qualifier has, which is the last part of the layout.
 
     Raises:
-        SchemaError: It has no fixed width, or the value may be None.
+        SchemaError: It has no fixed width, the value may be None, or the key has a record type.
     """
+    if any(part.name == RecordType.kind for part in layout.parts):
+        raise SchemaError(
+            "a model with a record type cannot have an Offset for a qualifier: the rows of other "
+            "types have whole keys",
+            fix="give it a table of its own, whose key has no RecordType",
+        )
     width_bytes = layout.parts[-1].codec.width_bytes
     if width_bytes is None:
         raise SchemaError(

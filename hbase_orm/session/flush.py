@@ -36,7 +36,7 @@ from hbase_orm.ops import (
 )
 from hbase_orm.schema import packed_mutations
 from hbase_orm.session.binding import BoundModel
-from hbase_orm.session.period_tables import send
+from hbase_orm.session.period_tables import makes_tables, send
 from hbase_orm.session.runtime import Runtime
 from hbase_orm.session.unit_of_work import Outcome, RowWrite, rounds_of
 
@@ -78,13 +78,20 @@ def emit(writes: Sequence[RowWrite], runtime: Runtime) -> Outcome:
 def _emit_round(writes: Sequence[RowWrite], runtime: Runtime, outcome: Outcome) -> None:
     plain = [write for write in writes if write.bound.guarded is None]
     guarded = [write for write in writes if write.bound.guarded is not None]
-    by_table: dict[str, list[RowWrite]] = {}
+    by_request: dict[tuple[str, int, bytes], list[RowWrite]] = {}
     for write in plain:
-        by_table.setdefault(write.bound.schema.table, []).append(write)
-    for table_writes in by_table.values():
-        _emit_plain(table_writes, runtime, outcome)
+        by_request.setdefault(_request_of(write), []).append(write)
+    for alike in by_request.values():
+        _emit_plain(alike, runtime, outcome)
     if guarded:
         _emit_guarded(guarded, runtime, outcome)
+
+
+def _request_of(write: RowWrite) -> tuple[str, int, bytes]:
+    """Return what writes have in common that may share a request: the table, and how cells pack."""
+    schema = write.bound.schema
+    width_bytes = schema.packed_bytes
+    return schema.table, width_bytes, schema.columns[0].column if width_bytes else b""
 
 
 def _emit_plain(writes: Sequence[RowWrite], runtime: Runtime, outcome: Outcome) -> None:
@@ -166,10 +173,11 @@ def _send(
     outcome: Outcome,
 ) -> None:
     """Send requests that together make these writes, one after the other."""
+    bound = next((w.bound for w in writes if makes_tables(w.bound)), writes[0].bound)
     sent = 0
     try:
         for operation in operations:
-            send(operation, writes[0].bound, runtime)
+            send(operation, bound, runtime)
             sent += 1
     except GatewayError as error:
         for write in writes:

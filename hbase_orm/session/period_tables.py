@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final, TypeVar, cast
 
 from hbase_orm.errors import NamespaceNotFoundError, TableNotFoundError
 from hbase_orm.gateway.base import Feature
+from hbase_orm.model.kinds import base_of
 from hbase_orm.ops import MutateRows, Operation, Protocol, Sleep, ask
 from hbase_orm.session import tables
 from hbase_orm.session.binding import BoundModel
@@ -22,6 +24,12 @@ _HOW_TO_MAKE: Final = (
     "TablePerPeriod(..., create=True)"
 )
 _WHO_MAKES: Final = "add thrift2=host:9091 to the URL: only Thrift2 gateways make such tables"
+
+
+def makes_tables(bound: BoundModel) -> bool:
+    """Say whether writing to a table of a period that does not exist makes it."""
+    period = bound.schema.layout.table_period
+    return period is not None and period.is_made_by_writes
 
 
 def send(operation: Operation[R], bound: BoundModel, runtime: Runtime) -> R:
@@ -41,7 +49,7 @@ def send(operation: Operation[R], bound: BoundModel, runtime: Runtime) -> R:
             raise
         if isinstance(operation, MutateRows) and not any(m.puts for m in operation.mutations):
             return cast("R", None)  # what MutateRows answers
-        if not period.is_made_by_writes:
+        if not makes_tables(bound):
             raise _missing(bound, _HOW_TO_MAKE) from error
         if Feature.SCHEMA not in runtime.features:
             raise _missing(bound, _WHO_MAKES) from error
@@ -49,13 +57,22 @@ def send(operation: Operation[R], bound: BoundModel, runtime: Runtime) -> R:
 
 
 def _send_to_new_table(operation: Operation[R], bound: BoundModel) -> Protocol[R]:
-    yield from tables.create(bound)
+    yield from tables.create(_shared(bound))
     for pause_s in _PAUSES_S:
         try:
             return (yield from ask(operation))
         except _MISSING:  # another process has begun to make it
             yield from ask(Sleep(pause_s))
     return (yield from ask(operation))
+
+
+def _shared(bound: BoundModel) -> BoundModel:
+    """Return the model that decides what its table is: of a record type its base, as it is now."""
+    base = base_of(bound.model)
+    if base is None:
+        return bound
+    schema = replace(base.__schema__, table=bound.schema.table)
+    return replace(bound, model=base, schema=schema)
 
 
 def _missing(bound: BoundModel, fix: str) -> TableNotFoundError:
