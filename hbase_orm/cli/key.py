@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any
+from datetime import datetime
+from types import MappingProxyType
+from typing import Any, Final
 
 import click
 
@@ -15,11 +17,14 @@ from hbase_orm.errors import RowKeyError, TableNotFoundError
 from hbase_orm.model import Model
 from hbase_orm.model.kinds import kind_of
 from hbase_orm.ops import Region
-from hbase_orm.rowkey.anatomy import pieces, value_text
+from hbase_orm.rowkey import KeyContext
+from hbase_orm.rowkey.anatomy import Piece, pieces, value_text
 from hbase_orm.rowkey.notation import to_string_binary
 from hbase_orm.session import Engine, connect
+from hbase_orm.session.period_tables import period_start
 
 _NO_TABLE = "there is no such table"
+_NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
 @click.group(cls=Group)
@@ -38,15 +43,17 @@ _model = click.argument("model", type=MODEL, metavar="MODULE:CLASS")
 @_model
 @click.argument("text", metavar="KEY")
 @click.option("--hex", "is_hex", is_flag=True, help="KEY is written in hexadecimal digits.")
-def decode(*, model: type[Model], text: str, is_hex: bool) -> None:
+@click.option("--table", metavar="NAME", help="The table of the key, where each period has one.")
+def decode(*, model: type[Model], text: str, is_hex: bool, table: str | None) -> None:
     """Show what the components of a row key are.
 
     It also says if the model writes the same fields as another key, as with a wrong salt. Names
-    that the key holds numbers of are looked up if there is a URL.
+    that the key holds numbers of are looked up if there is a URL. A time that is split over the
+    name of the table and the key is shown whole with --table.
     """
     data = _from_hex(text) if is_hex else KEY.convert(text, None, None)
     with _engine() as engine:
-        _show(model, data, engine, {})
+        _show(model, data, engine, table=table)
 
 
 @key.command()
@@ -57,11 +64,12 @@ def encode(*, model: type[Model], values: tuple[str, ...]) -> None:
 
     Times are ISO 8601 with an offset, durations are seconds, bytes are written like row keys, and
     members of an enum by their names. A key that holds numbers of names needs a URL: they are
-    looked up, and no name gets a number.
+    looked up, and no name gets a number. Where a part of the time stands in the name of the table
+    or of the column, that name is shown too.
     """
     fields = _read(model, values)
     with _engine() as engine:
-        _show(model, _encoded(model, fields, engine), engine, fields)
+        _show(model, _encoded(model, fields, engine), engine, given=fields)
 
 
 def _engine() -> AbstractContextManager[Engine | None]:
@@ -114,78 +122,134 @@ def _encoded(model: type[Model], fields: Mapping[str, Any], engine: Engine | Non
     return keys[0]
 
 
-def _show(model: type[Model], data: bytes, engine: Engine | None, given: Mapping[str, Any]) -> None:
+def _show(
+    model: type[Model],
+    data: bytes,
+    engine: Engine | None,
+    *,
+    table: str | None = None,
+    given: Mapping[str, Any] = _NOTHING,
+) -> None:
+    """Show a key that was read, with its table if that is told, or that `given` fields make."""
     model = kind_of(model, data)
-    found = pieces(model.__schema__.row_layout, data)
-    fields = model.decode_key(data) if engine is None else engine.decode_key(model, data)
+    layout = model.__schema__.row_layout
+    found = pieces(layout, data)
+    decoded = _decoded(model, data, engine, table)
+    fields = {**decoded, **{name: layout.codecs[name].normalize(given[name]) for name in given}}
     shown: dict[str, Any] = {
         "key": to_string_binary(data),
         "hex": data.hex(),
         "length_bytes": len(data),
-        "components": [
-            {
-                "name": piece.name,
-                "codec": piece.codec,
-                "bytes": to_string_binary(piece.data),
-                "hex": piece.data.hex(),
-                "value": json_value(piece.value),
-            }
-            for piece in found
-        ],
+        "components": [_component(piece) for piece in found],
     }
     lines = [
         f"key     {shown['key']}",
         f"hex     {shown['hex']}",
         f"length  {len(data)} bytes",
     ]
-    for word, value, text in _notes(model, data, engine, {**fields, **given}):
+    for word, value, text in _notes(model, data, engine, fields, table):
         shown[word] = value
         lines.append(f"{word.ljust(6)}  {text}")
-    told = _told_otherwise(model, fields)
+    if given and model.__schema__.packed_bytes:
+        shown["column"] = _column(model, fields)
+        lines.append(f"column  {shown['column']}")
+    told = _told_otherwise(model, fields, decoded)
     if told:
-        shown["other_fields"] = {
-            name: json_value(value) for name, (value, reason) in told.items() if reason is None
-        }
+        shown["other_fields"] = {name: json_value(fields[name]) for name in told if name in fields}
     answer(shown, lambda: [*lines, "", model.describe_key(data), *_as_lines(told)])
 
 
-def _notes(
-    model: type[Model], data: bytes, engine: Engine | None, fields: Mapping[str, Any]
-) -> Iterator[tuple[str, Any, str]]:
-    """Yield what else there is to say of a key: a word, for programs, for people."""
-    period = model.__schema__.layout.table_period
-    if period is not None and period.field in fields:
-        table = period.unit.name_of(period.pattern, period.unit.start(fields[period.field]))
-        yield "table", table, table
-    objection = _objection(model, data, fields)
-    if objection is not None:
-        yield "but", objection, objection
-    if engine is not None:
-        yield "region", *_region(model, data, engine, fields)
-
-
-def _told_otherwise(
-    model: type[Model], fields: Mapping[str, Any]
-) -> dict[str, tuple[Any, str | None]]:
-    """Return the key fields that stand in the key otherwise than as they are.
-
-    Each with its value, or with None and the reason why the key does not give it back.
-    """
-    layout = model.__schema__.row_layout
-    lost: Mapping[str, str] = getattr(fields, "unrecoverable", {})
+def _component(piece: Piece) -> dict[str, Any]:
     return {
-        name: (fields.get(name), lost.get(name))
-        for name in layout.arguments
-        if layout.part(name) is None and (name in fields or name in lost)
+        "name": piece.name,
+        "codec": piece.codec or None,
+        "bytes": to_string_binary(piece.data),
+        "hex": piece.data.hex(),
+        "value": json_value(piece.value),
     }
 
 
-def _as_lines(told: Mapping[str, tuple[Any, str | None]]) -> list[str]:
+def _decoded(
+    model: type[Model], data: bytes, engine: Engine | None, table: str | None
+) -> Mapping[str, Any]:
+    if engine is not None:
+        return engine.decode_key(model, data, table=table)
+    start = _start(model, table)
+    return model.__schema__.row_layout.decode(data, KeyContext(start))
+
+
+def _start(model: type[Model], table: str | None) -> datetime | None:
+    """Return the start of a table's period; None if no table is told, or the model has one."""
+    return None if table is None else period_start(model.__schema__, _as_declared(model, table))
+
+
+def _as_declared(model: type[Model], table: str) -> str:
+    """Return a table's name without its namespace, unless the model declares that."""
+    return table if ":" in model.__schema__.table else table.rpartition(":")[2]
+
+
+def _notes(
+    model: type[Model],
+    data: bytes,
+    engine: Engine | None,
+    fields: Mapping[str, Any],
+    table: str | None,
+) -> Iterator[tuple[str, Any, str]]:
+    """Yield what else there is to say of a key: a word, for programs, for people."""
+    meant = _meant_table(model, fields)
+    holding = meant if table is None else table
+    if holding is not None:
+        yield "table", holding, holding
+    objection = _misplaced(model, table, meant) or _objection(model, data, fields)
+    if objection is not None:
+        yield "but", objection, objection
+    if engine is not None:
+        yield "region", *_region(model, data, engine, _start(model, table), fields)
+
+
+def _meant_table(model: type[Model], fields: Mapping[str, Any]) -> str | None:
+    """Return the table that the model writes these fields to, where each period has one."""
+    period = model.__schema__.layout.table_period
+    if period is None or period.field not in fields:
+        return None
+    return period.unit.name_of(period.pattern, period.unit.start(fields[period.field]))
+
+
+def _misplaced(model: type[Model], table: str | None, meant: str | None) -> str | None:
+    if table is None or meant is None or meant == _as_declared(model, table):
+        return None
+    return f"the model writes these fields to the table {meant}"
+
+
+def _column(model: type[Model], fields: Mapping[str, Any]) -> str:
+    """Return the column of the cell that holds the object of a model whose objects are cells."""
+    schema = model.__schema__
+    part = schema.layout.parts[-1]
+    qualifier = part.encode(schema.layout.value(part, fields))
+    return to_string_binary(schema.columns[0].column + qualifier)
+
+
+def _told_otherwise(
+    model: type[Model], fields: Mapping[str, Any], decoded: Mapping[str, Any]
+) -> dict[str, str]:
+    """Return a text for each key field that does not stand in the key as it is.
+
+    It is the value, and why the key does not give it back if so.
+    """
+    layout = model.__schema__.row_layout
+    lost: Mapping[str, str] = getattr(decoded, "unrecoverable", {})
+    told: dict[str, str] = {}
+    for name in layout.arguments:
+        if layout.part(name) is None and (name in fields or name in lost):
+            value = [value_text(fields[name])] if name in fields else []
+            reason = [f"({lost[name]})"] if name in lost else []
+            told[name] = "  ".join(value + reason)
+    return told
+
+
+def _as_lines(told: Mapping[str, str]) -> list[str]:
     width = max(map(len, told), default=0)
-    lines = [
-        f"{name.ljust(width)}  {value_text(value) if reason is None else f'({reason})'}"
-        for name, (value, reason) in told.items()
-    ]
+    lines = [f"{name.ljust(width)}  {text}" for name, text in told.items()]
     return ["", *lines] if lines else []
 
 
@@ -204,13 +268,17 @@ def _objection(model: type[Model], data: bytes, fields: Mapping[str, Any]) -> st
 
 
 def _region(
-    model: type[Model], data: bytes, engine: Engine, fields: Mapping[str, Any]
+    model: type[Model],
+    data: bytes,
+    engine: Engine,
+    start: datetime | None,
+    fields: Mapping[str, Any],
 ) -> tuple[dict[str, str | None] | None, str]:
     """Return the region that holds a key, for programs and for people."""
     period = model.__schema__.layout.table_period
-    at = None if period is None else fields.get(period.field)
+    at = start if period is None or start is not None else fields.get(period.field)
     if period is not None and at is None:
-        return None, "not known: the key does not tell its table"
+        return None, "not known: give the table with --table"
     try:
         regions = engine.regions(model, at=at)
     except TableNotFoundError:

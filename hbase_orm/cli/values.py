@@ -70,8 +70,11 @@ def _reader(field: str, python_type: type) -> tuple[Callable[[str], Any], str]:
 
 
 def json_value(value: Any) -> Any:
-    """Return a value as JSON holds it: numbers, truths and texts as such, else what one types."""
+    """Return a value as JSON holds it: numbers, truths and texts as such, else what one types.
+
+    None is null.
+    """
     if isinstance(value, timedelta):
         return value.total_seconds()
-    is_plain = isinstance(value, (bool, int, float, str)) and not isinstance(value, Enum)
-    return value if is_plain else value_text(value)
+    is_plain = value is None or isinstance(value, (bool, int, float, str))
+    return value if is_plain and not isinstance(value, Enum) else value_text(value)

@@ -31,6 +31,7 @@ from hbase_orm.session.binding import BoundModel, bind
 from hbase_orm.session.flush import check_indexes
 from hbase_orm.session.gets import row_keys
 from hbase_orm.session.naming import Names, in_namespace
+from hbase_orm.session.period_tables import period_start
 from hbase_orm.session.runtime import Runtime
 from hbase_orm.session.session import Session
 from hbase_orm.session.url import EngineOptions, parse_url
@@ -262,15 +263,27 @@ class Engine:
         """
         return row_keys(self._bound_of(model), key)
 
-    def decode_key(self, model: type[Model], data: bytes, /) -> Mapping[str, Any]:
+    def decode_key(
+        self, model: type[Model], data: bytes, /, *, table: str | None = None
+    ) -> Mapping[str, Any]:
         """Return the key fields that a row key gives back, as `M.decode_key`, and names as well.
 
         Sends nothing but to look up the names that the key holds numbers of.
 
+        Args:
+            model: The model.
+            data: The row key.
+            table: The table it stands in. Where each period has one, its name and the key together
+                give back the time that is split over both.
+
         Raises:
             CorruptRowError: The bytes are no key of this model, or a dictionary lacks a number.
+            ConfigurationError: `table` is no table of the model's.
         """
         bound = self._bound_of(kind_of(model, data))
+        if table is not None:
+            start = period_start(bound.schema, in_namespace(table, self.options.namespace))
+            bound = bound if start is None else bound.placed_at(start)
         return bound.schema.row_layout.decode(data, bound.context)
 
     def table_state(self, model: type[Model]) -> TableState | None:

@@ -1,14 +1,16 @@
-"""Writes to the table of a period, which may not exist yet."""
+"""The tables of periods: which one a name names, and writes to one that may not exist yet."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime
 from typing import Final, TypeVar, cast
 
-from hbase_orm.errors import NamespaceNotFoundError, TableNotFoundError
+from hbase_orm.errors import ConfigurationError, NamespaceNotFoundError, TableNotFoundError
 from hbase_orm.gateway.base import Feature
 from hbase_orm.model.kinds import base_of
 from hbase_orm.ops import MutateRows, Operation, Protocol, Sleep, ask
+from hbase_orm.schema import TableSchema
 from hbase_orm.session import tables
 from hbase_orm.session.binding import BoundModel
 from hbase_orm.session.runtime import Runtime
@@ -30,6 +32,25 @@ def makes_tables(bound: BoundModel) -> bool:
     """Say whether writing to a table of a period that does not exist makes it."""
     period = bound.schema.layout.table_period
     return period is not None and period.is_made_by_writes
+
+
+def period_start(schema: TableSchema, table: str) -> datetime | None:
+    """Return the start of the period whose rows `table` holds; None if a model has one table.
+
+    Raises:
+        ConfigurationError: It is no table of the model's.
+    """
+    period = schema.layout.table_period
+    start = None if period is None else period.unit.start_of(schema.table, table)
+    if start is None and (period is not None or table != schema.table):
+        raise ConfigurationError(
+            "the table is none of the model's",
+            model=schema.model_name,
+            table=table,
+            declared=schema.table,
+            fix="give the name as HBase lists it",
+        )
+    return start
 
 
 def send(operation: Operation[R], bound: BoundModel, runtime: Runtime) -> R:

@@ -3,14 +3,30 @@
 from __future__ import annotations
 
 import json
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
-from hbase_orm import Family, Key, Model, RandomSalt, codecs, key, rowkey
+from hbase_orm import (
+    Family,
+    Key,
+    Mapped,
+    Model,
+    Offset,
+    Period,
+    RandomSalt,
+    TablePerPeriod,
+    codecs,
+    column,
+    connect,
+    key,
+    rowkey,
+)
 from hbase_orm.cli import main as cli_main
 from hbase_orm.cli.errors import ExitCode
+from hbase_orm.errors import ConfigurationError
+from hbase_orm.rowkey.layout import DecodedKey
 from tests import designs
 
 AT = "at=2024-01-02T00:00:00.258+00:00"
@@ -21,6 +37,23 @@ class Visit(Model, table="visits"):
     at: Key[datetime] = key(codecs.millis())
     host: Key[str] = key()
     __rowkey__ = rowkey(RandomSalt(4), at, host)
+
+
+class Login(Model, table=TablePerPeriod("logins_%Y%m", of="at", period="month")):
+    d = Family()
+    at: Key[datetime] = key(codecs.millis())
+
+
+class Sample(Model, table="samples"):
+    """A row holds the cells of an hour."""
+
+    d = Family()
+    host: Key[str] = key()
+    at: Key[datetime] = key(codecs.seconds())
+    value: Mapped[float] = column(
+        d, Offset("hour", of=at, resolution="seconds", codec=codecs.uint16())
+    )
+    __rowkey__ = rowkey(host, Period("hour", of=at))
 
 
 @pytest.fixture(autouse=True)
@@ -54,8 +87,123 @@ def test_a_key_whose_time_is_split_over_table_and_key_names_the_table(
         r"offset in day of at   uint32  \x00\x00\x01\x02  258",
         r"account               uint32  \x00\x00\x00\x07  7",
         "",
-        "at  (the name of the table holds a part of it)",
+        "at  2024-01-02T00:00:00.258000+00:00  (the name of the table holds a part of it)",
     ]
+
+
+PAYMENT = ("--hex", "679e0000010200000007")
+
+
+@pytest.mark.parametrize(
+    ("url", "table"),
+    [
+        ((), "payments_20240102"),
+        ((), "bank:payments_20240102"),
+        (("--url", "memory://"), "payments_20240102"),
+        (("--url", "memory:///bank"), "payments_20240102"),
+        (("--url", "memory:///bank"), "bank:payments_20240102"),
+    ],
+)
+def test_a_time_that_is_split_over_table_and_key_is_joined(
+    url: tuple[str, ...], table: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["key", "decode", named(designs.Payment), *PAYMENT]
+
+    found = shown(capsys, *url, *command, "--table", table)
+    cli_main.run([*url, *command, "--table", table])
+    text = capsys.readouterr().out
+
+    assert (found["table"], "but" in found) == (table, False)
+    assert found["other_fields"] == {"at": "2024-01-02T00:00:00.258000+00:00"}
+    assert text.endswith("\n\nat  2024-01-02T00:00:00.258000+00:00\n")
+    assert shown(capsys, *url, *command)["other_fields"] == {}
+
+
+@pytest.mark.parametrize("url", [(), ("--url", "memory:///bank")])
+@pytest.mark.parametrize(
+    ("model", "key_text", "table"),
+    [
+        (designs.Payment, PAYMENT, "payments_202401"),
+        (designs.Payment, PAYMENT, "payments_20240230"),
+        (designs.Score, ("--hex", "00" * 8), "scored"),
+    ],
+)
+def test_a_table_that_is_none_of_the_models_is_wrong_usage(
+    url: tuple[str, ...],
+    model: type[Model],
+    key_text: tuple[str, ...],
+    table: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    code = cli_main.run([*url, "key", "decode", named(model), *key_text, "--table", table])
+
+    assert code == ExitCode.USAGE
+    assert "the table is none of the model's" in capsys.readouterr().err
+
+
+def test_a_table_of_another_namespace_is_none_of_the_models(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    command = ["key", "decode", named(designs.Payment), *PAYMENT]
+
+    code = cli_main.run(["--url", "memory:///bank", *command, "--table", "shop:payments_20240102"])
+
+    assert code == ExitCode.USAGE
+    assert "declared='bank:payments_%Y%m%d'" in capsys.readouterr().err
+
+
+def test_a_key_that_belongs_into_another_table_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["key", "decode", named(Login), "--hex", "0000018cc7785000"]
+
+    right = shown(capsys, *arguments, "--table", "logins_202401")
+    wrong = shown(capsys, *arguments, "--table", "logins_202402")
+
+    assert "but" not in right
+    assert wrong["but"] == "the model writes these fields to the table logins_202401"
+
+
+def test_a_program_joins_a_time_that_is_split_over_table_and_key() -> None:
+    at = datetime(2024, 1, 2, 0, 0, 0, 258_000, UTC)
+    data = designs.Payment.encode_key(account=7, at=at)
+
+    with connect("memory:///bank") as engine:
+        plain = engine.decode_key(designs.Payment, data, table="payments_20240102")
+        full = engine.decode_key(designs.Payment, data, table="bank:payments_20240102")
+        with pytest.raises(ConfigurationError, match="none of the model's"):
+            engine.decode_key(designs.Payment, data, table="scores")
+
+    assert isinstance(plain, DecodedKey)
+    assert (plain, plain.unrecoverable) == ({"account": 7, "at": at}, {})
+    assert full == plain
+
+
+def test_the_cell_of_an_object_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["key", "encode", named(Sample), "host=a", "at=2024-02-29T13:00:05+01:00"]
+
+    found = shown(capsys, *arguments)
+    cli_main.run(arguments)
+
+    assert found["column"] == r"d:\x00\x05"
+    assert found["other_fields"] == {"at": "2024-02-29T12:00:05+00:00"}
+    assert capsys.readouterr().out.splitlines() == [
+        r"key     a\x00\x01\x00\x00\x00\x00e\xE0q\xC0",
+        "hex     6100010000000065e071c0",
+        "length  11 bytes",
+        r"column  d:\x00\x05",
+        "",
+        r"host        text     a\x00\x01                   'a'",
+        r"hour of at  seconds  \x00\x00\x00\x00e\xE0q\xC0  2024-02-29T12:00:00+00:00",
+        "",
+        "at  2024-02-29T12:00:05+00:00  (the key holds only hour of at)",
+    ]
+
+
+def test_a_hash_has_neither_codec_nor_value(capsys: pytest.CaptureFixture[str]) -> None:
+    found = shown(capsys, "key", "encode", named(designs.Payment), "account=7", AT)
+
+    hashed, *others = found["components"]
+    assert (hashed["codec"], hashed["value"]) == (None, None)
+    assert [each["value"] for each in others] == [258, 7]
 
 
 def test_a_time_of_two_components_is_shown_joined(capsys: pytest.CaptureFixture[str]) -> None:
@@ -75,8 +223,8 @@ def test_fields_that_a_key_does_not_give_back_are_shown_with_the_reason(
     cli_main.run(["key", "encode", named(designs.DigestLog), "host=web-1", "event=boot", AT])
 
     assert capsys.readouterr().out.splitlines()[-2:] == [
-        "host   (the key holds only raw md5(host))",
-        "event  (the key holds only raw md5(event))",
+        "host   'web-1'  (the key holds only raw md5(host))",
+        "event  'boot'  (the key holds only raw md5(event))",
     ]
 
 
@@ -128,11 +276,14 @@ def test_the_region_of_a_key_that_does_not_tell_its_table_is_not_known(
     model = named(designs.Payment)
     url = ("--url", "memory://")
 
-    cli_main.run([*url, "key", "decode", model, "--hex", "679e0000010200000007"])
+    cli_main.run([*url, "key", "decode", model, *PAYMENT])
     unknown = capsys.readouterr().out
+    cli_main.run([*url, "key", "decode", model, *PAYMENT, "--table", "payments_20240102"])
+    told = capsys.readouterr().out
     cli_main.run([*url, "key", "encode", model, "account=7", AT])
 
-    assert "region  not known: the key does not tell its table\n" in unknown
+    assert "region  not known: give the table with --table\n" in unknown
+    assert "region  there is no such table\n" in told
     assert "region  there is no such table\n" in capsys.readouterr().out
 
 

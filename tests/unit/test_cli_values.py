@@ -53,6 +53,10 @@ def test_what_json_shows_can_be_typed(text: str, value: Any) -> None:
     assert str(shown).lower() == text.lower()
 
 
+def test_nothing_is_null() -> None:
+    assert json.dumps(json_value(None)) == "null"
+
+
 @pytest.mark.parametrize(
     ("python_type", "text", "expected"),
     [
