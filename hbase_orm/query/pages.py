@@ -1,8 +1,9 @@
 """Where a page of a statement's rows ended, as an opaque token, and the plan for what follows.
 
-A token is base64 of: version, fingerprint of the statement, rows given so far, the period of the
-table or nothing, and the place of the last row: its key, or in an index its entry's. It holds no
-secret and is no permission; it is valid in every process that asks the same of the same table.
+A token is base64 of: a checksum, version, fingerprint of the statement, rows given so far, the
+period of the table or nothing, and the place of the last row: its key, or in an index its entry's.
+It holds no secret and is no permission; it is valid in every process that asks the same of the
+same table.
 """
 
 from __future__ import annotations
@@ -33,8 +34,7 @@ from hbase_orm.schema import TableSchema
 
 VERSION: Final = 1
 _HEAD: Final = struct.Struct(">B8sQB")
-_PERIOD: Final = "%Y-%m-%dT%H:%M"
-_PERIOD_BYTES: Final = 16
+_CHECKSUM_BYTES: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +71,10 @@ def fingerprint(statement: Select[Any], schema: TableSchema) -> bytes:
 
 def token_of(place: Place, mark: bytes) -> str:
     """Return the token of a place in the statement with this fingerprint."""
-    start = "" if place.start is None else place.start.strftime(_PERIOD)
+    # isoformat() pads the year; strftime does so on some systems only.
+    start = "" if place.start is None else place.start.isoformat(timespec="minutes")
     data = _HEAD.pack(VERSION, mark, place.given, len(start)) + start.encode() + place.key
-    return urlsafe_b64encode(data).decode().rstrip("=")
+    return _text(_checksum(data) + data)
 
 
 def place_of(token: str, mark: bytes) -> Place:
@@ -82,21 +83,39 @@ def place_of(token: str, mark: bytes) -> Place:
     Raises:
         PageTokenError: It is none, of another version, or of another statement.
     """
-    try:
-        data = urlsafe_b64decode(token.encode("ascii") + b"=" * (-len(token) % 4))
-        version, of, given, length = _HEAD.unpack_from(data)
-    except (AttributeError, UnicodeEncodeError, NotBase64Error, struct.error):
-        raise _refused("this is no page token", token) from None
+    data = _data(token)
+    version, of, given, length = _HEAD.unpack_from(data)
     if version != VERSION:
         raise _refused("the page token is of another version", token, version=version)
     if of != mark:
         raise _refused("the page token is of another statement", token)
     start, key = data[_HEAD.size : _HEAD.size + length], data[_HEAD.size + length :]
     try:
-        at = datetime.strptime(start.decode(), _PERIOD).replace(tzinfo=UTC) if length else None
-    except ValueError:
+        at = datetime.fromisoformat(start.decode()).astimezone(UTC) if length else None
+    except (ValueError, OverflowError):
         raise _refused("this is no page token", token) from None
     return Place(key, given, at)
+
+
+def _data(token: str) -> bytes:
+    """Return what `token_of` packed: whoever cut, lengthened or changed a token is refused."""
+    try:
+        data = urlsafe_b64decode(token.encode("ascii") + b"=" * (-len(token) % 4))
+    except (AttributeError, UnicodeEncodeError, NotBase64Error):
+        raise _refused("this is no page token", token) from None
+    checksum, packed = data[:_CHECKSUM_BYTES], data[_CHECKSUM_BYTES:]
+    # The decoder passes over what is no base64, and over the last bits: only one text is a token.
+    if _text(data) != token or checksum != _checksum(packed) or len(packed) < _HEAD.size:
+        raise _refused("this is no page token", token)
+    return packed
+
+
+def _text(data: bytes) -> str:
+    return urlsafe_b64encode(data).decode().rstrip("=")
+
+
+def _checksum(data: bytes) -> bytes:
+    return blake2b(data, digest_size=_CHECKSUM_BYTES).digest()
 
 
 def _refused(reason: str, token: Any, **details: Any) -> PageTokenError:
@@ -162,13 +181,19 @@ def _rest_of_buckets(plan: SaltedScanPlan, key: bytes) -> tuple[tuple[KeyRange, 
 
 
 def _rest_of_tables(plan: TablesPlan, place: Place) -> Plan:
-    starts = [start for start, _ in plan.plans]
-    if place.start not in starts:
+    """Return what is left of the place's table, and the tables behind it.
+
+    The place's own table may have been dropped since: the rows behind it are still to be given.
+    """
+    if place.start is None:
         raise PageTokenError(
-            "the page token names a table that the statement does not read",
-            period=place.start,
+            "the page token names no table, and the statement reads several",
             fix="start again without a token",
         )
-    number = starts.index(place.start)
-    start, first = plan.plans[number]
-    return replace(plan, plans=((start, resumed(first, place)), *plan.plans[number + 1 :]))
+    rest: list[tuple[datetime, Plan]] = []
+    for start, inner in plan.plans:
+        if start == place.start:
+            rest.append((start, resumed(inner, place)))
+        elif (start < place.start) is plan.falls:
+            rest.append((start, inner))
+    return replace(plan, plans=tuple(rest))

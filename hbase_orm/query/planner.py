@@ -251,7 +251,7 @@ def _key_plan(
     order = chosen.order_text(reverse=reverse)
     if chosen.is_placed:
         order = f"{period.unit.name} of {period.field} {'desc' if falls else 'asc'}, {order}"
-    return TablesPlan(**_common(statement, schema, order), plans=tuple(plans))
+    return TablesPlan(**_common(statement, schema, order), plans=tuple(plans), falls=falls)
 
 
 def _table_plan(

@@ -189,9 +189,11 @@ class TablesPlan(Plan):
     Attributes:
         plans: The start of each period and the plan for its table, in the order of the rows. A
             table that does not exist has no rows.
+        falls: The last period comes first.
     """
 
     plans: tuple[tuple[datetime, Plan], ...] = ()
+    falls: bool = False
 
     def steps(self) -> list[str]:
         """Return the tables, the first few of many, with their plans."""

@@ -1,13 +1,28 @@
 from __future__ import annotations
 
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from datetime import UTC, datetime, timedelta
+from hashlib import blake2b
 from typing import Any
 
 import pytest
 
-from hbase_orm import Engine, connect, select
+from hbase_orm import (
+    Engine,
+    Family,
+    Key,
+    Mapped,
+    Model,
+    TablePerPeriod,
+    codecs,
+    column,
+    connect,
+    key,
+    select,
+)
 from hbase_orm.errors import PageTokenError, QueryError
-from hbase_orm.ops import CloseScanner, OpenScanner
-from tests.page_cases import STATEMENTS, Plain, Scattered, load, pages_of
+from hbase_orm.ops import CloseScanner, DropTable, OpenScanner
+from tests.page_cases import DAY, STATEMENTS, Daily, Plain, Scattered, load, pages_of
 from tests.recording import RecordsRequests, gateway_of, through
 
 
@@ -114,3 +129,81 @@ def test_rows_written_behind_the_page_show_in_the_next(engine: Engine) -> None:
 
     assert [row.n for row in first.items] == [0, 2, 4]
     assert [row.n for row in second.items] == [5, 6, 8]
+
+
+@pytest.mark.parametrize("name", ["scan", "tables"])
+def test_a_token_that_was_cut_or_changed_is_refused(engine: Engine, name: str) -> None:
+    statement = STATEMENTS[name]()
+    with engine.session() as session:
+        token = session.page(statement, size=2).token
+        assert token is not None
+        spoilt = [token[:end] for end in range(len(token))]
+        spoilt += [token + junk for junk in ("A", "AAAA", "=", "!", " ", "\n")]
+        spoilt += ["!" + token, token[:5] + "*" + token[5:], token.swapcase()]
+
+        for one in spoilt:
+            with pytest.raises(PageTokenError, match="no page token"):
+                session.page(statement, size=2, token=one)
+        assert session.page(statement, size=2, token=token).items
+
+
+def test_a_forged_token_is_refused(engine: Engine) -> None:
+    statement = STATEMENTS["tables"]()
+    with engine.session() as session:
+        token = session.page(statement, size=2).token
+        assert token is not None
+        packed = urlsafe_b64decode(token + "=" * (-len(token) % 4))[4:]
+        forged = packed.replace(b"2026", b"20x6")
+        checksum = blake2b(forged, digest_size=4).digest()
+
+        assert forged != packed
+        with pytest.raises(PageTokenError, match="no page token"):
+            session.page(
+                statement, size=2, token=urlsafe_b64encode(checksum + forged).decode().rstrip("=")
+            )
+
+
+class Reign(Model, table=TablePerPeriod("reigns_%Y", of="began", period="year")):
+    d = Family()
+    began: Key[datetime] = key(codecs.micros())
+    name: Mapped[str] = column(d)
+
+
+def test_a_page_ends_in_a_table_of_an_early_year() -> None:
+    engine = connect("memory://")
+    times = [datetime(year, 3, 1, tzinfo=UTC) for year in (7, 999, 2024)]
+    for time in times:
+        engine.create_tables(Reign, periods=(time, time + timedelta(days=1)))
+    with engine.session() as session:
+        session.add_all(Reign(began=time, name="x") for time in times)
+    with engine.session() as session:
+        pages = pages_of(session, select(Reign).allow_full_scan(), 1)
+
+    assert [[row.began for row in page] for page in pages] == [[time] for time in times]
+
+
+@pytest.mark.parametrize("gone", [(0,), (0, 1), (0, 1, 2), (1,)])
+@pytest.mark.parametrize("falls", [False, True])
+def test_pages_go_on_behind_a_table_that_was_dropped(
+    gone: tuple[int, ...],
+    falls: bool,  # noqa: FBT001 - of the table
+) -> None:
+    engine = connect("memory://")
+    days = [DAY + timedelta(days=number) for number in range(4)]
+    engine.create_tables(Daily, periods=(days[0], days[-1] + timedelta(days=1)))
+    with engine.session() as session:
+        session.add_all(Daily(host="a", at=day, v=1) for day in days)
+    if falls:
+        days.reverse()
+    order = Daily.at.desc() if falls else Daily.at.asc()
+    statement = select(Daily).where(Daily.host == "a").order_by(order).allow_full_scan()
+    with engine.session() as session:
+        first = session.page(statement, size=1)
+        for number in gone:
+            name = f"daily_{days[number]:%Y%m%d}"
+            gateway_of(engine).execute(DropTable(name))
+        second = session.page(statement, size=9, token=first.token)
+
+    assert [row.at for row in first.items] == days[:1]
+    left = [day for number, day in enumerate(days) if number and number not in gone]
+    assert [row.at for row in second.items] == left
