@@ -1,9 +1,10 @@
 """Writes any number of rows in constant memory.
 
 Rows are encoded by the caller's thread and sent in batches by a few others, so that encoding and
-waiting overlap; at most `IN_FLIGHT` batches are under way, each of at most `BATCH_BYTES`
-or of one row. Rows with guards go through the index protocol, or, while their table is being
-loaded, as plain batches that carry their guards.
+waiting overlap; at most `IN_FLIGHT` batches are under way, each of at most `BATCH_BYTES` or of one
+row, and at most `WAITING_BATCHES` more wait, whatever number of tables they are for. Rows with
+guards go through the index protocol, or, while their table is being loaded, as plain batches that
+carry their guards.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Final, Self
 
@@ -31,7 +32,8 @@ from hbase_orm.index.targets import RowChange
 from hbase_orm.model import Model
 from hbase_orm.ops import MutateRows, Protocol, RowMutation, ask, ask_all
 from hbase_orm.session.binding import BoundModel
-from hbase_orm.session.flush import BATCH_BYTES, check_indexes, emit, place
+from hbase_orm.session.flush import check_indexes, emit, place
+from hbase_orm.session.lanes import Item, Lane, Lanes, Sender
 from hbase_orm.session.pending import number_names
 from hbase_orm.session.runtime import Runtime
 from hbase_orm.session.unit_of_work import (
@@ -47,41 +49,13 @@ IN_FLIGHT: Final = 3
 NAMES_AHEAD: Final = 100
 """Objects held at once so that their new names are numbered by few requests."""
 
-# What a row is sent as: in a load, its entries and itself with its guard; else only the write.
-Item = tuple[RowWrite, LoadedRow | None]
-Sender = Callable[[Sequence[Item]], Outcome]
-
-
-@dataclass(slots=True)
-class _Lane:
-    """The rows of one model on their way.
-
-    Attributes:
-        bound: The model.
-        send: Sends a batch.
-        ticket: The load under way, or None.
-        batch: Rows not sent yet, by row key.
-        size_bytes: How large these are.
-    """
-
-    bound: BoundModel
-    send: Sender
-    ticket: LoadTicket | None
-    batch: dict[bytes, Item] = field(default_factory=dict[bytes, Item])
-    size_bytes: int = 0
-
-    @property
-    def table(self) -> str:
-        """The model's table."""
-        return self.bound.schema.table
-
 
 @dataclass(frozen=True, slots=True)
 class _Sent:
     """A batch under way."""
 
     future: Future[Outcome]
-    lane: _Lane
+    lane: Lane
     rows: Mapping[bytes, Item]
 
 
@@ -114,7 +88,8 @@ class Bulk:
         self._bound_of = bound_of
         self._batch_rows = batch_rows
         self._insert_only = insert_only
-        self._lanes: dict[type[Model] | str, _Lane] = {}  # a table where the model has several
+        self._lanes = Lanes(batch_rows)
+        self._at_hand: RowWrite | None = None
         self._threads = ThreadPoolExecutor(IN_FLIGHT, thread_name_prefix="hbase-orm-bulk")
         self._under_way: deque[_Sent] = deque()
         self._failed = Outcome()
@@ -139,12 +114,14 @@ class Bulk:
             lane = self._lane(bound)
         write = RowWrite(bound, None, key, "insert" if self._insert_only else "put", cells)
         item = (write, None if lane.ticket is None else _loaded(write, lane.ticket))
-        self._keep_order(lane, key)
-        size_bytes = write.size_bytes
-        if lane.size_bytes + size_bytes > BATCH_BYTES:
-            self._submit(lane)
-        lane.batch[key] = item
-        lane.size_bytes += size_bytes
+        self._at_hand = write
+        try:
+            self._keep_order(lane, key)
+            while full := self._lanes.too_full(lane, write.size_bytes):
+                self._submit(full)
+        finally:
+            self._at_hand = None
+        self._lanes.put(lane, item)
         if len(lane.batch) >= self._batch_rows:
             self._submit(lane)
 
@@ -201,13 +178,13 @@ class Bulk:
         finally:
             self._threads.shutdown()
 
-    def _keep_order(self, lane: _Lane, key: bytes) -> None:
+    def _keep_order(self, lane: Lane, key: bytes) -> None:
         """Let earlier writes of a row end first: batches run side by side.
 
         Raises:
             DuplicateRowError: The row is in a load, whose entries of both would have one timestamp.
         """
-        waiting = [o for o in self._lanes.values() if key in o.batch and o.table == lane.table]
+        waiting = self._lanes.holding(lane.table, key)
         under_way = any(s.lane.table == lane.table and key in s.rows for s in self._under_way)
         if lane.ticket is not None and (waiting or under_way):
             raise DuplicateRowError(
@@ -222,20 +199,19 @@ class Bulk:
             self._settle()
 
     def _finish(self) -> None:
-        for lane in self._lanes.values():
+        for lane in self._lanes:
             self._submit(lane)
         self._settle()
         self._refuse_failed()
-        for lane in self._lanes.values():
+        for lane in self._lanes:
             if lane.ticket is not None:
                 table = lane.bound.schema.table
                 self._runtime.run(catalog.finish_loading(table, lane.ticket))
 
-    def _lane(self, bound: BoundModel) -> _Lane:
+    def _lane(self, bound: BoundModel) -> Lane:
         ticket = self._ticket(bound) if self._insert_only and bound.guarded is not None else None
-        lane = _Lane(bound, self._sender(ticket), ticket)
-        is_one_of_many = bound.schema.layout.table_period is not None
-        self._lanes[bound.schema.table if is_one_of_many else bound.model] = lane
+        lane = Lane(bound, self._sender(ticket), ticket)
+        self._lanes.add(lane)
         return lane
 
     def _sender(self, ticket: LoadTicket | None) -> Sender:
@@ -256,15 +232,15 @@ class Bulk:
         except ConflictError:
             return None  # guarded writers are at work: each row is checked
 
-    def _submit(self, lane: _Lane) -> None:
+    def _submit(self, lane: Lane) -> None:
         if not lane.batch:
             return
         while len(self._under_way) >= IN_FLIGHT:
             self._collect(self._under_way.popleft().future)
         self._refuse_failed()
-        future = self._threads.submit(lane.send, tuple(lane.batch.values()))
-        self._under_way.append(_Sent(future, lane, lane.batch))
-        lane.batch, lane.size_bytes = {}, 0
+        rows = self._lanes.cut(lane)
+        future = self._threads.submit(lane.send, tuple(rows.values()))
+        self._under_way.append(_Sent(future, lane, rows))
 
     def _settle(self) -> None:
         while self._under_way:
@@ -282,10 +258,18 @@ class Bulk:
             raise FlushError(
                 "not all rows were written",
                 written=self.report.written,
-                not_written=described(self._failed.not_written),
+                not_written=described([*self._failed.not_written, *self._held_back()]),
                 unknown=described(self._failed.unknown),
                 fix="mend the cause and write these rows again",
             ) from self._failed.unexpected
+
+    def _held_back(self) -> list[tuple[RowWrite, Exception]]:
+        """Return the rows that were taken and not sent, because of the first error."""
+        _, reason = [*self._failed.not_written, *self._failed.unknown][0]
+        writes = self._lanes.waiting()
+        if self._at_hand is not None:
+            writes.append(self._at_hand)
+        return [(write, reason) for write in writes]
 
 
 def send_load(items: Sequence[Item], runtime: Runtime) -> Outcome:

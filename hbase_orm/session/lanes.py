@@ -1,0 +1,130 @@
+"""The rows that a bulk writer has taken and not sent, by model, or by table of a period."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from hbase_orm.index.loading import LoadedRow, LoadTicket
+from hbase_orm.model import Model
+from hbase_orm.session.binding import BoundModel
+from hbase_orm.session.flush import BATCH_BYTES
+from hbase_orm.session.unit_of_work import Outcome, RowWrite
+
+WAITING_BATCHES: Final = 8
+"""How many batches' worth of rows wait in all lanes together.
+
+More than one, so that rows that arrive for many tables in turn still travel many at a time.
+"""
+
+# What a row is sent as: in a load, its entries and itself with its guard; else only the write.
+Item = tuple[RowWrite, LoadedRow | None]
+Sender = Callable[[Sequence[Item]], Outcome]
+
+
+@dataclass(slots=True, eq=False)
+class Lane:
+    """The rows of one model on their way.
+
+    Attributes:
+        bound: The model.
+        send: Sends a batch.
+        ticket: The load under way, or None.
+        batch: Rows not sent yet, by row key.
+        size_bytes: How large these are.
+    """
+
+    bound: BoundModel
+    send: Sender
+    ticket: LoadTicket | None
+    batch: dict[bytes, Item] = field(default_factory=dict[bytes, Item])
+    size_bytes: int = 0
+
+    @property
+    def table(self) -> str:
+        """The model's table."""
+        return self.bound.schema.table
+
+    @property
+    def name(self) -> type[Model] | str:
+        """The model, or of a model that has several tables the table."""
+        is_one_of_many = self.bound.schema.layout.table_period is not None
+        return self.table if is_one_of_many else self.bound.model
+
+
+class Lanes:
+    """The lanes of one bulk writer, and how much waits in all of them.
+
+    A table of a period has a lane only while rows wait for it: there may be any number of these.
+    """
+
+    def __init__(self, batch_rows: int) -> None:
+        """Start without a lane."""
+        self._batch_rows = batch_rows
+        self._lanes: dict[type[Model] | str, Lane] = {}
+        self._by_table: dict[str, list[Lane]] = {}
+        self._filled: dict[Lane, None] = {}  # in the order in which they got their first rows
+        self._rows = 0
+        self._size_bytes = 0
+
+    def __iter__(self) -> Iterator[Lane]:
+        """Return every lane, also those where nothing waits."""
+        return iter(tuple(self._lanes.values()))
+
+    def get(self, name: type[Model] | str) -> Lane | None:
+        """Return the lane of a model, or of a table of a period, if there is one."""
+        return self._lanes.get(name)
+
+    def holding(self, table: str, key: bytes) -> list[Lane]:
+        """Return the lanes where a row waits."""
+        return [lane for lane in self._by_table.get(table, ()) if key in lane.batch]
+
+    def add(self, lane: Lane) -> None:
+        """Keep a new lane."""
+        self._lanes[lane.name] = lane
+        self._by_table.setdefault(lane.table, []).append(lane)
+
+    def put(self, lane: Lane, item: Item) -> None:
+        """Let a row wait in a lane."""
+        write = item[0]
+        if lane.name not in self._lanes:
+            self.add(lane)
+        lane.batch[write.key] = item
+        lane.size_bytes += write.size_bytes
+        self._rows += 1
+        self._size_bytes += write.size_bytes
+        self._filled.setdefault(lane)
+
+    def cut(self, lane: Lane) -> Mapping[bytes, Item]:
+        """Take the waiting rows out of a lane and return them."""
+        rows = lane.batch
+        self._rows -= len(rows)
+        self._size_bytes -= lane.size_bytes
+        lane.batch, lane.size_bytes = {}, 0
+        self._filled.pop(lane, None)
+        if lane.bound.schema.layout.table_period is not None:
+            del self._lanes[lane.name]
+            left = self._by_table[lane.table]
+            left.remove(lane)
+            if not left:
+                del self._by_table[lane.table]
+        return rows
+
+    def too_full(self, lane: Lane, size_bytes: int) -> Lane | None:
+        """Return a lane to send before one more row may wait in `lane`, or None.
+
+        That is `lane` if the row makes its batch too large, else, if too much waits in all lanes
+        together, the one whose first row has waited the longest.
+        """
+        if lane.batch and lane.size_bytes + size_bytes > BATCH_BYTES:
+            return lane
+        is_over = (
+            self._rows >= WAITING_BATCHES * self._batch_rows
+            or self._size_bytes + size_bytes > WAITING_BATCHES * BATCH_BYTES
+        )
+        return next(iter(self._filled), None) if is_over else None
+
+    def waiting(self) -> list[RowWrite]:
+        """Return the writes that wait."""
+        return [write for lane in self._filled for write, _ in lane.batch.values()]
