@@ -56,6 +56,18 @@ class Sample(Model, table="samples"):
     __rowkey__ = rowkey(host, Period("hour", of=at))
 
 
+class Beat(Model, table=TablePerPeriod("beats_%Y%m%d", of="at", period="day")):
+    """A row holds the cells of a day, whose table it stands in."""
+
+    d = Family()
+    host: Key[str] = key()
+    at: Key[datetime] = key(codecs.seconds())
+    value: Mapped[float] = column(
+        d, Offset("day", of=at, resolution="seconds", codec=codecs.uint32())
+    )
+    __rowkey__ = rowkey(host)
+
+
 @pytest.fixture(autouse=True)
 def _no_url(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("HBASE_ORM_URL", raising=False)
@@ -160,6 +172,19 @@ def test_a_key_that_belongs_into_another_table_is_told(capsys: pytest.CaptureFix
 
     assert "but" not in right
     assert wrong["but"] == "the model writes these fields to the table logins_202401"
+
+
+def test_the_region_is_asked_of_the_table_that_is_given(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    command = ["--url", "memory://", "key", "decode", named(Beat), r"a\x00\x01"]
+
+    cli_main.run(command)
+    unknown = capsys.readouterr().out
+    cli_main.run([*command, "--table", "beats_20240102"])
+
+    assert "region  not known: give the table with --table\n" in unknown
+    assert "region  there is no such table\n" in capsys.readouterr().out
 
 
 def test_a_program_joins_a_time_that_is_split_over_table_and_key() -> None:
