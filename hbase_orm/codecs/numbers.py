@@ -57,9 +57,11 @@ class Integer(Codec[int]):
         Raises:
             CodecError: No integer, or out of range.
         """
+        if not isinstance(value, int):
+            raise self.misfit(value)
         try:
             data = self.layout.pack(value - self.least)
-        except (TypeError, struct.error):
+        except struct.error:
             raise self.misfit(value) from None
         return invert(data) if self.desc else data
 

@@ -60,9 +60,11 @@ class _Int(Integer):
         return 1 + self.layout.size
 
     def encode(self, value: int, /) -> bytes:
+        if not isinstance(value, int):
+            raise self.misfit(value)
         try:
             data = self.header + self.layout.pack(value - self.least)
-        except (TypeError, struct.error):
+        except struct.error:
             raise self.misfit(value) from None
         return invert(data) if self.desc else data
 

@@ -20,7 +20,8 @@ from hbase_orm.ops import MAX_ROW_KEY_BYTES, KeyRange, after_prefix, merged
 from hbase_orm.query.bounds import Bounds
 from hbase_orm.query.ranges import limits_of, offset_behind
 from hbase_orm.rowkey import KeyLayout, Part
-from hbase_orm.rowkey.derivations import Calculated, Fixed, Hashed, PeriodOf
+from hbase_orm.rowkey.computed import Calculated
+from hbase_orm.rowkey.derivations import Fixed, Hashed, PeriodOf
 from hbase_orm.rowkey.kinds import AnyKind
 from hbase_orm.rowkey.periods import Unit
 

@@ -6,7 +6,6 @@ from hbase_orm.rowkey.assembly import KeyFields, assemble
 from hbase_orm.rowkey.components import (
     Bucket,
     Component,
-    Computed,
     Digest,
     HashPrefix,
     KeySource,
@@ -17,6 +16,7 @@ from hbase_orm.rowkey.components import (
     Substitute,
     rowkey,
 )
+from hbase_orm.rowkey.computed import Computed
 from hbase_orm.rowkey.layout import DecodedKey, KeyContext, KeyLayout
 from hbase_orm.rowkey.parts import Framing, Lookup, Part, part_of
 from hbase_orm.rowkey.splits import split_keys

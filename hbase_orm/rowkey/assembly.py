@@ -18,7 +18,6 @@ from hbase_orm.errors import CodecError, SchemaError
 from hbase_orm.rowkey.components import (
     Bucket,
     Component,
-    Computed,
     Digest,
     HashPrefix,
     KeySource,
@@ -27,9 +26,9 @@ from hbase_orm.rowkey.components import (
     Salt,
     Substitute,
 )
+from hbase_orm.rowkey.computed import Computed, computed_made
 from hbase_orm.rowkey.derivations import (
     BucketOf,
-    Calculated,
     Fixed,
     HashOf,
     NumberOfName,
@@ -198,29 +197,6 @@ def _substitute(component: Substitute, inputs: tuple[Part, ...], _: Any) -> Made
     return f"number of {source.name}", codec, NumberOfName(inputs, component.dictionary)
 
 
-def _computed(component: Computed, inputs: tuple[Part, ...], _: Any) -> Made:
-    function = getattr(component.function, "__name__", "function")
-    of = ", ".join(part.name for part in inputs)
-    if isinstance(component.values, tuple):
-        _check_values(component.values, component.codec)
-    derivation = Calculated(inputs, component.function, component.values)
-    return f"{function}({of})", component.codec, derivation
-
-
-def _check_values(values: tuple[Any, ...], codec: Codec[Any]) -> None:
-    for value in values:
-        try:
-            codec.encode(value)
-        except CodecError as error:
-            raise SchemaError(
-                "one of the values of a computed part does not fit its codec",
-                value=value,
-                codec=codec.name,
-                reason=error.text,
-                fix="leave it out of values=, or choose a codec that can store it",
-            ) from None
-
-
 def _record_type(component: RecordType, _: tuple[Part, ...], record: Kinds | str | None) -> Made:
     if record is None:
         raise SchemaError(
@@ -253,7 +229,7 @@ _MAKERS: Final[Mapping[type, Callable[[Any, tuple[Part, ...], Any], Made]]] = Ma
         HashPrefix: _hash,
         Digest: _hash,
         Substitute: _substitute,
-        Computed: _computed,
+        Computed: computed_made,
         Period: period_made,
         Offset: offset_made,
         RecordType: _record_type,

@@ -7,8 +7,8 @@ things; `assembly` turns them into parts once the fields have their names and co
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, ClassVar, Literal
+from collections.abc import Callable, Sequence
+from typing import ClassVar, Literal
 
 from hbase_orm.codecs import Codec
 from hbase_orm.errors import SchemaError
@@ -323,46 +323,6 @@ class Substitute(Component):
         self.of = single_source(self.kind, of)
         self.dictionary = dictionary
         self.codec = codec
-
-
-class Computed(Component):
-    """What a pure function makes of fields and components.
-
-    Attributes:
-        function: Takes the values of `of` by position and returns the part's value. It must give
-            the same value for the same arguments for ever: stored keys hold it.
-        of: Key fields or components.
-        codec: How the value is written.
-        values: All values it can have; or a function with the same parameters, None for those
-            that a statement leaves open, that returns the possible ones.
-    """
-
-    kind = "computed part"
-
-    def __init__(
-        self,
-        function: Callable[..., Any],
-        /,
-        *,
-        of: KeySource | Sequence[KeySource],
-        codec: Codec[Any],
-        values: Iterable[Any] | Callable[..., Iterable[Any]] | None = None,
-    ) -> None:
-        """Declare a computed part.
-
-        Raises:
-            SchemaError: Something is missing or of the wrong kind.
-        """
-        if not callable(function):
-            raise SchemaError("a computed part names a function", got=function)
-        if not isinstance(codec, Codec):
-            raise SchemaError(
-                "a computed part names its codec", got=codec, fix="codec=codecs.uint8()"
-            )
-        self.function = function
-        self.of = sources_of(self.kind, of)
-        self.codec = codec
-        self.values = values if values is None or callable(values) else tuple(values)
 
 
 class RecordType(Component):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import random
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 from types import MappingProxyType
@@ -257,38 +257,6 @@ def check_numbered(codec: Codec[Any], name: str) -> None:
             codec=codec.name,
             fix=f"write Salt(n, of={name}), which hashes",
         )
-
-
-@dataclass(frozen=True, slots=True)
-class Calculated(Derivation):
-    """What a function of the user's makes of the inputs' values."""
-
-    function: Callable[..., Any] = lambda: None
-    values: tuple[Any, ...] | Callable[..., Iterable[Any]] | None = None
-
-    def compute(self, *values: Any) -> Any:
-        """Call the function.
-
-        Raises:
-            CodecError: It returns what is none of its values: no query would look there.
-        """
-        value = self.function(*values)
-        if not self.admits(value):
-            raise CodecError(
-                "the computed value is none of those that were declared",
-                value=value,
-                inputs=values,
-                fix="name every value in values=, which queries go through",
-            )
-        return value
-
-    def admits(self, value: Any) -> bool:
-        """Say whether it is one of the values, if all are listed."""
-        return not isinstance(self.values, tuple) or value in self.values
-
-    def choices(self, *values: Any) -> Iterable[Any] | None:
-        """Return all values, or those that what is known leaves possible."""
-        return self.values(*values) if callable(self.values) else self.values
 
 
 @dataclass(frozen=True, slots=True)

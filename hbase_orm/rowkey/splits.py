@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from hbase_orm.rowkey.derivations import Calculated, HashOf
+from hbase_orm.rowkey.computed import Calculated
+from hbase_orm.rowkey.derivations import HashOf
 from hbase_orm.rowkey.layout import KeyLayout
 from hbase_orm.rowkey.leading import choices_of, leading_bytes, part_steps
 from hbase_orm.rowkey.parts import Part

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from hbase_orm.errors import SchemaError
-from hbase_orm.rowkey.derivations import Calculated, HashOf, NumberOfName
+from hbase_orm.rowkey.computed import Calculated
+from hbase_orm.rowkey.derivations import HashOf, NumberOfName
 from hbase_orm.rowkey.layout import KeyLayout
 from hbase_orm.rowkey.parts import Framing, Part
 

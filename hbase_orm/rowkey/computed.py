@@ -1,0 +1,114 @@
+"""Parts that a function of the user's computes: how they are declared, and what becomes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hbase_orm.codecs import Codec
+from hbase_orm.errors import CodecError, SchemaError
+from hbase_orm.rowkey.components import Component, KeySource, sources_of
+from hbase_orm.rowkey.derivations import Derivation
+from hbase_orm.rowkey.parts import Made, Part
+
+
+class Computed(Component):
+    """What a pure function makes of fields and components.
+
+    Attributes:
+        function: Takes the values of `of` by position and returns the part's value. It must give
+            the same value for the same arguments for ever: stored keys hold it.
+        of: Key fields or components.
+        codec: How the value is written.
+        values: All values it can have; or a function with the same parameters, None for those
+            that a statement leaves open, that returns the possible ones.
+    """
+
+    kind = "computed part"
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        /,
+        *,
+        of: KeySource | Sequence[KeySource],
+        codec: Codec[Any],
+        values: Iterable[Any] | Callable[..., Iterable[Any]] | None = None,
+    ) -> None:
+        """Declare a computed part.
+
+        Raises:
+            SchemaError: Something is missing or of the wrong kind.
+        """
+        if not callable(function):
+            raise SchemaError("a computed part names a function", got=function)
+        if not isinstance(codec, Codec):
+            raise SchemaError(
+                "a computed part names its codec", got=codec, fix="codec=codecs.uint8()"
+            )
+        self.function = function
+        self.of = sources_of(self.kind, of)
+        self.codec = codec
+        self.values = values if values is None or callable(values) else tuple(values)
+
+
+@dataclass(frozen=True, slots=True)
+class Calculated(Derivation):
+    """What a function of the user's makes of the inputs' values."""
+
+    function: Callable[..., Any] = lambda: None
+    values: tuple[Any, ...] | Callable[..., Iterable[Any]] | None = None
+
+    def compute(self, *values: Any) -> Any:
+        """Call the function.
+
+        Raises:
+            CodecError: It returns what is none of its values: no query would look there.
+        """
+        value = self.function(*values)
+        known = self.choices(*values)
+        if known is not None and value not in known:
+            raise CodecError(
+                "the computed value is none of those that were declared",
+                value=value,
+                inputs=values,
+                fix="name every value in values=, which queries go through",
+            )
+        return value
+
+    def admits(self, value: Any) -> bool:
+        """Say whether it is one of the values, if all are listed."""
+        return not isinstance(self.values, tuple) or value in self.values
+
+    def choices(self, *values: Any) -> Iterable[Any] | None:
+        """Return all values, or those that what is known leaves possible."""
+        return self.values(*values) if callable(self.values) else self.values
+
+
+def computed_made(component: Computed, inputs: tuple[Part, ...], _: Any) -> Made:
+    """Return the words, the codec and the derivation of a computed part.
+
+    Raises:
+        SchemaError: One of its values does not fit its codec.
+    """
+    function = getattr(component.function, "__name__", "function")
+    of = ", ".join(part.name for part in inputs)
+    if isinstance(component.values, tuple):
+        _check_values(component.values, component.codec)
+    derivation = Calculated(inputs, component.function, component.values)
+    return f"{function}({of})", component.codec, derivation
+
+
+def _check_values(values: Iterable[Any], codec: Codec[Any]) -> None:
+    for value in values:
+        try:
+            codec.encode(value)
+        except CodecError as error:
+            raise SchemaError(
+                "one of the values of a computed part does not fit its codec",
+                value=value,
+                codec=codec.name,
+                reason=error.text,
+                fix="leave it out of values=, or choose a codec that can store it",
+            ) from None
