@@ -211,10 +211,11 @@ class BoundModel:
     def _allocated(self, values: Mapping[str, Any]) -> Mapping[str, int]:
         lookups = self.schema.layout.lookups
         known = self.names.known(lookups, values)
-        if known is None:
-            self.allocate_names([values])
-            known = self.names.known(lookups, values)
-        return known or {}
+        if known is not None:
+            return known
+        self._check_key_values(values)
+        given = self.names.allocate(lookups, [values])
+        return {each.number: given[each.dictionary, values[each.field]] for each in lookups}
 
     def keys(self, values: Mapping[str, Any]) -> tuple[bytes, ...]:
         """Return every row key that a row of these key fields can have; nothing is sent.

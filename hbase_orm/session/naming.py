@@ -32,11 +32,13 @@ class Names:
     def known(self, lookups: Sequence[Lookup], values: Mapping[str, Any]) -> dict[str, int] | None:
         """Return the numbers that a key needs, by their names among its values.
 
-        None if one of them is not known here; nothing is sent.
+        None if one of them is not known here, as what is no text never is; nothing is sent.
         """
         found: dict[str, int] = {}
         for lookup in lookups:
             name = values[lookup.field]
+            if not isinstance(name, str):
+                return None
             numbers = self._cache.numbers(self.table(lookup.dictionary), [name])
             if name not in numbers:
                 return None
@@ -54,8 +56,13 @@ class Names:
             found.update({(dictionary, name): number for name, number in numbers.items()})
         return found
 
-    def allocate(self, lookups: Sequence[Lookup], values: Iterable[Mapping[str, Any]]) -> None:
+    def allocate(
+        self, lookups: Sequence[Lookup], values: Iterable[Mapping[str, Any]]
+    ) -> dict[tuple[str, str], int]:
         """Give a number to each name in these rows that has none.
+
+        Returns:
+            The number of each name, after its dictionary, whether given now or before.
 
         Raises:
             ConfigurationError: A name has no number, and there is no Thrift2 gateway to get one.
@@ -63,17 +70,26 @@ class Names:
         rows = list(values)
         wanted: dict[tuple[str, int], set[str]] = {}
         for lookup in lookups:
-            names = wanted.setdefault((self.table(lookup.dictionary), lookup.max_number), set())
+            names = wanted.setdefault((lookup.dictionary, lookup.max_number), set())
             names |= {row[lookup.field] for row in rows}
-        for (table, max_number), names in wanted.items():
-            missing = names - self._cache.numbers(table, names).keys()
-            if missing and Feature.CHECK_AND_MUTATE not in self._runtime.features:
-                missing -= self._runtime.run(self._cache.look_up(table, missing)).keys()
-            if missing:
-                check_can_allocate(table, self._runtime.features)
-                self._runtime.run(
-                    self._cache.allocate(table, sorted(missing), max_number=max_number)
-                )
+        found: dict[tuple[str, str], int] = {}
+        for (dictionary, max_number), names in wanted.items():
+            numbers = self._numbers(self.table(dictionary), names, max_number)
+            found.update({(dictionary, name): number for name, number in numbers.items()})
+        return found
+
+    def _numbers(self, table: str, names: set[str], max_number: int) -> dict[str, int]:
+        numbers = self._cache.numbers(table, names)
+        missing = names - numbers.keys()
+        if missing and Feature.CHECK_AND_MUTATE not in self._runtime.features:
+            numbers |= self._runtime.run(self._cache.look_up(table, missing))
+            missing -= numbers.keys()
+        if missing:
+            check_can_allocate(table, self._runtime.features)
+            numbers |= self._runtime.run(
+                self._cache.allocate(table, sorted(missing), max_number=max_number)
+            )
+        return numbers
 
     def load_names(self, pairs: Iterable[tuple[str, int]]) -> None:
         """Look up the names of numbers, each after its dictionary's table."""
