@@ -9,16 +9,16 @@ field stay together.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime
-from math import copysign
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Final
 
 from hbase_orm.errors import CodecError, UnboundedScanError
-from hbase_orm.ops import MAX_ROW_KEY_BYTES, KeyRange, after_prefix, merged
+from hbase_orm.ops import KeyRange
 from hbase_orm.query.bounds import Bounds
-from hbase_orm.query.ranges import limits_of, offset_behind
+from hbase_orm.query.paths import KeyAccess, Path, constant_of
+from hbase_orm.query.ranges import limits_of, offset_behind, spanned
 from hbase_orm.rowkey import KeyLayout, Part
 from hbase_orm.rowkey.computed import Calculated
 from hbase_orm.rowkey.derivations import Fixed, Hashed, PeriodOf
@@ -34,92 +34,6 @@ Numbers = Mapping[tuple[str, str], int]
 Settle = Callable[["Path", Part, int], "list[Path] | None"]
 
 NO_NUMBERS: Final[Numbers] = MappingProxyType({})
-
-
-@dataclass(frozen=True, slots=True)
-class Path:
-    """One combination of values.
-
-    Attributes:
-        known: The values of fields, and of derived parts by the part's name.
-        start: The period of the table, where there is a table for each.
-        spread: The bytes of the part that spreads keys, once they are known.
-        rest: The bytes of the leading run behind it.
-        told: What of `known` the conditions decided.
-    """
-
-    known: Mapping[str, Any] = field(default_factory=dict)
-    start: datetime | None = None
-    spread: bytes = b""
-    rest: bytes = b""
-    told: frozenset[str] = frozenset()
-
-    def knowing(self, name: str, value: Any, *, is_told: bool = True) -> Path:
-        """Return the path with one value more."""
-        told = self.told | {name} if is_told else self.told
-        return replace(self, known={**self.known, name: value}, told=told)
-
-
-@dataclass(frozen=True, slots=True)
-class KeyAccess:
-    """How far bounds narrow a key.
-
-    Attributes:
-        paths: One for each combination of values.
-        limits: Of the part after the run, for each path; None if nothing narrows it.
-        run: How many parts, behind the one that spreads keys, are known.
-        told: How many of these a condition decided.
-        is_complete: Whether every part is known, so that the paths are whole keys.
-        narrows: Whether less than the whole table, or than every table, is read.
-        constant: The fields and parts that have one value along every path.
-    """
-
-    paths: tuple[Path, ...]
-    limits: tuple[KeyRange | None, ...]
-    run: int
-    told: int
-    is_complete: bool
-    narrows: bool
-    constant: frozenset[str]
-
-    @property
-    def has_range(self) -> bool:
-        """Whether there is a range after the run, along every path."""
-        return all(limits is not None for limits in self.limits)
-
-    @property
-    def rank(self) -> tuple[bool, int, bool]:
-        """What a better plan has more of: a whole key, a longer run, a range after it."""
-        return self.is_complete, self.told, self.has_range
-
-    def within(self, start: datetime) -> KeyAccess:
-        """Return what lies in the table of one period."""
-        pairs = [
-            (path, limits)
-            for path, limits in zip(self.paths, self.limits, strict=True)
-            if path.start == start
-        ]
-        return replace(
-            self,
-            paths=tuple(path for path, _ in pairs),
-            limits=tuple(limits for _, limits in pairs),
-        )
-
-    def ranges_by_spread(self) -> dict[bytes, list[KeyRange]]:
-        """Return the ranges of row keys, sorted and disjoint, behind each part that spreads."""
-        found: dict[bytes, list[KeyRange]] = {}
-        for path, limits in zip(self.paths, self.limits, strict=True):
-            prefix = path.spread + path.rest
-            ranges = found.setdefault(path.spread, [])
-            if len(prefix) <= MAX_ROW_KEY_BYTES:  # no stored key is longer
-                whole = KeyRange.prefix(prefix)
-                ranges.append(whole if limits is None else _shift(limits, prefix))
-        return {spread: merged(found[spread]) for spread in sorted(found)}
-
-
-def _shift(limits: KeyRange, prefix: bytes) -> KeyRange:
-    stop = after_prefix(prefix) if limits.stop is None else prefix + limits.stop
-    return KeyRange(prefix + limits.start, stop)
 
 
 class Search:
@@ -142,6 +56,8 @@ class Search:
         """
         self._layout = layout
         self._bounds = bounds
+        self._spans = {name: spanned(of) for name, of in bounds.items()}
+        self._of_fields: dict[str, KeyRange | None] = {}
         self._numbers = numbers
         self._tables = tables
 
@@ -152,14 +68,7 @@ class Search:
         is_placed = self._layout.table_period is not None and self._tables is None
         if spread is not None:
             paths = self._each(paths, spread, self._exact) or paths
-        run = told = 0
-        for number, part in enumerate(self._layout.behind):
-            grown = self._grown(paths, number, part)
-            if grown is None:
-                break
-            paths = [each for path in grown for each in _behind(path, part)]
-            run += 1
-            told += all(part.name in path.told for path in paths)
+        paths, run, told = self._followed(paths)
         is_complete = run == len(self._layout.behind)
         if spread is not None:
             paths = [
@@ -171,6 +80,29 @@ class Search:
         has_range = all(each is not None for each in limits)
         narrows = told > 0 or has_range or is_placed
         return KeyAccess(tuple(paths), limits, run, told, is_complete, narrows, constant_of(paths))
+
+    def _followed(self, paths: list[Path]) -> tuple[list[Path], int, int]:
+        """Return the paths along the leading run, how long it is, how much of it was told.
+
+        Its end is left off where one range does as well as a range for each value.
+        """
+        run = told = 0
+        shorter: list[tuple[list[Path], int, int]] = []
+        for number, part in enumerate(self._layout.behind):
+            grown = self._grown(paths, number, part)
+            if grown is None:
+                break
+            if _is_gone_through(part, paths, grown):
+                shorter.append((paths, run, told))
+            else:
+                shorter.clear()
+            paths = [each for path in grown for each in _behind(path, part)]
+            run += 1
+            told += all(part.name in path.told for path in paths)
+        if not shorter or run == len(self._layout.behind):
+            return paths, run, told
+        is_open = all(self._limits(path, run) is None for path in paths)
+        return shorter[0] if is_open else (paths, run, told)
 
     # --- the table, the part that spreads ---------------------------------------------------------
 
@@ -325,7 +257,7 @@ class Search:
 
     def _starts(self, name: str, unit: Unit, room: int) -> list[datetime] | None:
         """Return the starts of the periods within the bounds of a time; None if far too many."""
-        bounds = self._bounds.get(name)
+        bounds = self._spans.get(name)
         if bounds is None or bounds.low is None or bounds.high is None:
             return None
         found = []
@@ -339,7 +271,7 @@ class Search:
 
     def _within(self, name: str, unit: Unit, starts: Sequence[datetime]) -> list[datetime]:
         """Return those of the periods that hold times within the bounds."""
-        bounds = self._bounds.get(name, Bounds())
+        bounds = self._spans.get(name, Bounds())
         low = None if bounds.low is None else unit.start(bounds.low.value)
         return [
             start
@@ -353,7 +285,11 @@ class Search:
         if run == len(self._layout.behind):
             return None
         part = self._layout.behind[run]
-        return limits_of(self._layout, part, self._bounds, path.known, path.start)
+        if part.derivation is not None:
+            return limits_of(self._layout, part, self._spans, path.known, path.start)
+        if part.name not in self._of_fields:  # the same along every path
+            self._of_fields[part.name] = limits_of(self._layout, part, self._bounds, {}, None)
+        return self._of_fields[part.name]
 
 
 def _computed(path: Path, part: Part) -> list[Path]:
@@ -374,6 +310,13 @@ def _behind(path: Path, part: Part) -> list[Path]:
         return []
 
 
+def _is_gone_through(part: Part, before: Sequence[Path], grown: Sequence[Path]) -> bool:
+    """Say whether a part's values only split each range, as no condition leaves any out."""
+    if not isinstance(part.derivation, Calculated) or isinstance(part.derivation, AnyKind):
+        return False
+    return len(grown) > len(before) and not any(part.name in path.told for path in grown)
+
+
 def _is_few(part: Part) -> bool:
     """Say whether a part has but a few values, whatever the conditions are."""
     derivation = part.derivation
@@ -381,21 +324,3 @@ def _is_few(part: Part) -> bool:
         return False
     is_fixed = isinstance(derivation, Fixed)
     return is_fixed or derivation.choices(*[None] * len(derivation.inputs)) is not None
-
-
-def constant_of(paths: Sequence[Path]) -> frozenset[str]:
-    """Return what has one and the same value along every path."""
-    if not paths:
-        return frozenset()
-    first = paths[0].known
-    return frozenset(
-        name
-        for name, value in first.items()
-        if all(name in path.known and _is_same(path.known[name], value) for path in paths[1:])
-    )
-
-
-def _is_same(one: Any, other: Any) -> bool:
-    if isinstance(one, float) and not one:  # the zeros are equal, and stand in two places
-        return one == other and copysign(1, one) == copysign(1, other)
-    return bool(one == other)

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from hbase_orm.ops import KeyRange
-from hbase_orm.query.access import MAX_PATHS, KeyAccess, Path, constant_of
+from hbase_orm.query.access import MAX_PATHS
 from hbase_orm.query.bounds import Bounds, NothingMatchesError, bounds_of
+from hbase_orm.query.paths import KeyAccess, Path, constant_of
 from hbase_orm.schema import And, Comparison, Condition, InValues, Or, TableSchema
 
 MAX_ALTERNATIVES: Final = 64
@@ -79,7 +80,8 @@ def united(accesses: Sequence[KeyAccess]) -> KeyAccess | None:
     for access in accesses:
         for path, limits in zip(access.paths, access.limits, strict=True):
             pairs.setdefault((path.start, path.spread, path.rest, limits), (path, limits))
-    if len(pairs) > MAX_PATHS:
+    combinations = {(start, rest, limits) for start, _, rest, limits in pairs}
+    if len(combinations) > MAX_PATHS:  # each in as many buckets as there are
         return None
     return KeyAccess(
         paths=tuple(path for path, _ in pairs.values()),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hbase_orm.query.access import KeyAccess
+from hbase_orm.query.paths import KeyAccess
 from hbase_orm.rowkey import KeyLayout, Part
 from hbase_orm.rowkey.derivations import OffsetOf, PeriodOf
 from hbase_orm.schema import IndexSchema, Order

@@ -3,8 +3,8 @@
 The rule. Conditions that all must hold give each field equal values or a range. Of the row key and
 of every index the planner takes the leading run of parts that are known exactly, then one range.
 Alternatives (OR) do so each by itself, and what they read is put together; more than 64 of them, or
-1000 ranges, become one wider read that the client checks. Whole row keys are gets. Otherwise the
-access with the longer run wins, at equal runs one with a range after it, at equal rank the row key,
+1000 ranges, become one wider read that the client checks, and a list of more than 1000 values the
+range from its first to its last. Whole row keys are gets. Otherwise the access with the longer run wins, at equal runs one with a range after it, at equal rank the row key,
 then the index declared first. `using` overrides it.
 """
 
@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from hbase_orm.errors import QueryError
 from hbase_orm.ops import KeyRange, longest_row_key_bytes
-from hbase_orm.query.access import NO_NUMBERS, KeyAccess, Numbers, Search
+from hbase_orm.query.access import NO_NUMBERS, Numbers, Search
 from hbase_orm.query.alternatives import bounds_of_each, united
 from hbase_orm.query.bounds import (
     Bounds,
@@ -27,6 +27,7 @@ from hbase_orm.query.bounds import (
     codec_of,
 )
 from hbase_orm.query.candidates import Candidate
+from hbase_orm.query.paths import KeyAccess
 from hbase_orm.query.plans import (
     EmptyPlan,
     GetPlan,
@@ -39,7 +40,16 @@ from hbase_orm.query.plans import (
 from hbase_orm.query.pushdown import push_down
 from hbase_orm.query.refusals import unbounded, unordered
 from hbase_orm.query.statement import AnyIndex, Select
-from hbase_orm.schema import Condition, Index, IndexSchema, Not, Or, TableSchema, fields_of
+from hbase_orm.schema import (
+    Condition,
+    Index,
+    IndexSchema,
+    InValues,
+    Not,
+    Or,
+    TableSchema,
+    fields_of,
+)
 
 # A fetch of so many rows keeps a scanner busy without holding more than about a megabyte.
 DEFAULT_CACHING_ROWS = 1000
@@ -226,7 +236,10 @@ def _caching(
     named = {name for condition in checked for name in fields_of(condition)}
     # What only the client checks drops rows: one row a call would then be slow for a limit of 1.
     is_plain = not any(isinstance(condition, (Or, Not)) for condition in checked)
-    is_exact = is_plain and named <= in_ranges
+    # A range from the first to the last of a long list holds rows between them.
+    behind = {name for part in chosen.parts[chosen.access.run : narrowing] for name in part.fields}
+    lists = {condition.field.name for condition in checked if isinstance(condition, InValues)}
+    is_exact = is_plain and named <= in_ranges and not lists & behind
     wanted = statement.row_limit if is_exact else max(statement.row_limit, LOOKUP_ROWS)
     return min(wanted, most)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -39,6 +40,15 @@ def limits_of(
         return None  # an end that the part cannot write: the client checks
 
 
+def spanned(bounds: Bounds) -> Bounds:
+    """Return the bounds with equal times between the first and the last of them."""
+    equals = bounds.equals
+    if not equals or not isinstance(equals[0], datetime):
+        return bounds
+    low, high = (End(end, included=True) for end in (min(equals), max(equals)))
+    return replace(bounds, low=low, high=high)
+
+
 def _of_derived(
     layout: KeyLayout,
     part: Part,
@@ -60,7 +70,11 @@ def _of_derived(
 
 
 def _of_field(part: Part, bounds: Bounds | None) -> KeyRange | None:
-    if bounds is None or not bounds.has_range or bounds.equals is not None:
+    if bounds is None:
+        return None
+    if bounds.equals is not None:
+        return _around(part, bounds.equals)
+    if not bounds.has_range:
         return None
     narrowed = KeyRange()
     if bounds.prefix is not None:
@@ -68,6 +82,19 @@ def _of_field(part: Part, bounds: Bounds | None) -> KeyRange | None:
     if part.is_ordered:
         narrowed = narrowed.intersect(_between(part, bounds.low, bounds.high))
     return None if narrowed == KeyRange() else narrowed
+
+
+def _around(part: Part, values: Sequence[Any]) -> KeyRange:
+    """Return the range from the first to the last of values, in the order of their bytes."""
+    encoded = []
+    for value in values:
+        try:
+            encoded.append(part.encode(value))
+        except CodecError:
+            continue  # no row has it
+    if not encoded:
+        return _NO_KEY
+    return KeyRange(min(encoded), _just_after(part, max(encoded)))
 
 
 def _text_prefix(part: Part, prefix: Any) -> KeyRange:

@@ -309,6 +309,44 @@ def test_more_than_a_thousand_combinations_are_not_enumerated() -> None:
     assert (len(under), len(over)) == (1000, 11)
 
 
+def test_a_long_list_is_the_range_from_its_first_to_its_last() -> None:
+    hosts = [f"h{number:04}" for number in range(2000)]
+
+    found = planned(select(Reading).where(Reading.host.in_([*hosts[5:], "no\x00host"])).limit(1))
+
+    assert isinstance(found, ScanPlan)
+    assert [_hex(r) for r in found.ranges] == [(b"h0005\x00".hex(), b"h1999\x01".hex())]
+    assert found.caching_rows == 100
+    last = select(Reading).where(Reading.host == "a", Reading.metric == 7)
+    times = [ms(number) for number in range(2000)]
+    found = planned(last.where(Reading.at.in_(times)))
+    assert isinstance(found, ScanPlan)
+    assert [_hex(r) for r in found.ranges] == [("6100077ffffffffffff830", "61000780")]
+
+
+def test_a_long_list_is_a_range_of_an_index() -> None:
+    units = [f"u{number:04}" for number in range(2000)]
+
+    found = ranges(Reading.unit.in_(["\ud800", *units]), model=Reading)
+
+    assert found == [(b"u0000\x00\x01".hex(), b"u1999\x00\x02".hex())]
+
+
+def test_alternatives_behind_a_salt_count_once_for_all_buckets() -> None:
+    class Visit(Model, table="visits"):
+        d = Family()
+        user: Key[int] = key(codecs.uint8())
+        page: Key[int] = key(codecs.uint8())
+        n: Key[int] = key(codecs.uint8())
+        __rowkey__ = rowkey(Salt(64), user, page, n)
+
+    pairs = reduce(or_, [(Visit.user == n) & (Visit.page == n + 1) for n in range(0, 100, 5)])
+    found = buckets(pairs, model=Visit)
+
+    assert [len(each) for each in found] == [20] * 64
+    assert found[63][1] == ("3f0506", "3f0507")
+
+
 def test_an_unstorable_end_bounds_nothing_and_loses_nothing() -> None:
     found = planned(select(Separated).where(Separated.n > -1).allow_full_scan())
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -658,3 +658,34 @@ def test_the_tables_of_a_plan_are_shown_with_what_is_read_of_each() -> None:
         "├─ pay_20240102",
         r"│  └─ scan [\x07, \x08)",
     ]
+
+
+class Sorted(Model, table="sorted"):
+    d = Family()
+    at: Key[datetime] = key(codecs.millis())
+    n: Key[int] = key(codecs.uint8())
+    __rowkey__ = rowkey(
+        Computed(lambda at: at.month, of=at, values=range(1, 13), codec=codecs.uint8()), n, at
+    )
+
+
+def test_values_that_no_condition_tells_apart_are_one_range() -> None:
+    everything = select(Sorted).allow_full_scan()
+    every_month = select(Sorted).where(Sorted.n == 3)
+
+    assert ranges(plan(everything, Sorted.__schema__)) == [(b"", None)]
+    assert ranges(plan(every_month, Sorted.__schema__))[1:3] == [
+        (b"\x02\x03", b"\x02\x04"),
+        (b"\x03\x03", b"\x03\x04"),
+    ]
+    with pytest.raises(UnboundedScanError):
+        planned(Sorted)
+
+
+def test_many_times_are_the_periods_between_the_first_and_the_last() -> None:
+    times = [NEW_YEAR + timedelta(minutes=number) for number in range(2000)]
+
+    found = planned(Payment, Payment.at.in_(times))
+
+    assert isinstance(found, TablesPlan)
+    assert [start for start, _ in found.plans] == [NEW_YEAR, at(2024, 1, 2)]
