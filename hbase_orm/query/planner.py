@@ -4,8 +4,9 @@ The rule. Conditions that all must hold give each field equal values or a range.
 of every index the planner takes the leading run of parts that are known exactly, then one range.
 Alternatives (OR) do so each by itself, and what they read is put together; more than 64 of them, or
 1000 ranges, become one wider read that the client checks, and a list of more than 1000 values the
-range from its first to its last. Whole row keys are gets. Otherwise the access with the longer run wins, at equal runs one with a range after it, at equal rank the row key,
-then the index declared first. `using` overrides it.
+range from its first to its last. Whole row keys are gets. Otherwise the access with the longer run
+wins, at equal runs one with a range after it, at equal rank the row key, then the index declared
+first. `using` overrides it.
 """
 
 from __future__ import annotations
