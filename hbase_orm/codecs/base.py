@@ -180,7 +180,7 @@ class Codec(Generic[T]):
 
     def refuse(self, value: Any, reason: str, **limits: Any) -> CodecError:
         """Return the error that says why `value` cannot be encoded."""
-        limits.setdefault("fix", f"give a {self.python_type.__name__} that fits")
+        limits.setdefault("fix", f"give a value of type {self.python_type.__name__} that fits")
         return CodecError(reason, codec=self.name, value=value, **limits)
 
     def corrupt(self, data: bytes) -> CodecError:

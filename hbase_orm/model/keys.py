@@ -10,10 +10,13 @@ from hbase_orm.codecs import Codec
 from hbase_orm.errors import SchemaError
 from hbase_orm.model.fields import Key
 from hbase_orm.rowkey import (
+    Component,
     KeyFields,
     KeyLayout,
     KeySource,
     Offset,
+    Period,
+    RandomSalt,
     RecordType,
     RowKey,
     Salt,
@@ -21,6 +24,7 @@ from hbase_orm.rowkey import (
     assemble,
 )
 from hbase_orm.rowkey.kinds import Kinds
+from hbase_orm.rowkey.periods import UNITS
 from hbase_orm.schema import Table
 
 
@@ -61,6 +65,7 @@ def key_layout(
     components = _components(cls, keys, is_kind=isinstance(place.record, str))
     if place.packed is not None:
         _check_salt(components[0])
+        _check_together(components, place.packed)
         components = (*components, place.packed)
     return assemble(components, key, table=place.periods, record=place.record)
 
@@ -79,9 +84,51 @@ def _check_salt(first: KeySource) -> None:
         )
 
 
+def _check_together(components: tuple[KeySource, ...], packed: Offset) -> None:
+    """Refuse a row key that tells the cells of one period apart: each would be a row.
+
+    Raises:
+        SchemaError: Names the component.
+    """
+    for component in components:
+        if isinstance(component, RandomSalt) or _tells_cells(component, packed):
+            raise SchemaError(
+                "the component would put the cells of a period into several rows",
+                component=component,
+                offset=packed.unit,
+                fix=f"leave it out, or compute it without the time or of Period({packed.unit!r})",
+            )
+
+
+def _tells_cells(source: KeySource, packed: Offset) -> bool:
+    """Say whether what a part is made of differs between the cells of one period."""
+    if source is packed.of[0]:
+        return True
+    if isinstance(source, Period) and source.of == packed.of:
+        return UNITS[source.unit].longest < UNITS[packed.unit].longest
+    return isinstance(source, Component) and any(_tells_cells(of, packed) for of in source.of)
+
+
+def rowkey_of(cls: type) -> RowKey | None:
+    """Return what a model declares of its row key, or None if it leaves that to its key fields.
+
+    Raises:
+        SchemaError: It is not what `rowkey` returns.
+    """
+    declared: Any = getattr(cls, "__rowkey__", None)
+    if declared is not None and not isinstance(declared, RowKey):
+        raise SchemaError(
+            "the components of a row key are declared by rowkey()",
+            model=cls.__name__,
+            got=declared,
+            fix="write __rowkey__ = rowkey(host, at)",
+        )
+    return declared
+
+
 def _components(cls: type, keys: Mapping[str, Key[Any]], *, is_kind: bool) -> tuple[KeySource, ...]:
     """Return the declared components; a record type's own key fields follow its base's."""
-    declared: RowKey | None = getattr(cls, "__rowkey__", None)
+    declared = rowkey_of(cls)
     if declared is None:
         return tuple(keys.values())
     if not is_kind:

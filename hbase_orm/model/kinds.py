@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any, Final
 
 from hbase_orm.errors import CodecError, CorruptRowError, SchemaError
-from hbase_orm.model.keys import Place
-from hbase_orm.rowkey import RecordType, RowKey, TablePerPeriod
+from hbase_orm.model.keys import Place, rowkey_of
+from hbase_orm.rowkey import RecordType, TablePerPeriod
 from hbase_orm.rowkey.derivations import Fixed
 from hbase_orm.rowkey.kinds import Kinds
 from hbase_orm.rowkey.layout import part_bytes
@@ -38,7 +38,7 @@ def place_of(
             model=cls.__name__,
             fix=f"write class {named}, or abstract=True",
         )
-    key: RowKey | None = getattr(cls, "__rowkey__", None)
+    key = rowkey_of(cls)
     has_kinds = key is not None and any(isinstance(c, RecordType) for c in key.components)
     record = Kinds() if has_kinds else None
     if not isinstance(table, TablePerPeriod):

@@ -168,7 +168,7 @@ def _row(table: str, name: str) -> bytes:
 
 def _check_sizes(block: int, loaders: int, loader: int) -> None:
     sizes = (block, loaders, loader)
-    if not all(isinstance(size, int) for size in sizes) or block < 1 or loaders < 1:
+    if any(type(size) is not int for size in sizes) or block < 1 or loaders < 1:
         raise ConfigurationError(
             "a sequence's block or number of loaders is not positive",
             block=block,

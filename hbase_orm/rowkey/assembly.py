@@ -32,6 +32,7 @@ from hbase_orm.rowkey.derivations import (
     Fixed,
     HashOf,
     NumberOfName,
+    PeriodOf,
     RandomBucket,
     SaltOf,
     check_numbered,
@@ -169,7 +170,8 @@ def _random_salt(component: RandomSalt, _: tuple[Part, ...], __: Any) -> Made:
 
 
 def _bucket(component: Bucket, inputs: tuple[Part, ...], _: Any) -> Made:
-    check_numbered(inputs[0].codec, inputs[0].name)
+    if not isinstance(inputs[0].derivation, PeriodOf):
+        check_numbered(inputs[0].codec, inputs[0].name)
     return (
         f"{inputs[0].name} mod {component.bucket_count}",
         FixedRaw(width_bytes=component.width_bytes),

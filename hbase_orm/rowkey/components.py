@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from hbase_orm.codecs import Codec
 from hbase_orm.errors import SchemaError
@@ -67,6 +67,21 @@ def single_source(kind: str, of: KeySource) -> tuple[KeySource, ...]:
     if len(sources) > 1:
         raise SchemaError(f"a {kind} is computed of one field", of=of, fix="name one field")
     return sources
+
+
+def checked_codec(kind: str, codec: Codec[Any] | None) -> Codec[Any] | None:
+    """Return a component's codec, or None where it is left to the component.
+
+    Raises:
+        SchemaError: Something else is given.
+    """
+    if codec is not None and not isinstance(codec, Codec):
+        raise SchemaError(
+            f"the codec of a {kind} is none",
+            got=codec,
+            fix="call the function that makes it: codec=codecs.uint16()",
+        )
+    return codec
 
 
 class Numbered(Component):
@@ -322,7 +337,7 @@ class Substitute(Component):
             raise SchemaError("a substitute names the table of its dictionary", got=dictionary)
         self.of = single_source(self.kind, of)
         self.dictionary = dictionary
-        self.codec = codec
+        self.codec = checked_codec(self.kind, codec)
 
 
 class RecordType(Component):
@@ -331,8 +346,12 @@ class RecordType(Component):
     kind = "record type"
 
     def __init__(self, codec: Codec[str] | None = None, /) -> None:
-        """Declare the place of the record type; its text stands there as it is, in `codec`."""
-        self.codec = codec
+        """Declare the place of the record type; its text stands there as it is, in `codec`.
+
+        Raises:
+            SchemaError: The codec is none.
+        """
+        self.codec = checked_codec(self.kind, codec)
 
 
 class RowKey:

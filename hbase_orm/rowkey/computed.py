@@ -50,7 +50,23 @@ class Computed(Component):
         self.function = function
         self.of = sources_of(self.kind, of)
         self.codec = codec
-        self.values = values if values is None or callable(values) else tuple(values)
+        self.values = values if values is None or callable(values) else _listed(values)
+
+
+def _listed(values: Any) -> tuple[Any, ...]:
+    """Return declared values as a tuple.
+
+    Raises:
+        SchemaError: There are none.
+    """
+    listed = tuple(values) if isinstance(values, Iterable) else ()
+    if not listed:
+        raise SchemaError(
+            "the values of a computed part are a list of them, or a function",
+            values=values,
+            fix="e.g. values=range(3); leave values= out if they are not known",
+        )
+    return listed
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,10 +110,27 @@ def computed_made(component: Computed, inputs: tuple[Part, ...], _: Any) -> Made
     """
     function = getattr(component.function, "__name__", "function")
     of = ", ".join(part.name for part in inputs)
-    if isinstance(component.values, tuple):
-        _check_values(component.values, component.codec)
     derivation = Calculated(inputs, component.function, component.values)
+    _check_values(_all_values(derivation), component.codec)
     return f"{function}({of})", component.codec, derivation
+
+
+def _all_values(derivation: Calculated) -> tuple[Any, ...]:
+    """Return the values that a part can have where nothing is known.
+
+    Raises:
+        SchemaError: The function of the values does not return any.
+    """
+    try:
+        return tuple(derivation.choices(*[None] * len(derivation.inputs)) or ())
+    except Exception as error:  # whatever the user's function raises
+        raise SchemaError(
+            "the function of a computed part's values does not return any",
+            values=derivation.values,
+            reason=f"{type(error).__name__}: {error}",
+            fix="let it take each argument of the part, None for what a statement leaves open, "
+            "and return the values that are possible then",
+        ) from error
 
 
 def _check_values(values: Iterable[Any], codec: Codec[Any]) -> None:

@@ -214,8 +214,12 @@ class BucketOf(Derivation):
         return True
 
     def compute(self, *values: Any) -> bytes:
-        """Return the bucket of the number, or of the number that a time is written as."""
-        number = number_of(self.inputs[0].codec, values[0])
+        """Return the bucket of a number, of the number of a time, or of the count of periods."""
+        source = self.inputs[0]
+        if isinstance(source.derivation, PeriodOf):
+            number = source.derivation.unit.number(values[0])
+        else:
+            number = number_of(source.codec, values[0])
         return self.numbers[number % len(self.numbers)]
 
     def choices(self, *values: Any) -> Iterable[bytes]:

@@ -165,13 +165,8 @@ class KeyLayout:
             of = offset.derivation
             if not isinstance(of, OffsetOf) or of.inputs[0].name != name:
                 continue
-            if self.table_period is not None and (
-                self.table_period.field,
-                self.table_period.unit,
-            ) == (
-                name,
-                of.unit,
-            ):
+            table = self.table_period
+            if table is not None and (table.field, table.unit) == (name, of.unit):
                 return None, offset
             for part in self.parts:
                 period = part.derivation
@@ -342,10 +337,16 @@ class KeyLayout:
         except MISFITS as error:
             raise CorruptRowError(
                 "the row key does not decode as the model declares",
-                row=key,
-                codec=self._codec_of_misfit(key),
                 fix="rows of another layout must be re-keyed first",
+                **self._misfit_details(key, error),
             ) from error
+
+    def _misfit_details(self, key: bytes, error: Exception) -> dict[str, Any]:
+        """Return what an error about a key says: the codec that refuses it, or the reason."""
+        codec = self._codec_of_misfit(key)
+        if codec is not None or not isinstance(error, CodecError):
+            return {"row": key, "codec": codec}
+        return {**error.details, "row": key, "reason": error.text}
 
     def _codec_of_misfit(self, key: bytes) -> str | None:
         """Return the codec of the first part of a key that does not decode."""

@@ -9,8 +9,10 @@ from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
 from typing import Final
 
+from hbase_orm.codecs.times import EPOCH
 from hbase_orm.errors import SchemaError
 
+MONTHS_OF_YEAR: Final = 12
 _DIRECTIVE: Final = re.compile(r"%(.)", re.DOTALL)
 _PATTERNS: Final[Mapping[str, str]] = MappingProxyType(
     {"Y": r"(?P<Y>\d{4})", "m": r"(?P<m>\d\d)", "d": r"(?P<d>\d\d)", "H": r"(?P<H>\d\d)"}
@@ -45,12 +47,18 @@ class Unit:
         minute = at.minute if self.name == "minute" else 0
         return datetime(at.year, at.month, at.day, at.hour, minute, tzinfo=UTC)
 
+    def number(self, start: datetime) -> int:
+        """Return how many periods begin before the one of `start`, from a fixed one on."""
+        if self.step is not None:
+            return (start - EPOCH) // self.step
+        return start.year if self.name == "year" else start.year * MONTHS_OF_YEAR + start.month
+
     def following(self, start: datetime) -> datetime | None:
         """Return the start of the next period; None after the last that a datetime can hold."""
         try:
             if self.step is not None:
                 return start + self.step
-            if self.name == "year" or start.month == 12:  # noqa: PLR2004 - December
+            if self.name == "year" or start.month == MONTHS_OF_YEAR:
                 return start.replace(year=start.year + 1, month=1)
             return start.replace(month=start.month + 1)
         except (OverflowError, ValueError):
@@ -124,5 +132,5 @@ def check_unit(unit: str) -> None:
     Raises:
         SchemaError: Names the known ones.
     """
-    if unit not in UNITS:
+    if not isinstance(unit, str) or unit not in UNITS:
         raise SchemaError("no period has this name", unit=unit, known=tuple(UNITS))

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from hbase_orm.codecs import Codec
 from hbase_orm.errors import SchemaError
-from hbase_orm.rowkey.components import Component, KeySource, single_source
+from hbase_orm.rowkey.components import Component, KeySource, checked_codec, single_source
 from hbase_orm.rowkey.periods import UNITS, check_unit
 
 
@@ -37,7 +37,7 @@ class Period(Component):
         check_unit(unit)
         self.unit = unit
         self.of = single_source(self.kind, of)
-        self.codec = codec
+        self.codec = checked_codec(self.kind, codec)
 
 
 class Offset(Component):
@@ -78,7 +78,7 @@ class Offset(Component):
         self.unit = unit
         self.of = single_source(self.kind, of)
         self.resolution = resolution
-        self.codec = codec
+        self.codec = checked_codec(self.kind, codec)
 
 
 class TablePerPeriod:
@@ -99,6 +99,12 @@ class TablePerPeriod:
             SchemaError: The period is unknown, or the name does not tell the periods apart.
         """
         check_unit(period)
+        if period == "minute":
+            raise SchemaError(
+                "tables are per hour, day, month or year",
+                period=period,
+                fix='write period="hour", and Period("minute", of=...) in the row key',
+            )
         if not isinstance(of, str):
             raise SchemaError(
                 "the field of the period is given by its name", of=of, fix='write of="at"'

@@ -67,7 +67,8 @@ def offset_made(component: Offset, inputs: tuple[Part, ...], _: Any) -> Made:
     resolution = MICROSECONDS[component.resolution]
     if codec is None:
         fits = unit.longest / timedelta(microseconds=resolution) < 1 << 32
-        codec = uint32() if fits else uint64()
+        desc = source.codec.desc  # as a Period does: the two sort as the field would
+        codec = uint32(desc=desc) if fits else uint64(desc=desc)
     kind = next((kind for kind in _OFFSET_TYPES if issubclass(codec.python_type, kind)), None)
     if (
         kind is None
