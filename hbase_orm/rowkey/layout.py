@@ -76,6 +76,9 @@ class KeyLayout:
         names: The key fields; those that stand in the key as they are come first, in its order.
         lookups: What has to be looked up before a key can be made.
         decoded: The key fields that a key gives back, in the order of `decode_parts`.
+        codecs: The codecs of the key fields, by name.
+        spread: The part in front that only spreads keys (a salt, a bucket), if there is one.
+        is_random: Whether one row can have several keys: a random salt is in front.
         encode_parts: Returns the row key of the values of `inputs`, or raises RowKeyError: a value
             does not fit, or the key is empty or too long.
     """
@@ -86,6 +89,9 @@ class KeyLayout:
     names: tuple[str, ...] = field(init=False, repr=False, compare=False)
     lookups: tuple[Lookup, ...] = field(init=False, repr=False, compare=False)
     decoded: tuple[str, ...] = field(init=False, repr=False, compare=False)
+    codecs: Mapping[str, Codec[Any]] = field(init=False, repr=False, compare=False)
+    spread: Part | None = field(init=False, repr=False, compare=False)
+    is_random: bool = field(init=False, repr=False, compare=False)
     encode_parts: Encoder = field(init=False, repr=False, compare=False)
     _decode: Decoder = field(init=False, repr=False, compare=False)
 
@@ -100,6 +106,14 @@ class KeyLayout:
         set_(self, "names", (*direct, *others))
         set_(self, "lookups", tuple({lookup.number: lookup for lookup in lookups}.values()))
         set_(self, "decoded", (*direct, *joined))
+        codecs: dict[str, Codec[Any]] = {}
+        for part in self._all_parts():
+            if part.derivation is None:
+                codecs.setdefault(part.name, part.codec)
+        set_(self, "codecs", codecs)
+        front = self.parts[0].derivation
+        set_(self, "spread", self.parts[0] if front is not None and front.spreads else None)
+        set_(self, "is_random", isinstance(front, RandomBucket))
         set_(self, "encode_parts", compile_encoder(self.parts, self.inputs, self._encode_checked))
         set_(self, "_decode", compile_decoder(self))
 
@@ -116,29 +130,9 @@ class KeyLayout:
         return tuple(name for name in self.names if name not in self.decoded)
 
     @property
-    def spread(self) -> Part | None:
-        """The part in front that only spreads keys (a salt, a bucket), if there is one."""
-        first = self.parts[0]
-        return first if first.derivation is not None and first.derivation.spreads else None
-
-    @property
     def behind(self) -> tuple[Part, ...]:
         """The parts behind the one that spreads keys."""
         return self.parts if self.spread is None else self.parts[1:]
-
-    @property
-    def is_random(self) -> bool:
-        """Whether one row can have several keys: a random salt is in front."""
-        return self.spread is not None and isinstance(self.spread.derivation, RandomBucket)
-
-    @property
-    def codecs(self) -> dict[str, Codec[Any]]:
-        """The codecs of the key fields, by name."""
-        found: dict[str, Codec[Any]] = {}
-        for part in self._all_parts():
-            if part.derivation is None:
-                found.setdefault(part.name, part.codec)
-        return found
 
     def _all_parts(self) -> Iterator[Part]:
         """Yield the parts, then what they are computed of."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final
 
@@ -32,6 +32,10 @@ _DRAWN: Final = "_drawn_key"
 _SURELY_FITS_BYTES: Final = MAX_CELL_BYTES - MAX_ROW_KEY_BYTES - 1024
 
 
+# Rows come for a few periods at a time; of more, the models are made anew.
+PERIODS_KEPT: Final = 400
+
+
 @dataclass(frozen=True, slots=True)
 class BoundModel:
     """A model with the names its tables have on this engine.
@@ -57,6 +61,9 @@ class BoundModel:
     context: KeyContext | None = None
     kinds: Callable[[bytes], type[Model]] | None = None
     is_own: Callable[[bytes], bool] | None = None
+    _placed: dict[datetime, BoundModel] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     # --- which table ------------------------------------------------------------------------------
 
@@ -83,8 +90,15 @@ class BoundModel:
         period = self.schema.layout.table_period
         if period is None:
             return self
+        known = self._placed.get(start)
+        if known is not None:
+            return known
         placed = self.in_table(period.unit.name_of(self.schema.table, start))
-        return replace(placed, context=replace(self.context or KeyContext(), start=start))
+        placed = replace(placed, context=replace(self.context or KeyContext(), start=start))
+        if len(self._placed) >= PERIODS_KEPT:
+            self._placed.clear()
+        self._placed[start] = placed
+        return placed
 
     def in_table(self, table: str) -> BoundModel:
         """Return the model with one of its tables."""
