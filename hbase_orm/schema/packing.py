@@ -16,17 +16,17 @@ from hbase_orm.schema.tables import TableSchema
 
 
 def packed_mutations(schema: TableSchema, mutations: Iterable[RowMutation]) -> list[RowMutation]:
-    """Return the mutations of the rows that hold these cells, each row once."""
+    """Return the mutations of the rows that hold these cells, each row once for each cell TTL."""
     width = schema.packed_bytes
-    by_row: dict[bytes, RowMutation] = {}
+    by_row: dict[tuple[bytes, int | None], RowMutation] = {}
     for mutation in mutations:
         row, qualifier = mutation.row[:-width], mutation.row[-width:]
+        column = schema.columns[0].column + qualifier
         puts = tuple(Put(p.column + qualifier, p.value, p.timestamp_ms) for p in mutation.puts)
-        deletes = tuple(Delete(schema.columns[0].column + qualifier) for _ in mutation.deletes)
-        known = by_row.get(row, RowMutation(row, ttl_ms=mutation.ttl_ms))
-        by_row[row] = RowMutation(
-            row, known.puts + puts, known.deletes + deletes, ttl_ms=mutation.ttl_ms
-        )
+        deletes = tuple(Delete(column, each.timestamp_ms) for each in mutation.deletes)
+        ttl_ms = mutation.ttl_ms
+        known = by_row.get((row, ttl_ms), RowMutation(row))
+        by_row[row, ttl_ms] = RowMutation(row, known.puts + puts, known.deletes + deletes, ttl_ms)
     return list(by_row.values())
 
 

@@ -134,7 +134,7 @@ class Engine:
                 period.
 
         Raises:
-            SchemaError: An existing table cannot carry the model's indexes.
+            SchemaError: An existing table cannot carry the model's indexes, or is a dictionary's.
             ConfigurationError: `periods` is missing, or given to no purpose.
             FeatureMissingError: The engine has no Thrift2 gateway.
         """

@@ -21,6 +21,7 @@ from hbase_orm.index.attempt import DEAD_GUARD_TTL_MS
 from hbase_orm.index.entries import described_key
 from hbase_orm.index.targets import ENTRY_FAMILY, GUARD_FAMILY
 from hbase_orm.numbering.dictionary import ensure_dictionary
+from hbase_orm.numbering.tables import FORMAT_ATTRIBUTE
 from hbase_orm.ops import (
     AddFamily,
     CreateNamespace,
@@ -51,11 +52,13 @@ def create(bound: BoundModel) -> Protocol[list[str]]:
 
     Raises:
         SchemaError: The base table exists but an index table does not: its rows have no entries.
+            Or the base table is a dictionary, or holds sequences.
         TableExistsError never: an existing table is left as it is.
     """
     schema = bound.schema
     existing = yield from _described(schema.table)
     if existing is not None:
+        _refuse_numbers(schema, existing)
         _warn_of_differences(schema, existing)
         yield from _check_index_tables(schema, existing)
     else:
@@ -156,6 +159,23 @@ def _described(table: str) -> Protocol[TableDescriptor | None]:
         return (yield from ask(DescribeTable(table)))
     except TableNotFoundError:
         return None
+
+
+def _refuse_numbers(schema: TableSchema, existing: TableDescriptor) -> None:
+    """Refuse a table of this library's own: a model's rows would mix with names and counters.
+
+    Raises:
+        SchemaError: It is a dictionary, or holds sequences.
+    """
+    own_format = existing.attributes.get(FORMAT_ATTRIBUTE)
+    if own_format is not None:
+        raise SchemaError(
+            "the table holds the numbers of a dictionary or of sequences, and no model's rows",
+            model=schema.model_name,
+            table=schema.table,
+            found=own_format,
+            fix="give the model another table",
+        )
 
 
 def _warn_of_differences(schema: TableSchema, existing: TableDescriptor) -> None:
