@@ -28,6 +28,9 @@ from hbase_orm.rowkey.periods import Unit
 MAX_PATHS: Final = 1000
 """More combinations are not enumerated: a wider range and the client's check cost less."""
 
+MAX_RANGES: Final = 16_384
+"""Combinations times the buckets that each is asked in: 64 alternatives in 256 buckets."""
+
 Numbers = Mapping[tuple[str, str], int]
 """From a dictionary's table and a name to its number."""
 
@@ -60,26 +63,47 @@ class Search:
         self._of_fields: dict[str, KeyRange | None] = {}
         self._numbers = numbers
         self._tables = tables
+        self._room = MAX_PATHS
 
     def access(self) -> KeyAccess:
         """Return how far the bounds narrow the key."""
+        paths, run, told = self._leading_run()
         spread = self._layout.spread
-        paths = self._roots()
-        is_placed = self._layout.table_period is not None and self._tables is None
         if spread is not None:
-            paths = self._each(paths, spread, self._exact) or paths
-        paths, run, told = self._followed(paths)
-        is_complete = run == len(self._layout.behind)
-        if spread is not None:
-            paths = [
-                each
-                for path in paths
-                for each in self._spread(path, spread, is_complete=is_complete)
-            ]
+            in_buckets = self._in_buckets(paths, spread, run, MAX_RANGES)
+            if in_buckets is None:  # as many combinations as may be asked in every bucket
+                derivation = spread.derivation
+                assert derivation is not None
+                buckets_count = len(tuple(derivation.choices() or (b"",)))
+                self._room = max(len(self._roots()), MAX_RANGES // buckets_count)
+                paths, run, told = self._leading_run()
+                in_buckets = self._in_buckets(paths, spread, run, None)
+            paths = in_buckets or []
         limits = tuple(self._limits(path, run) for path in paths)
         has_range = all(each is not None for each in limits)
+        is_placed = self._layout.table_period is not None and self._tables is None
         narrows = told > 0 or has_range or is_placed
+        is_complete = run == len(self._layout.behind)
         return KeyAccess(tuple(paths), limits, run, told, is_complete, narrows, constant_of(paths))
+
+    def _leading_run(self) -> tuple[list[Path], int, int]:
+        paths = self._roots()
+        spread = self._layout.spread
+        if spread is not None:
+            paths = self._each(paths, spread, self._exact) or paths
+        return self._followed(paths)
+
+    def _in_buckets(
+        self, paths: Sequence[Path], spread: Part, run: int, most: int | None
+    ) -> list[Path] | None:
+        """Return each path behind each of its buckets; None if there are more than `most`."""
+        is_complete = run == len(self._layout.behind)
+        found: list[Path] = []
+        for path in paths:
+            found += self._spread(path, spread, is_complete=is_complete)
+            if most is not None and len(found) > most:
+                return None
+        return found
 
     def _followed(self, paths: list[Path]) -> tuple[list[Path], int, int]:
         """Return the paths along the leading run, how long it is, how much of it was told.
@@ -150,7 +174,7 @@ class Search:
         """Return what `settle` makes of each path; None if it is unknown, or far too many."""
         grown: list[Path] = []
         for path in paths:
-            found = settle(path, part, MAX_PATHS - len(grown))
+            found = settle(path, part, self._room - len(grown))
             if found is None:
                 return None
             grown += found

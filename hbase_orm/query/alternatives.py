@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from hbase_orm.ops import KeyRange
-from hbase_orm.query.access import MAX_PATHS
+from hbase_orm.query.access import MAX_PATHS, MAX_RANGES
 from hbase_orm.query.bounds import Bounds, NothingMatchesError, bounds_of
 from hbase_orm.query.paths import KeyAccess, Path, constant_of
 from hbase_orm.schema import And, Comparison, Condition, InValues, Or, TableSchema
@@ -81,7 +81,7 @@ def united(accesses: Sequence[KeyAccess]) -> KeyAccess | None:
         for path, limits in zip(access.paths, access.limits, strict=True):
             pairs.setdefault((path.start, path.spread, path.rest, limits), (path, limits))
     combinations = {(start, rest, limits) for start, _, rest, limits in pairs}
-    if len(combinations) > MAX_PATHS:  # each in as many buckets as there are
+    if len(combinations) > MAX_PATHS or len(pairs) > MAX_RANGES:
         return None
     return KeyAccess(
         paths=tuple(path for path, _ in pairs.values()),

@@ -347,6 +347,25 @@ def test_alternatives_behind_a_salt_count_once_for_all_buckets() -> None:
     assert found[63][1] == ("3f0506", "3f0507")
 
 
+def test_a_list_is_one_range_where_every_bucket_is_asked_for_each_of_its_values() -> None:
+    class Tick(Model, table="ticks"):
+        d = Family()
+        code: Key[int] = key(codecs.uint16())
+        n: Key[int] = key(codecs.uint8())
+        __rowkey__ = rowkey(Salt(64), code, n)
+
+    few = buckets(Tick.code.in_(range(0, 512, 2)), model=Tick)
+    many = buckets(Tick.code.in_(range(0, 514, 2)), model=Tick)
+    whole = keys(Tick.code.in_(range(0, 2000, 2)), Tick.n == 1, model=Tick)
+
+    assert [len(each) for each in few] == [256] * 64
+    assert [each[:1] for each in many] == [
+        [(f"{bucket:02x}0000", f"{bucket:02x}0201")] for bucket in range(64)
+    ]
+    assert [len(each) for each in many] == [1] * 64
+    assert len(whole) == 1000
+
+
 def test_an_unstorable_end_bounds_nothing_and_loses_nothing() -> None:
     found = planned(select(Separated).where(Separated.n > -1).allow_full_scan())
 

@@ -689,3 +689,22 @@ def test_many_times_are_the_periods_between_the_first_and_the_last() -> None:
 
     assert isinstance(found, TablesPlan)
     assert [start for start, _ in found.plans] == [NEW_YEAR, at(2024, 1, 2)]
+
+
+class Tally(Model, table=TablePerPeriod("tally_%Y%m%d", of="at", period="day")):
+    d = Family()
+    account: Key[int] = key(codecs.uint8())
+    at: Key[datetime] = key(codecs.millis())
+    __rowkey__ = rowkey(Salt(64), account, Offset("day", of=at))
+
+
+def test_an_account_is_told_in_every_bucket_of_however_many_tables() -> None:
+    last = NEW_YEAR + timedelta(days=300)
+
+    found = planned(Tally, Tally.account == 7, Tally.at >= at(2024, 1, 1, 12), Tally.at < last)
+
+    assert isinstance(found, TablesPlan)
+    assert len(found.plans) == 300
+    assert by_bucket(found.plans[0][1])[1] == [(b"\x01\x07" + NOON, b"\x01\x08")]
+    for _, inner in found.plans[1:]:
+        assert by_bucket(inner)[1] == [(b"\x01\x07", b"\x01\x08")]
