@@ -26,6 +26,7 @@ from hbase_orm.rowkey import (
 from hbase_orm.rowkey.kinds import Kinds
 from hbase_orm.rowkey.periods import UNITS
 from hbase_orm.schema import Table
+from hbase_orm.schema.options import check_table_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,30 @@ def key_layout(
         _check_salt(components[0])
         _check_together(components, place.packed)
         components = (*components, place.packed)
-    return assemble(components, key, table=place.periods, record=place.record)
+    layout = assemble(components, key, table=place.periods, record=place.record)
+    for lookup in layout.lookups:
+        _check_dictionary(lookup.dictionary, place)
+    return layout
+
+
+def _check_dictionary(dictionary: str, place: Place) -> None:
+    """Refuse a dictionary that cannot be a table, or is one of the model's own.
+
+    Raises:
+        SchemaError: Names it.
+    """
+    check_table_name(dictionary)
+    periods = place.periods
+    if periods is None:
+        is_own = dictionary == place.table.name
+    else:
+        is_own = UNITS[periods.period].start_of(periods.name, dictionary) is not None
+    if is_own:
+        raise SchemaError(
+            "the dictionary of a substitute is the model's own table",
+            dictionary=dictionary,
+            fix='name another one, which need not exist yet: dictionary="names"',
+        )
 
 
 def _check_salt(first: KeySource) -> None:

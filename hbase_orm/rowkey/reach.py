@@ -177,6 +177,21 @@ class Symbols:
         return rank
 
 
+def _counted(width_bytes: int) -> int:
+    """Return a width.
+
+    Raises:
+        SchemaError: It is no whole number from 1 on.
+    """
+    if type(width_bytes) is not int or width_bytes < 1:
+        raise SchemaError(
+            "keys begin with a whole number of bytes, 1 or more",
+            width_bytes=width_bytes,
+            fix="e.g. LeadingBytes.hex_digits(4)",
+        )
+    return width_bytes
+
+
 @dataclass(frozen=True, slots=True)
 class LeadingBytes:
     """What the row keys of a table begin with.
@@ -209,17 +224,17 @@ class LeadingBytes:
     @classmethod
     def hex_digits(cls, width_bytes: int, *, is_upper: bool = False) -> Self:
         """Return keys that begin with so many hexadecimal digits."""
-        return cls((Symbols((_UPPER_HEX if is_upper else _LOWER_HEX,) * width_bytes),))
+        return cls((Symbols((_UPPER_HEX if is_upper else _LOWER_HEX,) * _counted(width_bytes)),))
 
     @classmethod
     def decimal_digits(cls, width_bytes: int) -> Self:
         """Return keys that begin with so many decimal digits."""
-        return cls((Symbols((_DECIMAL,) * width_bytes),))
+        return cls((Symbols((_DECIMAL,) * _counted(width_bytes)),))
 
     @classmethod
     def any_bytes(cls, width_bytes: int) -> Self:
         """Return keys that begin with so many bytes of any value, such as a hash."""
-        return cls((Symbols((ANY_BYTE,) * width_bytes),))
+        return cls((Symbols((ANY_BYTE,) * _counted(width_bytes)),))
 
     def then(self, following: LeadingBytes) -> LeadingBytes:
         """Return keys that begin with these bytes and then with the following, and end as those."""
@@ -332,12 +347,14 @@ def survey(split_keys: Sequence[bytes], leading: LeadingBytes) -> tuple[RegionRe
         leading: What row keys begin with.
 
     Raises:
-        SchemaError: A split key is empty or stands twice.
+        SchemaError: A split key is no bytes, is empty or stands twice.
 
     Examples:
         >>> [each.share for each in survey([b"5", b"a"], LeadingBytes.decimal_digits(2))]
         [0.5, 0.5, 0.0]
     """
+    if isinstance(split_keys, bytes) or not all(isinstance(key, bytes) for key in split_keys):
+        raise SchemaError("split keys are bytes", splits=split_keys, fix='e.g. [b"4", b"8"]')
     keys = sorted(split_keys)
     if len(set(keys)) < len(keys) or b"" in keys:
         raise SchemaError(

@@ -26,6 +26,7 @@ from hbase_orm.rowkey import (
     Substitute,
     assemble,
 )
+from hbase_orm.rowkey.reach import LeadingBytes, survey
 
 AT, NAME = KeySource(), KeySource()
 NOON = datetime(2024, 2, 29, 12, tzinfo=UTC)
@@ -191,3 +192,53 @@ def test_a_value_of_another_type_is_told_which_is_taken() -> None:
         codecs.uint8().encode(text)
 
     assert caught.value.fix == "give a value of type int that fits"
+
+
+@pytest.mark.parametrize(
+    ("table", "dictionary"),
+    [
+        ("hosts", "hosts"),
+        (TablePerPeriod("hosts_%Y%m%d", of="at", period="day"), "hosts_20240229"),
+    ],
+    ids=["one table", "one a day"],
+)
+def test_a_dictionary_is_not_the_models_own_table(
+    table: str | TablePerPeriod, dictionary: str
+) -> None:
+    with pytest.raises(SchemaError, match="the model's own table") as caught:
+
+        class Host(Model, table=table):
+            d = Family()
+            name: Key[str] = key()
+            at: Key[datetime] = key()
+            __rowkey__ = rowkey(Substitute(of=name, dictionary=dictionary), at)
+
+    assert caught.value.dictionary == dictionary
+
+
+def test_a_dictionary_has_the_name_of_a_table() -> None:
+    with pytest.raises(SchemaError, match="no name for a table") as caught:
+
+        class Host(Model, table="hosts"):
+            d = Family()
+            name: Key[str] = key()
+            __rowkey__ = rowkey(Substitute(of=name, dictionary="all names"))
+
+    assert (caught.value.model, caught.value.table) == ("Host", "all names")
+
+
+@pytest.mark.parametrize("width_bytes", ["4", 4.0, True, 0, -1])
+@pytest.mark.parametrize(
+    "begin", [LeadingBytes.hex_digits, LeadingBytes.decimal_digits, LeadingBytes.any_bytes]
+)
+def test_leading_bytes_are_counted(begin: Callable[..., object], width_bytes: Any) -> None:
+    with pytest.raises(SchemaError, match="whole number of bytes") as caught:
+        begin(width_bytes)
+
+    assert caught.value.width_bytes == width_bytes
+
+
+@pytest.mark.parametrize("split_keys", [["a"], b"ab"])
+def test_split_keys_are_bytes(split_keys: Any) -> None:
+    with pytest.raises(SchemaError, match="split keys are bytes"):
+        survey(split_keys, LeadingBytes.hex_digits(2))
