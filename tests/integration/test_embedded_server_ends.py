@@ -230,7 +230,8 @@ def test_the_command_line_starts_finds_and_stops_a_server_of_another_wire_format
     reset_while_running = _cli("server", "reset", "--yes", *where)
     stopped = _cli("server", "stop", *where)
     after = _cli("server", "status", *where)
-    logs = _cli("server", "logs", "-n", "1", *where)
+    last = _cli("server", "logs", "-n", "1", *where)
+    logs = _cli("server", "logs", "-n", "100", *where)
     reset = _cli("server", "reset", "--yes", *where)
 
     assert started[0] == 0
@@ -242,7 +243,9 @@ def test_the_command_line_starts_finds_and_stops_a_server_of_another_wire_format
         {"thrift1": True, "thrift2": True},
     )
     assert (reset_while_running[0], stopped[0], after[0], reset[0]) == (1, 0, 3, 0)
-    assert logs[1].endswith("stopped\n")
+    assert len(last[1].splitlines()) == 1
+    # A thread of ZooKeeper's client may still complain after the last word.
+    assert any(line.endswith("stopped") for line in logs[1].splitlines())
     assert not (tmp_path / "data" / "hbase").exists()
 
 
