@@ -46,7 +46,7 @@ def ensure_table(wanted: TableDescriptor) -> Protocol[list[str]]:
     try:
         existing = yield from ask_patiently(DescribeTable(wanted.name))
     except TableNotFoundError:
-        yield from _ensure_namespace(wanted.name)
+        yield from ensure_namespace(wanted.name)
         return (yield from _create(wanted))
     _check_format(wanted, existing)
     return []
@@ -69,7 +69,8 @@ def _check_format(wanted: TableDescriptor, existing: TableDescriptor) -> None:
         )
 
 
-def _ensure_namespace(table: str) -> Protocol[None]:
+def ensure_namespace(table: str) -> Protocol[None]:
+    """Create the namespace that a table's name names, if it is missing; safe to repeat."""
     namespace, colon, _ = table.partition(":")
     if not colon or namespace in (yield from ask_patiently(ListNamespaces())):
         return

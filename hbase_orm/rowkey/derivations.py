@@ -167,8 +167,8 @@ class HashOf(Hashed):
 
 
 @dataclass(frozen=True, slots=True)
-class RandomBucket(Derivation):
-    """One of `numbers`, at random; the row that was read knows which."""
+class OneOfNumbers(Derivation):
+    """One of `numbers`, as they are written."""
 
     numbers: tuple[bytes, ...] = ()
 
@@ -181,11 +181,6 @@ class RandomBucket(Derivation):
     def spreads(self) -> bool:
         """Yes."""
         return True
-
-    def compute(self, *values: Any) -> bytes:
-        """Return a bucket drawn at random."""
-        del values
-        return random.choice(self.numbers)  # noqa: S311 - it spreads load, it guards nothing
 
     def choices(self, *values: Any) -> Iterable[bytes]:
         """Return every bucket."""
@@ -198,20 +193,18 @@ class RandomBucket(Derivation):
 
 
 @dataclass(frozen=True, slots=True)
-class BucketOf(Derivation):
+class RandomBucket(OneOfNumbers):
+    """A bucket at random; the row that was read knows which."""
+
+    def compute(self, *values: Any) -> bytes:
+        """Return a bucket drawn at random."""
+        del values
+        return random.choice(self.numbers)  # noqa: S311 - it spreads load, it guards nothing
+
+
+@dataclass(frozen=True, slots=True)
+class BucketOf(OneOfNumbers):
     """A number modulo the count of `numbers`."""
-
-    numbers: tuple[bytes, ...] = ()
-
-    @property
-    def gives_bytes(self) -> bool:
-        """Yes."""
-        return True
-
-    @property
-    def spreads(self) -> bool:
-        """Yes."""
-        return True
 
     def compute(self, *values: Any) -> bytes:
         """Return the bucket of a number, of the number of a time, or of the count of periods."""
@@ -221,15 +214,6 @@ class BucketOf(Derivation):
         else:
             number = number_of(source.codec, values[0])
         return self.numbers[number % len(self.numbers)]
-
-    def choices(self, *values: Any) -> Iterable[bytes]:
-        """Return every bucket."""
-        del values
-        return self.numbers
-
-    def admits(self, value: Any) -> bool:
-        """Say whether it is a bucket."""
-        return value in self.numbers
 
 
 def number_of(codec: Codec[Any], value: Any) -> int:

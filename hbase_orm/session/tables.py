@@ -10,7 +10,6 @@ import logging
 from typing import Final
 
 from hbase_orm.errors import (
-    NamespaceExistsError,
     NamespaceNotFoundError,
     SchemaError,
     TableExistsError,
@@ -21,15 +20,13 @@ from hbase_orm.index.attempt import DEAD_GUARD_TTL_MS
 from hbase_orm.index.entries import described_key
 from hbase_orm.index.targets import ENTRY_FAMILY, GUARD_FAMILY
 from hbase_orm.numbering.dictionary import ensure_dictionary
-from hbase_orm.numbering.tables import FORMAT_ATTRIBUTE
+from hbase_orm.numbering.tables import FORMAT_ATTRIBUTE, ensure_namespace
 from hbase_orm.ops import (
     AddFamily,
-    CreateNamespace,
     CreateTable,
     DescribeTable,
     DropTable,
     FamilyDescriptor,
-    ListNamespaces,
     Protocol,
     TableDescriptor,
     ask,
@@ -62,7 +59,7 @@ def create(bound: BoundModel) -> Protocol[list[str]]:
         _warn_of_differences(schema, existing)
         yield from _check_index_tables(schema, existing)
     else:
-        yield from _create_namespace(schema.table)
+        yield from ensure_namespace(schema.table)
     made: list[str] = []
     for dictionary in dict.fromkeys(lookup.dictionary for lookup in schema.layout.lookups):
         made += yield from ensure_dictionary(bound.names.table(dictionary))
@@ -124,16 +121,6 @@ def _longest_ttl_s(schema: TableSchema) -> int | None:
     ]  # MIN_VERSIONS keeps cells visible after their TTL
     known = [ttl for ttl in ttls if ttl is not None]
     return max(known) + _DEAD_GUARD_TTL_S if len(known) == len(ttls) else None
-
-
-def _create_namespace(table: str) -> Protocol[None]:
-    namespace, colon, _ = table.partition(":")
-    if not colon or namespace in (yield from ask(ListNamespaces())):
-        return
-    try:
-        yield from ask(CreateNamespace(namespace))
-    except NamespaceExistsError:
-        return  # somebody else was quicker
 
 
 def _create_table(
