@@ -11,7 +11,8 @@ from datetime import datetime
 from typing import Any
 
 from hbase_orm.ops import KeyRange
-from hbase_orm.query.explain import key_text, range_text, tree
+from hbase_orm.query.explain import range_text, tree
+from hbase_orm.rowkey.notation import to_string_binary
 from hbase_orm.schema import Condition, IndexSchema, TableSchema
 
 _SHOWN = 4
@@ -110,7 +111,7 @@ class GetPlan(Plan):
 
     def steps(self) -> list[str]:
         """Return the keys, the first few of many."""
-        shown = [f"get {key_text(key)}" for key in self.keys[:_SHOWN]]
+        shown = [f"get {to_string_binary(key)}" for key in self.keys[:_SHOWN]]
         return shown + _more(len(self.keys), "keys")
 
     @property
@@ -245,7 +246,7 @@ def _filter_line(text: bytes | None) -> list[str]:
     if text is None:
         return []
     cut = "…" if len(text) > _SHOWN_FILTER_BYTES else ""
-    return [f"filter: {key_text(text[:_SHOWN_FILTER_BYTES])}{cut}"]
+    return [f"filter: {to_string_binary(text[:_SHOWN_FILTER_BYTES])}{cut}"]
 
 
 def _more(count: int, what: str) -> list[str]:

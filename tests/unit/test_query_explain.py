@@ -10,7 +10,8 @@ import pytest
 from hbase_orm import Family, Index, Key, Mapped, Model, Salt, codecs, column, key, rowkey
 from hbase_orm.ops import KeyRange
 from hbase_orm.query import Plan, Select, plan, select
-from hbase_orm.query.explain import key_text, range_text, tree
+from hbase_orm.query.explain import range_text, tree
+from hbase_orm.rowkey.notation import to_string_binary
 from hbase_orm.schema.conditions import shown
 
 
@@ -163,7 +164,7 @@ def test_the_base_of_plans_sends_nothing() -> None:
 
 
 def test_a_key_prints_as_in_the_shell() -> None:
-    assert key_text(b"a\\\x00\xff~") == r"a\x5C\x00\xFF~"
+    assert to_string_binary(b"a\\\x00\xff~") == r"a\x5C\x00\xFF~"
     assert range_text(KeyRange(b"a", b"b")) == "[a, b)"
     assert range_text(KeyRange()) == "the whole table"
 
