@@ -102,7 +102,7 @@ ENGINE = [
 
 
 def public(thing: object) -> list[str]:
-    return sorted(name for name in vars(thing) if not name.startswith("_"))
+    return sorted(name for name in dir(thing) if not name.startswith("_"))
 
 
 def test_the_package_exports_these_names() -> None:

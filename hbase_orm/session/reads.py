@@ -1,0 +1,138 @@
+"""The reading half of a session: gets, statements, streams and pages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar
+
+from hbase_orm.errors import MultipleRowsError, QueryError, RowNotFoundError
+from hbase_orm.model import Model
+from hbase_orm.query import Plan, Select
+from hbase_orm.session.gets import found_rows
+from hbase_orm.session.pages import Page, read_page
+from hbase_orm.session.state import SessionState
+from hbase_orm.session.stream import Stream, planned, rows_in_pages, selected
+
+M = TypeVar("M", bound=Model)
+T = TypeVar("T")
+
+
+class SessionReads(SessionState):
+    """What a session reads. Queries see what HBase has, not what is pending."""
+
+    def get(self, model: type[M], /, **key: Any) -> M | None:
+        """Return the object of one row, or None.
+
+        Raises:
+            RowKeyError: A key field is missing, unknown or does not fit.
+        """
+        return self.get_many(model, [key])[0]
+
+    def get_many(
+        self, model: type[M], keys: Iterable[tuple[Any, ...] | Mapping[str, Any]], /
+    ) -> list[M | None]:
+        """Return the objects of several rows, None where there is none, positions kept.
+
+        Args:
+            model: The class.
+            keys: Key fields by name, or as tuples in the order of declaration.
+
+        Raises:
+            RowKeyError: A key field is missing, unknown or does not fit; nothing was sent.
+        """
+        bound = self._bound(model)
+        asked = list(keys)
+        found: list[M | None] = [None] * len(asked)
+        for position, placed, row in found_rows(bound, asked, self._runtime):
+            found[position] = self._attach(placed, placed.hydrate(row))
+        return found
+
+    def all(self, stmt: Select[T], /) -> list[T]:
+        """Return every object that the statement selects."""
+        _check_statement(stmt)
+        bound = self._bound(stmt.model)
+        with self.stream(stmt) as objects:
+            return [self._attach(bound, obj) for obj in objects]
+
+    def first(self, stmt: Select[T], /) -> T | None:
+        """Return the first object, or None."""
+        _check_statement(stmt)
+        found = self.all(stmt.limit(1))
+        return found[0] if found else None
+
+    def one(self, stmt: Select[T], /) -> T:
+        """Return the only object.
+
+        Raises:
+            RowNotFoundError: There is none.
+            MultipleRowsError: There are more.
+        """
+        _check_statement(stmt)
+        found = self.all(stmt.limit(2))
+        if not found:
+            raise RowNotFoundError("no row matches", statement=repr(stmt.conditions))
+        if len(found) > 1:
+            raise MultipleRowsError("more than one row matches", statement=repr(stmt.conditions))
+        return found[0]
+
+    def stream(self, stmt: Select[T], /) -> Stream[T]:
+        """Return an iterator over the objects, in constant memory.
+
+        Its objects are not attached to the session. Close it, or use it as a context manager, to
+        release the server's scanners before its end.
+        """
+        _check_statement(stmt)
+        bound = self._bound(stmt.model)
+        pages = rows_in_pages(planned(stmt, bound, self._runtime), bound, self._runtime)
+        return Stream(selected(pages, bound, stmt), pages.close)
+
+    def page(self, stmt: Select[T], /, *, size: int, token: str | None = None) -> Page[T]:
+        """Return the next objects that the statement selects, and a token to go on from.
+
+        Rows that are written or deleted meanwhile may show or not; no other row is left out or
+        given twice.
+
+        Args:
+            stmt: The statement.
+            size: At most so many objects, 1 or more.
+            token: The token of the page before, from any process; None begins.
+
+        Raises:
+            QueryError: The size is not a positive integer.
+            PageTokenError: The token is none, or another statement's.
+        """
+        _check_statement(stmt)
+        bound = self._bound(stmt.model)
+        return read_page(
+            stmt,
+            size,
+            token,
+            bound=bound,
+            runtime=self._runtime,
+            attach=lambda obj: self._attach(bound, obj),
+        )
+
+    def count(self, stmt: Select[Any], /) -> int:
+        """Return how many objects the statement selects."""
+        with self.stream(stmt) as objects:
+            return sum(1 for _ in objects)
+
+    def exists(self, stmt: Select[Any], /) -> bool:
+        """Say whether the statement selects any object."""
+        return self.first(stmt) is not None
+
+    def explain(self, stmt: Select[Any], /) -> Plan:
+        """Return what would be sent for the statement; it prints as a tree.
+
+        Sends nothing, but to look up names that have a number in their stead, and the tables of
+        a statement that reads all of them.
+        """
+        _check_statement(stmt)
+        return planned(stmt, self._bound(stmt.model), self._runtime)
+
+
+def _check_statement(stmt: object) -> None:
+    if not isinstance(stmt, Select):
+        raise QueryError(
+            "this is no statement", got=repr(stmt), fix="write session.all(select(Reading))"
+        )

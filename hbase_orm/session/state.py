@@ -1,0 +1,51 @@
+"""What every part of a session works on: the models it knows, its objects, what is pending."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from hbase_orm.errors import ConfigurationError
+from hbase_orm.model import Model
+from hbase_orm.session.binding import BoundModel
+from hbase_orm.session.identity import IdentityMap, refresh
+from hbase_orm.session.runtime import Runtime
+
+
+class SessionState:
+    """The state that reading and writing share."""
+
+    def __init__(self, runtime: Runtime, bound_of: Callable[[type[Model]], BoundModel]) -> None:
+        """Start with nothing loaded and nothing pending."""
+        self._runtime = runtime
+        self._bound_of = bound_of
+        self._is_closed = False
+        self._identity = IdentityMap()
+        self._pending: dict[int, tuple[Model, str]] = {}
+
+    def _bound(self, model: type[Model]) -> BoundModel:
+        if self._is_closed:
+            raise ConfigurationError(
+                "the session is closed", fix="make another one: engine.session()"
+            )
+        return self._bound_of(model)
+
+    def _bound_to(self, obj: Model) -> BoundModel:
+        """Return the model of an object, with the table of its row."""
+        return self._bound(type(obj)).placed(obj.__dict__)
+
+    def _note_change(self, obj: Model) -> None:
+        self._pending.setdefault(id(obj), (obj, "put"))
+
+    def _attach(self, bound: BoundModel, obj: Any) -> Any:
+        """Return the session's one object of a row: `obj`, or the known one brought up to date."""
+        if bound.kinds is not None or bound.schema.layout.table_period is not None:
+            bound = self._bound_to(obj)
+        key = obj._row.key  # noqa: SLF001 - the model's own state
+        known = self._identity.find(bound, key)
+        if known is not None:
+            refresh(bound, known, obj)
+            return known
+        obj._note_change = self._note_change  # noqa: SLF001 - the model's own state
+        self._identity.put(bound, key, obj)
+        return obj

@@ -1,0 +1,165 @@
+"""The writing half of a session: what is pending, the flush that sends it, and writes at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from hbase_orm.errors import ValidationError
+from hbase_orm.model import Model, check_key_arguments
+from hbase_orm.ops import Cell, Increment, Row
+from hbase_orm.schema import AddAmount
+from hbase_orm.session.bulk import Bulk
+from hbase_orm.session.flush import emit
+from hbase_orm.session.gets import key_to_change
+from hbase_orm.session.identity import supersede
+from hbase_orm.session.increments import amounts_by_column
+from hbase_orm.session.pending import number_names
+from hbase_orm.session.period_tables import send
+from hbase_orm.session.state import SessionState
+from hbase_orm.session.unit_of_work import (
+    FlushReport,
+    RowWrite,
+    flush_error,
+    loaded_row,
+    write_of,
+)
+
+
+class SessionWrites(SessionState):
+    """What a session writes: at flush, or at once."""
+
+    def add(self, obj: Model, /) -> None:
+        """Note that `obj` is to be written by the next flush.
+
+        A new object puts its non-None cells, a loaded one its changes; other cells of the row stay.
+
+        Raises:
+            RowKeyError: Its row key cannot be made.
+            ValidationError: The session holds another object of this row.
+        """
+        self._note(obj, "put")
+
+    def add_all(self, objects: Iterable[Model], /) -> None:
+        """Note that all of them are to be written."""
+        for obj in objects:
+            self.add(obj)
+
+    def delete(self, obj: Model, /) -> None:
+        """Note that the row of `obj` is to be deleted by the next flush.
+
+        Raises:
+            RowKeyError: Its row key cannot be made.
+            ValidationError: The session holds another object of this row.
+        """
+        self._note(obj, "delete")
+
+    def expunge(self, obj: Model, /) -> None:
+        """Forget `obj` and what is pending for it; the object lives on, unattached."""
+        self._pending.pop(id(obj), None)
+        bound = self._bound_to(obj)
+        key = bound.known_key(obj)
+        if key is not None and self._identity.find(bound, key) is obj:
+            self._identity.forget(bound, key)
+        obj._note_change = None  # noqa: SLF001 - the model's own state
+
+    def flush(self) -> FlushReport:
+        """Send what is pending, in order, and report.
+
+        Safe to call again after an error: what was acknowledged is not pending any more.
+
+        Raises:
+            ValidationError: A value does not fit; nothing was sent.
+            FlushError: Some rows were not written, or their outcome is unknown.
+        """
+        for obj in number_names(self._pending.values(), self._bound):
+            self._pending.pop(id(obj))  # there is no such row to delete
+        writes = [
+            write_of(self._bound_to(obj), obj, "delete" if kind == "delete" else "put")
+            for obj, kind in self._pending.values()
+        ]
+        outcome = emit(writes, self._runtime)
+        idle = [write for write in writes if write.is_idle]
+        for write in (*outcome.written, *idle):
+            self._mark_clean(write)
+        if outcome.not_written or outcome.unknown:
+            raise flush_error(outcome) from outcome.unexpected
+        return FlushReport(written=len(outcome.written))
+
+    def bulk(self, *, batch_rows: int = 1000, insert_only: bool = False) -> Bulk:
+        """Return a writer for any number of rows, in constant memory.
+
+        Args:
+            batch_rows: Most rows in one request; it also ends at about 2 MiB of cells.
+            insert_only: The rows are known to be new. A table with indexes that nobody has written
+                yet is then loaded in plain batches that carry their guards; an interrupted load is
+                resumed by loading the same rows again, and nothing is doubled. A row that stands
+                twice in a load is refused with `DuplicateRowError` while the first is on its way;
+                further apart that is not noticed, and the row may lack index entries: load each
+                row once. Otherwise each row
+                of a table with indexes is checked, and one that exists is reported with
+                `DuplicateRowError`. Without indexes nothing is checked.
+        """
+        return Bulk(self._runtime, self._bound, batch_rows=batch_rows, insert_only=insert_only)
+
+    def increment(self, model: type[Model], /, *increments: AddAmount, **key: Any) -> list[int]:
+        """Add to counters of one row at once, atomically; return their new values in order.
+
+        Never repeated by itself: after `ConnectionLostError` the outcome is unknown.
+
+        Raises:
+            QueryError: Nothing to add, or a field that is no counter of the model.
+            RowKeyError: A key field is missing or does not fit.
+        """
+        bound = self._bound(model)
+        amounts = amounts_by_column(bound, increments)
+        check_key_arguments(bound.schema, key)
+        bound = bound.placed(key)
+        row = key_to_change(bound, key, self._runtime)
+        self._runtime.wait_for_ties([(bound.schema.table, row)])
+        values = send(Increment(bound.schema.table, row, amounts), bound, self._runtime)
+        return [values[column] for column in amounts]
+
+    def _note(self, obj: Model, kind: str) -> None:
+        if not isinstance(obj, Model):
+            raise ValidationError(
+                "this is no object of a model", got=repr(obj), fix="add(Reading(...))"
+            )
+        self._refuse_other(obj)
+        self._pending.pop(id(obj), None)  # what is noted last is sent last
+        self._pending[id(obj)] = (obj, kind)
+
+    def _refuse_other(self, obj: Model) -> None:
+        """Refuse a second object of a row: what one writes, the other does not know."""
+        bound = self._bound_to(obj)
+        key = bound.known_key(obj)
+        if key is None:
+            return  # its name has no number here, so no object of its row was read
+        known = self._identity.find(bound, key) or obj
+        is_to_go = self._pending.get(id(known), (known, "put"))[1] == "delete"
+        if known is not obj and not is_to_go:
+            raise ValidationError(
+                "the session holds another object of this row",
+                model=bound.schema.model_name,
+                row=key,
+                fix="change that object, or expunge it first",
+            )
+
+    def _mark_clean(self, write: RowWrite) -> None:
+        obj = write.obj
+        if obj is None:
+            return
+        self._pending.pop(id(obj), None)
+        if write.kind == "delete":
+            obj._row = None  # noqa: SLF001 - the model's own state
+            obj._note_change = None  # noqa: SLF001 - the model's own state
+            supersede(self._identity.forget(write.bound, write.key), obj)
+            return
+        loaded = loaded_row(obj)
+        kept = {} if loaded is None else dict(loaded.cells)
+        kept = {column: cell for column, cell in kept.items() if column not in write.clears}
+        kept.update({column: Cell(value, 0) for column, value in write.cells.items()})
+        obj._row = Row(write.key, kept)  # noqa: SLF001 - the model's own state
+        obj._note_change = self._note_change  # noqa: SLF001 - the model's own state
+        supersede(self._identity.find(write.bound, write.key), obj)
+        self._identity.put(write.bound, write.key, obj)
