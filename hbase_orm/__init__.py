@@ -18,7 +18,19 @@ from __future__ import annotations
 
 from hbase_orm import codecs, errors
 from hbase_orm.codecs import Codec
-from hbase_orm.model import Counter, CounterExpr, Key, Mapped, Model, column, counter, key
+from hbase_orm.model import (
+    Counter,
+    CounterExpr,
+    Key,
+    Mapped,
+    Model,
+    Related,
+    RelatedExpr,
+    column,
+    counter,
+    key,
+    related,
+)
 from hbase_orm.query import Plan, Select, select
 from hbase_orm.rowkey import (
     Bucket,
@@ -65,6 +77,8 @@ __all__ = [
     "Plan",
     "RandomSalt",
     "RecordType",
+    "Related",
+    "RelatedExpr",
     "RowKey",
     "Salt",
     "Select",
@@ -79,6 +93,7 @@ __all__ = [
     "counter",
     "errors",
     "key",
+    "related",
     "rowkey",
     "select",
 ]

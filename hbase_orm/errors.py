@@ -87,6 +87,10 @@ class MissingCellError(HBaseORMError):
     """A required column is absent in the row that was read."""
 
 
+class NotLoadedError(HBaseORMError):
+    """A related object is read that was not loaded; nothing loads when an attribute is read."""
+
+
 class ConfigurationError(HBaseORMError, ValueError):
     """A URL or an option is wrong."""
 

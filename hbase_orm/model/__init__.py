@@ -12,6 +12,7 @@ from hbase_orm.model.fields import (
     counter,
     key,
 )
+from hbase_orm.model.related import Related, RelatedExpr, related
 
 __all__ = [
     "Counter",
@@ -19,8 +20,11 @@ __all__ = [
     "Key",
     "Mapped",
     "Model",
+    "Related",
+    "RelatedExpr",
     "check_key_arguments",
     "column",
     "counter",
     "key",
+    "related",
 ]

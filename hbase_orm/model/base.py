@@ -23,6 +23,8 @@ from hbase_orm.model.mapping import (
     compile_initializer,
     compile_key_encoder,
 )
+from hbase_orm.model.related import Related, Relation, related
+from hbase_orm.model.relations import relations
 from hbase_orm.ops import Cell, Row
 from hbase_orm.rowkey import KeyLayout, RowKey, TablePerPeriod
 from hbase_orm.rowkey.anatomy import describe, layout_text
@@ -31,7 +33,9 @@ from hbase_orm.schema import Table, TableSchema
 NoteChange = Callable[["Model"], None]
 
 
-@dataclass_transform(kw_only_default=True, eq_default=True, field_specifiers=(key, column, counter))
+@dataclass_transform(
+    kw_only_default=True, eq_default=True, field_specifiers=(key, column, counter, related)
+)
 class Model:
     """A row of a table as an object.
 
@@ -46,6 +50,7 @@ class Model:
     __schema__: ClassVar[TableSchema]
     __mapping__: ClassVar[CompiledMapping]
     __checkers__: ClassVar[Mapping[str, Callable[[Any], Any]]]
+    __related__: ClassVar[Mapping[str, Relation]]
 
     _row: Row | None
     _note_change: NoteChange | None
@@ -71,6 +76,7 @@ class Model:
         if abstract:
             return
         cls.__schema__ = build_schema(cls, place_of(cls, table, record_type))
+        cls.__related__ = relations(cls)
         if record_type is not None:
             join_base(cls)
         cls.__checkers__ = checkers(cls.__schema__)
@@ -263,6 +269,13 @@ def _refuse_attribute(obj: Model, name: str, value: Any) -> None:
             model=type(obj).__name__,
             field=name,
             fix=f"use session.increment(M, M.{name}.by(...), ...)",
+        )
+    if isinstance(getattr(type(obj), name, None), Related):
+        raise ValidationError(
+            "a related object cannot be set",
+            model=type(obj).__name__,
+            field=name,
+            fix=f"set what it is found by: {', '.join(obj.__related__[name].key.values())}",
         )
     if not hasattr(type(obj), name):
         raise AttributeError(f"{type(obj).__name__} has no field {name!r}")

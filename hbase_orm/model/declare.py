@@ -16,6 +16,7 @@ from hbase_orm.errors import CodecError, SchemaError
 from hbase_orm.model.fields import UNSET, Counter, Key, Mapped
 from hbase_orm.model.keys import Place, key_layout
 from hbase_orm.model.packing import check_packed, packed_offset
+from hbase_orm.model.related import Related
 from hbase_orm.rowkey import KeyLayout, Offset
 from hbase_orm.rowkey.kinds import Kinds
 from hbase_orm.schema import (
@@ -122,7 +123,8 @@ def field_type(cls: type, name: str) -> tuple[Any, bool]:
             field=name,
             annotation=annotation,
             declared=type(field).__name__,
-            fix="Key[...] = key(), Mapped[...] = column() and Counter = counter() go together",
+            fix="these go together: Key[...] = key(), Mapped[...] = column(), Counter = counter(), "
+            "Related[...] = related()",
         )
     if isinstance(field, Counter):
         return int, False
@@ -138,10 +140,10 @@ def field_type(cls: type, name: str) -> tuple[Any, bool]:
 def _resolve(owner: type, name: str, annotation: str) -> Any:
     module = sys.modules.get(owner.__module__)
     scope = dict(vars(module)) if module is not None else {}
+    scope.setdefault(owner.__name__, owner)  # a model may be related to itself
     # A field may be called as its type is (`date: Key[date]`): fields do not hide types here.
-    own = {
-        key: value for key, value in vars(owner).items() if not isinstance(value, (Mapped, Counter))
-    }
+    fields = (Mapped, Counter, Related)
+    own = {key: value for key, value in vars(owner).items() if not isinstance(value, fields)}
     try:
         return eval(annotation, scope, own)  # noqa: S307 - the program's own annotation
     except (NameError, AttributeError, SyntaxError, TypeError) as error:
@@ -161,13 +163,15 @@ def _check_annotations(cls: type) -> None:
         for name, annotation in vars(base).get("__annotations__", {}).items():
             text = annotation if isinstance(annotation, str) else ""
             kind = get_origin(annotation) or annotation
-            is_ours = kind in (Mapped, Key, Counter) or text.startswith(("Mapped[", "Key["))
+            is_ours = kind in (Mapped, Key, Counter, Related) or text.startswith(
+                ("Mapped[", "Key[", "Related[")
+            )
             if (is_ours or text == "Counter") and name not in vars(base):
                 raise SchemaError(
                     "the field is annotated but not declared",
                     model=base.__name__,
                     field=name,
-                    fix="write = key(), = column() or = counter() after it",
+                    fix="write = key(), = column(), = counter() or = related() after it",
                 )
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Final, Generic, Self, TypeVar
+from typing import Any, Final, Generic, Self, TypeVar
 
 from hbase_orm.errors import QueryError
-from hbase_orm.model import Model
+from hbase_orm.model import Model, RelatedExpr
 from hbase_orm.schema import Condition, Index, Order, conjuncts
 
 T = TypeVar("T")
@@ -33,6 +33,7 @@ class Select(Generic[T]):
         index: An index, None for the row key only, or ANY_INDEX.
         full_scan_allowed: Whether reading the whole table is accepted.
         caching_rows: Rows a scanner fetches at once; None lets the library choose.
+        related: Related fields to load with the rows.
     """
 
     model: type[Model]
@@ -42,6 +43,7 @@ class Select(Generic[T]):
     index: Index | AnyIndex | None = ANY_INDEX
     full_scan_allowed: bool = False
     caching_rows: int | None = None
+    related: tuple[RelatedExpr[Any], ...] = ()
 
     def where(self, *conditions: Condition) -> Self:
         """Return the statement with more conditions, all of which must hold.
@@ -89,6 +91,25 @@ class Select(Generic[T]):
         if index is not None and not isinstance(index, Index):
             raise QueryError("this is no index", got=repr(index), fix="write .using(M.by_unit)")
         return replace(self, index=index)
+
+    def load_related(self, *fields: RelatedExpr[Any]) -> Self:
+        """Return the statement that loads related objects too: one multi-get a page of rows.
+
+        Raises:
+            QueryError: Not a related field of the model.
+        """
+        for field in fields:
+            if not isinstance(field, RelatedExpr) or (
+                getattr(self.model, field.name, None) is not field
+            ):
+                raise QueryError(
+                    "this is no related field of the model",
+                    got=repr(field),
+                    model=self.model.__name__,
+                    fix="declare customer: Related[Customer] = related(...) and write "
+                    ".load_related(Order.customer)",
+                )
+        return replace(self, related=tuple(dict.fromkeys((*self.related, *fields))))
 
     def allow_full_scan(self) -> Self:
         """Return the statement that may read the whole table."""

@@ -19,9 +19,11 @@ KeyValues = tuple[Any, ...] | Mapping[str, Any]
 
 
 def found_rows(
-    bound: BoundModel, keys: Sequence[KeyValues], runtime: Runtime
+    bound: BoundModel, keys: Sequence[KeyValues], runtime: Runtime, *, most: int = GET_MANY_ROWS
 ) -> Iterator[tuple[int, BoundModel, Row]]:
     """Yield the rows of these keys: the position of each, the model with its table, and the row.
+
+    One request reads at most `most` rows of one table.
 
     Raises:
         RowKeyError: A key field is missing, unknown or does not fit; nothing was sent.
@@ -33,8 +35,8 @@ def found_rows(
         wanted += [(position, placed, row_key) for row_key in row_keys]
     seen: dict[int, bytes] = {}
     for wanted in by_table.values():
-        for start in range(0, len(wanted), GET_MANY_ROWS):
-            some = wanted[start : start + GET_MANY_ROWS]
+        for start in range(0, len(wanted), most):
+            some = wanted[start : start + most]
             rows = read_rows(some[0][1], [key for _, _, key in some], runtime)
             bound.load_names([row for row in rows if row is not None])
             for (position, placed, _), row in zip(some, rows, strict=True):

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any, TypeVar
 
-from hbase_orm.errors import MultipleRowsError, QueryError, RowNotFoundError
+from hbase_orm.errors import MultipleRowsError, RowNotFoundError
 from hbase_orm.model import Model
 from hbase_orm.query import Plan, Select
 from hbase_orm.session.gets import found_rows
 from hbase_orm.session.pages import Page, read_page
-from hbase_orm.session.state import SessionState
+from hbase_orm.session.related import loader, unattached, with_related
+from hbase_orm.session.state import SessionState, check_statement
 from hbase_orm.session.stream import Stream, planned, rows_in_pages, selected
 
 M = TypeVar("M", bound=Model)
@@ -49,14 +51,16 @@ class SessionReads(SessionState):
 
     def all(self, stmt: Select[T], /) -> list[T]:
         """Return every object that the statement selects."""
-        _check_statement(stmt)
+        check_statement(stmt)
         bound = self._bound(stmt.model)
-        with self.stream(stmt) as objects:
-            return [self._attach(bound, obj) for obj in objects]
+        with self.stream(replace(stmt, related=())) as objects:
+            found = [self._attach(bound, obj) for obj in objects]
+        loader(stmt, self._bound, self._runtime, self._attach)(found)
+        return found
 
     def first(self, stmt: Select[T], /) -> T | None:
         """Return the first object, or None."""
-        _check_statement(stmt)
+        check_statement(stmt)
         found = self.all(stmt.limit(1))
         return found[0] if found else None
 
@@ -67,7 +71,7 @@ class SessionReads(SessionState):
             RowNotFoundError: There is none.
             MultipleRowsError: There are more.
         """
-        _check_statement(stmt)
+        check_statement(stmt)
         found = self.all(stmt.limit(2))
         if not found:
             raise RowNotFoundError("no row matches", statement=repr(stmt.conditions))
@@ -81,10 +85,13 @@ class SessionReads(SessionState):
         Its objects are not attached to the session. Close it, or use it as a context manager, to
         release the server's scanners before its end.
         """
-        _check_statement(stmt)
+        check_statement(stmt)
         bound = self._bound(stmt.model)
         pages = rows_in_pages(planned(stmt, bound, self._runtime), bound, self._runtime)
-        return Stream(selected(pages, bound, stmt), pages.close)
+        if not stmt.related:
+            return Stream(selected(pages, bound, stmt), pages.close)
+        load = loader(stmt, self._bound, self._runtime, unattached)
+        return Stream(with_related(pages, bound, stmt, load), pages.close)
 
     def page(self, stmt: Select[T], /, *, size: int, token: str | None = None) -> Page[T]:
         """Return the next objects that the statement selects, and a token to go on from.
@@ -101,9 +108,9 @@ class SessionReads(SessionState):
             QueryError: The size is not a positive integer.
             PageTokenError: The token is none, or another statement's.
         """
-        _check_statement(stmt)
+        check_statement(stmt)
         bound = self._bound(stmt.model)
-        return read_page(
+        page = read_page(
             stmt,
             size,
             token,
@@ -111,15 +118,19 @@ class SessionReads(SessionState):
             runtime=self._runtime,
             attach=lambda obj: self._attach(bound, obj),
         )
+        loader(stmt, self._bound, self._runtime, self._attach)(page.items)
+        return page
 
     def count(self, stmt: Select[Any], /) -> int:
         """Return how many objects the statement selects."""
-        with self.stream(stmt) as objects:
+        check_statement(stmt)
+        with self.stream(replace(stmt, related=())) as objects:
             return sum(1 for _ in objects)
 
     def exists(self, stmt: Select[Any], /) -> bool:
         """Say whether the statement selects any object."""
-        return self.first(stmt) is not None
+        check_statement(stmt)
+        return self.first(replace(stmt, related=())) is not None
 
     def explain(self, stmt: Select[Any], /) -> Plan:
         """Return what would be sent for the statement; it prints as a tree.
@@ -127,12 +138,5 @@ class SessionReads(SessionState):
         Sends nothing, but to look up names that have a number in their stead, and the tables of
         a statement that reads all of them.
         """
-        _check_statement(stmt)
+        check_statement(stmt)
         return planned(stmt, self._bound(stmt.model), self._runtime)
-
-
-def _check_statement(stmt: object) -> None:
-    if not isinstance(stmt, Select):
-        raise QueryError(
-            "this is no statement", got=repr(stmt), fix="write session.all(select(Reading))"
-        )

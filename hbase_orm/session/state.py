@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from hbase_orm.errors import ConfigurationError
+from hbase_orm.errors import ConfigurationError, QueryError
 from hbase_orm.model import Model
+from hbase_orm.query import Select
 from hbase_orm.session.binding import BoundModel
 from hbase_orm.session.identity import IdentityMap, refresh
 from hbase_orm.session.runtime import Runtime
@@ -49,3 +50,15 @@ class SessionState:
         obj._note_change = self._note_change  # noqa: SLF001 - the model's own state
         self._identity.put(bound, key, obj)
         return obj
+
+
+def check_statement(stmt: object) -> None:
+    """Refuse what is no statement.
+
+    Raises:
+        QueryError: It is none.
+    """
+    if not isinstance(stmt, Select):
+        raise QueryError(
+            "this is no statement", got=repr(stmt), fix="write session.all(select(Reading))"
+        )

@@ -8,15 +8,17 @@ from typing import Any
 from hbase_orm.errors import ValidationError
 from hbase_orm.model import Model, check_key_arguments
 from hbase_orm.ops import Cell, Increment, Row
+from hbase_orm.query import Select
 from hbase_orm.schema import AddAmount
 from hbase_orm.session.bulk import Bulk
+from hbase_orm.session.deletes import delete_rows
 from hbase_orm.session.flush import emit
 from hbase_orm.session.gets import key_to_change
 from hbase_orm.session.identity import supersede
 from hbase_orm.session.increments import amounts_by_column
 from hbase_orm.session.pending import number_names
 from hbase_orm.session.period_tables import send
-from hbase_orm.session.state import SessionState
+from hbase_orm.session.state import SessionState, check_statement
 from hbase_orm.session.unit_of_work import (
     FlushReport,
     RowWrite,
@@ -119,6 +121,37 @@ class SessionWrites(SessionState):
         self._runtime.wait_for_ties([(bound.schema.table, row)])
         values = send(Increment(bound.schema.table, row, amounts), bound, self._runtime)
         return [values[column] for column in amounts]
+
+    def delete_where(self, stmt: Select[Any], /) -> int:
+        """Delete every row that the statement selects, at once; return how many they were.
+
+        Rows are read page by page in bounded memory, each is checked against all conditions, and
+        they are deleted in batches, rows with indexes one by one through their guards. The whole is
+        not atomic: a row that is changed after it was read is deleted all the same, and one that
+        comes later may stay. Safe to repeat. What is pending in the session stays pending.
+
+        Args:
+            stmt: Needs a range of keys, or `.allow_full_scan()`; its limit and order hold.
+
+        Raises:
+            QueryError: The statement asks for more than whole rows.
+            UnboundedScanError: It would read the whole table and does not allow it.
+            FlushError: Some rows were not deleted, or their outcome is unknown; `written` counts
+                those that were.
+        """
+        check_statement(stmt)
+        bound = self._bound(stmt.model)
+        return delete_rows(stmt, bound, self._runtime, self._bound_to, self._note_deleted)
+
+    def _note_deleted(self, write: RowWrite) -> None:
+        """Let the object of a deleted row be a new one, written only if that is pending."""
+        obj = self._identity.find(write.bound, write.key)
+        if obj is None:
+            return
+        obj._row = None  # noqa: SLF001 - the model's own state
+        if id(obj) not in self._pending:
+            self._identity.forget(write.bound, write.key)
+            obj._note_change = None  # noqa: SLF001 - the model's own state
 
     def _note(self, obj: Model, kind: str) -> None:
         if not isinstance(obj, Model):

@@ -35,6 +35,8 @@ PUBLIC = [
     "Plan",
     "RandomSalt",
     "RecordType",
+    "Related",
+    "RelatedExpr",
     "RowKey",
     "Salt",
     "Select",
@@ -49,6 +51,7 @@ PUBLIC = [
     "counter",
     "errors",
     "key",
+    "related",
     "rowkey",
     "select",
 ]
@@ -91,7 +94,8 @@ CODECS = [
 ]
 
 SESSION = [
-    *("add", "add_all", "all", "bulk", "close", "count", "delete", "exists", "explain"),
+    *("add", "add_all", "all", "bulk", "close", "count", "delete"),
+    *("delete_where", "exists", "explain"),
     *("expunge", "first", "flush", "get", "get_many", "increment", "one", "page", "stream"),
 ]
 

@@ -1,0 +1,84 @@
+"""Deletes the rows that a statement selects, batch by batch, in bounded memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from itertools import islice
+from typing import Any
+
+from hbase_orm.errors import FlushError, QueryError
+from hbase_orm.model import Model
+from hbase_orm.query import Select
+from hbase_orm.session.binding import BoundModel
+from hbase_orm.session.flush import BATCH_ROWS, emit
+from hbase_orm.session.runtime import Runtime
+from hbase_orm.session.stream import planned, rows_in_pages, selected
+from hbase_orm.session.unit_of_work import Outcome, RowWrite, described, loaded_row
+
+
+def delete_rows(
+    stmt: Select[Any],
+    bound: BoundModel,
+    runtime: Runtime,
+    bound_to: Callable[[Model], BoundModel],
+    note: Callable[[RowWrite], None],
+) -> int:
+    """Delete what a statement selects and return how many rows that were.
+
+    Args:
+        stmt: The statement.
+        bound: Its model.
+        runtime: What sends.
+        bound_to: Gives the model of an object, with the table of its row.
+        note: Is told of each row that was deleted.
+
+    Raises:
+        QueryError: The statement asks for more than whole rows.
+        UnboundedScanError: It would read the whole table and does not allow it.
+        FlushError: Some rows were not deleted, or their outcome is unknown.
+    """
+    _refuse_extras(stmt)
+    pages = rows_in_pages(planned(stmt, bound, runtime), bound, runtime)
+    deleted = 0
+    with closing(pages):
+        writes = (_delete_of(bound_to(obj), obj) for obj in selected(pages, bound, stmt))
+        for batch in _batches(writes):
+            outcome = emit(batch, runtime)
+            for write in outcome.written:
+                note(write)
+            deleted += len(outcome.written)
+            if outcome.not_written or outcome.unknown:
+                raise _error(deleted, outcome) from outcome.unexpected
+    return deleted
+
+
+def _refuse_extras(stmt: Select[Any]) -> None:
+    if stmt.related:
+        raise QueryError(
+            "only whole rows can be deleted",
+            asked=[repr(field) for field in stmt.related],
+            fix="leave .load_related() out: what is related is not deleted",
+        )
+
+
+def _delete_of(bound: BoundModel, obj: Model) -> RowWrite:
+    row = loaded_row(obj)
+    if row is None:
+        raise AssertionError(obj)  # it was just read
+    return RowWrite(bound, None, row.key, "delete")
+
+
+def _batches(writes: Iterator[RowWrite]) -> Iterator[list[RowWrite]]:
+    while batch := list(islice(writes, BATCH_ROWS)):
+        yield batch
+
+
+def _error(deleted: int, outcome: Outcome) -> FlushError:
+    return FlushError(
+        "not all rows were deleted",
+        written=deleted,
+        not_written=described(outcome.not_written),
+        unknown=described(outcome.unknown),
+        fix="mend the cause and delete again: what is gone is not found any more",
+    )

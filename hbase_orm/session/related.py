@@ -1,0 +1,94 @@
+"""Loads the related objects of a statement's rows: one multi-get for each page and field."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
+from typing import Any, Final
+
+from hbase_orm.errors import RowKeyError
+from hbase_orm.model import Model
+from hbase_orm.model.related import Relation
+from hbase_orm.ops import Row
+from hbase_orm.query import Select
+from hbase_orm.session.binding import BoundModel
+from hbase_orm.session.gets import found_rows
+from hbase_orm.session.runtime import Runtime
+from hbase_orm.session.stream import selected
+
+RELATED_ROWS: Final = 1000
+"""More related rows are asked for by several requests."""
+
+Attach = Callable[[BoundModel, Any], Any]
+Load = Callable[[Sequence[Any]], None]
+
+
+def unattached(bound: BoundModel, obj: Any) -> Any:
+    """Return the object as it is, belonging to no session."""
+    del bound
+    return obj
+
+
+def loader(
+    stmt: Select[Any],
+    bound_of: Callable[[type[Model]], BoundModel],
+    runtime: Runtime,
+    attach: Attach,
+) -> Load:
+    """Return what loads the related objects that a statement asks for."""
+    found: dict[str, Relation] = {
+        field.name: stmt.model.__related__[field.name] for field in stmt.related
+    }
+
+    def load(objects: Sequence[Any]) -> None:
+        for relation in found.values():
+            _load(objects, relation, bound_of(relation.target), runtime, attach)
+
+    return load
+
+
+def with_related(
+    pages: Iterable[Sequence[Row]], bound: BoundModel, stmt: Select[Any], load: Load
+) -> Iterator[Any]:
+    """Yield what a statement selects, the related objects of each page loaded before its first."""
+    left = stmt.row_limit
+    unlimited = replace(stmt, row_limit=None)
+    for page in pages:
+        objects = list(islice(selected(iter((page,)), bound, unlimited), left))
+        load(objects)
+        yield from objects
+        if left is not None:
+            left -= len(objects)
+            if left == 0:
+                return
+
+
+def _load(
+    objects: Sequence[Any],
+    relation: Relation,
+    target: BoundModel,
+    runtime: Runtime,
+    attach: Attach,
+) -> None:
+    waiting: dict[tuple[Any, ...], list[Any]] = {}
+    for obj in objects:
+        waiting.setdefault(relation.key_of(obj), []).append(obj)
+    named = {key: dict(zip(relation.key, key, strict=True)) for key in waiting if None not in key}
+    asked = [key for key, names in named.items() if _can_be_stored(target, names)]
+    keys = [named[key] for key in asked]
+    found: dict[tuple[Any, ...], Any] = {}
+    for position, placed, row in found_rows(target, keys, runtime, most=RELATED_ROWS):
+        found[asked[position]] = attach(placed, placed.hydrate(row))
+    for key, owners in waiting.items():
+        for obj in owners:
+            relation.put(obj, found.get(key))
+
+
+def _can_be_stored(target: BoundModel, key: dict[str, Any]) -> bool:
+    """Say whether a row can have these key fields: of what does not fit there is none."""
+    try:
+        target.placed(key).keys(key)
+    except RowKeyError:
+        return False
+    return True
