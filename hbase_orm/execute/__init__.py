@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from hbase_orm.execute.run import IndexedRow, PlacedRow, rows_of, stream
+from hbase_orm.execute.run import IndexedRow, PlacedRow, rows_of
+from hbase_orm.execute.steps import stream
 
 __all__ = ["IndexedRow", "PlacedRow", "rows_of", "stream"]

@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Final
 
 from hbase_orm.errors import ConnectionLostError, RetryableError, ScannerExpiredError
+from hbase_orm.execute.pace import Pace
 from hbase_orm.ops import (
     CloseScanner,
     FetchRows,
@@ -31,29 +32,54 @@ MAX_FAILURES: Final = 6
 
 FIRST_PAUSE_S: Final = 0.05
 
+_LOW: Final = 8
+
 
 class RangeReader:
     """Reads the rows of several ranges of one table, range after range.
 
     Attributes:
-        rows: Rows fetched and not yet taken; take them from the left.
+        rows: Rows fetched and not yet taken, in order.
     """
 
-    def __init__(self, scans: Sequence[Scan]) -> None:
-        """Prepare to read `scans` one after the other; nothing is opened yet."""
-        self.rows: deque[Row] = deque()
+    def __init__(self, scans: Sequence[Scan], pace: Pace) -> None:
+        """Prepare to read `scans` one after the other; nothing is opened yet.
+
+        Args:
+            scans: The ranges, in the order of the rows.
+            pace: How many rows to fetch at once; no other reader's.
+        """
+        self.rows: list[Row] = []
+        self._pace = pace
+        self._page_rows = 0
         self._waiting = deque(scans)
         self._scan: Scan | None = None
         self._scanner: ScannerId | None = None
         self._failures = 0
 
+    @property
+    def is_done(self) -> bool:
+        """Say whether every range is exhausted; rows may be left to take."""
+        return self._scan is None and not self._waiting
+
+    @property
+    def is_low(self) -> bool:
+        """Say whether it is time to fetch: of the last answer, an eighth at most is left."""
+        return not self.is_done and len(self.rows) * _LOW <= self._page_rows
+
+    def take(self) -> list[Row]:
+        """Return the rows that are there, and keep none."""
+        rows, self.rows = self.rows, []
+        return rows
+
     def fill(self) -> Protocol[bool]:
-        """Fetch until there are rows; say False when every range is exhausted.
+        """Fetch until there are more rows; say False when every range is exhausted.
 
         Raises:
             GatewayError: The scan failed repeatedly, or HBase rejects it.
         """
-        while not self.rows:
+        held = len(self.rows)
+        while len(self.rows) == held:
             if self._scan is None:
                 if not self._waiting:
                     return False
@@ -75,9 +101,11 @@ class RangeReader:
     def _fetch(self, scan: Scan) -> Protocol[None]:
         if self._scanner is None:
             self._scanner = yield from ask(OpenScanner(scan))
-        rows = yield from ask(FetchRows(self._scanner, scan.caching_rows))
+        rows = yield from ask(FetchRows(self._scanner, self._pace.rows))
         if rows:
             self._failures = 0
+            self._page_rows = len(rows)
+            self._pace.note(rows)
             self.rows.extend(rows)
             self._scan = _after(scan, rows[-1].key)
             return

@@ -1,31 +1,28 @@
 """Runs a plan: which requests it makes and which rows they give, in the plan's order.
 
-`rows_of(plan, ...)` is a sans-I/O generator: it yields requests, and `Emit` with rows as they
-become known. `stream` drives it on a gateway and hands the rows out; closing the iterator early
-closes every scanner that is still open on the server.
+`rows_of(plan, ...)` is a sans-I/O generator: it yields requests, `SideBySide` with protocols that
+may run at once, and `Emit` with rows as they become known. `stream` drives it on a gateway and
+hands the rows out; closing the iterator early closes every scanner still open on the server.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from heapq import heapify, heappop, heapreplace
-from typing import Any
 
-from hbase_orm.errors import GatewayError, HBaseORMError, QueryError, TableNotFoundError
+from hbase_orm.errors import HBaseORMError, QueryError, TableNotFoundError
+from hbase_orm.execute.merge import merge
+from hbase_orm.execute.pace import pace_of
 from hbase_orm.execute.reader import RangeReader
+from hbase_orm.execute.steps import Emit, Rows, advance, throw
 from hbase_orm.index.entries import base_key_of, index_target
 from hbase_orm.index.targets import GuardedTable, IndexTarget
 from hbase_orm.ops import (
-    CloseScanner,
     GetRows,
     KeyRange,
-    OpenScanner,
-    Operation,
     Row,
     Scan,
-    ScannerId,
     ask,
     merged,
 )
@@ -39,17 +36,6 @@ from hbase_orm.query import (
     TablesPlan,
 )
 from hbase_orm.schema import cells_as_rows, packed_get, packed_range
-
-
-@dataclass(frozen=True, slots=True)
-class Emit:
-    """Rows that are ready, in order. Not a request: nothing answers it."""
-
-    rows: Sequence[Row]
-
-
-Rows = Generator[Operation[Any] | Emit, Any, None]
-Execute = Callable[[Operation[Any]], Any]
 
 
 def rows_of(plan: Plan, guarded: GuardedTable | None) -> Rows:
@@ -91,18 +77,20 @@ def _get(plan: GetPlan) -> Rows:
     yield Emit([row for row in rows if row is not None])
 
 
-def _scans(plan: ScanPlan | SaltedScanPlan, ranges: Sequence[KeyRange]) -> list[Scan]:
-    return [
+def _reader(plan: ScanPlan | SaltedScanPlan, ranges: Sequence[KeyRange]) -> RangeReader:
+    pace = pace_of(plan)
+    scans = [
         Scan(
             table=plan.schema.table,
             key_range=key_range,
             columns=plan.schema.family_names,
             filter=plan.filter,
             reverse=plan.reverse,
-            caching_rows=plan.caching_rows,
+            caching_rows=pace.caching_rows,
         )
         for key_range in _row_ranges(plan, ranges)
     ]
+    return RangeReader(scans, pace)
 
 
 def _row_ranges(plan: ScanPlan | SaltedScanPlan, ranges: Sequence[KeyRange]) -> Sequence[KeyRange]:
@@ -128,57 +116,20 @@ def _is_asked(plan: ScanPlan | SaltedScanPlan, key: bytes) -> bool:
 
 
 def _scan(plan: ScanPlan) -> Rows:
-    reader = RangeReader(_scans(plan, plan.ranges))
+    reader = _reader(plan, plan.ranges)
     while (yield from reader.fill()):
-        yield _emit(plan, tuple(reader.rows))
-        reader.rows.clear()
+        yield _emit(plan, reader.take())
 
 
 def _merge(plan: SaltedScanPlan) -> Rows:
-    """Merge the buckets by the key behind the salt.
-
-    No row is handed out before every bucket that is not exhausted has shown its next one.
-    """
-    readers = [RangeReader(_scans(plan, ranges)) for ranges in plan.buckets]
-    heap: list[tuple[_Rank, int]] = []
-    for number, reader in enumerate(readers):
-        if (yield from reader.fill()):
-            heap.append((_rank(reader.rows[0], plan), number))
-    heapify(heap)
-    ready: list[Row] = []
-    while heap:
-        number = heap[0][1]
-        reader = readers[number]
-        ready.append(reader.rows.popleft())
-        if not reader.rows:
-            yield _emit(plan, ready)
-            ready = []
-            if not (yield from reader.fill()):
-                heappop(heap)
-                continue
-        heapreplace(heap, (_rank(reader.rows[0], plan), number))
-
-
-class _Rank:
-    """A key without its salt, ordered from the greatest to the least: for reverse scans."""
-
-    __slots__ = ("key",)
-
-    def __init__(self, key: bytes) -> None:
-        self.key = key
-
-    def __lt__(self, other: _Rank) -> bool:
-        return self.key > other.key
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Rank) and self.key == other.key
-
-    __hash__ = None  # type: ignore[assignment]  # only ever compared
-
-
-def _rank(row: Row, plan: SaltedScanPlan) -> Any:
-    key = row.key[plan.skipped_bytes :]
-    return _Rank(key) if plan.reverse else key
+    """Merge the buckets by the key behind the salt."""
+    readers = [_reader(plan, ranges) for ranges in plan.buckets]
+    return merge(
+        readers,
+        skipped_bytes=plan.skipped_bytes,
+        reverse=plan.reverse,
+        emit=lambda rows: _emit(plan, rows),
+    )
 
 
 @dataclass(slots=True)
@@ -212,14 +163,14 @@ def _placed(rows: Rows, start: datetime) -> Rows:
     while step is not None:
         if isinstance(step, Emit):
             yield Emit([PlacedRow(row.key, row.cells, start) for row in step.rows])
-            step = _advance(rows, None)
+            step = advance(rows, None)
             continue
         try:
             answer = yield step
         except HBaseORMError as error:
-            step = _throw(rows, error)
+            step = throw(rows, error)
         else:
-            step = _advance(rows, answer)
+            step = advance(rows, answer)
 
 
 def _look_up(plan: IndexPlan, guarded: GuardedTable) -> Rows:
@@ -230,18 +181,19 @@ def _look_up(plan: IndexPlan, guarded: GuardedTable) -> Rows:
     """
     index = index_target(plan.schema, plan.index)
     base_key = base_key_of(plan.index)
+    pace = pace_of(plan)
     scans = [
-        Scan(plan.index.table, r, reverse=plan.reverse, caching_rows=plan.caching_rows)
+        Scan(plan.index.table, r, reverse=plan.reverse, caching_rows=pace.caching_rows)
         for r in plan.ranges
     ]
-    reader = RangeReader(scans)
+    reader = RangeReader(scans, pace)
     seen: set[bytes] = set()
     while (yield from reader.fill()):
-        entries = [entry.key for entry in reader.rows]
-        reader.rows.clear()
+        entries = [entry.key for entry in reader.take()]
         keys = tuple(dict.fromkeys(base_key(entry) for entry in entries))
         rows = yield from ask(GetRows(plan.schema.table, keys, plan.schema.family_names))
         found = dict(zip(keys, rows, strict=True))
+        pace.weigh([row for row in rows if row is not None])
         yield Emit(_verified(guarded, index, [(e, found[base_key(e)]) for e in entries], seen))
 
 
@@ -260,54 +212,3 @@ def _verified(
             seen.add(row.key)
             kept.append(IndexedRow(row.key, row.cells, entry))
     return kept
-
-
-def stream(rows: Rows, execute: Execute) -> Generator[Sequence[Row], None, None]:
-    """Drive `rows` with `execute` and yield what it emits.
-
-    Ends when everything was read. A failed request is thrown into the generator, which resumes or
-    lets the error through. Close the iterator to release open scanners early.
-    """
-    opened: set[ScannerId] = set()
-    try:
-        step = next(rows, None)
-        while step is not None:
-            if isinstance(step, Emit):
-                yield step.rows
-                step = _advance(rows, None)
-                continue
-            try:
-                answer = execute(step)
-            except HBaseORMError as error:
-                step = _throw(rows, error)
-                continue
-            if isinstance(step, OpenScanner):
-                opened.add(answer)
-            elif isinstance(step, CloseScanner):
-                opened.discard(step.scanner)
-            step = _advance(rows, answer)
-    finally:
-        rows.close()
-        for scanner in opened:
-            _close(scanner, execute)
-
-
-def _advance(rows: Rows, answer: Any) -> Operation[Any] | Emit | None:
-    try:
-        return rows.send(answer)
-    except StopIteration:
-        return None
-
-
-def _throw(rows: Rows, error: HBaseORMError) -> Operation[Any] | Emit | None:
-    try:
-        return rows.throw(error)
-    except StopIteration:
-        return None
-
-
-def _close(scanner: ScannerId, execute: Execute) -> None:
-    try:
-        execute(CloseScanner(scanner))
-    except GatewayError:
-        return  # its lease releases it

@@ -113,6 +113,29 @@ class Driver:
         """
         return self._side_by_side(self._outcome, list(protocols), parallel or self.parallel)
 
+    def each(
+        self, work: Callable[[T], R], items: Sequence[T], parallel: int | None = None
+    ) -> list[R]:
+        """Do the work on each item, side by side, and return the results in order.
+
+        Args:
+            work: What to do; called from several threads.
+            items: What to do it on.
+            parallel: Most items under way at once, if fewer than the driver's own.
+
+        Raises:
+            Exception: What the first of the items, by position, failed with; all have ended.
+        """
+
+        def attempt(item: T) -> Outcome[R]:
+            try:
+                return Outcome(work(item))
+            except Exception as exc:  # noqa: BLE001  # raised by the caller once all have ended
+                return Outcome(error=exc)
+
+        outcomes = self._side_by_side(attempt, items, parallel or self.parallel)
+        return [outcome.result() for outcome in outcomes]
+
     def close(self) -> None:
         """End the threads when their requests have ended; closing twice is fine."""
         with self._lock:
@@ -174,8 +197,10 @@ class Driver:
         finally:
             # An interrupt ends only this thread's work: the others must find nothing more to do.
             _empty(waiting)
-            wait(futures)
-        for future in futures:
+            # What waits behind other callers' work would find nothing to do either.
+            started = [future for future in futures if not future.cancel()]
+            wait(started)
+        for future in started:
             future.result()
         return [outcomes[number] for number in range(len(items))]
 

@@ -311,6 +311,8 @@ def _scan_plan(
     common = _common(statement, schema, chosen.order_text(reverse=reverse)) | {
         "reverse": reverse,
         "caching_rows": _caching(statement, chosen, DEFAULT_CACHING_ROWS, pushed.remaining),
+        "most_rows": DEFAULT_CACHING_ROWS,
+        "is_paced": statement.caching_rows is not None,
         "filter": None if pushed.filter is None else bytes(pushed.filter),
     }
     if len(streams) == 1:
@@ -345,6 +347,8 @@ def _index_plan(
         ranges=ranges,
         reverse=reverse,
         caching_rows=_caching(statement, chosen, LOOKUP_ROWS, statement.conditions),
+        most_rows=LOOKUP_ROWS,
+        is_paced=statement.caching_rows is not None,
     )
 
 

@@ -128,12 +128,16 @@ class ScanPlan(Plan):
         ranges: Disjoint, in the order of the rows.
         reverse: Rows come in falling key order.
         caching_rows: Rows fetched at once.
+        most_rows: What later fetches grow to.
+        is_paced: The statement says how many rows a fetch has; it neither grows nor shrinks.
         filter: What the server applies, in HBase's filter language, or None.
     """
 
     ranges: tuple[KeyRange, ...] = ()
     reverse: bool = False
     caching_rows: int = 0
+    most_rows: int = 0
+    is_paced: bool = False
     filter: bytes | None = None
 
     def steps(self) -> list[str]:
@@ -156,6 +160,8 @@ class SaltedScanPlan(Plan):
         buckets: For each bucket its ranges, in the order of the rows.
         reverse: Rows come in falling key order.
         caching_rows: Rows fetched at once from each bucket.
+        most_rows: What later fetches grow to.
+        is_paced: The statement says how many rows a fetch has; it neither grows nor shrinks.
         skipped_bytes: The width of the salt, which is left out when keys are compared.
         filter: What the server applies, in HBase's filter language, or None.
     """
@@ -163,6 +169,8 @@ class SaltedScanPlan(Plan):
     buckets: tuple[tuple[KeyRange, ...], ...] = ()
     reverse: bool = False
     caching_rows: int = 0
+    most_rows: int = 0
+    is_paced: bool = False
     skipped_bytes: int = 1
     filter: bytes | None = None
 
@@ -217,12 +225,16 @@ class IndexPlan(Plan):
         ranges: Ranges of entry keys, in the order of the rows.
         reverse: Entries come in falling key order.
         caching_rows: Entries fetched at once, and rows looked up at once.
+        most_rows: What later fetches grow to.
+        is_paced: The statement says how many entries a fetch has; it neither grows nor shrinks.
     """
 
     index: IndexSchema = field(kw_only=True)
     ranges: tuple[KeyRange, ...] = ()
     reverse: bool = False
     caching_rows: int = 0
+    most_rows: int = 0
+    is_paced: bool = False
 
     def steps(self) -> list[str]:
         """Return the index ranges and the look-up."""

@@ -50,7 +50,9 @@ class Engine:
         """Use `gateway`; applications call `connect` instead."""
         self.options = options
         self._thrift1 = thrift1
-        self._runtime = Runtime(gateway, parallel=options.pool)
+        # Memory answers at once: threads would only cost time.
+        fan_out = 1 if options.scheme == "memory" else options.pool
+        self._runtime = Runtime(gateway, parallel=options.pool, fan_out=fan_out)
         self._names = Names(self._runtime, options.namespace)
         self._bound: dict[type[Model], tuple[TableSchema, BoundModel]] = {}
 

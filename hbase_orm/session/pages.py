@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 from hbase_orm.errors import PageTokenError, QueryError
 from hbase_orm.execute import IndexedRow, PlacedRow
@@ -17,8 +17,6 @@ from hbase_orm.session.runtime import Runtime
 from hbase_orm.session.stream import found, planned, rows_in_pages
 
 T = TypeVar("T")
-
-_MOST_CACHED: Final = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +58,8 @@ def read_page(
     room = size if stmt.row_limit is None else min(size, stmt.row_limit - given)
     if room < 1:
         raise PageTokenError("nothing follows this page token", token=token)
-    cached = stmt.caching_rows or min(room + 1, _MOST_CACHED)
-    chosen = planned(replace(stmt, caching_rows=cached), bound, runtime)
+    # One row more than the page holds tells whether another page follows.
+    chosen = planned(replace(stmt, row_limit=room + 1), bound, runtime)
     if place is not None:
         chosen = resumed(chosen, place)
     items: list[Any] = []

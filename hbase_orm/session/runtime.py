@@ -18,6 +18,7 @@ from hbase_orm.index.targets import GuardContext
 from hbase_orm.ops import Operation, Protocol, Sleep
 
 R = TypeVar("R")
+T = TypeVar("T")
 
 # A put in the same millisecond as a delete of its row is lost to the tombstone: 1 ms between the
 # answer to the delete and the put made that 0 of 1,200; 2 ms leave room for the clock's grain.
@@ -44,6 +45,7 @@ class Runtime:
         gateway: Gateway,
         *,
         parallel: int,
+        fan_out: int = 1,
         now_ms: Callable[[], int] = wall_clock_ms,
         monotonic_s: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
@@ -53,6 +55,8 @@ class Runtime:
         Args:
             gateway: Where requests go.
             parallel: How many protocols run side by side.
+            fan_out: How many scanners of one statement are opened and read side by side, at most
+                as many as `parallel`; 1 makes every request of a statement in turn.
             now_ms: The wall clock of guarded rows.
             monotonic_s: A clock for leases and waits.
             sleep: Waits so many seconds.
@@ -66,6 +70,7 @@ class Runtime:
             permit=self.catalog.permit,
         )
         self._driver = Driver(gateway, parallel=parallel, sleep=sleep)
+        self._fan_out = fan_out
         self._monotonic_s = monotonic_s
         self._sleep = sleep
         self._looked_up: dict[str, tuple[float, CatalogEntry | None]] = {}
@@ -101,6 +106,13 @@ class Runtime:
     def run_many(self, protocols: Sequence[Protocol[Any]]) -> list[Outcome[Any]]:
         """Run protocols side by side; return how each ended, in order."""
         return self._driver.run_many(protocols)
+
+    def each(self, work: Callable[[T], R], items: Sequence[T], /) -> list[R]:
+        """Do the reading work on each item, several at once; return the results in order.
+
+        Raises the first failure, by position, once all have ended.
+        """
+        return self._driver.each(work, items, self._fan_out)
 
     def catalog_entry(self, table: str) -> CatalogEntry | None:
         """Return what the catalog says of a table, not older than a lease; opens nothing."""

@@ -85,7 +85,7 @@ def rows_in_pages(
         entry = runtime.catalog_entry(bound.schema.table)
         if entry is not None:
             check_indexes(bound, entry)
-    return stream(rows_of(chosen, bound.guarded), runtime.answer)
+    return stream(rows_of(chosen, bound.guarded), runtime.answer, runtime.each)
 
 
 def selected(pages: Iterator[Sequence[Row]], bound: BoundModel, stmt: Select[Any]) -> Iterator[Any]:

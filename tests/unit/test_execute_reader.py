@@ -15,6 +15,7 @@ from hbase_orm.errors import (
     RejectedError,
     ScannerExpiredError,
 )
+from hbase_orm.execute.pace import Pace
 from hbase_orm.execute.reader import FIRST_PAUSE_S, MAX_FAILURES, RangeReader
 from hbase_orm.gateway.memory import MemoryGateway
 from hbase_orm.ops import (
@@ -51,7 +52,7 @@ def scripted(
     scans: Sequence[Scan], answers: Sequence[Any]
 ) -> tuple[list[bytes], list[Operation[Any]]]:
     """Drive a reader by hand: each request gets the next answer, or the next error."""
-    reader = RangeReader(scans)
+    reader = RangeReader(scans, Pace.steady(2))
     found: list[bytes] = []
     asked: list[Operation[Any]] = []
     waiting = iter(answers)
@@ -194,7 +195,8 @@ def test_leases_that_run_out_lose_and_repeat_nothing(reverse: bool, every: int) 
     gateway.execute(CreateTable(TableDescriptor("t", (FamilyDescriptor(b"d"),))))
     mutations = [RowMutation(row_key, (Put(b"d:", b""),)) for row_key in KEYS]
     gateway.execute(MutateRows("t", tuple(mutations)))
-    reader = RangeReader([scan(b"a", b"c", reverse=reverse), scan(b"c", b"f", reverse=reverse)])
+    ranges = [scan(b"a", b"c", reverse=reverse), scan(b"c", b"f", reverse=reverse)]
+    reader = RangeReader(ranges, Pace.steady(2))
     found: list[bytes] = []
     fetches = 0
     while True:

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from hbase_orm import Family, Index, Key, Mapped, Model, Salt, codecs, column, key, rowkey
+from hbase_orm import Family, Index, Key, Mapped, Model, codecs, column, key
 from hbase_orm.errors import ConnectionLostError, QueryError, RejectedError, ScannerExpiredError
 from hbase_orm.execute import rows_of, stream
-from hbase_orm.execute.run import Emit
+from hbase_orm.execute.steps import Emit
 from hbase_orm.index.entries import guarded_table
 from hbase_orm.index.targets import MARKER_VALUE
 from hbase_orm.ops import (
@@ -26,12 +26,7 @@ from hbase_orm.ops import (
     Sleep,
 )
 from hbase_orm.query import Plan, Select, plan, select
-
-
-class Salted(Model, table="salted"):
-    d = Family()
-    n: Key[int] = key(codecs.uint8())
-    __rowkey__ = rowkey(Salt(3), n)
+from tests.buckets import BucketServer, Salted, all_rows, numbers
 
 
 class Indexed(Model, table="rows"):
@@ -49,62 +44,24 @@ def planned(stmt: Select[Any]) -> Plan:
     return plan(stmt, stmt.model.__schema__)
 
 
-class Server:
-    """Answers scans from a list of keys for each salt, and keeps what was asked."""
-
-    def __init__(self, *buckets: list[int], page: int = 1) -> None:
-        self.buckets = buckets
-        self.page = page
-        self.asked: list[Operation[Any]] = []
-        self.open: dict[ScannerId, Iterator[list[Row]]] = {}
-        self.closed: list[ScannerId] = []
-        self.lose_next_fetch = False
-
-    def __call__(self, step: Operation[Any]) -> Any:
-        self.asked.append(step)
-        match step:
-            case OpenScanner(scan=scan):
-                scanner = ScannerId(len(self.asked), self)
-                salt = scan.key_range.start[0]
-                keys = [bytes((salt, n)) for n in self.buckets[salt]]
-                inside = [k for k in keys if k in scan.key_range]
-                pages = [inside[i : i + self.page] for i in range(0, len(inside), self.page)]
-                self.open[scanner] = iter([[Row(k, {}) for k in page] for page in pages])
-                return scanner
-            case FetchRows(scanner=scanner):
-                if self.lose_next_fetch:
-                    self.lose_next_fetch = False
-                    raise ConnectionLostError("cut")
-                return next(self.open[scanner], [])
-            case CloseScanner(scanner=scanner):
-                self.closed.append(scanner)
-        return None
-
-
-def numbers(pages: Iterator[Any]) -> list[int]:
-    return [row.key[-1] for page in pages for row in page]
-
-
-def merged(server: Server) -> Iterator[Any]:
-    found = planned(select(Salted).where(Salted.n >= 0).allow_full_scan())
-    return stream(rows_of(found, None), server)
+def merged(server: BucketServer) -> Iterator[Any]:
+    return stream(all_rows(), server)
 
 
 def test_buckets_are_merged_by_the_key_behind_the_salt() -> None:
-    server = Server([1, 5, 9], [2, 3], [4])
+    server = BucketServer([1, 5, 9], [2, 3], [4])
 
     assert numbers(merged(server)) == [1, 2, 3, 4, 5, 9]
 
 
 def test_buckets_are_merged_backwards() -> None:
-    found = planned(select(Salted).where(Salted.n >= 0).order_by(Salted.n.desc()).allow_full_scan())
-    server = Server([9, 5, 1], [3, 2, 1], [4])
+    server = BucketServer([9, 5, 1], [3, 2, 1], [4])
 
-    assert numbers(stream(rows_of(found, None), server)) == [9, 5, 4, 3, 2, 1, 1]
+    assert numbers(stream(all_rows(reverse=True), server)) == [9, 5, 4, 3, 2, 1, 1]
 
 
 def test_nothing_is_handed_out_before_every_bucket_has_shown_its_head() -> None:
-    server = Server([1, 5], [2, 3], [4])
+    server = BucketServer([1, 5], [2, 3], [4])
     pages = merged(server)
 
     next(pages)
@@ -114,20 +71,20 @@ def test_nothing_is_handed_out_before_every_bucket_has_shown_its_head() -> None:
 
 
 def test_a_bucket_is_asked_again_before_a_later_row_of_another_is_handed_out() -> None:
-    server = Server([1, 2, 3], [9], [])
+    server = BucketServer([1, 2, 3], [9], [])
 
     assert numbers(merged(server)) == [1, 2, 3, 9]
 
 
 def test_empty_buckets_give_nothing() -> None:
-    server = Server([], [], [])
+    server = BucketServer([], [], [])
 
     assert numbers(merged(server)) == []
     assert len(server.closed) == 3
 
 
 def test_a_cut_bucket_goes_on_where_it_was() -> None:
-    server = Server([1, 5], [2, 3], [4])
+    server = BucketServer([1, 5], [2, 3], [4])
     pages = merged(server)
     first = [row.key[-1] for row in next(pages)]
     server.lose_next_fetch = True
@@ -136,30 +93,28 @@ def test_a_cut_bucket_goes_on_where_it_was() -> None:
 
 
 def test_a_read_to_the_end_closes_each_scanner_once() -> None:
-    server = Server([1, 5], [2, 3], [4])
+    server = BucketServer([1, 5], [2, 3], [4])
 
     numbers(merged(server))
 
-    assert sorted(server.closed) == sorted(server.open)
+    assert server.is_each_closed_once()
     assert len(set(server.closed)) == 3
 
 
 def test_closing_early_closes_each_open_scanner_once() -> None:
-    server = Server([1, 5], [2, 3], [])
-    pages = stream(
-        rows_of(planned(select(Salted).where(Salted.n >= 0).allow_full_scan()), None), server
-    )
+    server = BucketServer([1, 5], [2, 3], [])
+    pages = stream(all_rows(), server)
     next(pages)
 
     pages.close()
     pages.close()
 
-    assert sorted(server.closed) == sorted(server.open)
+    assert server.is_each_closed_once()
     assert len(set(server.closed)) == 3
 
 
 def test_what_cannot_be_closed_is_left_to_its_lease() -> None:
-    server = Server([1, 5], [2, 3], [4])
+    server = BucketServer([1, 5], [2, 3], [4])
 
     def execute(step: Operation[Any]) -> Any:
         answer = server(step)
@@ -167,9 +122,7 @@ def test_what_cannot_be_closed_is_left_to_its_lease() -> None:
             raise ConnectionLostError("cut")
         return answer
 
-    pages = stream(
-        rows_of(planned(select(Salted).where(Salted.n >= 0).allow_full_scan()), None), execute
-    )
+    pages = stream(all_rows(), execute)
     next(pages)
     pages.close()
 
@@ -177,7 +130,7 @@ def test_what_cannot_be_closed_is_left_to_its_lease() -> None:
 
 
 def test_an_error_that_no_repeat_mends_ends_the_stream_and_closes_the_rest() -> None:
-    server = Server([1, 5], [2, 3], [4])
+    server = BucketServer([1, 5], [2, 3], [4])
 
     def execute(step: Operation[Any]) -> Any:
         if isinstance(step, OpenScanner) and len(server.open) == 2:
@@ -185,14 +138,9 @@ def test_an_error_that_no_repeat_mends_ends_the_stream_and_closes_the_rest() -> 
         return server(step)
 
     with pytest.raises(RejectedError):
-        numbers(
-            stream(
-                rows_of(planned(select(Salted).where(Salted.n >= 0).allow_full_scan()), None),
-                execute,
-            )
-        )
+        numbers(stream(all_rows(), execute))
 
-    assert sorted(server.closed) == sorted(server.open)
+    assert server.is_each_closed_once()
 
 
 def test_a_scan_hands_out_page_after_page() -> None:
@@ -201,7 +149,7 @@ def test_a_scan_hands_out_page_after_page() -> None:
         a: Key[int] = key(codecs.uint8())
         n: Key[int] = key(codecs.uint8())
 
-    server = Server([1, 2, 3], page=2)
+    server = BucketServer([1, 2, 3], page=2)
     found = planned(select(Plain).where(Plain.a == 0))
 
     pages = [[row.key[-1] for row in page] for page in stream(rows_of(found, None), server)]
@@ -222,7 +170,7 @@ def test_a_protocol_may_end_upon_an_error() -> None:
 
 
 def test_an_empty_plan_asks_nothing() -> None:
-    server = Server()
+    server = BucketServer()
 
     assert (
         numbers(stream(rows_of(planned(select(Salted).where(Salted.n == 300)), None), server)) == []

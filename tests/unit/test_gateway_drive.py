@@ -239,6 +239,64 @@ def _each_for_itself(driver: Driver, tables: list[str]) -> None:
     driver.run_many([_many(table) for table in tables])
 
 
+def test_work_is_done_on_each_item_at_once_and_results_keep_their_places() -> None:
+    driver = Driver(_Echo(), parallel=3)
+    meeting = threading.Barrier(3, timeout=5)
+
+    def work(number: int) -> int:
+        meeting.wait()
+        return number * 10
+
+    assert driver.each(work, [3, 1, 2]) == [30, 10, 20]
+    driver.close()
+
+
+@pytest.mark.parametrize("parallel", [1, 3])
+def test_the_first_failure_by_place_is_raised_once_all_work_has_ended(parallel: int) -> None:
+    driver = Driver(_Echo(), parallel=3)
+    ended: list[int] = []
+
+    def work(number: int) -> None:
+        ended.append(number)
+        if number:
+            raise RejectedError("refused", number=number)
+
+    with pytest.raises(RejectedError) as caught:
+        driver.each(work, [0, 2, 1], parallel)
+    driver.close()
+
+    assert caught.value.number == 2
+    assert sorted(ended) == [0, 1, 2]
+
+
+def test_work_in_turn_stays_in_the_callers_thread() -> None:
+    driver = Driver(_Echo(), parallel=3)
+
+    assert set(driver.each(lambda _: threading.get_ident(), range(5), 1)) == {threading.get_ident()}
+
+
+def test_a_caller_does_not_wait_for_threads_that_work_for_others() -> None:
+    driver = Driver(_Echo(), parallel=2)
+    started, may_end = threading.Barrier(5, timeout=5), threading.Event()
+
+    def long_work(_: int) -> bool:
+        started.wait()
+        return may_end.wait(5)
+
+    others = [threading.Thread(target=driver.each, args=(long_work, [1, 2])) for _ in range(2)]
+    for other in others:
+        other.start()
+    started.wait()  # both threads of the driver and both callers are at work
+    found = driver.each(lambda number: number, [1, 2, 3])
+    are_at_work = [other.is_alive() for other in others]
+    may_end.set()
+    for other in others:
+        other.join(5)
+    driver.close()
+
+    assert (found, are_at_work) == ([1, 2, 3], [True, True])
+
+
 @pytest.mark.parametrize("ask_for", [_together, _each_for_itself])
 def test_an_interrupt_lets_requests_under_way_end_and_sends_no_more(
     ask_for: Callable[[Driver, list[str]], None],
