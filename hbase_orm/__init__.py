@@ -21,6 +21,7 @@ from hbase_orm.codecs import Codec
 from hbase_orm.model import (
     Counter,
     CounterExpr,
+    Dynamic,
     Key,
     Mapped,
     Model,
@@ -28,6 +29,7 @@ from hbase_orm.model import (
     RelatedExpr,
     column,
     counter,
+    dynamic,
     key,
     related,
 )
@@ -48,7 +50,7 @@ from hbase_orm.rowkey import (
     TablePerPeriod,
     rowkey,
 )
-from hbase_orm.schema import Condition, Expr, Family, Index, Order, Table
+from hbase_orm.schema import Condition, DynamicExpr, Expr, Family, Index, Order, Table
 from hbase_orm.session import Bulk, Engine, FlushReport, Page, Session, Stream, connect
 
 __all__ = [
@@ -61,6 +63,8 @@ __all__ = [
     "Counter",
     "CounterExpr",
     "Digest",
+    "Dynamic",
+    "DynamicExpr",
     "Engine",
     "Expr",
     "Family",
@@ -91,6 +95,7 @@ __all__ = [
     "column",
     "connect",
     "counter",
+    "dynamic",
     "errors",
     "key",
     "related",

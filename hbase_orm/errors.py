@@ -88,7 +88,7 @@ class MissingCellError(HBaseORMError):
 
 
 class NotLoadedError(HBaseORMError):
-    """A related object is read that was not loaded; nothing loads when an attribute is read."""
+    """A field that the object was read without; nothing is read when an attribute is."""
 
 
 class ConfigurationError(HBaseORMError, ValueError):

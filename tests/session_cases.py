@@ -115,9 +115,9 @@ class Store:
     sent: RecordsRequests
 
     @classmethod
-    def make(cls, engine: Engine) -> Store:
+    def make(cls, engine: Engine, models: tuple[type[Model], ...] = MODELS) -> Store:
         """Create the tables and record from then on."""
-        engine.create_tables(*MODELS)
+        engine.create_tables(*models)
         sent = RecordsRequests(gateway_of(engine))
         return cls(through(sent, engine), sent)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hbase_orm.model.base import Model, check_key_arguments
+from hbase_orm.model.dynamics import Dynamic, dynamic
 from hbase_orm.model.fields import (
     Counter,
     CounterExpr,
@@ -17,6 +18,7 @@ from hbase_orm.model.related import Related, RelatedExpr, related
 __all__ = [
     "Counter",
     "CounterExpr",
+    "Dynamic",
     "Key",
     "Mapped",
     "Model",
@@ -25,6 +27,7 @@ __all__ = [
     "check_key_arguments",
     "column",
     "counter",
+    "dynamic",
     "key",
     "related",
 ]

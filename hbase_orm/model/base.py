@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, dataclass_transform
 from hbase_orm.codecs import Codec
 from hbase_orm.errors import RowKeyError, SchemaError, ValidationError
 from hbase_orm.model.declare import build_schema, declared
+from hbase_orm.model.dynamics import dynamic
 from hbase_orm.model.fields import Counter, Key, Mapped, column, counter, key
 from hbase_orm.model.kinds import join_base, kind_of, place_of
 from hbase_orm.model.mapping import Mapping as CompiledMapping
@@ -23,6 +24,7 @@ from hbase_orm.model.mapping import (
     compile_initializer,
     compile_key_encoder,
 )
+from hbase_orm.model.maps import with_dynamics
 from hbase_orm.model.related import Related, Relation, related
 from hbase_orm.model.relations import relations
 from hbase_orm.ops import Cell, Row
@@ -34,7 +36,9 @@ NoteChange = Callable[["Model"], None]
 
 
 @dataclass_transform(
-    kw_only_default=True, eq_default=True, field_specifiers=(key, column, counter, related)
+    kw_only_default=True,
+    eq_default=True,
+    field_specifiers=(key, column, counter, dynamic, related),
 )
 class Model:
     """A row of a table as an object.
@@ -75,7 +79,8 @@ class Model:
         super().__init_subclass__()
         if abstract:
             return
-        cls.__schema__ = build_schema(cls, place_of(cls, table, record_type))
+        schema = build_schema(cls, place_of(cls, table, record_type))
+        cls.__schema__ = with_dynamics(cls, schema)
         cls.__related__ = relations(cls)
         if record_type is not None:
             join_base(cls)
@@ -169,12 +174,24 @@ class Model:
         self._note_change = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields by name; a required column that the row lacks is left out."""
-        values = self.__dict__
+        """Return the fields by name; what the row or the object lacks is left out.
+
+        That is a required column without a cell, and dynamic columns that were not read.
+        """
+        values = self.__dict__ | self._entries()
         counters = {column.name: 0 for column in self.__schema__.counters}
         nullable = {column.name: None for column in self.__schema__.columns if column.nullable}
         found = counters | nullable | values
         return {name: found[name] for name in self.__schema__.fields if name in found}
+
+    def _entries(self) -> dict[str, dict[Any, Any]]:
+        """Return copies of the maps of dynamic columns; an entry of None is an absent one."""
+        names = (each.name for each in self.__schema__.dynamics)
+        found = {name: self.__dict__[name] for name in names if name in self.__dict__}
+        return {
+            name: {key: value for key, value in entries.items() if value is not None}
+            for name, entries in found.items()
+        }
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any], /) -> Self:
@@ -183,8 +200,13 @@ class Model:
         Raises:
             ValidationError: A field is missing, unknown, or of the wrong type.
         """
-        counters = {column.name for column in cls.__schema__.counters}
-        return cls(**{name: value for name, value in values.items() if name not in counters})
+        left_out = {column.name for column in cls.__schema__.counters}
+        dynamics = cls.__schema__.dynamic_by_name.keys() & values.keys()
+        left_out |= dynamics
+        obj = cls(**{name: value for name, value in values.items() if name not in left_out})
+        for name in dynamics:
+            setattr(obj, name, values[name])
+        return obj
 
     @classmethod
     def encode_key(cls, **key: Any) -> bytes:
@@ -286,6 +308,13 @@ def _explain_arguments(obj: Model, values: Mapping[str, Any]) -> None:
     model = type(obj).__name__
     fields = {n: f for n, f in obj.__schema__.fields.items() if isinstance(f, Mapped)}
     for name in values:
+        if name in obj.__schema__.dynamic_by_name:
+            raise ValidationError(
+                "dynamic columns are no constructor arguments",
+                model=model,
+                field=name,
+                fix=f'make the object, then set its {name}: obj.{name}["name"] = value',
+            ) from None
         if name not in fields:
             raise ValidationError(
                 "this is no constructor argument of the model",

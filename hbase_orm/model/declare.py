@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import types
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from types import MappingProxyType
@@ -13,6 +13,7 @@ from typing import Any, ForwardRef, Union, get_args, get_origin
 from hbase_orm.codecs import Codec, default_codec
 from hbase_orm.codecs.counters import Long
 from hbase_orm.errors import CodecError, SchemaError
+from hbase_orm.model.dynamics import Dynamic
 from hbase_orm.model.fields import UNSET, Counter, Key, Mapped
 from hbase_orm.model.keys import Place, key_layout
 from hbase_orm.model.packing import check_packed, packed_offset
@@ -35,6 +36,8 @@ from hbase_orm.schema import (
 RESERVED_NAMES = frozenset({"encode_key", "decode_key", "describe_key", "to_dict", "from_dict"})
 
 Field = Mapped[Any] | Counter
+
+FIELD_KINDS = (Mapped, Counter, Dynamic)
 
 
 def declared(cls: type, kind: type | tuple[type, ...]) -> dict[str, Any]:
@@ -59,7 +62,7 @@ def build_schema(cls: type, place: Place) -> TableSchema:
     fields: dict[str, Field] = declared(cls, (Mapped, Counter))
     families: dict[str, Family] = declared(cls, Family)
     hints = {name: field_type(cls, name) for name in fields}
-    _check_names(cls, fields)
+    check_names(cls, fields)
     codecs = {
         name: _codec(cls, field, *hints[name])
         for name, field in fields.items()
@@ -67,7 +70,7 @@ def build_schema(cls: type, place: Place) -> TableSchema:
     }
     _check_families(cls, families)
     keys = {name: field for name, field in fields.items() if isinstance(field, Key)}
-    with _of_model(cls):
+    with of_model(cls):
         packed = packed_offset(fields, declared(cls, Index))
         layout = key_layout(cls, replace(place, packed=packed), keys, codecs)
         split_keys = resolve_splits(place.table, layout)
@@ -94,7 +97,7 @@ def build_schema(cls: type, place: Place) -> TableSchema:
 
 
 def _packed_bytes(cls: type, layout: KeyLayout, columns: tuple[ColumnSchema, ...]) -> int:
-    with _of_model(cls):
+    with of_model(cls):
         return check_packed(layout, nullable=columns[0].nullable)
 
 
@@ -114,7 +117,7 @@ def field_type(cls: type, name: str) -> tuple[Any, bool]:
             fix=f"write {name}: Mapped[...] = column(...)",
         )
     if isinstance(annotation, str):
-        annotation = _resolve(owner, name, annotation)
+        annotation = resolve_annotation(owner, name, annotation)
     field = vars(owner)[name]
     if (get_origin(annotation) or annotation) is not type(field):
         raise SchemaError(
@@ -130,19 +133,24 @@ def field_type(cls: type, name: str) -> tuple[Any, bool]:
         return int, False
     (inner,) = get_args(annotation) or (object,)
     if isinstance(inner, ForwardRef):  # Mapped["Status"], quoted within
-        inner = _resolve(owner, name, inner.__forward_arg__)
+        inner = resolve_annotation(owner, name, inner.__forward_arg__)
     if get_origin(inner) in (Union, types.UnionType):
         options = [option for option in get_args(inner) if option is not type(None)]
         return (options[0] if len(options) == 1 else object), len(options) < len(get_args(inner))
     return inner, False
 
 
-def _resolve(owner: type, name: str, annotation: str) -> Any:
+def resolve_annotation(owner: type, name: str, annotation: str) -> Any:
+    """Return what an annotation in the body of `owner` means.
+
+    Raises:
+        SchemaError: It cannot be resolved when the class is made.
+    """
     module = sys.modules.get(owner.__module__)
     scope = dict(vars(module)) if module is not None else {}
     scope.setdefault(owner.__name__, owner)  # a model may be related to itself
     # A field may be called as its type is (`date: Key[date]`): fields do not hide types here.
-    fields = (Mapped, Counter, Related)
+    fields = (*FIELD_KINDS, Related)
     own = {key: value for key, value in vars(owner).items() if not isinstance(value, fields)}
     try:
         return eval(annotation, scope, own)  # noqa: S307 - the program's own annotation
@@ -163,15 +171,15 @@ def _check_annotations(cls: type) -> None:
         for name, annotation in vars(base).get("__annotations__", {}).items():
             text = annotation if isinstance(annotation, str) else ""
             kind = get_origin(annotation) or annotation
-            is_ours = kind in (Mapped, Key, Counter, Related) or text.startswith(
-                ("Mapped[", "Key[", "Related[")
+            is_ours = kind in (Key, Related, *FIELD_KINDS) or text.startswith(
+                ("Mapped[", "Key[", "Dynamic[", "Related[")
             )
             if (is_ours or text == "Counter") and name not in vars(base):
                 raise SchemaError(
                     "the field is annotated but not declared",
                     model=base.__name__,
                     field=name,
-                    fix="write = key(), = column(), = counter() or = related() after it",
+                    fix="write = key(), column(), counter(), dynamic() or related() after it",
                 )
 
 
@@ -179,7 +187,7 @@ def _check_families(cls: type, families: Mapping[str, Family]) -> None:
     if not families:
         raise SchemaError("the model has no family", model=cls.__name__, fix="add: d = Family()")
     for attribute, family in families.items():
-        with _of_model(cls):
+        with of_model(cls):
             check_family_name(family.name or attribute)
     names = [family.name for family in families.values()]
     if len(set(names)) < len(names):
@@ -194,7 +202,7 @@ def _check_families(cls: type, families: Mapping[str, Family]) -> None:
 def _indexes(
     cls: type, place: Place, indexable: Mapping[str, Codec[Any]]
 ) -> tuple[IndexSchema, ...]:
-    with _of_model(cls):
+    with of_model(cls):
         indexes = declared(cls, Index).values()
         if indexes and place.periods is not None:
             raise SchemaError(
@@ -207,15 +215,21 @@ def _indexes(
 
 
 @contextmanager
-def _of_model(cls: type) -> Iterator[None]:
+def of_model(cls: type) -> Iterator[None]:
     """Name the model in errors about its parts, which do not know it."""
     try:
         yield
     except SchemaError as error:
-        raise SchemaError(error.text, fix=error.fix, model=cls.__name__, **error.details) from None
+        details = {"model": cls.__name__, **error.details}
+        raise SchemaError(error.text, fix=error.fix, **details) from None
 
 
-def _check_names(cls: type, fields: Mapping[str, Field]) -> None:
+def check_names(cls: type, fields: Iterable[str]) -> None:
+    """Refuse fields that are named as the library's own attributes.
+
+    Raises:
+        SchemaError: Names the first such field.
+    """
     for name in fields:
         if name in RESERVED_NAMES or name.startswith("_"):
             raise SchemaError(
@@ -247,7 +261,7 @@ def _codec(cls: type, field: Mapped[Any], python_type: Any, nullable: bool) -> C
             type=python_type,
             fix="name one: column(d, codec=codecs.…)",
         )
-    _check_type(codec, python_type, where)
+    check_type(codec, python_type, where)
     _check_default(codec, field, where)
     return codec
 
@@ -268,7 +282,12 @@ def _check_default(codec: Codec[Any], field: Mapped[Any], where: Mapping[str, st
         ) from None
 
 
-def _check_type(codec: Codec[Any], python_type: Any, where: Mapping[str, str]) -> None:
+def check_type(codec: Codec[Any], python_type: Any, where: Mapping[str, str]) -> None:
+    """Refuse a codec for another type than the annotated one.
+
+    Raises:
+        SchemaError: Neither type is the other's base.
+    """
     if not isinstance(python_type, type) or python_type is object:
         return
     fits = issubclass(codec.python_type, python_type) or issubclass(python_type, codec.python_type)
@@ -332,8 +351,14 @@ def _has_value(field: Mapped[Any]) -> bool:
     return field.default is not UNSET and field.default is not None
 
 
-def _column_name(cls: type, name: str, field: Field, families: Mapping[str, Family]) -> bytes:
-    family = field.family
+def family_of(
+    cls: type, name: str, family: Family | None, families: Mapping[str, Family]
+) -> Family:
+    """Return the family of a field: the one it names, or the model's only one.
+
+    Raises:
+        SchemaError: It names none and the model has several, or it names another model's.
+    """
     if family is None:
         if len(families) > 1:
             raise SchemaError(
@@ -352,6 +377,11 @@ def _column_name(cls: type, name: str, field: Field, families: Mapping[str, Fami
             families=sorted(families),
             fix="declare the family in the model's body or in one of its bases",
         )
+    return family
+
+
+def _column_name(cls: type, name: str, field: Field, families: Mapping[str, Family]) -> bytes:
+    family = family_of(cls, name, field.family, families)
     if isinstance(field.qualifier, Offset):
         return f"{family.name}:".encode()  # the offset follows
     qualifier = name if field.qualifier is None else field.qualifier

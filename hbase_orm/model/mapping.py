@@ -16,6 +16,13 @@ from typing import Any
 from hbase_orm.codecs.inline import decode_source, encode_source, refuses_none, settled_source
 from hbase_orm.codecs.source import MISFITS, Scope
 from hbase_orm.errors import CodecError, CorruptRowError, ValidationError
+from hbase_orm.model.entries import (
+    checked_entries,
+    entry_cells,
+    read_entries,
+    reading_lines,
+    writing_lines,
+)
 from hbase_orm.ops import Cell, Row
 from hbase_orm.schema import ColumnSchema, TableSchema
 
@@ -56,6 +63,7 @@ def compile_hydrator(
         lines += [*_present(column, scope), *_absent(column, scope)]
     for counter in schema.counters:  # absent, the descriptor answers 0
         lines += _present(counter, scope)
+    lines += reading_lines(schema, scope)
     lines += ["        pass", "    except MISFITS:", "        row = read_plainly(d, row)"]
     lines += ["    set_row(obj, row)", "    return obj"]
     hydrate: Hydrator = scope.compiled(lines, "hydrate")
@@ -112,6 +120,7 @@ def _read_plainly(schema: TableSchema, values: dict[str, Any], row: Row) -> Row:
                 row = _with_default(column, values, row)
         except CodecError as error:
             raise _corrupt(schema, row, column) from error
+    read_entries(schema, values, row)
     return row
 
 
@@ -147,6 +156,7 @@ def compile_dehydrator(schema: TableSchema) -> Dehydrator:
             lines.append(f"        if {value} is not None: {cell}")
         else:
             lines += [*_required(column, value), f"        {cell}"]
+    lines += writing_lines(schema, scope)
     lines += ["        return cells", "    except MISFITS:", "        return write_plainly(d)"]
     dehydrate: Dehydrator = scope.compiled(lines, "dehydrate")
     return dehydrate
@@ -178,6 +188,8 @@ def _write_plainly(schema: TableSchema, values: dict[str, Any]) -> dict[bytes, b
             raise ValidationError(
                 "a required field has no value", **where, fix="set it, or declare it nullable"
             )
+    for dynamic in schema.dynamics:
+        cells.update(entry_cells(schema, dynamic, values.get(dynamic.name, {})))
     return cells
 
 
@@ -209,6 +221,7 @@ def compile_initializer(schema: TableSchema, fields: Sequence[Any]) -> Callable[
         if name in nullable:
             settled = f"{name} is None or {settled}"
         body.append(f"    _d[{name!r}] = {name} if {settled} else {check}({name})")
+    body += [f"    _d[{dynamic.name!r}] = {{}}" for dynamic in schema.dynamics]
     keywords = "*, " + ", ".join(signature) if signature else ""
     lines = [f"def __init__(_self, {keywords}):", *body]
     initialize: Callable[..., None] = scope.compiled(lines, "__init__")
@@ -262,6 +275,8 @@ def checkers(schema: TableSchema) -> dict[str, Callable[[Any], Any]]:
         if column.name in found:
             continue
         found[column.name] = _checker(schema.model_name, column.name, column.codec, column.nullable)
+    for dynamic in schema.dynamics:
+        found[dynamic.name] = partial(checked_entries, schema, dynamic)
     return found
 
 

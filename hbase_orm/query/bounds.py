@@ -17,6 +17,7 @@ from hbase_orm.schema import (
     And,
     Comparison,
     Condition,
+    EntryExpr,
     Expr,
     InValues,
     Not,
@@ -24,6 +25,8 @@ from hbase_orm.schema import (
     Or,
     StartsWith,
     TableSchema,
+    dynamic_of,
+    stored_column,
 )
 
 _FLIPPED: Mapping[str, Operator] = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
@@ -89,11 +92,14 @@ def check_conditions(schema: TableSchema, conditions: Sequence[Condition]) -> No
 
 
 def codec_of(schema: TableSchema, of: Expr[Any]) -> Codec[Any]:
-    """Return the codec of a field of the model.
+    """Return the codec of a field of the model, or of an entry of its dynamic columns.
 
     Raises:
-        QueryError: The field belongs to another model.
+        QueryError: The field belongs to another model, or no entry can have the name.
     """
+    if isinstance(of, EntryExpr):
+        stored_column(schema, of)
+        return dynamic_of(schema, of.of).codec
     if schema.fields.get(of.name) is not of:
         raise QueryError(
             "the field is not one of the selected model",

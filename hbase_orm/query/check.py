@@ -12,6 +12,7 @@ from hbase_orm.schema import (
     And,
     Comparison,
     Condition,
+    EntryExpr,
     Expr,
     InValues,
     Not,
@@ -46,9 +47,9 @@ def _source(schema: TableSchema, condition: Condition, scope: dict[str, Any]) ->
             return f"(not {_source(schema, single, scope)})"
         case InValues(field=of, values=values):
             known = tuple(_comparable(schema, of, value) for value in values)
-            return f"({_value(schema, of)} in {_constant(known, scope)})"
+            return f"({_value(schema, of, scope)} in {_constant(known, scope)})"
         case StartsWith(field=of, prefix=prefix):
-            value = _value(schema, of)
+            value = _value(schema, of, scope)
             return f"({value} is not None and {value}.startswith({_constant(prefix, scope)}))"
         case Comparison():
             return _comparison(schema, condition, scope)
@@ -56,7 +57,7 @@ def _source(schema: TableSchema, condition: Condition, scope: dict[str, Any]) ->
 
 
 def _comparison(schema: TableSchema, comparison: Comparison, scope: dict[str, Any]) -> str:
-    value = _value(schema, comparison.field)
+    value = _value(schema, comparison.field, scope)
     expected = _constant(_comparable(schema, comparison.field, comparison.value), scope)
     if comparison.operator in {"==", "!="}:
         equal = f"({value} == {expected})"
@@ -66,7 +67,9 @@ def _comparison(schema: TableSchema, comparison: Comparison, scope: dict[str, An
     return f"({value} is not None and {value} {comparison.operator} {expected})"
 
 
-def _value(schema: TableSchema, of: Expr[Any]) -> str:
+def _value(schema: TableSchema, of: Expr[Any], scope: dict[str, Any]) -> str:
+    if isinstance(of, EntryExpr):
+        return f"d[{of.of.name!r}].get({_constant(of.key, scope)})"
     is_counter = any(column.name == of.name for column in schema.counters)
     return f"d.get({of.name!r}, {'0' if is_counter else 'None'})"
 

@@ -22,7 +22,7 @@ from uuid import UUID
 
 from hbase_orm.codecs import Codec
 from hbase_orm.codecs.text import Raw, Text
-from hbase_orm.errors import CodecError
+from hbase_orm.errors import CodecError, QueryError
 from hbase_orm.query.bounds import NothingMatchesError, high_end, low_end, storable
 from hbase_orm.query.filters import (
     ANY_BYTES,
@@ -39,11 +39,13 @@ from hbase_orm.schema import (
     ColumnSchema,
     Comparison,
     Condition,
+    Expr,
     InValues,
     Not,
     Or,
     StartsWith,
     TableSchema,
+    stored_column,
 )
 
 MAX_TESTS: Final = 64
@@ -167,7 +169,7 @@ class _Terms:
         return _ANYTHING
 
     def _leaf(self, leaf: _Leaf, *, wanted: bool) -> _Term:
-        column = self._column(leaf.field.name)
+        column = self._column(leaf.field)
         if column is None:
             return _ANYTHING
         ways, is_exact = _ways(column.codec, leaf)
@@ -178,10 +180,10 @@ class _Terms:
         term = _term(column.column, ways, wanted=wanted, passes_missing=passes)
         return replace(term, is_exact=is_exact and absent is not _UNKNOWN)
 
-    def _column(self, name: str) -> ColumnSchema | None:
+    def _column(self, of: Expr[Any]) -> ColumnSchema | None:
         """Return the column that a field's value is read from in every row; None without one."""
-        schema = self.schema
-        column = schema.column_by_name.get(name)
+        schema, name = self.schema, of.name
+        column = stored_column(schema, of)
         if column is None or name in schema.layout.decoded:
             return None
         if schema.layout.codec(name) not in (None, column.codec):
@@ -189,7 +191,7 @@ class _Terms:
         if not {column.column, column.column.partition(b":")[0]} & self.fetched:
             return None
         models = () if schema.kinds is None else schema.kinds.models.values()
-        is_shared = all(m.__schema__.column_by_name.get(name) == column for m in models)
+        is_shared = all(_is_stored_in(m.__schema__, of, column) for m in models)
         return column if is_shared else None
 
     def _value_of_absent(self, column: ColumnSchema) -> Any:
@@ -198,6 +200,14 @@ class _Terms:
         if column.nullable or not column.has_default:
             return None
         return column.default if column.default_factory is None else _UNKNOWN
+
+
+def _is_stored_in(schema: TableSchema, of: Expr[Any], column: ColumnSchema) -> bool:
+    """Say whether a record type keeps the field of its base as it was declared there."""
+    try:
+        return stored_column(schema, of) == column
+    except QueryError:
+        return False
 
 
 def _both(terms: Sequence[_Term]) -> _Term:

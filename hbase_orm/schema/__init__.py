@@ -17,12 +17,21 @@ from hbase_orm.schema.conditions import (
     conjuncts,
     fields_of,
 )
+from hbase_orm.schema.entries import (
+    DynamicExpr,
+    EntryExpr,
+    EntryRange,
+    dynamic_of,
+    stored_column,
+    stored_name,
+)
 from hbase_orm.schema.indexes import Index, index_schema
 from hbase_orm.schema.packing import cells_as_rows, packed_get, packed_mutations, packed_range
 from hbase_orm.schema.tables import (
     GUARD_FAMILY,
     MARKER_QUALIFIER,
     ColumnSchema,
+    DynamicSchema,
     Family,
     IndexSchema,
     RecordKinds,
@@ -40,6 +49,10 @@ __all__ = [
     "ColumnSchema",
     "Comparison",
     "Condition",
+    "DynamicExpr",
+    "DynamicSchema",
+    "EntryExpr",
+    "EntryRange",
     "Expr",
     "Family",
     "InValues",
@@ -56,10 +69,13 @@ __all__ = [
     "cells_as_rows",
     "check_family_name",
     "conjuncts",
+    "dynamic_of",
     "fields_of",
     "index_schema",
     "packed_get",
     "packed_mutations",
     "packed_range",
     "resolve_splits",
+    "stored_column",
+    "stored_name",
 ]

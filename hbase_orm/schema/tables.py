@@ -13,7 +13,6 @@ from hbase_orm.errors import SchemaError
 from hbase_orm.ops import FamilyDescriptor
 from hbase_orm.rowkey import KeyLayout, split_keys
 from hbase_orm.rowkey.kinds import Kinds
-from hbase_orm.schema.conditions import Expr
 from hbase_orm.schema.options import (
     check_choice,
     check_count,
@@ -214,6 +213,37 @@ class ColumnSchema:
 
 
 @dataclass(frozen=True, slots=True)
+class DynamicSchema:
+    """A field that is a map over the columns of one family whose qualifiers have a prefix.
+
+    Attributes:
+        name: The field.
+        prefix: What the columns start with: `family:prefix`.
+        name_codec: The rest of a column, which is the entry's name, to bytes.
+        codec: Value to bytes.
+        taken: Columns that start so and are no entries: declared ones and the marker.
+    """
+
+    name: str
+    prefix: bytes
+    name_codec: Codec[Any]
+    codec: Codec[Any]
+    taken: frozenset[bytes] = frozenset()
+
+    def holds(self, column: bytes) -> bool:
+        """Say whether a column is that of an entry."""
+        return column.startswith(self.prefix) and column not in self.taken
+
+    def column_of(self, name: Any) -> bytes:
+        """Return the column of an entry.
+
+        Raises:
+            CodecError: The name does not fit.
+        """
+        return self.prefix + self.name_codec.encode(name)
+
+
+@dataclass(frozen=True, slots=True)
 class IndexSchema:
     """A secondary index.
 
@@ -258,6 +288,7 @@ class TableSchema:
         packed_bytes: How many bytes at the end of `layout` are the qualifier of the one column, in
             models whose objects are cells; else 0.
         kinds: The record types in the table, if the model is the base of several.
+        dynamics: Fields of dynamic columns.
     """
 
     model_name: str
@@ -267,12 +298,13 @@ class TableSchema:
     columns: tuple[ColumnSchema, ...]
     counters: tuple[ColumnSchema, ...]
     indexes: tuple[IndexSchema, ...]
-    fields: Mapping[str, Expr[Any]] = field(compare=False, repr=False)
+    fields: Mapping[str, Any] = field(compare=False, repr=False)
     split_keys: tuple[bytes, ...] = ()
     durability: str = "USE_DEFAULT"
     region_replication: int = 1
     packed_bytes: int = 0
     kinds: RecordKinds | None = field(default=None, compare=False, repr=False)
+    dynamics: tuple[DynamicSchema, ...] = ()
 
     @property
     def row_layout(self) -> KeyLayout:
@@ -301,6 +333,11 @@ class TableSchema:
     def column_by_name(self) -> Mapping[str, ColumnSchema]:
         """Plain columns and counters by the name of their field."""
         return {column.name: column for column in (*self.columns, *self.counters)}
+
+    @property
+    def dynamic_by_name(self) -> Mapping[str, DynamicSchema]:
+        """Fields of dynamic columns by name."""
+        return {dynamic.name: dynamic for dynamic in self.dynamics}
 
     @property
     def family_names(self) -> tuple[bytes, ...]:

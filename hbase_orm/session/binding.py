@@ -23,6 +23,7 @@ from hbase_orm.model.kinds import kind_finder, kind_test
 from hbase_orm.ops import MAX_CELL_BYTES, MAX_ROW_KEY_BYTES, Row, longest_row_key_bytes
 from hbase_orm.rowkey import KeyContext
 from hbase_orm.schema import TableSchema
+from hbase_orm.session.mutable import has_mutable_values
 from hbase_orm.session.naming import Names, in_namespace
 
 # Where an object of a randomly salted model keeps the key that was drawn for it.
@@ -50,6 +51,7 @@ class BoundModel:
         context: What decoding its keys needs besides their bytes, or None.
         kinds: Of a base of record types, from a row key to its kind's class.
         is_own: Of a record type, whether a row key in its table is one of its keys.
+        is_mutable: Whether objects hold values that a program can change in place.
     """
 
     model: type[Model]
@@ -61,6 +63,7 @@ class BoundModel:
     context: KeyContext | None = None
     kinds: Callable[[bytes], type[Model]] | None = None
     is_own: Callable[[bytes], bool] | None = None
+    is_mutable: bool = False
     _placed: dict[datetime, BoundModel] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
@@ -162,14 +165,14 @@ class BoundModel:
         return cells
 
     def _check_sizes(self, key: bytes, cells: Mapping[bytes, bytes]) -> None:
-        for column in self.schema.columns:
-            value = cells.get(column.column, b"")
-            size = CELL_OVERHEAD_BYTES + len(key) + len(column.column) - 1 + len(value)
+        fields = {column.column: column.name for column in self.schema.columns}
+        for column, value in cells.items():
+            size = CELL_OVERHEAD_BYTES + len(key) + len(column) - 1 + len(value)
             if size > MAX_CELL_BYTES:
                 raise ValidationError(
                     "the field's cell is larger than HBase stores",
                     model=self.schema.model_name,
-                    field=column.name,
+                    field=fields.get(column, column),
                     size_bytes=size,
                     limit_bytes=MAX_CELL_BYTES,
                     fix="split the value over several fields or rows",
@@ -355,4 +358,5 @@ def bind(
         KeyContext(name_of=names.name_of) if schema.layout.lookups else None,
         kind_finder(model) if named.kinds is not None else None,
         kind_test(model),
+        has_mutable_values(schema),
     )

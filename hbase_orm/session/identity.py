@@ -69,7 +69,11 @@ def refresh(bound: BoundModel, obj: Model, fresh: Model) -> None:
     old: dict[str, Any] = {} if loaded is None else bound.hydrate(loaded).__dict__
     new = fresh.__dict__
     values = obj.__dict__
+    dynamics = bound.schema.dynamic_by_name
     for name in bound.schema.fields:
+        if name in dynamics:
+            _refresh_entries(name, old, values, new)
+            continue
         if loaded is not None and _is_changed(bound, name, old, values):
             continue
         if name in new:
@@ -77,6 +81,24 @@ def refresh(bound: BoundModel, obj: Model, fresh: Model) -> None:
         else:
             values.pop(name, None)
     obj._row = loaded_row(fresh)  # noqa: SLF001 - the model's own state
+
+
+def _refresh_entries(
+    name: str, old: Mapping[str, Any], values: dict[str, Any], new: Mapping[str, Any]
+) -> None:
+    """Bring a map up to date entry by entry: the object may have been read without some of them."""
+    if name not in new:
+        return
+    before, now, fresh = old.get(name, {}), values.setdefault(name, {}), dict(new[name])
+    for key in before.keys() | now.keys():
+        mine = now.get(key)
+        if mine == before.get(key):
+            continue
+        fresh.pop(key, None)
+        if mine is not None:
+            fresh[key] = mine
+    now.clear()  # the dict stays the same: the program may hold it
+    now.update(fresh)
 
 
 def _is_changed(

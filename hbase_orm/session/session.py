@@ -49,5 +49,6 @@ class Session(SessionReads, SessionWrites):
         """
         self._is_closed = True
         self._pending.clear()
+        self._watched.clear()
         for obj in self._identity.clear():
             obj._note_change = None  # noqa: SLF001 - the model's own state

@@ -11,6 +11,7 @@ from hbase_orm.query import Select
 from hbase_orm.session.binding import BoundModel
 from hbase_orm.session.identity import IdentityMap, refresh
 from hbase_orm.session.runtime import Runtime
+from hbase_orm.session.watch import Watched
 
 
 class SessionState:
@@ -23,6 +24,7 @@ class SessionState:
         self._is_closed = False
         self._identity = IdentityMap()
         self._pending: dict[int, tuple[Model, str]] = {}
+        self._watched = Watched()
 
     def _bound(self, model: type[Model]) -> BoundModel:
         if self._is_closed:
@@ -44,6 +46,8 @@ class SessionState:
             bound = self._bound_to(obj)
         key = obj._row.key  # noqa: SLF001 - the model's own state
         known = self._identity.find(bound, key)
+        if bound.is_mutable:
+            self._watched.add(bound, obj if known is None else known)
         if known is not None:
             refresh(bound, known, obj)
             return known

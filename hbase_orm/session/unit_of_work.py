@@ -16,6 +16,7 @@ from hbase_orm.gateway.checks import CELL_OVERHEAD_BYTES
 from hbase_orm.model import Model
 from hbase_orm.ops import MAX_ROW_KEY_BYTES, Row
 from hbase_orm.session.binding import BoundModel
+from hbase_orm.session.mutable import changed_cells, loaded_entries
 
 # However an index frames or repeats them, a row key and values of so few bytes in all make entries
 # that HBase stores.
@@ -118,13 +119,16 @@ def write_of(bound: BoundModel, obj: Model, kind: Literal["put", "insert", "dele
         return RowWrite(bound, obj, key, kind, cells, frozenset(), cells)
     old = loaded.cells
     marker = bound.schema.marker
-    puts = {
-        c: value
-        for c, value in cells.items()
-        if c != marker and (c not in old or old[c].value != value)
+    differing = {
+        column: value
+        for column, value in cells.items()
+        if column != marker and (column not in old or old[column].value != value)
     }
+    puts = changed_cells(bound.schema, old, differing) if bound.is_mutable else differing
     known = {column.column for column in bound.schema.columns}
     clears = frozenset(column for column in known if column in old and column not in cells)
+    if bound.schema.dynamics:
+        clears |= loaded_entries(bound.schema, obj.__dict__, old) - cells.keys()
     if marker is not None and (puts or (clears and marker not in old)):
         puts[marker] = cells[marker]
     return RowWrite(bound, obj, key, "update", puts, clears, cells)

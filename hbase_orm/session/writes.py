@@ -7,6 +7,7 @@ from typing import Any
 
 from hbase_orm.errors import ValidationError
 from hbase_orm.model import Model, check_key_arguments
+from hbase_orm.model.entries import settle
 from hbase_orm.ops import Cell, Increment, Row
 from hbase_orm.query import Select
 from hbase_orm.schema import AddAmount
@@ -59,6 +60,7 @@ class SessionWrites(SessionState):
     def expunge(self, obj: Model, /) -> None:
         """Forget `obj` and what is pending for it; the object lives on, unattached."""
         self._pending.pop(id(obj), None)
+        self._watched.forget(obj)
         bound = self._bound_to(obj)
         key = bound.known_key(obj)
         if key is not None and self._identity.find(bound, key) is obj:
@@ -74,6 +76,9 @@ class SessionWrites(SessionState):
             ValidationError: A value does not fit; nothing was sent.
             FlushError: Some rows were not written, or their outcome is unknown.
         """
+        self._watched.prune()
+        for obj in self._watched.changed():
+            self._note_change(obj)
         for obj in number_names(self._pending.values(), self._bound):
             self._pending.pop(id(obj))  # there is no such row to delete
         writes = [
@@ -186,7 +191,8 @@ class SessionWrites(SessionState):
         if write.kind == "delete":
             obj._row = None  # noqa: SLF001 - the model's own state
             obj._note_change = None  # noqa: SLF001 - the model's own state
-            supersede(self._identity.forget(write.bound, write.key), obj)
+            self._watched.forget(obj)
+            self._supersede(self._identity.forget(write.bound, write.key), obj)
             return
         loaded = loaded_row(obj)
         kept = {} if loaded is None else dict(loaded.cells)
@@ -194,5 +200,13 @@ class SessionWrites(SessionState):
         kept.update({column: Cell(value, 0) for column, value in write.cells.items()})
         obj._row = Row(write.key, kept)  # noqa: SLF001 - the model's own state
         obj._note_change = self._note_change  # noqa: SLF001 - the model's own state
-        supersede(self._identity.find(write.bound, write.key), obj)
+        self._supersede(self._identity.find(write.bound, write.key), obj)
         self._identity.put(write.bound, write.key, obj)
+        if write.bound.is_mutable:
+            settle(write.bound.schema, obj.__dict__)
+            self._watched.add(write.bound, obj)
+
+    def _supersede(self, before: Model | None, obj: Model) -> None:
+        if before is not obj:
+            self._watched.forget(before)
+        supersede(before, obj)

@@ -1,0 +1,157 @@
+"""Dynamic columns: a field that is a map over many columns of one family, and its entries.
+
+The qualifier of an entry's column is the map's prefix and the entry's name as a codec writes it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Generic, TypeVar
+
+from hbase_orm.codecs import Codec
+from hbase_orm.errors import CodecError, QueryError
+from hbase_orm.schema.conditions import Expr
+from hbase_orm.schema.tables import ColumnSchema, DynamicSchema, TableSchema
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class DynamicExpr(Generic[K, V]):
+    """A field of dynamic columns as an expression: `Reading.tags["rack"]` is one of its columns.
+
+    Attributes:
+        name: The field's name; empty until its class is made.
+        model_name: The name of the class that declared it.
+        name_codec: How names are stored; None until that is known.
+    """
+
+    name: str = ""
+    model_name: str = ""
+    name_codec: Codec[Any] | None = None
+
+    # Python would take `__getitem__` for a sequence's and count 0, 1, 2 ... without an end.
+    __iter__: ClassVar[None] = None
+
+    def __getitem__(self, name: K, /) -> Expr[V | None]:
+        """Return one entry as an expression; in a row without it, it is None.
+
+        Raises:
+            QueryError: No entry can have this name: it has another type, or does not fit.
+        """
+        return EntryExpr(self, self.stored_name(name))
+
+    def stored_name(self, name: Any) -> Any:
+        """Return a name as it is read back.
+
+        Raises:
+            QueryError: No entry can have this name.
+        """
+        return name if self.name_codec is None else stored_name(self, self.name_codec, name)
+
+    def __repr__(self) -> str:
+        """Return `Model.field`."""
+        return f"{self.model_name}.{self.name}" if self.name else "an unnamed field"
+
+
+class EntryExpr(Expr[V]):
+    """One entry of a field of dynamic columns.
+
+    Attributes:
+        of: The field.
+        key: The entry's name.
+    """
+
+    def __init__(self, of: DynamicExpr[Any, Any], key: Any) -> None:
+        """Name an entry, whether or not any row has it."""
+        self.of = of
+        self.key = key
+        self.model_name = of.model_name
+        self.name = f"{of.name}[{key!r}]"
+
+
+@dataclass(frozen=True, slots=True)
+class EntryRange:
+    """A range of the entries of one field: those that a statement reads of each row.
+
+    Attributes:
+        of: The field.
+        start: The first name.
+        stop: The name that follows the last.
+        limit: At most so many entries of a row, or None.
+    """
+
+    of: DynamicExpr[Any, Any]
+    start: Any
+    stop: Any
+    limit: int | None = None
+
+    def __repr__(self) -> str:
+        """Return it as it was written."""
+        most = "" if self.limit is None else f", limit={self.limit}"
+        return f"columns_between({self.of!r}, {self.start!r}, {self.stop!r}{most})"
+
+
+def stored_name(of: DynamicExpr[Any, Any], codec: Codec[Any], name: Any) -> Any:
+    """Return the name of an entry as it is read back.
+
+    Raises:
+        QueryError: No entry can have this name.
+    """
+    if not codec.accepts_type(name):
+        raise QueryError(
+            "the entry's name has another type",
+            field=repr(of),
+            name=name,
+            expected=codec.python_type.__name__,
+            fix="mend the name",
+        )
+    try:
+        stored = codec.normalize(name)
+    except CodecError as error:
+        raise QueryError(error.text, fix=error.fix, field=repr(of), **error.details) from None
+    if stored != name:
+        raise QueryError(
+            "no entry has this name: it would be rounded when it is stored",
+            field=repr(of),
+            name=name,
+            rounded=stored,
+            fix="give the rounded name",
+        )
+    return stored
+
+
+def dynamic_of(schema: TableSchema, of: DynamicExpr[Any, Any]) -> DynamicSchema:
+    """Return the description of a field of dynamic columns.
+
+    Raises:
+        QueryError: The field belongs to another model.
+    """
+    if schema.fields.get(of.name) is not of:
+        raise QueryError(
+            "the field is not one of the selected model",
+            field=repr(of),
+            model=schema.model_name,
+            fix=f"use the fields of {schema.model_name}",
+        )
+    return schema.dynamic_by_name[of.name]
+
+
+def stored_column(schema: TableSchema, of: Expr[Any]) -> ColumnSchema | None:
+    """Return the column that a field, or an entry of dynamic columns, is stored in; None if none.
+
+    Raises:
+        QueryError: It is an entry of another model's field, or no entry can have its name.
+    """
+    if not isinstance(of, EntryExpr):
+        return schema.column_by_name.get(of.name)
+    dynamic = dynamic_of(schema, of.of)
+    column = dynamic.column_of(stored_name(of.of, dynamic.name_codec, of.key))
+    if column in dynamic.taken:
+        raise QueryError(
+            "the name is that of a declared column, which is no entry",
+            field=repr(of),
+            column=column,
+            fix="name the declared field",
+        )
+    return ColumnSchema(of.name, column, dynamic.codec, nullable=True)
