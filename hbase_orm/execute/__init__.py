@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
+from hbase_orm.execute.meter import Meter
 from hbase_orm.execute.run import IndexedRow, PlacedRow, rows_of
 from hbase_orm.execute.steps import stream
 
-__all__ = ["IndexedRow", "PlacedRow", "rows_of", "stream"]
+__all__ = ["IndexedRow", "Meter", "PlacedRow", "rows_of", "stream"]

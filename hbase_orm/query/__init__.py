@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hbase_orm.query.check import compile_check
+from hbase_orm.query.measured import Measured, Requests
 from hbase_orm.query.planner import names_in, plan
 from hbase_orm.query.plans import (
     EmptyPlan,
@@ -21,7 +22,9 @@ __all__ = [
     "EmptyPlan",
     "GetPlan",
     "IndexPlan",
+    "Measured",
     "Plan",
+    "Requests",
     "SaltedScanPlan",
     "ScanPlan",
     "Select",

@@ -12,6 +12,7 @@ from typing import Any
 
 from hbase_orm.ops import KeyRange
 from hbase_orm.query.explain import range_text, tree
+from hbase_orm.query.measured import Measured
 from hbase_orm.rowkey.notation import to_string_binary
 from hbase_orm.schema import Condition, IndexSchema, TableSchema
 
@@ -30,6 +31,7 @@ class Plan:
         order: The order of the rows, in words.
         resolved: Names that were looked up before planning: the dictionary's table, the name, and
             its number or None.
+        measured: What running the plan showed, or None if it was not run.
     """
 
     schema: TableSchema
@@ -37,6 +39,7 @@ class Plan:
     limit: int | None
     order: str
     resolved: tuple[tuple[str, str, int | None], ...] = field(default=(), kw_only=True)
+    measured: Measured | None = field(default=None, kw_only=True)
 
     @property
     def kind(self) -> str:
@@ -61,7 +64,7 @@ class Plan:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as plain values."""
-        return {
+        found: dict[str, Any] = {
             "kind": self.kind,
             "table": self.schema.table,
             "steps": [*self.resolutions(), *self.steps()],
@@ -70,6 +73,9 @@ class Plan:
             "limit": self.limit,
             "requests": self.requests,
         }
+        if self.measured is not None:
+            found["measured"] = self.measured.to_dict()
+        return found
 
     def __str__(self) -> str:
         """Return the plan as a tree."""
@@ -81,6 +87,8 @@ class Plan:
         if self.limit is not None:
             lines.append(f"limit: {self.limit}")
         lines.append(f"requests: {self.requests}")
+        if self.measured is not None:
+            lines.append(str(self.measured))
         return tree(f"{self.kind} {self.schema.table}", lines)
 
 

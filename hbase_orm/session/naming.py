@@ -23,11 +23,17 @@ def in_namespace(table: str, namespace: str) -> str:
 class Names:
     """The dictionaries of one engine, named as they are declared. Threads may share it."""
 
-    def __init__(self, runtime: Runtime, namespace: str) -> None:
-        """Start without a name."""
+    def __init__(
+        self, runtime: Runtime, namespace: str, cache: DictionaryCache | None = None
+    ) -> None:
+        """Start without a name, or with those of `cache`."""
         self._runtime = runtime
         self._namespace = namespace
-        self._cache = DictionaryCache()
+        self._cache = DictionaryCache() if cache is None else cache
+
+    def through(self, runtime: Runtime) -> Names:
+        """Return the same dictionaries, what is known of them shared, asked through `runtime`."""
+        return Names(runtime, self._namespace, self._cache)
 
     def known(self, lookups: Sequence[Lookup], values: Mapping[str, Any]) -> dict[str, int] | None:
         """Return the numbers that a key needs, by their names among its values.

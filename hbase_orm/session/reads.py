@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from hbase_orm.errors import MultipleRowsError, RowNotFoundError
 from hbase_orm.model import Model
 from hbase_orm.query import Plan, Select
+from hbase_orm.session.analysis import analyzed
 from hbase_orm.session.gets import found_rows
 from hbase_orm.session.pages import Page, read_page
 from hbase_orm.session.related import loader, unattached, with_related
@@ -132,11 +133,19 @@ class SessionReads(SessionState):
         check_statement(stmt)
         return self.first(replace(stmt, related=())) is not None
 
-    def explain(self, stmt: Select[Any], /) -> Plan:
+    def explain(self, stmt: Select[Any], /, *, analyze: bool = False) -> Plan:
         """Return what would be sent for the statement; it prints as a tree.
 
         Sends nothing, but to look up names that have a number in their stead, and the tables of
         a statement that reads all of them.
+
+        Args:
+            stmt: The statement.
+            analyze: Run it as `stream` does, and add what was measured: rows fetched, kept and
+                dropped, stale index entries, and requests, bytes and time of each step. That sends
+                what the statement sends, no more.
         """
         check_statement(stmt)
+        if analyze:
+            return analyzed(stmt, self._bound, self._runtime)
         return planned(stmt, self._bound(stmt.model), self._runtime)

@@ -6,7 +6,9 @@ import os
 import random
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from copy import copy
 from typing import Any, Final, TypeVar
 from weakref import WeakSet
 
@@ -91,6 +93,18 @@ class Runtime:
     def execute(self, operation: Operation[R]) -> R:
         """Send one request and return its answer."""
         return self.gateway.execute(operation)
+
+    @contextmanager
+    def through(self, gateway: Gateway) -> Iterator[Runtime]:
+        """Give one that knows what this one knows and sends through `gateway`, for a block."""
+        other = copy(self)
+        other.gateway = gateway
+        driver = Driver(gateway, parallel=self._driver.parallel, sleep=self._sleep)
+        other._driver = driver  # noqa: SLF001 - one of this class
+        try:
+            yield other
+        finally:
+            driver.close()
 
     def answer(self, operation: Operation[Any]) -> Any:
         """Answer what a stream of rows asks: a request, or a wait."""

@@ -1,0 +1,141 @@
+"""Counts requests on their way to the gateway: how many, what came back, how long they took."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
+
+from hbase_orm.gateway.base import Feature, Gateway
+from hbase_orm.ops import CloseScanner, FetchRows, GetRows, OpenScanner, Operation, Row, ScannerId
+from hbase_orm.query.measured import Requests
+
+R = TypeVar("R")
+
+_KINDS: Final = {OpenScanner: "open", FetchRows: "fetch", CloseScanner: "close"}
+_MS: Final = 1000.0
+
+
+@dataclass(slots=True)
+class _Count:
+    requests: int = 0
+    rows: int = 0
+    cells: int = 0
+    size_bytes: int = 0
+    time_s: float = 0.0
+
+
+class Meter:
+    """What was sent through its gateways. Threads may share it."""
+
+    def __init__(self, clock_s: Callable[[], float] = time.perf_counter) -> None:
+        """Start with nothing counted."""
+        self._clock_s = clock_s
+        self._counts: dict[tuple[str, str, str], _Count] = {}
+        self._tables: dict[ScannerId, str] = {}
+        self._under_way = 0
+        self._busy_since_s = 0.0
+        self._busy_s = 0.0
+        self._lock = threading.Lock()
+
+    def gateway(self, inner: Gateway, step: str) -> Gateway:
+        """Return a gateway that sends through `inner` and counts here, under a step's name."""
+        return _MeteredGateway(inner, self, step)
+
+    @property
+    def waiting_ms(self) -> float:
+        """How long some request was under way; those side by side count once."""
+        return self._busy_s * _MS
+
+    def requests(self) -> tuple[Requests, ...]:
+        """Return what was counted, in the order of each kind's first request."""
+        return tuple(
+            Requests(
+                *place,
+                count=found.requests,
+                rows=found.rows,
+                cells=found.cells,
+                size_bytes=found.size_bytes,
+                time_ms=found.time_s * _MS,
+            )
+            for place, found in self._counts.items()
+        )
+
+    def begin(self, operation: Operation[Any], step: str) -> tuple[_Count, float]:
+        """Count a request that is about to be sent; return what `end` needs."""
+        with self._lock:
+            now_s = self._clock_s()
+            if not self._under_way:
+                self._busy_since_s = now_s
+            self._under_way += 1
+            place = (step, _kind(operation), self._table(operation))
+            count = self._counts.setdefault(place, _Count())
+            count.requests += 1
+            return count, now_s
+
+    def end(self, begun: tuple[_Count, float], operation: Operation[Any], answer: Any) -> None:
+        """Count what came back, None for an error."""
+        count, begun_s = begun
+        with self._lock:
+            now_s = self._clock_s()
+            self._under_way -= 1
+            if not self._under_way:
+                self._busy_s += now_s - self._busy_since_s
+            count.time_s += now_s - begun_s
+            if isinstance(operation, OpenScanner) and isinstance(answer, ScannerId):
+                self._tables[answer] = operation.scan.table
+            rows = answer if isinstance(answer, (list, tuple)) else ()
+            for row in rows:
+                if isinstance(row, Row):
+                    count.rows += 1
+                    count.cells += len(row.cells)
+                    count.size_bytes += _size_bytes(row)
+
+    def _table(self, operation: Any) -> str:
+        if isinstance(operation, OpenScanner):
+            return operation.scan.table
+        if isinstance(operation, (FetchRows, CloseScanner)):
+            return self._tables.get(operation.scanner, "")
+        table: str = getattr(operation, "table", "")
+        return table
+
+
+class _MeteredGateway:
+    """A gateway whose requests a meter counts."""
+
+    def __init__(self, inner: Gateway, meter: Meter, step: str) -> None:
+        self._inner = inner
+        self._meter = meter
+        self._step = step
+
+    @property
+    def features(self) -> frozenset[Feature]:
+        """What the gateway behind it can do."""
+        return self._inner.features
+
+    def execute(self, operation: Operation[R], /) -> R:
+        """Send one request and return its answer."""
+        begun = self._meter.begin(operation, self._step)
+        answer: R | None = None
+        try:
+            answer = self._inner.execute(operation)
+        finally:
+            self._meter.end(begun, operation, answer)
+        return answer
+
+    def close(self) -> None:
+        """Close the gateway behind it."""
+        self._inner.close()
+
+
+def _kind(operation: Operation[Any]) -> str:
+    if isinstance(operation, GetRows):
+        return "get" if len(operation.keys) == 1 else "multi-get"
+    return _KINDS.get(type(operation), type(operation).__name__)
+
+
+def _size_bytes(row: Row) -> int:
+    cells = sum(len(column) + len(cell.value) for column, cell in row.cells.items())
+    return len(row.key) + cells

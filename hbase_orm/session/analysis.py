@@ -1,0 +1,142 @@
+"""Runs a statement and measures it: what was sent, what came back, what the client dropped."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from typing import Any, Final, overload
+
+from hbase_orm.execute import Meter
+from hbase_orm.model import Model
+from hbase_orm.ops import Row
+from hbase_orm.query import IndexPlan, Measured, Plan, Select, TablesPlan
+from hbase_orm.session.binding import BoundModel
+from hbase_orm.session.related import loader, unattached, with_related
+from hbase_orm.session.runtime import Runtime
+from hbase_orm.session.stream import planned, rows_in_pages, selected
+
+_MS: Final = 1000.0
+
+BoundOf = Callable[[type[Model]], BoundModel]
+
+
+def analyzed(stmt: Select[Any], bound_of: BoundOf, runtime: Runtime) -> Plan:
+    """Run a statement as `session.stream` does, and return its plan with what was measured.
+
+    Raises:
+        QueryError: The statement cannot be planned.
+        GatewayError: A read failed.
+    """
+    meter = Meter()
+    begun_s = time.perf_counter()
+    with runtime.through(meter.gateway(runtime.gateway, "plan")) as planning:
+        bound = _through(bound_of(stmt.model), planning)
+        chosen = planned(stmt, bound, planning)
+    planned_s, look_up_ms = time.perf_counter(), meter.waiting_ms
+    with (
+        runtime.through(meter.gateway(runtime.gateway, "read")) as reading,
+        runtime.through(meter.gateway(runtime.gateway, "related")) as relating,
+    ):
+        bound = _through(bound, reading)
+        load = loader(stmt, lambda model: _through(bound_of(model), relating), relating, unattached)
+        watched = _Watched()
+        with closing(rows_in_pages(chosen, bound, reading)) as pages:
+            results = sum(1 for _ in _results(watched.pages(pages), bound, stmt, load))
+    waiting_ms = meter.waiting_ms - look_up_ms
+    measured = _measured(chosen, results, watched, meter)
+    plan_ms = (planned_s - begun_s) * _MS
+    client_ms = max(0.0, (time.perf_counter() - planned_s) * _MS - waiting_ms)
+    return replace(
+        chosen,
+        measured=replace(measured, plan_ms=plan_ms, waiting_ms=waiting_ms, client_ms=client_ms),
+    )
+
+
+def _through(bound: BoundModel, runtime: Runtime) -> BoundModel:
+    return replace(bound, names=bound.names.through(runtime))
+
+
+def _results(
+    pages: Iterator[Sequence[Row]], bound: BoundModel, stmt: Select[Any], load: Any
+) -> Iterator[Any]:
+    if stmt.related:
+        return with_related(pages, bound, stmt, load)
+    return selected(pages, bound, stmt)
+
+
+def _measured(chosen: Plan, results: int, watched: _Watched, meter: Meter) -> Measured:
+    requests = meter.requests()
+    tables = {chosen.schema.table}
+    if isinstance(chosen, TablesPlan):
+        tables = {inner.schema.table for _, inner in chosen.plans}
+    came = [each for each in requests if each.step == "read"]
+    is_packed = bool(chosen.schema.packed_bytes)
+    entries = 0
+    if isinstance(chosen, IndexPlan):
+        entries = sum(each.rows for each in came if each.table == chosen.index.table)
+    return Measured(
+        results=results,
+        fetched=sum(
+            each.cells if is_packed else each.rows for each in came if each.table in tables
+        ),
+        kept=results,
+        dropped=watched.looked - results,
+        entries=entries,
+        stale=entries - watched.emitted if entries else 0,
+        requests=requests,
+        plan_ms=0.0,
+        waiting_ms=0.0,
+        client_ms=0.0,
+    )
+
+
+@dataclass(slots=True)
+class _Watched:
+    """Sees rows on their way to the conditions.
+
+    Attributes:
+        emitted: Rows that reading gave.
+        before: Rows of the pages before the last one.
+    """
+
+    emitted: int = 0
+    before: int = 0
+    _last: _Page | None = None
+
+    @property
+    def looked(self) -> int:
+        """How many of them were looked at: a limit leaves out what is behind."""
+        return self.before + (0 if self._last is None else self._last.reached)
+
+    def pages(self, pages: Iterator[Sequence[Row]]) -> Generator[Sequence[Row], None, None]:
+        """Yield the pages."""
+        for page in pages:
+            self.before = self.looked
+            self.emitted += len(page)
+            self._last = _Page(page)
+            yield self._last
+
+
+class _Page(Sequence[Row]):
+    """A page of rows that knows how far the last walk through it came."""
+
+    def __init__(self, rows: Sequence[Row]) -> None:
+        self._rows = rows
+        self.reached = 0
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @overload
+    def __getitem__(self, index: int) -> Row: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Row]: ...
+    def __getitem__(self, index: int | slice) -> Row | Sequence[Row]:
+        return self._rows[index]
+
+    def __iter__(self) -> Iterator[Row]:
+        for reached, row in enumerate(self._rows, 1):
+            self.reached = reached
+            yield row
