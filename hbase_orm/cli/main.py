@@ -20,6 +20,7 @@ from hbase_orm.cli.frame import LateGroup, Settings
 from hbase_orm.errors import HBaseORMError
 
 TOPICS = {
+    "explain": "hbase_orm.cli.explain:explain",
     "key": "hbase_orm.cli.key:key",
     "server": "hbase_orm.cli.server:server",
     "tables": "hbase_orm.cli.tables:tables",

@@ -1,4 +1,4 @@
-"""Types of arguments: a model as `module:Class`, a row key as text."""
+"""Types of arguments: a model or a statement as `module:NAME`, a row key as text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from hbase_orm.errors import RowKeyError
+from hbase_orm.errors import HBaseORMError, RowKeyError
 from hbase_orm.rowkey.notation import from_string_binary, to_string_binary
 
 _TYPED = re.compile(r"\\x(?P<byte>[0-9A-Fa-f]{2})|\\\\|(?P<stray>\\)|[^\x00-\x7F]+")
@@ -29,14 +29,20 @@ class ModelType(click.ParamType):  # type: ignore[type-arg] # older click has no
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> type[Any]:
         """Import the module and return the class."""
-        module_name, colon, class_name = str(value).partition(":")
-        if not (colon and module_name and class_name):
-            self.fail(f"{value!r} is not of the form module:Class.", param, ctx)
-        module = self._import(module_name, param, ctx)
-        found = getattr(module, class_name, None)
+        module, class_name, found = self._named(value, param, ctx)
         if not isinstance(found, type) or not _is_model(found):
             self.fail(_no_model(module, class_name, found), param, ctx)
         return found
+
+    def _named(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[ModuleType, str, object]:
+        """Return the module, the name, and what the module has by that name or None."""
+        module_name, colon, name = str(value).partition(":")
+        if not (colon and module_name and name):
+            self.fail(f"{value!r} is not of the form {self.name}.", param, ctx)
+        module = self._import(module_name, param, ctx)
+        return module, name, getattr(module, name, None)
 
     def _import(
         self, name: str, param: click.Parameter | None, ctx: click.Context | None
@@ -67,6 +73,45 @@ def _no_model(module: ModuleType, class_name: str, found: object) -> str:
     models = sorted(name for name, value in vars(module).items() if _is_model(value))
     known = f"its models are {', '.join(models)}" if models else "it has no models"
     return f"{what} in module {module.__name__!r}; {known}."
+
+
+class StatementType(ModelType):
+    """A statement, given as `module:NAME` of a model, a statement, or a function that makes one."""
+
+    name = "module:NAME"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Import the module and return the statement."""
+        from hbase_orm.query import Select, select  # noqa: PLC0415 -- slow, as models are
+
+        module, name, found = self._named(value, param, ctx)
+        if isinstance(found, type) and _is_model(found):
+            return select(found)
+        is_function = callable(found) and not isinstance(found, (type, Select))
+        made = self._call(found, name, param, ctx) if is_function else found
+        if not isinstance(made, Select):
+            what = f"there is no {name!r}" if found is None else f"{name!r} gives no statement"
+            self.fail(
+                f"{what} in module {module.__name__!r}: name a model, a statement, or a function "
+                "without arguments that returns one.",
+                param,
+                ctx,
+            )
+        return made
+
+    def _call(
+        self, function: Any, name: str, param: click.Parameter | None, ctx: click.Context | None
+    ) -> object:
+        try:
+            inspect.signature(function).bind()
+        except (TypeError, ValueError) as error:
+            self.fail(f"{name}() cannot be called without arguments: {error}.", param, ctx)
+        try:
+            return function()
+        except HBaseORMError:
+            raise
+        except Exception as error:  # noqa: BLE001 -- the user's function may raise anything
+            self.fail(f"{name}() raised {type(error).__name__}: {error}", param, ctx)
 
 
 class KeyType(click.ParamType):  # type: ignore[type-arg] # older click has no argument for it
@@ -129,4 +174,5 @@ class InstantType(click.ParamType):  # type: ignore[type-arg] # older click has 
 
 INSTANT = InstantType()
 MODEL = ModelType()
+STATEMENT = StatementType()
 KEY = KeyType()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from datetime import date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
 from ipaddress import IPv4Address, IPv6Address
@@ -22,7 +22,8 @@ _TRUTHS = MappingProxyType({"true": True, "false": False})
 def _instant(text: str) -> datetime:
     value = datetime.fromisoformat(text)
     if value.tzinfo is None:
-        raise ValueError
+        # A day has no offset: it begins at midnight in UTC, as everywhere in this library.
+        return datetime.combine(date.fromisoformat(text), time(), UTC)
     return value
 
 
@@ -37,7 +38,7 @@ _READERS: Mapping[type, tuple[Callable[[str], Any], str]] = MappingProxyType(
         UUID: (UUID, "a UUID"),
         IPv4Address: (IPv4Address, "an IPv4 address"),
         IPv6Address: (IPv6Address, "an IPv6 address"),
-        datetime: (_instant, "ISO 8601 with an offset, as 2026-01-31T08:00:00+00:00"),
+        datetime: (_instant, "ISO 8601 with an offset, as 2026-01-31T08:00:00+00:00, or a date"),
         date: (date.fromisoformat, "a date, as 2026-01-31"),
         time: (time.fromisoformat, "a time of day, as 08:00:00.5"),
         timedelta: (lambda text: timedelta(seconds=float(text)), "a number of seconds"),

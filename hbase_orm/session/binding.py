@@ -324,6 +324,17 @@ class BoundModel:
         return key
 
 
+def named_schema(schema: TableSchema, namespace: str) -> TableSchema:
+    """Return a schema with its tables in `namespace`, unless it names one of its own."""
+    return replace(
+        schema,
+        table=in_namespace(schema.table, namespace),
+        indexes=tuple(
+            replace(index, table=in_namespace(index.table, namespace)) for index in schema.indexes
+        ),
+    )
+
+
 def bind(
     model: type[Model], namespace: str, features: frozenset[Feature], names: Names
 ) -> BoundModel:
@@ -341,13 +352,7 @@ def bind(
             model=schema.model_name,
             fix="add thrift2=host:9091 to the URL",
         )
-    named = replace(
-        schema,
-        table=in_namespace(schema.table, namespace),
-        indexes=tuple(
-            replace(index, table=in_namespace(index.table, namespace)) for index in schema.indexes
-        ),
-    )
+    named = named_schema(schema, namespace)
     return BoundModel(
         model,
         named,

@@ -45,6 +45,12 @@ def test_a_value_is_read_as_its_type(text: str, value: Any) -> None:
     assert (type(found), found) == (type(value), value)
 
 
+def test_a_day_is_its_midnight_where_a_time_is_expected() -> None:
+    found = read_value("field", datetime, "2026-01-31")
+
+    assert found == datetime(2026, 1, 31, tzinfo=UTC)
+
+
 @pytest.mark.parametrize(("text", "value"), VALUES)
 def test_what_json_shows_can_be_typed(text: str, value: Any) -> None:
     shown = json.loads(json.dumps(json_value(value)))

@@ -1,0 +1,101 @@
+"""`hbase-orm explain`: show what would be sent for a statement, or run it and measure."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from hbase_orm.cli.conditions import read_condition, read_index, read_order
+from hbase_orm.cli.frame import Command, answer, settings
+from hbase_orm.cli.parameters import STATEMENT
+from hbase_orm.query import Plan, Select, names_in, plan
+from hbase_orm.session import connect
+from hbase_orm.session.binding import named_schema
+from hbase_orm.session.url import parse_url
+
+
+@click.command(cls=Command)
+@click.argument("stmt", type=STATEMENT, metavar="MODULE:NAME")
+@click.option(
+    "--where",
+    "conditions",
+    multiple=True,
+    metavar="CONDITION",
+    help="host=a, n!=3, at>=2026-01-31, name^=al (begins with), 'n in 1,2,3', 'unit is null', "
+    "'unit is not null'. All that are given must hold.",
+)
+@click.option(
+    "--order-by",
+    "orders",
+    multiple=True,
+    metavar="[-]FIELD",
+    help="The order, with a minus sign falling; again for the next field.",
+)
+@click.option("--limit", type=click.IntRange(1), metavar="N", help="At most so many rows.")
+@click.option("--using", metavar="INDEX", help="Read through this index; none for the row key.")
+@click.option("--allow-full-scan", is_flag=True, help="Accept that the whole table is read.")
+@click.option("--analyze", is_flag=True, help="Run it, and show what was fetched and how long.")
+def explain(
+    *,
+    stmt: Select[Any],
+    conditions: tuple[str, ...],
+    orders: tuple[str, ...],
+    limit: int | None,
+    using: str | None,
+    allow_full_scan: bool,
+    analyze: bool,
+) -> None:
+    """Show what would be sent for a statement: ranges, filters, checks, order, requests.
+
+    NAME is a model, a statement, or a function without arguments that returns a statement; the
+    options narrow it further. Values are typed as for 'key encode': times are ISO 8601 with an
+    offset, or a date for its midnight in UTC; durations are seconds, bytes are written like row
+    keys, and members of an enum by their names.
+
+    Nothing is sent, unless with --analyze, or for a key that holds numbers of names, or for all
+    tables of a model that has one for each period: those need a URL. A statement that would read a
+    whole table is refused with what would make it cheap.
+
+    \b
+    Examples:
+      hbase-orm explain shop.models:Order --where 'customer=7' --order-by -at --limit 30
+      hbase-orm explain shop.reports:open_orders
+      hbase-orm explain shop.models:Order --where 'status in NEW,PAID' --using by_status --json
+      hbase-orm --url hbase://127.0.0.1:9090 explain shop.reports:open_orders --analyze
+    """  # noqa: D301 -- click's mark, not an escape
+    stmt = stmt.where(*(read_condition(stmt.model, text) for text in conditions))
+    if orders:
+        stmt = stmt.order_by(*(read_order(stmt.model, text) for text in orders))
+    if limit is not None:
+        stmt = stmt.limit(limit)
+    if using is not None:
+        stmt = stmt.using(read_index(stmt.model, using))
+    if allow_full_scan:
+        stmt = stmt.allow_full_scan()
+    found = _plan(stmt, analyze=analyze)
+    answer(found.to_dict(), lambda: [str(found)])
+
+
+def _plan(stmt: Select[Any], *, analyze: bool) -> Plan:
+    url = settings().url
+    asks = _asks(stmt)
+    if not analyze and asks is None:
+        namespace = "" if url is None else parse_url(url).namespace
+        return plan(stmt, named_schema(stmt.model.__schema__, namespace))
+    if url is None and asks is not None:
+        raise click.UsageError(f"{asks}; give --url.")
+    with connect(settings().require_url()) as engine, engine.session() as session:
+        return session.explain(stmt, analyze=analyze)
+
+
+def _asks(stmt: Select[Any]) -> str | None:
+    """Say what planning has to ask HBase for; None for nothing."""
+    schema = stmt.model.__schema__
+    names = sorted(names_in(stmt, schema))
+    if names:
+        shown = ", ".join(f"{name!r} (in {table})" for table, name in names)
+        return f"the key holds numbers of names: {shown}"
+    if schema.layout.table_period is not None and stmt.full_scan_allowed:
+        return f"{schema.model_name} has a table for each period, and all of them are to be read"
+    return None
