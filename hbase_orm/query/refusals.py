@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from hbase_orm.errors import QueryError, UnboundedScanError
+from hbase_orm.query.advice import compares_different_fields, narrowing_index, ordering_index
 from hbase_orm.query.candidates import Candidate
 from hbase_orm.query.statement import Select
 from hbase_orm.rowkey import Part
@@ -20,7 +21,8 @@ def unordered(
     own = "the key fields that follow those compared by =="
     period = schema.layout.table_period
     if period is None:
-        advice = f"order by {own}, or declare an index"
+        index = ordering_index(statement, schema)
+        advice = f"order by {own}" + (f", or {index}" if index else "")
     elif candidates[0].is_placed:
         advice = f"rows come table by table: order by {period.field} first, then by {own}"
     else:
@@ -37,11 +39,13 @@ def unbounded(statement: Select[Any], schema: TableSchema, chosen: Candidate) ->
     """Return the refusal to read a whole table, with what would make the statement cheap."""
     compared = sorted({name for c in statement.conditions for name in fields_of(c)})
     advice = _advice(chosen.parts[0], compared)
-    indexed = {index.layout.parts[0].name for index in schema.indexes}
-    plain = {column.name for column in schema.columns} - indexed
-    columns = [name for name in compared if name in plain]
-    if columns and schema.layout.table_period is None and schema.kinds is None:
-        advice += f", or declare Index({', '.join(columns)})"
+    index = narrowing_index(statement, schema)
+    if compares_different_fields(statement, schema):
+        advice = "ask a statement for each alternative: they compare different fields"
+    elif index is not None and statement.index is None and schema.indexes:
+        advice += f", or leave out .using(None), or declare {index}"
+    elif index is not None:
+        advice += f", or declare {index}"
     return UnboundedScanError(
         "the statement would read the whole table",
         model=schema.model_name,

@@ -775,7 +775,7 @@ def test_an_unbounded_scan_says_what_would_bound_it() -> None:
 
     assert str(caught.value) == (
         "the statement would read the whole table [model='Reading' compared=['at', 'unit']]; compare "
-        "host, the first part of the key; or say .allow_full_scan()"
+        "host, the first part of the key, or declare Index(at); or say .allow_full_scan()"
     )
 
 
