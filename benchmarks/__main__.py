@@ -12,7 +12,7 @@ import platform
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 
-from benchmarks import keys, load, newest, pushdown, scan
+from benchmarks import fanout, keys, load, newest, pushdown, scan
 from benchmarks.models import (
     HandEntry,
     HandReading,
@@ -31,6 +31,7 @@ JOBS: dict[str, Callable[[Place], str]] = {
     "load-indexed": load.indexed,
     "scan": scan.scan,
     "newest": newest.newest,
+    "fanout": fanout.fanout,
     "pushdown": pushdown.pushdown,
 }
 LOCAL_JOBS: dict[str, Callable[[int], str]] = {"keys": keys.keys}

@@ -12,15 +12,18 @@ from benchmarks.place import Place
 from hbase_orm import select
 
 NEWEST = 30
-HOSTS = 2  # so few, that a bucket has hundreds of rows of each
+HOSTS = 2
+# A bucket has more rows of each host than a default scan fetches at once.
+ROWS = 40_000
 QUERIES = 10
 
 
 def newest(place: Place) -> str:
     """Compare queries for the newest rows: of one host, then of the other."""
     place.make_anew(SaltedReading)
+    rows = max(place.rows, ROWS)
     with place.engine.session() as session, session.bulk() as bulk:
-        bulk.add_all(SaltedReading(**source._asdict()) for source in sources(place.rows, HOSTS))
+        bulk.add_all(SaltedReading(**source._asdict()) for source in sources(rows, HOSTS))
     hosts = [f"host-{number % HOSTS:04d}" for number in range(QUERIES)]
 
     def by_hand(**options: Any) -> int:
@@ -46,7 +49,7 @@ def newest(place: Place) -> str:
         return QUERIES
 
     return compare(
-        f"Newest {NEWEST} rows of a host in {SALT_BUCKETS} salt buckets, {place.rows:,} rows",
+        f"Newest {NEWEST} rows of a host in {SALT_BUCKETS} salt buckets, {rows:,} rows",
         "query",
         [
             Variant("happybase, merge of default scans", by_hand),

@@ -1,0 +1,65 @@
+"""All rows of salt buckets in one order, against the same buckets read one after the other."""
+
+from __future__ import annotations
+
+from benchmarks.models import SALT_BUCKETS, SaltedReading, sources
+from benchmarks.paired import Variant, compare
+from benchmarks.place import Place
+from hbase_orm import select
+from hbase_orm.query import SaltedScanPlan, ScanPlan
+from hbase_orm.session.session import Session
+from hbase_orm.session.stream import rows_in_pages, selected
+
+TIMES = 5
+
+
+def fanout(place: Place) -> str:
+    """Compare scans of all rows: bucket after bucket without any order, and merged."""
+    rows = TIMES * place.rows
+    place.make_anew(SaltedReading)
+    with place.engine.session() as session, session.bulk() as bulk:
+        bulk.add_all(SaltedReading(**source._asdict()) for source in sources(rows))
+    stmt = select(SaltedReading).allow_full_scan()
+
+    def by_bucket() -> int:
+        with place.engine.session() as session:
+            return _count_in_turn(session)
+
+    def merged() -> int:
+        with place.engine.session() as session, session.stream(stmt) as readings:
+            return sum(1 for _ in readings)
+
+    with place.engine.session() as session, session.stream(stmt) as readings:
+        keys = [(reading.host, -reading.at.timestamp()) for reading in readings]
+    assert keys == sorted(keys)
+    assert len(keys) == by_bucket() == rows
+    return compare(
+        f"Full scan of {rows:,} rows of 5 cells in {SALT_BUCKETS} salt buckets",
+        "row",
+        [
+            Variant("bucket after bucket, each in its own order", by_bucket),
+            Variant("the same again (A/A)", by_bucket),
+            Variant("session.stream(select(...)), in one order", merged),
+        ],
+        repetitions=place.repetitions,
+        seed=6,
+    )
+
+
+def _count_in_turn(session: Session) -> int:
+    """Read what the merge reads by the library's own code, but without merging."""
+    stmt = select(SaltedReading).allow_full_scan()
+    plan = session.explain(stmt)
+    assert isinstance(plan, SaltedScanPlan)
+    in_turn = ScanPlan(
+        schema=plan.schema,
+        conditions=plan.conditions,
+        limit=None,
+        order="none",
+        ranges=tuple(key_range for ranges in plan.buckets for key_range in ranges),
+        caching_rows=plan.caching_rows,
+        most_rows=plan.most_rows,
+    )
+    bound, runtime = session._bound(SaltedReading), session._runtime  # noqa: SLF001 - the path of streams
+    pages = rows_in_pages(in_turn, bound, runtime)
+    return sum(1 for _ in selected(pages, bound, stmt))
