@@ -25,8 +25,12 @@ MERGED_BYTES: Final = 32 << 20
 MERGED_ROWS: Final = 32_000
 """What all buckets of a merge hold at most, however many they are."""
 
+MERGED_FIRST_ROWS: Final = 400
+"""Most rows of the first fetches of all buckets together, unless they are very many."""
+
 _LEAST_BYTES: Final = 64 << 10
 _LEAST_ROWS: Final = 50
+_LEAST_FIRST_ROWS: Final = 10
 _SAMPLE: Final = 16
 # A cell's timestamp and the lengths of its column and value.
 _CELL_BYTES: Final = 16
@@ -84,7 +88,8 @@ def pace_of(plan: ScanPlan | SaltedScanPlan | IndexPlan) -> Pace:
     buckets = len(plan.buckets)
     most_rows = min(plan.most_rows, max(MERGED_ROWS // buckets, _LEAST_ROWS))
     most_bytes = min(FETCH_BYTES, max(MERGED_BYTES // buckets, _LEAST_BYTES))
-    first, caching = min(FIRST_ROWS, most_rows), most_rows
+    first = min(FIRST_ROWS, most_rows, max(MERGED_FIRST_ROWS // buckets, _LEAST_FIRST_ROWS))
+    caching = most_rows
     if plan.limit is not None:
         # Salts spread rows evenly: twice the share is enough nearly always.
         first = min(first, plan.caching_rows, 2 * -(-plan.caching_rows // buckets) + GROWTH)

@@ -67,7 +67,9 @@ def server() -> Iterator[EmbeddedServer]:
         **TEST_SETTINGS,
         "hbase.thrift.server.socket.read.timeout": str(int(READ_TIMEOUT_S * 1000)),
     }
-    options = ServerOptions(ephemeral=True, thrift="separate", settings=settings)
+    options = ServerOptions(
+        ephemeral=True, thrift="separate", settings=settings, region_servers=2, heap="640m"
+    )
     with EmbeddedServer(options) as started:
         gateway = Thrift2Gateway.connect([Address(LOOPBACK, started.ports["thrift2"])])
         gateway.execute(CreateTable(TableDescriptor(TABLE, (FamilyDescriptor(b"d"),))))

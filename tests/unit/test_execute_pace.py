@@ -68,11 +68,11 @@ def fetches(pace: Pace, value_bytes: int, count: int) -> list[int]:
         (of(Plain).limit(100).caching(7), [7, 7, 7, 7]),
         (select(Plain).where(Plain.v == 1), [100, 100, 100, 100]),
         (select(Plain).where(Plain.v == 1).limit(3), [3, 12, 48, 100]),
-        (of(Few), [100, 400, 1000, 1000]),
+        (of(Few), [25, 100, 400, 1000]),
         (of(Few).limit(30), [8, 32, 128, 512]),
         (of(Few).limit(1), [1, 4, 16, 64]),
         (of(Few).caching(7), [7, 7, 7, 7]),
-        (of(Many), [100, 125, 125, 125]),
+        (of(Many), [10, 40, 125, 125]),
         (of(Many).limit(30), [6, 24, 96, 125]),
     ],
 )

@@ -1,0 +1,136 @@
+"""Scanners that are left early end on the server: one close for each id, and the id is dead."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterator
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from hbase_orm import (
+    Engine,
+    Family,
+    Index,
+    Key,
+    Mapped,
+    Model,
+    Salt,
+    codecs,
+    column,
+    connect,
+    key,
+    rowkey,
+    select,
+)
+from hbase_orm.errors import ValidationError
+from hbase_orm.ops import CloseScanner, OpenScanner, Scan
+from hbase_orm.query import Select
+from hbase_orm.session.session import Session
+from hbase_orm.testing import RealHBase
+from tests.recording import RecordsRequests, gateway_of, through
+
+pytestmark = pytest.mark.hbase
+
+ROWS = 200
+BUCKETS = 4
+
+
+class _Numbered(Model, abstract=True):
+    d = Family()
+    group: Key[str] = key(codecs.text(separator=b"\x00"))
+    n: Key[int] = key(codecs.uint32())
+    v: Mapped[int] = column(d, codec=codecs.uint8())
+
+
+class Plain(_Numbered, table="left_plain"):
+    by_v = Index(_Numbered.v)
+
+
+class Salted(_Numbered, table="left_salted"):
+    __rowkey__ = rowkey(Salt(BUCKETS), _Numbered.group, _Numbered.n)
+
+
+STATEMENTS: dict[str, tuple[Select[Any], int]] = {
+    "scan": (select(Plain).where(Plain.group == "a"), 1),
+    "reverse scan": (select(Plain).where(Plain.group == "a").order_by(Plain.n.desc()), 1),
+    "merge": (select(Salted).where(Salted.group == "a"), BUCKETS),
+    "index": (select(Plain).where(Plain.v == 1), 1),
+}
+
+
+@pytest.fixture(scope="module")
+def engine(hbase: RealHBase) -> Iterator[Engine]:
+    namespace = f"n{uuid4().hex[:12]}"
+    with connect(hbase.url_in(namespace)) as connected:
+        connected.create_tables(Plain, Salted)
+        for model in (Plain, Salted):
+            with connected.session() as session, session.bulk() as bulk:
+                bulk.add_all(model(group="a", n=n, v=1) for n in range(ROWS))
+        yield connected
+    hbase.drop_namespace(namespace)
+
+
+def closed(session: Session, stmt: Select[Any]) -> None:
+    stream = session.stream(stmt)
+    next(stream)
+    stream.close()
+    stream.close()
+
+
+def left_by_an_error(session: Session, stmt: Select[Any]) -> None:
+    def read_and_fail() -> None:
+        with session.stream(stmt) as stream:
+            next(stream)
+            raise ValidationError("the reader's own")
+
+    with pytest.raises(ValidationError):
+        read_and_fail()
+
+
+def dropped(session: Session, stmt: Select[Any]) -> None:
+    stream = session.stream(stmt)
+    next(stream)
+    del stream
+    gc.collect()
+
+
+def limited(session: Session, stmt: Select[Any]) -> None:
+    assert len(session.all(stmt.limit(3))) == 3
+
+
+def paged(session: Session, stmt: Select[Any]) -> None:
+    assert len(session.page(stmt, size=3).items) == 3
+
+
+@pytest.mark.parametrize("leave", [closed, left_by_an_error, dropped, limited, paged])
+@pytest.mark.parametrize("kind", STATEMENTS)
+def test_every_scanner_that_was_opened_is_closed_once_and_dead(
+    engine: Engine, kind: str, leave: Callable[[Session, Select[Any]], None]
+) -> None:
+    sent = RecordsRequests(gateway_of(engine))
+    stmt, scanners = STATEMENTS[kind]
+
+    with through(sent, engine).session() as session:
+        leave(session, stmt.caching(5))
+
+    opened = [request for request in sent.requests if isinstance(request, OpenScanner)]
+    ids = [r.scanner.number for r in sent.requests if isinstance(r, CloseScanner)]
+    assert len(opened) == len(set(ids)) == len(ids) == scanners
+    with engine.raw() as connection:
+        for number in ids:
+            with pytest.raises(Exception, match="scanner ID is invalid"):
+                connection.client.scannerGetList(number, 1)
+
+
+def test_another_connection_can_read_a_scanner_that_is_not_closed(engine: Engine) -> None:
+    gateway = gateway_of(engine)
+    table = f"{engine.options.namespace}:{Plain.__schema__.table}"
+    scanner = gateway.execute(OpenScanner(Scan(table, caching_rows=5)))
+
+    with engine.raw() as connection:
+        found = connection.client.scannerGetList(scanner.number, 1)
+    gateway.execute(CloseScanner(scanner))
+
+    assert len(found) == 1
