@@ -27,11 +27,13 @@ from hbase_orm.model import (
     Model,
     Related,
     RelatedExpr,
+    Version,
     column,
     counter,
     dynamic,
     key,
     related,
+    version,
 )
 from hbase_orm.query import Plan, Select, select
 from hbase_orm.rowkey import (
@@ -50,10 +52,20 @@ from hbase_orm.rowkey import (
     TablePerPeriod,
     rowkey,
 )
-from hbase_orm.schema import Condition, DynamicExpr, Expr, Family, Index, Order, Table
+from hbase_orm.schema import (
+    Assignment,
+    Condition,
+    DynamicExpr,
+    Expr,
+    Family,
+    Index,
+    Order,
+    Table,
+)
 from hbase_orm.session import Bulk, Engine, FlushReport, Page, Session, Stream, connect
 
 __all__ = [
+    "Assignment",
     "Bucket",
     "Bulk",
     "Codec",
@@ -91,6 +103,7 @@ __all__ = [
     "Substitute",
     "Table",
     "TablePerPeriod",
+    "Version",
     "codecs",
     "column",
     "connect",
@@ -101,4 +114,5 @@ __all__ = [
     "related",
     "rowkey",
     "select",
+    "version",
 ]

@@ -134,7 +134,12 @@ class UniqueViolationError(ConflictError):
 
 
 class VersionConflictError(ConflictError):
-    """The row changed since the object was loaded."""
+    """The row changed since the object was loaded.
+
+    Attributes:
+        loaded_version: The version that the object has.
+        stored_version: The version that the row has; 0 if there is no such row.
+    """
 
 
 class ClockError(HBaseORMError):
@@ -223,6 +228,17 @@ class FlushError(HBaseORMError):
         failed = [*self.details.get("not_written", ()), *self.details.get("unknown", ())]
         first = f" first={_shown(failed[0])}" if failed else ""
         return f"{self.text} [{shown}{first}]" + (f"; {self.fix}" if self.fix else "")
+
+
+class FlushConflictError(FlushError, VersionConflictError):
+    """A flush met rows that somebody else had written since their objects were loaded.
+
+    Attributes:
+        table: The table of the first such row.
+        row: Its row key.
+        loaded_version: The version that its object has.
+        stored_version: The version that the row has; 0 if there is no such row.
+    """
 
 
 def _shown(failed: tuple[str, bytes, object]) -> str:

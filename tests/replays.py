@@ -52,7 +52,7 @@ SEPARATOR = b"\x00"
 
 NONCES = count(1)
 
-Kind = Literal["put", "insert", "delete"]
+Kind = Literal["put", "insert", "delete", "replace"]
 
 
 def single_key(row: bytes, cells: Mapping[bytes, bytes]) -> frozenset[bytes]:

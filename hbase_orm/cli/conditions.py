@@ -98,6 +98,6 @@ def _type(model: type[Model], name: str) -> type:
 
 
 def _types(schema: TableSchema) -> dict[str, type]:
-    codecs = {each.name: each.codec for each in (*schema.columns, *schema.counters)}
+    codecs = {each.name: each.codec for each in (*schema.columns, *schema.numbers)}
     codecs.update(schema.layout.codecs)
     return {name: codecs[name].python_type for name in schema.fields if name in codecs}

@@ -226,6 +226,13 @@ def _check_mutate_rows(operation: MutateRows) -> None:
 def _check_conditional(operation: CheckAndMutate) -> None:
     _check_column(operation.column)
     _check_mutation(operation.mutation)
+    if not operation.expected and operation.operator != "==":
+        raise RejectedError(
+            "a comparison with nothing means absent, which a cell is or is not",
+            column=operation.column,
+            operator=operation.operator,
+            fix="compare with == or with one byte at least",
+        )
 
 
 def _check_amounts(operation: Increment) -> None:

@@ -91,7 +91,12 @@ struct RowChanges {
 }
 
 enum CompareOperator {
+  LESS = 0
+  LESS_OR_EQUAL = 1
   EQUAL = 2
+  NOT_EQUAL = 3
+  GREATER_OR_EQUAL = 4
+  GREATER = 5
 }
 
 struct RegionInfo {

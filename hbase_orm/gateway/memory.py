@@ -7,11 +7,13 @@ leases, regions and namespaces. It refuses to know models, and keeps nothing on 
 
 from __future__ import annotations
 
+import operator
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import count, islice
+from types import MappingProxyType
 from typing import Any, TypeVar, cast
 
 from hbase_orm.errors import ConfigurationError, RejectedError, ScannerExpiredError
@@ -264,8 +266,7 @@ class MemoryGateway:
         row = asked.mutation.row
         found = table.newest(row, asked.column, now_ms)
         table.check_mutation(asked.mutation, now_ms)
-        # To HBase an empty expected value means "absent", and an empty cell matches it too.
-        if (b"" if found is None else found.value) != asked.expected:
+        if not _holds(asked, None if found is None else found.value):
             return False
         # HRegion.checkAndMutate: puts are never stamped below the cell that was checked.
         put_now_ms = now_ms if found is None else max(now_ms, found.timestamp_ms)
@@ -294,3 +295,22 @@ class MemoryGateway:
         for column, value in values.items():
             table.write_over(asked.row, column, value, now_ms)
         return values
+
+
+_OPERATORS: Mapping[str, Callable[[bytes, bytes], bool]] = MappingProxyType(
+    {
+        "==": operator.eq,
+        "!=": operator.ne,
+        "<": operator.lt,
+        "<=": operator.le,
+        ">": operator.gt,
+        ">=": operator.ge,
+    }
+)
+
+
+def _holds(asked: CheckAndMutate, stored: bytes | None) -> bool:
+    """Say whether the stored value compares as asked; to HBase an empty cell is an absent one."""
+    if not asked.expected:
+        return not stored
+    return stored is not None and _OPERATORS[asked.operator](stored, asked.expected)

@@ -54,6 +54,15 @@ _KINDS: dict[int, _Kind] = {
     12: "delete_column",
     14: "delete_family",
 }
+# HBase compares the other way round: `expected operator stored`.
+_OPERATORS = {
+    "==": HBASE2.CompareOperator.EQUAL,
+    "!=": HBASE2.CompareOperator.NOT_EQUAL,
+    "<": HBASE2.CompareOperator.GREATER,
+    "<=": HBASE2.CompareOperator.GREATER_OR_EQUAL,
+    ">": HBASE2.CompareOperator.LESS,
+    ">=": HBASE2.CompareOperator.LESS_OR_EQUAL,
+}
 _LONG = struct.Struct(">q")
 _RAW_ATTRIBUTES = {b"_raw_": b"\xff"}
 
@@ -217,7 +226,7 @@ def _check_and_mutate(client: Any, operation: CheckAndMutate) -> bool:
         operation.mutation.row,
         column.family,
         column.qualifier,
-        HBASE2.CompareOperator.EQUAL,
+        _OPERATORS[operation.operator],
         # Empty means absent; None crashes the server.
         operation.expected,
         _row_changes(operation.mutation),

@@ -9,16 +9,19 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final
 
 from hbase_orm.errors import CatalogLeaseError, ClockError, CorruptRowError
-from hbase_orm.index.guard_cell import ABSENT_NONCE, GuardCell, next_guard
+from hbase_orm.index.guard_cell import GuardCell, next_guard
 from hbase_orm.index.targets import (
     ENTRY_COLUMN,
     GUARD_COLUMN,
     MARKER_VALUE,
+    VERSION_BYTES,
     Entry,
     GuardedTable,
+    RowBefore,
     RowChange,
     family_of,
 )
@@ -31,33 +34,6 @@ DEAD_GUARD_TTL_MS: Final = 7 * 24 * 3600 * 1000
 
 CLOCK_WARN_MS: Final = 60_000
 CLOCK_REFUSE_MS: Final = 3_600_000
-
-
-@dataclass(frozen=True, slots=True)
-class RowBefore:
-    """A row as a write read it.
-
-    Attributes:
-        guard_bytes: The guard's stored value; empty where there is none.
-        guard: The guard, decoded.
-        cells: The data cells read.
-        told_ms: The newest timestamp the row is known to hold: every later write must be above.
-    """
-
-    guard_bytes: bytes
-    guard: GuardCell | None
-    cells: Mapping[bytes, Cell]
-    told_ms: int
-
-    @property
-    def nonce(self) -> bytes:
-        """The nonce of the write that made this state."""
-        return ABSENT_NONCE if self.guard is None else self.guard.nonce
-
-    @property
-    def values(self) -> dict[bytes, bytes]:
-        """The values by column."""
-        return {column: cell.value for column, cell in self.cells.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +126,7 @@ def plan_attempt(
         before.guard, timestamp_ms=timestamp_ms, nonce=nonce, epoch=epoch, is_dead=is_delete
     )
     cells = {} if is_delete else cells_after(target, change, before.values)
-    make = delete_mutation if is_delete else put_mutation
+    make = _MUTATIONS.get(change.kind, put_mutation)
     return Attempt(
         row=change.row,
         before=before,
@@ -178,15 +154,28 @@ def _old_entries(target: GuardedTable, row: bytes, before: RowBefore) -> frozens
 def cells_after(
     target: GuardedTable, change: RowChange, values: Mapping[bytes, bytes]
 ) -> dict[bytes, bytes]:
-    """Return the row's values after a put or insert."""
-    after = {**values, **written_values(target, change)}
+    """Return the row's values after anything but a delete."""
+    written = written_values(target, change, values)
+    if change.kind == "replace":
+        return written
+    after = {**values, **written}
     return {column: value for column, value in after.items() if column not in change.clears}
 
 
-def written_values(target: GuardedTable, change: RowChange) -> dict[bytes, bytes]:
-    """Return what a put or insert writes, the marker included."""
-    marker = {} if target.marker is None else {target.marker: MARKER_VALUE}
-    return {**marker, **change.puts}
+def written_values(
+    target: GuardedTable, change: RowChange, values: Mapping[bytes, bytes]
+) -> dict[bytes, bytes]:
+    """Return what is written to a row that has these values, marker and version included."""
+    own = {} if target.marker is None else {target.marker: MARKER_VALUE}
+    if target.version is not None:
+        own[target.version] = _next_version(values.get(target.version, b""))
+    return {**own, **change.puts}
+
+
+def _next_version(stored: bytes) -> bytes:
+    """Return the version after a stored one; what is no version counts as none."""
+    count = int.from_bytes(stored, "big") if len(stored) == VERSION_BYTES else 0
+    return (count + 1).to_bytes(VERSION_BYTES, "big")
 
 
 def renewed_values(
@@ -205,7 +194,8 @@ def put_mutation(
 ) -> RowMutation:
     """Return the one mutation of a put or insert: values, cleared columns and guard."""
     t = guard.timestamp_ms
-    values = {**renewed_values(target, change, before), **written_values(target, change)}
+    written = written_values(target, change, before.values)
+    values = {**renewed_values(target, change, before), **written}
     guard_deletes, guard_puts = guard_changes(guard)
     return RowMutation(
         change.row,
@@ -223,16 +213,40 @@ def delete_mutation(
     increments that other clients make at a lower server time, so a family with counters has its
     columns listed, the counters without a timestamp (the server's now).
     """
-    deletes: list[Delete] = []
-    for family in target.families:
-        deletes += _family_deletes(target, family, before.cells, guard.timestamp_ms - 1)
     guard_deletes, guard_puts = guard_changes(guard)
     return RowMutation(
         change.row,
         puts=guard_puts,
-        deletes=(*deletes, *guard_deletes),
+        deletes=(*_row_deletes(target, before, guard), *guard_deletes),
         ttl_ms=DEAD_GUARD_TTL_MS if guard.is_dead else None,
     )
+
+
+def replace_mutation(
+    target: GuardedTable, change: RowChange, before: RowBefore, guard: GuardCell
+) -> RowMutation:
+    """Return the one mutation that leaves a row's new values and nothing else.
+
+    The deletes are those of a row delete, up to the millisecond before the new cells.
+    """
+    written = written_values(target, change, before.values)
+    guard_deletes, guard_puts = guard_changes(guard)
+    puts = (Put(column, value, guard.timestamp_ms) for column, value in written.items())
+    return RowMutation(
+        change.row,
+        puts=(*puts, *guard_puts),
+        deletes=(*_row_deletes(target, before, guard), *guard_deletes),
+    )
+
+
+_MUTATIONS: Final = MappingProxyType({"delete": delete_mutation, "replace": replace_mutation})
+
+
+def _row_deletes(target: GuardedTable, before: RowBefore, guard: GuardCell) -> list[Delete]:
+    deletes: list[Delete] = []
+    for family in target.families:
+        deletes += _family_deletes(target, family, before.cells, guard.timestamp_ms - 1)
+    return deletes
 
 
 def _family_deletes(

@@ -7,6 +7,7 @@ row key of its row. A row where one of the indexed fields is None has no entry.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Final
 
 from hbase_orm.errors import CodecError, CorruptRowError, RowKeyError
 from hbase_orm.index.targets import GuardedTable, IndexTarget
@@ -17,6 +18,8 @@ from hbase_orm.rowkey.layout import part_bytes
 from hbase_orm.schema import ColumnSchema, IndexSchema, TableSchema
 
 EntryKeys = Callable[[bytes, Mapping[bytes, bytes]], frozenset[bytes]]
+_VERSION: Final = "version column"
+
 Piece = Callable[[bytes, Mapping[bytes, bytes]], bytes | None]
 
 
@@ -32,6 +35,7 @@ def guarded_table(schema: TableSchema) -> GuardedTable:
         columns=frozenset(column.column for column in schema.columns),
         indexes=tuple(index_target(schema, index) for index in schema.indexes),
         expires=any(f.ttl_s is not None and f.min_versions == 0 for f in schema.families),
+        version=None if schema.version is None else schema.version.column,
     )
 
 
@@ -44,7 +48,8 @@ def described_key(schema: TableSchema) -> str:
 def described_indexes(schema: TableSchema) -> dict[str, str]:
     """Return, by index, in words, all that decides which entries a row has and what they are.
 
-    Programs that write one table must agree on it: kept in the catalog, it tells them apart.
+    A version column stands among them, under a name that no index has. Programs that
+    write one table must agree on it: kept in the catalog, it tells them apart.
     """
     by_name = schema.column_by_name
     base_key = described_key(schema)
@@ -52,6 +57,8 @@ def described_indexes(schema: TableSchema) -> dict[str, str]:
     for index in schema.indexes:
         parts = " ".join(_described(part, by_name.get(part.name)) for part in index.layout.parts)
         found[index.name] = f"{index.table}: {parts} | {base_key}"
+    if schema.version is not None:
+        found[_VERSION] = schema.version.column.decode()
     return found
 
 

@@ -38,7 +38,7 @@ from hbase_orm.errors import (
     RetryableError,
 )
 from hbase_orm.index import attempt as attempts
-from hbase_orm.index.attempt import Attempt, RowBefore
+from hbase_orm.index.attempt import Attempt
 from hbase_orm.index.guard_cell import GuardCell, nonces_of
 from hbase_orm.index.targets import (
     GUARD_COLUMN,
@@ -46,6 +46,7 @@ from hbase_orm.index.targets import (
     Entry,
     GuardContext,
     GuardedTable,
+    RowBefore,
     RowChange,
     WriteOutcome,
     check_change,
@@ -116,8 +117,9 @@ def guarded_write(
 ) -> Protocol[WriteOutcome]:
     """Change one row and its index entries; return what was acknowledged.
 
-    "put" and "delete" are absolute: where the outcome of a try cannot be found out any more they
-    are done again, so they happen at least once. An "insert" is never done twice. An error other
+    "put", "replace" and "delete" are absolute: where the outcome of a try cannot be found out any
+    more they are done again, so they happen at least once. An "insert", and what is decided by the
+    row itself, is never done twice. An error other
     than ConnectionLostError means that the row is as it was; index entries that no row has may
     remain, readers skip them and the repair deletes them.
 
@@ -156,8 +158,8 @@ def _rounds(
         history.left |= attempt.old_entries | attempts.entries_to_put(target, attempt)
         winner, before = yield from _try_once(target, attempt, columns, context, history)
         if winner is not None:
-            return (yield from _tidy(target, winner, context, history))
-        if change.kind == "insert" and history.in_doubt:
+            return (yield from _tidy(winner, context, history))
+        if change.is_relative and history.in_doubt:
             raise _unknown_outcome(target, change, history)
         if history.rounds > 1:
             yield from pause(context, history.rounds)
@@ -180,6 +182,9 @@ def _next_attempt(
 ) -> Attempt:
     epoch = context.permit(target.table)
     attempts.check_epoch(target.table, before, epoch)
+    if change.decide is not None:
+        change = change.decide(before)
+        check_change(target, change)
     if change.kind == "insert" and target.exists(before.cells):
         raise DuplicateRowError("the row exists", table=target.table, row=change.row)
     if change.kind == "update" and not target.exists(before.cells):
@@ -315,9 +320,7 @@ def settle(
     return Verdict.UNKNOWN, None, now
 
 
-def _tidy(
-    target: GuardedTable, won: Attempt, context: GuardContext, history: History
-) -> Protocol[WriteOutcome]:
+def _tidy(won: Attempt, context: GuardContext, history: History) -> Protocol[WriteOutcome]:
     """Delete the entries that the row no longer has; a failure leaves them to the repair."""
     dead = history.left - won.new_entries
     is_tidy = True
@@ -327,7 +330,7 @@ def _tidy(
     except GatewayError as error:
         is_tidy = False
         logger.warning("dead index entries of row %r are left: %s", won.row, error)
-    if won.guard.is_dead and target.counters:
+    if any(delete.timestamp_ms is None for delete in won.mutation.deletes):
         yield from ask(Sleep(COUNTER_TIE_S))
     return WriteOutcome(won.timestamp_ms, won.guard.encode(), won.cells, history.rounds, is_tidy)
 

@@ -18,7 +18,6 @@ from hbase_orm.errors import (
     RetryableError,
 )
 from hbase_orm.index import attempt as attempts
-from hbase_orm.index.attempt import RowBefore
 from hbase_orm.index.guard import ask_patiently, read_before
 from hbase_orm.index.guard_cell import next_guard
 from hbase_orm.index.pages import PAGE_ROWS, entries_without_row, scan_page
@@ -29,6 +28,7 @@ from hbase_orm.index.targets import (
     GuardContext,
     GuardedTable,
     IndexTarget,
+    RowBefore,
     with_guard,
 )
 from hbase_orm.ops import (

@@ -8,10 +8,12 @@ ask `GuardedTable.entries`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple
 
 from hbase_orm.errors import ConfigurationError, ValidationError
+from hbase_orm.index.guard_cell import ABSENT_NONCE, GuardCell
+from hbase_orm.ops import Cell
 
 GUARD_FAMILY: Final = b"_"
 GUARD_COLUMN: Final = b"_:g"
@@ -21,6 +23,7 @@ ENTRY_COLUMN: Final = b"d:"
 """An index entry is one empty cell: the entry's row key says everything."""
 
 MARKER_VALUE: Final = b"x"
+VERSION_BYTES: Final = 8
 
 
 class Entry(NamedTuple):
@@ -64,6 +67,7 @@ class GuardedTable:
         indexes: The secondary indexes.
         expires: Whether a TTL applies to some data family. Each write then renews the anchor,
             the indexed columns and all entries, so that no key changes by partial expiry.
+        version: The column that counts the row's writes, or None.
     """
 
     table: str
@@ -74,6 +78,7 @@ class GuardedTable:
     columns: frozenset[bytes]
     indexes: tuple[IndexTarget, ...]
     expires: bool = False
+    version: bytes | None = None
 
     def __post_init__(self) -> None:
         """Refuse a table whose rows could not be told to exist."""
@@ -117,9 +122,10 @@ class GuardedTable:
 
     def read_columns(self, change: RowChange) -> tuple[bytes, ...]:
         """Return what a write of `change` reads first: guard, existence, keys, what it touches."""
-        if change.kind == "delete":
+        if change.kind in {"delete", "replace"}:
             return (*self.families, GUARD_COLUMN)
-        touched = change.puts.keys() | change.clears
+        counted = frozenset(filter(None, (self.version,)))
+        touched = change.puts.keys() | change.clears | change.reads | counted
         return with_guard(self.existence_columns | self.indexed_columns | touched)
 
 
@@ -136,6 +142,33 @@ def family_of(column: bytes) -> bytes:
 
 
 @dataclass(frozen=True, slots=True)
+class RowBefore:
+    """A row as a write read it.
+
+    Attributes:
+        guard_bytes: The guard's stored value; empty where there is none.
+        guard: The guard, decoded.
+        cells: The data cells read.
+        told_ms: The newest timestamp the row is known to hold: every later write must be above.
+    """
+
+    guard_bytes: bytes
+    guard: GuardCell | None
+    cells: Mapping[bytes, Cell]
+    told_ms: int
+
+    @property
+    def nonce(self) -> bytes:
+        """The nonce of the write that made this state."""
+        return ABSENT_NONCE if self.guard is None else self.guard.nonce
+
+    @property
+    def values(self) -> dict[bytes, bytes]:
+        """The values by column."""
+        return {column: cell.value for column, cell in self.cells.items()}
+
+
+@dataclass(frozen=True, slots=True)
 class RowChange:
     """What a guarded write does to one row.
 
@@ -145,15 +178,26 @@ class RowChange:
         clears: Columns that become absent.
         kind: "put" leaves other columns as they are and may make the row; "update" is refused
             where the row does not exist, "insert" where it does; "delete" removes the row, its
-            counters included.
+            counters included; "replace" leaves of it what it puts, and nothing else.
         ttl_ms: Refused when given: see `check_change`.
+        reads: Columns or bare families that `decide` looks at, besides those that are changed.
+        decide: Called in each try with the row as it was read; returns what to make of it, or
+            raises, and then nothing is sent. What it decides holds for that row alone: it is
+            never done again on top of a try whose outcome is unknown.
     """
 
     row: bytes
-    puts: Mapping[bytes, bytes]
+    puts: Mapping[bytes, bytes] = field(default_factory=dict[bytes, bytes])
     clears: frozenset[bytes] = frozenset()
-    kind: Literal["put", "update", "insert", "delete"] = "put"
+    kind: Literal["put", "update", "insert", "delete", "replace"] = "put"
     ttl_ms: int | None = None
+    reads: frozenset[bytes] = frozenset()
+    decide: Callable[[RowBefore], RowChange] | None = None
+
+    @property
+    def is_relative(self) -> bool:
+        """Whether it depends on the row that it is made to."""
+        return self.kind == "insert" or self.decide is not None
 
 
 def check_change(target: GuardedTable, change: RowChange) -> None:
@@ -163,8 +207,9 @@ def check_change(target: GuardedTable, change: RowChange) -> None:
         ConfigurationError: The change has a TTL of its own. The TTL of a row mutation covers all
             its puts, the guard too, and a guard that expires with its row lets a late write of
             another process land on top of it.
-        ValidationError: The change touches a counter, a column outside the data families, or
-            puts and clears one column; or it is a delete that also writes.
+        ValidationError: The change touches a counter other than to insert it with its row, the
+            version column, a column outside the data families, or puts and clears one column; or
+            it is a delete that also writes.
     """
     if change.ttl_ms is not None:
         raise ConfigurationError(
@@ -182,9 +227,13 @@ def check_change(target: GuardedTable, change: RowChange) -> None:
 
 
 def _check_column(target: GuardedTable, change: RowChange, column: bytes) -> None:
-    if column in target.counters:
+    if column in target.counters and change.kind != "insert":
         raise ValidationError(
             "a counter changes by increments only", table=target.table, column=column
+        )
+    if column == target.version:
+        raise ValidationError(
+            "a version column is counted, not set", table=target.table, column=column
         )
     if family_of(column) not in target.families:
         raise ValidationError(

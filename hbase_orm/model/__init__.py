@@ -9,9 +9,11 @@ from hbase_orm.model.fields import (
     CounterExpr,
     Key,
     Mapped,
+    Version,
     column,
     counter,
     key,
+    version,
 )
 from hbase_orm.model.related import Related, RelatedExpr, related
 
@@ -24,10 +26,12 @@ __all__ = [
     "Model",
     "Related",
     "RelatedExpr",
+    "Version",
     "check_key_arguments",
     "column",
     "counter",
     "dynamic",
     "key",
     "related",
+    "version",
 ]

@@ -14,7 +14,7 @@ from hbase_orm.codecs import Codec
 from hbase_orm.errors import RowKeyError, SchemaError, ValidationError
 from hbase_orm.model.declare import build_schema, declared
 from hbase_orm.model.dynamics import dynamic
-from hbase_orm.model.fields import Counter, Key, Mapped, column, counter, key
+from hbase_orm.model.fields import Counter, Key, Mapped, Version, column, counter, key, version
 from hbase_orm.model.kinds import join_base, kind_of, place_of
 from hbase_orm.model.mapping import Mapping as CompiledMapping
 from hbase_orm.model.mapping import (
@@ -38,7 +38,7 @@ NoteChange = Callable[["Model"], None]
 @dataclass_transform(
     kw_only_default=True,
     eq_default=True,
-    field_specifiers=(key, column, counter, dynamic, related),
+    field_specifiers=(key, column, counter, dynamic, related, version),
 )
 class Model:
     """A row of a table as an object.
@@ -133,7 +133,7 @@ class Model:
                 "a key field cannot be set after the object is made",
                 model=type(self).__name__,
                 field=name,
-                fix="make a new object and delete this one: HBase cannot rename a row",
+                fix="use session.move(obj, ...): HBase cannot rename a row",
             )
         self.__dict__[name] = check(value)
         note_change = getattr(self, "_note_change", None)  # unset on rows that were streamed
@@ -144,10 +144,14 @@ class Model:
         __setattr__ = _set_field
 
     def __eq__(self, other: object) -> bool:
-        """Say whether `other` is of the same class and has equal fields."""
+        """Say whether `other` is of the same class and has equal fields, versions left aside."""
         if type(other) is not type(self):
             return NotImplemented
-        return self.to_dict() == other.to_dict()
+        version = self.__schema__.version
+        mine, others = self.to_dict(), other.to_dict()
+        if version is not None:
+            mine[version.name] = others[version.name] = 0
+        return mine == others
 
     def __hash__(self) -> int:
         """Return the hash of the key fields."""
@@ -179,9 +183,9 @@ class Model:
         That is a required column without a cell, and dynamic columns that were not read.
         """
         values = self.__dict__ | self._entries()
-        counters = {column.name: 0 for column in self.__schema__.counters}
+        numbers = {column.name: 0 for column in self.__schema__.numbers}
         nullable = {column.name: None for column in self.__schema__.columns if column.nullable}
-        found = counters | nullable | values
+        found = numbers | nullable | values
         return {name: found[name] for name in self.__schema__.fields if name in found}
 
     def _entries(self) -> dict[str, dict[Any, Any]]:
@@ -195,12 +199,12 @@ class Model:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any], /) -> Self:
-        """Make a new object from what `to_dict` returned; counters are left out.
+        """Make a new object from what `to_dict` returned; counters and version are left out.
 
         Raises:
             ValidationError: A field is missing, unknown, or of the wrong type.
         """
-        left_out = {column.name for column in cls.__schema__.counters}
+        left_out = {column.name for column in cls.__schema__.numbers}
         dynamics = cls.__schema__.dynamic_by_name.keys() & values.keys()
         left_out |= dynamics
         obj = cls(**{name: value for name, value in values.items() if name not in left_out})
@@ -298,6 +302,13 @@ def _refuse_attribute(obj: Model, name: str, value: Any) -> None:
             model=type(obj).__name__,
             field=name,
             fix=f"set what it is found by: {', '.join(obj.__related__[name].key.values())}",
+        )
+    if isinstance(obj.__schema__.fields.get(name), Version):
+        raise ValidationError(
+            "a version cannot be set",
+            model=type(obj).__name__,
+            field=name,
+            fix="it counts up at each write of the row",
         )
     if not hasattr(type(obj), name):
         raise AttributeError(f"{type(obj).__name__} has no field {name!r}")

@@ -14,7 +14,7 @@ from hbase_orm.codecs import Codec, default_codec
 from hbase_orm.codecs.counters import Long
 from hbase_orm.errors import CodecError, SchemaError
 from hbase_orm.model.dynamics import Dynamic
-from hbase_orm.model.fields import UNSET, Counter, Key, Mapped
+from hbase_orm.model.fields import UNSET, Counter, Key, Mapped, Version
 from hbase_orm.model.keys import Place, key_layout
 from hbase_orm.model.packing import check_packed, packed_offset
 from hbase_orm.model.related import Related
@@ -35,9 +35,9 @@ from hbase_orm.schema import (
 
 RESERVED_NAMES = frozenset({"encode_key", "decode_key", "describe_key", "to_dict", "from_dict"})
 
-Field = Mapped[Any] | Counter
+Field = Mapped[Any] | Counter | Version
 
-FIELD_KINDS = (Mapped, Counter, Dynamic)
+FIELD_KINDS = (Mapped, Counter, Dynamic, Version)
 
 
 def declared(cls: type, kind: type | tuple[type, ...]) -> dict[str, Any]:
@@ -59,7 +59,7 @@ def build_schema(cls: type, place: Place) -> TableSchema:
         SchemaError: The declaration is wrong; it names the class, the field and the fix.
     """
     _check_annotations(cls)
-    fields: dict[str, Field] = declared(cls, (Mapped, Counter))
+    fields: dict[str, Field] = declared(cls, (Mapped, Counter, Version))
     families: dict[str, Family] = declared(cls, Family)
     hints = {name: field_type(cls, name) for name in fields}
     check_names(cls, fields)
@@ -74,7 +74,7 @@ def build_schema(cls: type, place: Place) -> TableSchema:
         packed = packed_offset(fields, declared(cls, Index))
         layout = key_layout(cls, replace(place, packed=packed), keys, codecs)
         split_keys = resolve_splits(place.table, layout)
-    columns, counters = _columns(cls, fields, families, codecs, hints)
+    columns, counters, version = _columns(cls, fields, families, codecs, hints)
     numbered = {lookup.field for lookup in layout.lookups if layout.part(lookup.field) is None}
     indexable = {name: codecs[name] for name in layout.decoded if name not in numbered}
     indexable.update({column.name: column.codec for column in columns})
@@ -93,7 +93,25 @@ def build_schema(cls: type, place: Place) -> TableSchema:
         region_replication=table.region_replication,
         packed_bytes=_packed_bytes(cls, layout, columns) if packed is not None else 0,
         kinds=RecordKinds(place.record) if isinstance(place.record, Kinds) else None,
+        version=_only_version(cls, place, version),
     )
+
+
+def _only_version(cls: type, place: Place, found: list[ColumnSchema]) -> ColumnSchema | None:
+    names = [column.name for column in found]
+    if len(found) > 1:
+        raise SchemaError(
+            "a model has one version column", model=cls.__name__, fields=names, fix="leave one"
+        )
+    if found and (place.periods is not None or isinstance(place.record, Kinds)):
+        raise SchemaError(
+            "a model with a table for each period, or with record types, cannot have a version "
+            "column: its rows have no guards",
+            model=cls.__name__,
+            field=names[0],
+            fix="leave the version out, or give the model a table of its own",
+        )
+    return found[0] if found else None
 
 
 def _packed_bytes(cls: type, layout: KeyLayout, columns: tuple[ColumnSchema, ...]) -> int:
@@ -127,9 +145,9 @@ def field_type(cls: type, name: str) -> tuple[Any, bool]:
             annotation=annotation,
             declared=type(field).__name__,
             fix="these go together: Key[...] = key(), Mapped[...] = column(), Counter = counter(), "
-            "Related[...] = related()",
+            "Version = version(), Related[...] = related()",
         )
-    if isinstance(field, Counter):
+    if isinstance(field, (Counter, Version)):
         return int, False
     (inner,) = get_args(annotation) or (object,)
     if isinstance(inner, ForwardRef):  # Mapped["Status"], quoted within
@@ -174,12 +192,13 @@ def _check_annotations(cls: type) -> None:
             is_ours = kind in (Key, Related, *FIELD_KINDS) or text.startswith(
                 ("Mapped[", "Key[", "Dynamic[", "Related[")
             )
-            if (is_ours or text == "Counter") and name not in vars(base):
+            if (is_ours or text in {"Counter", "Version"}) and name not in vars(base):
                 raise SchemaError(
                     "the field is annotated but not declared",
                     model=base.__name__,
                     field=name,
-                    fix="write = key(), column(), counter(), dynamic() or related() after it",
+                    fix="write = key(), column(), counter(), dynamic(), version() or related() "
+                    "after it",
                 )
 
 
@@ -308,9 +327,10 @@ def _columns(
     families: Mapping[str, Family],
     codecs: Mapping[str, Codec[Any]],
     hints: Mapping[str, tuple[Any, bool]],
-) -> tuple[tuple[ColumnSchema, ...], tuple[ColumnSchema, ...]]:
+) -> tuple[tuple[ColumnSchema, ...], tuple[ColumnSchema, ...], list[ColumnSchema]]:
     columns: list[ColumnSchema] = []
     counters: list[ColumnSchema] = []
+    versions: list[ColumnSchema] = []
     taken: dict[bytes, str] = {}
     for name, field in fields.items():
         if isinstance(field, Key) and field.family is None:
@@ -326,11 +346,12 @@ def _columns(
                 fix='give one of them another qualifier: column(d, "x")',
             )
         taken[column] = name
-        if isinstance(field, Counter):
-            counters.append(ColumnSchema(name, column, Long(), nullable=True))
+        if isinstance(field, (Counter, Version)):
+            numbers = counters if isinstance(field, Counter) else versions
+            numbers.append(ColumnSchema(name, column, Long(), nullable=True))
         else:
             columns.append(_column(name, field, column, codecs[name], nullable=hints[name][1]))
-    return tuple(columns), tuple(counters)
+    return tuple(columns), tuple(counters), versions
 
 
 def _column(

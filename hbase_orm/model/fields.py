@@ -156,6 +156,37 @@ class Counter(CounterExpr):
             """Refuse: counters are incremented."""
 
 
+class Version(Expr[int]):
+    """How often this library wrote the row: `revision: Version = version(d)`; 0 in a new object.
+
+    A model with one is written under a guard: the flush of an object whose row somebody else has
+    written since it was loaded raises `VersionConflictError`.
+    """
+
+    def __init__(self, *, family: Family | None = None, qualifier: str | None = None) -> None:
+        """Keep the declaration."""
+        self.family = family
+        self.qualifier = qualifier
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        """Take the attribute's name."""
+        self.name = name
+        self.model_name = owner.__name__
+
+    @overload
+    def __get__(self, instance: None, owner: Any, /) -> Expr[int]: ...
+    @overload
+    def __get__(self, instance: object, owner: Any, /) -> int: ...
+    def __get__(self, instance: object | None, owner: Any, /) -> Any:
+        """Return the expression on the class, 0 on an instance that was not read."""
+        return self if instance is None else 0
+
+    if TYPE_CHECKING:
+
+        def __set__(self, instance: Any, value: Never, /) -> None:
+            """Refuse: writes count."""
+
+
 @overload
 def key(
     codec: Codec[T],
@@ -298,3 +329,18 @@ def counter(
     if init:
         raise SchemaError("counters are no constructor arguments", fix="leave init= out")
     return Counter(family=family, qualifier=qualifier)
+
+
+def version(
+    family: Family | None = None, qualifier: str | None = None, *, init: Literal[False] = False
+) -> Version:
+    """Declare the column that counts the writes of a row; a model has at most one.
+
+    Args:
+        family: Where; None means the model's only family.
+        qualifier: The column's name in its family; None means the field's name.
+        init: Always False: type checkers read it and keep versions out of constructors.
+    """
+    if init:
+        raise SchemaError("a version is no constructor argument", fix="leave init= out")
+    return Version(family=family, qualifier=qualifier)

@@ -109,9 +109,10 @@ def join_base(cls: Any) -> None:
     schema: TableSchema = cls.__schema__
     base: Any = base_of(cls)
     kinds = base.__schema__.kinds
-    if schema.indexes:
+    if schema.is_guarded:
         raise SchemaError(
-            "a record type cannot have indexes: other types write the same table without them",
+            "a record type cannot have indexes or a version: other types write the same table "
+            "without them",
             model=cls.__name__,
             fix="give it a table of its own",
         )

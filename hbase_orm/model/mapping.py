@@ -61,8 +61,8 @@ def compile_hydrator(
     lines += ["    get = row.cells.get", "    try:"]
     for column in read_columns(schema):
         lines += [*_present(column, scope), *_absent(column, scope)]
-    for counter in schema.counters:  # absent, the descriptor answers 0
-        lines += _present(counter, scope)
+    for number in schema.numbers:  # absent, the descriptor answers 0
+        lines += _present(number, scope)
     lines += reading_lines(schema, scope)
     lines += ["        pass", "    except MISFITS:", "        row = read_plainly(d, row)"]
     lines += ["    set_row(obj, row)", "    return obj"]
@@ -106,13 +106,13 @@ def _read_plainly(schema: TableSchema, values: dict[str, Any], row: Row) -> Row:
     Raises:
         CorruptRowError: A cell does not decode.
     """
-    counters = {column.name for column in schema.counters}
-    for column in (*read_columns(schema), *schema.counters):
+    numbers = {column.name for column in schema.numbers}
+    for column in (*read_columns(schema), *schema.numbers):
         cell = row.cells.get(column.column)
         try:
             if cell is not None:
                 values[column.name] = column.codec.decode(cell.value)
-            elif column.name in counters:
+            elif column.name in numbers:
                 continue
             elif column.nullable:
                 values[column.name] = None

@@ -61,7 +61,7 @@ def _dynamic(
         field.name_codec = name_codec
     family = family_of(cls, field.name, field.family, families)
     prefix = f"{family.name}:{field.prefix}".encode()
-    every = {column.column for column in (*schema.columns, *schema.counters)}
+    every = {column.column for column in (*schema.columns, *schema.numbers)}
     every.add(f"{family.name}:".encode() + MARKER_QUALIFIER)
     taken = frozenset(column for column in every if column.startswith(prefix))
     return DynamicSchema(field.name, prefix, name_codec, codec, taken)

@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from hbase_orm.errors import SchemaError
-from hbase_orm.model.fields import Counter, Key, Mapped
+from hbase_orm.model.fields import Counter, Key, Mapped, Version
 from hbase_orm.rowkey import KeyLayout, Offset, RecordType
 from hbase_orm.schema import Index
 
-Field = Mapped[Any] | Counter
+Field = Mapped[Any] | Counter | Version
 
 
 def packed_offset(fields: Mapping[str, Any], indexes: Mapping[str, Index]) -> Offset | None:
@@ -31,7 +31,7 @@ def packed_offset(fields: Mapping[str, Any], indexes: Mapping[str, Index]) -> Of
         if name not in packed and not (isinstance(field, Key) and field.family is None)
     ]
     (name, field), *more = packed.items()
-    if others or more or indexes or isinstance(field, (Key, Counter)):
+    if others or more or indexes or isinstance(field, (Key, Counter, Version)):
         raise SchemaError(
             "a model with an Offset for a qualifier has that one column, and no index",
             field=name,

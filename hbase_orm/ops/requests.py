@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 from hbase_orm.ops.operation import Operation
 from hbase_orm.ops.ranges import KeyRange
@@ -150,17 +151,20 @@ class MutateRow(Operation[None]):
 
 @dataclass(frozen=True, slots=True)
 class CheckAndMutate(Operation[bool]):
-    """Change one row atomically if `column` holds exactly `expected`; say whether it did.
+    """Change one row atomically if `column` compares so with `expected`; say whether it did.
 
-    HBase takes an empty `expected` for "absent": it matches a missing and an empty cell.
-    Needs Thrift2. False may also mean "applied": the gateway itself repeats after its own
-    time-out, and the second try then sees the first (INDEX protocol, "answers").
+    Bytes compare unsigned from the left: `stored operator expected`. HBase takes an empty
+    `expected` for "absent": with "==" it matches a missing and an empty cell, with another operator
+    it is refused. A missing cell fails every other comparison, "!=" too. Needs Thrift2.
+    False may also mean "applied": the gateway itself repeats after its own time-out, and the second
+    try then sees the first (INDEX protocol, "answers").
     """
 
     table: str
     column: bytes
     expected: bytes
     mutation: RowMutation
+    operator: Literal["==", "!=", "<", "<=", ">", ">="] = "=="
 
 
 @dataclass(frozen=True, slots=True)

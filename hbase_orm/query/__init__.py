@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hbase_orm.query.cell_tests import cell_test, check_flat, holds_for_absent_row, may_be_empty
 from hbase_orm.query.check import compile_check
 from hbase_orm.query.measured import Measured, Requests
 from hbase_orm.query.planner import names_in, plan
@@ -29,7 +30,11 @@ __all__ = [
     "ScanPlan",
     "Select",
     "TablesPlan",
+    "cell_test",
+    "check_flat",
     "compile_check",
+    "holds_for_absent_row",
+    "may_be_empty",
     "names_in",
     "plan",
     "select",

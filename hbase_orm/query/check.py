@@ -70,8 +70,8 @@ def _comparison(schema: TableSchema, comparison: Comparison, scope: dict[str, An
 def _value(schema: TableSchema, of: Expr[Any], scope: dict[str, Any]) -> str:
     if isinstance(of, EntryExpr):
         return f"d[{of.of.name!r}].get({_constant(of.key, scope)})"
-    is_counter = any(column.name == of.name for column in schema.counters)
-    return f"d.get({of.name!r}, {'0' if is_counter else 'None'})"
+    is_number = any(column.name == of.name for column in schema.numbers)
+    return f"d.get({of.name!r}, {'0' if is_number else 'None'})"
 
 
 def _comparable(schema: TableSchema, of: Expr[Any], value: Any) -> Any:

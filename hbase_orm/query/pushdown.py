@@ -172,7 +172,7 @@ class _Terms:
         column = self._column(leaf.field)
         if column is None:
             return _ANYTHING
-        ways, is_exact = _ways(column.codec, leaf)
+        ways, is_exact = ways_of(column.codec, leaf)
         if not (wanted or is_exact):
             ways = ()  # more may match than does: so any may be unmatched
         absent = self._value_of_absent(column)
@@ -195,7 +195,7 @@ class _Terms:
         return column if is_shared else None
 
     def _value_of_absent(self, column: ColumnSchema) -> Any:
-        if column in self.schema.counters:
+        if column in self.schema.numbers:
             return 0
         if column.nullable or not column.has_default:
             return None
@@ -257,7 +257,7 @@ def _term(column: bytes, ways: _Ways, *, wanted: bool, passes_missing: bool) -> 
     return _Term(_joined(outer, parts))
 
 
-def _ways(codec: Codec[Any], leaf: _Leaf) -> tuple[_Ways, bool]:
+def ways_of(codec: Codec[Any], leaf: _Leaf) -> tuple[_Ways, bool]:
     """Return what the bytes of a matching cell are, and whether no other cell's are so."""
     match leaf:
         case Comparison(operator="==", value=value):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from hbase_orm.schema.conditions import (
     AddAmount,
     And,
+    Assignment,
     Comparison,
     Condition,
     Expr,
@@ -46,6 +47,7 @@ __all__ = [
     "MARKER_QUALIFIER",
     "AddAmount",
     "And",
+    "Assignment",
     "ColumnSchema",
     "Comparison",
     "Condition",

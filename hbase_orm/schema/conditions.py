@@ -142,6 +142,18 @@ class AddAmount:
     amount: int
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Assignment:
+    """A value for a field, without an object: what `session.put_row` takes."""
+
+    field: Expr[Any]
+    value: Any
+
+    def __repr__(self) -> str:
+        """Return it as it was written."""
+        return f"{self.field!r}.to({self.value!r})"
+
+
 class Expr(KeySource, Generic[T]):
     """A field of a model as part of a condition.
 
@@ -233,6 +245,10 @@ class Expr(KeySource, Generic[T]):
             field=repr(self),
             fix="compare it: .is_(True), .is_null(), == ...; combine with & | ~",
         )
+
+    def to(self, value: T, /) -> Assignment:
+        """Return the assignment of a value, for `session.put_row`; None deletes the cell."""
+        return Assignment(self, value)
 
     def asc(self) -> Order:
         """Return the order of rising values."""

@@ -289,6 +289,7 @@ class TableSchema:
             models whose objects are cells; else 0.
         kinds: The record types in the table, if the model is the base of several.
         dynamics: Fields of dynamic columns.
+        version: The column that counts the writes of a row, or None.
     """
 
     model_name: str
@@ -305,6 +306,7 @@ class TableSchema:
     packed_bytes: int = 0
     kinds: RecordKinds | None = field(default=None, compare=False, repr=False)
     dynamics: tuple[DynamicSchema, ...] = ()
+    version: ColumnSchema | None = None
 
     @property
     def row_layout(self) -> KeyLayout:
@@ -315,7 +317,12 @@ class TableSchema:
     @property
     def is_guarded(self) -> bool:
         """Whether rows are written by the index protocol."""
-        return bool(self.indexes)
+        return bool(self.indexes) or self.version is not None
+
+    @property
+    def numbers(self) -> tuple[ColumnSchema, ...]:
+        """Counters and version: nobody sets them, and where they are absent they read 0."""
+        return self.counters if self.version is None else (*self.counters, self.version)
 
     @property
     def anchor(self) -> ColumnSchema | None:
@@ -331,8 +338,8 @@ class TableSchema:
 
     @property
     def column_by_name(self) -> Mapping[str, ColumnSchema]:
-        """Plain columns and counters by the name of their field."""
-        return {column.name: column for column in (*self.columns, *self.counters)}
+        """Plain columns, counters and the version by the name of their field."""
+        return {column.name: column for column in (*self.columns, *self.numbers)}
 
     @property
     def dynamic_by_name(self) -> Mapping[str, DynamicSchema]:

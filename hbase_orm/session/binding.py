@@ -348,7 +348,8 @@ def bind(
         raise ConfigurationError("this is no model with a table", got=repr(model))
     if schema.is_guarded and Feature.CHECK_AND_MUTATE not in features:
         raise ConfigurationError(
-            "a model with indexes needs a Thrift2 gateway: its rows change by check-and-mutate",
+            "a model with indexes or a version needs a Thrift2 gateway: its rows change by "
+            "check-and-mutate",
             model=schema.model_name,
             fix="add thrift2=host:9091 to the URL",
         )

@@ -38,7 +38,8 @@ from hbase_orm.schema import packed_mutations
 from hbase_orm.session.binding import BoundModel
 from hbase_orm.session.period_tables import makes_tables, send
 from hbase_orm.session.runtime import Runtime
-from hbase_orm.session.unit_of_work import Outcome, RowWrite, rounds_of
+from hbase_orm.session.unit_of_work import Outcome, RowWrite, acknowledged, rounds_of
+from hbase_orm.session.versions import change_of
 
 BATCH_ROWS: Final = 1000
 
@@ -101,7 +102,7 @@ def _emit_plain(writes: Sequence[RowWrite], runtime: Runtime, outcome: Outcome) 
         write for write in writes if write.kind != "delete" and not (write.puts and write.clears)
     ]
     try:
-        _refuse_guarded_table(writes[0].bound, runtime)
+        refuse_guarded_table(writes[0].bound, runtime)
     except HBaseORMError as error:  # only the catalog was read: no row was sent
         outcome.not_written += [(write, error) for write in writes]
         return
@@ -114,7 +115,7 @@ def _emit_plain(writes: Sequence[RowWrite], runtime: Runtime, outcome: Outcome) 
         _send((_batch_of(batch),), batch, runtime, outcome)
 
 
-def _refuse_guarded_table(bound: BoundModel, runtime: Runtime) -> None:
+def refuse_guarded_table(bound: BoundModel, runtime: Runtime) -> None:
     """Refuse a model without indexes on a table that has some; asked once a table and lease."""
     entry = runtime.catalog_entry(bound.schema.table)
     if entry is not None:
@@ -209,7 +210,7 @@ def _emit_guarded(writes: Sequence[RowWrite], runtime: Runtime, outcome: Outcome
     protocols = [guarded_protocol(write, runtime) for write in writes]
     for write, result in zip(writes, runtime.run_many(protocols), strict=True):
         if result.error is None:
-            outcome.written.append(write)
+            outcome.written.append(acknowledged(write, result.value))
         elif isinstance(result.error, HBaseORMError):
             place(write, result.error, outcome, batch_rows=1)
         else:  # a fault of a codec or of this library: the other rows are told apart all the same
@@ -218,32 +219,44 @@ def _emit_guarded(writes: Sequence[RowWrite], runtime: Runtime, outcome: Outcome
 
 def guarded_protocol(write: RowWrite, runtime: Runtime) -> Protocol[WriteOutcome]:
     """Return the protocol that writes one guarded row, its catalog lease renewed as needed."""
-    guarded = write.bound.guarded
+    return guarded_change(write.bound, change_of(write), runtime)
+
+
+def guarded_change(
+    bound: BoundModel, change: RowChange, runtime: Runtime
+) -> Protocol[WriteOutcome]:
+    """Change one guarded row, the catalog lease renewed as needed.
+
+    Raises:
+        SchemaError: The model's indexes are not those that the catalog knows.
+        HBaseORMError: As `guarded_write` does.
+    """
+    guarded = bound.guarded
     if guarded is None:
-        raise AssertionError(write)
-    change = RowChange(write.key, write.puts, write.clears, write.kind)
+        raise AssertionError(bound)
     for renewals_left in reversed(range(RENEWALS)):
-        entry = runtime.catalog.entry(guarded.table) or (yield from _renew_lease(write, runtime))
-        check_indexes(write.bound, entry)
+        entry = runtime.catalog.entry(guarded.table) or (
+            yield from _renew_lease(guarded.table, change.row, runtime)
+        )
+        check_indexes(bound, entry)
         try:
             return (yield from guarded_write(guarded, change, runtime.guard_context))
         except CatalogLeaseError:
             runtime.catalog.forget(guarded.table)
             if not renewals_left:
                 raise
-    raise AssertionError(write)  # the last renewal returned or raised
+    raise AssertionError(change)  # the last renewal returned or raised
 
 
-def _renew_lease(write: RowWrite, runtime: Runtime) -> Protocol[CatalogEntry]:
-    table = write.bound.schema.table
+def _renew_lease(table: str, row: bytes, runtime: Runtime) -> Protocol[CatalogEntry]:
     try:
         return (yield from runtime.catalog.refresh(table))
     except ConnectionLostError as error:
         raise RetryableError(
             "the row was not written: the catalog could not be read",
             table=table,
-            row=write.key,
-            fix="flush again",
+            row=row,
+            fix="write it again",
         ) from error
 
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 from types import TracebackType
 from typing import Self
 
+from hbase_orm.session.at_once import SessionAtOnce
 from hbase_orm.session.reads import SessionReads
-from hbase_orm.session.writes import SessionWrites
 
 
-class Session(SessionReads, SessionWrites):
+class Session(SessionReads, SessionAtOnce):
     """Reads and writes objects of models; made by `engine.session()`.
 
     As a context manager it flushes when the block ends well and closes itself; after an exception
@@ -50,5 +50,6 @@ class Session(SessionReads, SessionWrites):
         self._is_closed = True
         self._pending.clear()
         self._watched.clear()
+        self._in_doubt.clear()
         for obj in self._identity.clear():
             obj._note_change = None  # noqa: SLF001 - the model's own state

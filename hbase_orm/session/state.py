@@ -25,6 +25,7 @@ class SessionState:
         self._identity = IdentityMap()
         self._pending: dict[int, tuple[Model, str]] = {}
         self._watched = Watched()
+        self._in_doubt: dict[int, tuple[bytes, ...]] = {}
 
     def _bound(self, model: type[Model]) -> BoundModel:
         if self._is_closed:

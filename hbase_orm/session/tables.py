@@ -200,9 +200,9 @@ def _check_index_tables(schema: TableSchema, existing: TableDescriptor) -> Proto
                 index=index.name,
                 fix="create the table anew with the index, or leave the index out",
             )
-    if schema.indexes and GUARD_FAMILY not in {family.name for family in existing.families}:
+    if schema.is_guarded and GUARD_FAMILY not in {family.name for family in existing.families}:
         raise SchemaError(
-            "the existing table has no family for the guards of indexed rows",
+            "the existing table has no family for the guards of rows",
             table=schema.table,
             fix="call engine.add_guard_family(model); it works online",
         )

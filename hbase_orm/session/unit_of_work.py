@@ -8,13 +8,15 @@ go into rounds, and a round is sent when the one before it was answered.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
-from hbase_orm.errors import FlushError, HBaseORMError
+from hbase_orm.errors import FlushConflictError, FlushError, HBaseORMError, VersionConflictError
 from hbase_orm.gateway.checks import CELL_OVERHEAD_BYTES
+from hbase_orm.index.targets import WriteOutcome
 from hbase_orm.model import Model
-from hbase_orm.ops import MAX_ROW_KEY_BYTES, Row
+from hbase_orm.model.entries import settle
+from hbase_orm.ops import MAX_ROW_KEY_BYTES, Cell, Row
 from hbase_orm.session.binding import BoundModel
 from hbase_orm.session.mutable import changed_cells, loaded_entries
 
@@ -32,19 +34,26 @@ class RowWrite:
         obj: Its object, or None for a write by key alone.
         key: Its row key.
         kind: "put" changes cells, "update" those of a row that was loaded, "insert" those of an
-            absent row; "delete" removes the row.
+            absent row; "delete" removes the row, "replace" leaves nothing of it but its puts.
         puts: Values by column.
         clears: Columns that become absent.
         cells: The row's cells afterwards, as far as the object knows them.
+        timestamp_ms: The timestamp of those that were written; 0 where the server gave it.
+        version: The version cell that the row must still have; None for any.
+        nonces: Earlier tries of the same write whose outcome is unknown: what they wrote is no
+            other's.
     """
 
     bound: BoundModel
     obj: Model | None
     key: bytes
-    kind: Literal["put", "update", "insert", "delete"]
+    kind: Literal["put", "update", "insert", "delete", "replace"]
     puts: Mapping[bytes, bytes] = field(default_factory=dict[bytes, bytes])
     clears: frozenset[bytes] = frozenset()
     cells: Mapping[bytes, bytes] = field(default_factory=dict[bytes, bytes])
+    timestamp_ms: int = 0
+    version: Cell | None = None
+    nonces: tuple[bytes, ...] = ()
 
     @property
     def where(self) -> tuple[str, bytes]:
@@ -102,7 +111,9 @@ def loaded_row(obj: Model) -> Row | None:
     return row
 
 
-def write_of(bound: BoundModel, obj: Model, kind: Literal["put", "insert", "delete"]) -> RowWrite:
+def write_of(
+    bound: BoundModel, obj: Model, kind: Literal["put", "insert", "delete", "replace"]
+) -> RowWrite:
     """Return what writes `obj` now.
 
     Raises:
@@ -110,12 +121,12 @@ def write_of(bound: BoundModel, obj: Model, kind: Literal["put", "insert", "dele
         RowKeyError: The row key cannot be made, or that of an index entry.
     """
     key = bound.key(obj)
+    loaded = loaded_row(obj)
     if kind == "delete":
-        return RowWrite(bound, obj, key, "delete")
+        return RowWrite(bound, obj, key, "delete", version=_loaded_version(bound, loaded))
     cells = bound.cells(obj, key)
     check_entries(bound, key, cells)
-    loaded = loaded_row(obj)
-    if loaded is None or kind == "insert":
+    if loaded is None or kind in {"insert", "replace"}:
         return RowWrite(bound, obj, key, kind, cells, frozenset(), cells)
     old = loaded.cells
     marker = bound.schema.marker
@@ -131,7 +142,25 @@ def write_of(bound: BoundModel, obj: Model, kind: Literal["put", "insert", "dele
         clears |= loaded_entries(bound.schema, obj.__dict__, old) - cells.keys()
     if marker is not None and (puts or (clears and marker not in old)):
         puts[marker] = cells[marker]
-    return RowWrite(bound, obj, key, "update", puts, clears, cells)
+    version = _loaded_version(bound, loaded)
+    return RowWrite(bound, obj, key, "update", puts, clears, cells, version=version)
+
+
+def _loaded_version(bound: BoundModel, loaded: Row | None) -> Cell | None:
+    """Return the version cell of a row that was loaded; an empty one where it had none."""
+    version = bound.schema.version
+    if version is None or loaded is None:
+        return None
+    return loaded.cells.get(version.column, Cell(b"", 0))
+
+
+def acknowledged(write: RowWrite, outcome: WriteOutcome | None) -> RowWrite:
+    """Return a guarded write with what its acknowledgement tells: timestamp and version."""
+    version = write.bound.schema.version
+    if outcome is None or version is None or version.column not in outcome.cells:
+        return write
+    cells = {**write.cells, version.column: outcome.cells[version.column]}
+    return replace(write, cells=cells, timestamp_ms=outcome.timestamp_ms)
 
 
 def check_entries(bound: BoundModel, key: bytes, cells: Mapping[bytes, bytes]) -> None:
@@ -161,11 +190,22 @@ def rounds_of(writes: Iterable[RowWrite]) -> Sequence[Sequence[RowWrite]]:
 
 def flush_error(outcome: Outcome) -> FlushError:
     """Return the error of a flush whose rows were not all written."""
+    ended = {
+        "written": [write.where for write in outcome.written],
+        "not_written": described(outcome.not_written),
+        "unknown": described(outcome.unknown),
+    }
+    for _, error in outcome.not_written:
+        if isinstance(error, VersionConflictError):
+            return FlushConflictError(
+                "not all rows were written: some were changed since they were loaded",
+                **{**error.details, **ended},
+                fix="session.refresh(obj) or expunge it, decide, and flush again: what was written "
+                "is not sent twice",
+            )
     return FlushError(
         "not all rows were written",
-        written=[write.where for write in outcome.written],
-        not_written=described(outcome.not_written),
-        unknown=described(outcome.unknown),
+        **ended,
         fix="mend the cause and flush again: what was written is not sent twice",
     )
 
@@ -173,3 +213,24 @@ def flush_error(outcome: Outcome) -> FlushError:
 def described(pairs: Iterable[tuple[RowWrite, Exception]]) -> list[tuple[str, bytes, Any]]:
     """Return (table, row key, error) of writes that did not end well."""
     return [(*write.where, error) for write, error in pairs]
+
+
+def keep_row(write: RowWrite) -> None:
+    """Give the object of an acknowledged put the row that it now has."""
+    obj = write.obj
+    if obj is None:
+        return
+    loaded = loaded_row(obj)
+    is_whole = write.kind in {"insert", "replace"}
+    kept = {} if loaded is None or is_whole else dict(loaded.cells)
+    kept = {column: cell for column, cell in kept.items() if column not in write.clears}
+    kept.update({c: Cell(value, write.timestamp_ms) for c, value in write.cells.items()})
+    obj._row = Row(write.key, kept)  # noqa: SLF001 - the model's own state
+    schema = write.bound.schema
+    for counter in schema.counters if is_whole else ():
+        obj.__dict__.pop(counter.name, None)
+    version = schema.version
+    if version is not None and version.column in kept:
+        obj.__dict__[version.name] = version.codec.decode(kept[version.column].value)
+    if write.bound.is_mutable:
+        settle(schema, obj.__dict__)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from hbase_orm.errors import ValidationError
 from hbase_orm.model import Model, check_key_arguments
-from hbase_orm.model.entries import settle
-from hbase_orm.ops import Cell, Increment, Row
+from hbase_orm.ops import Increment
 from hbase_orm.query import Select
 from hbase_orm.schema import AddAmount
 from hbase_orm.session.bulk import Bulk
@@ -24,7 +24,7 @@ from hbase_orm.session.unit_of_work import (
     FlushReport,
     RowWrite,
     flush_error,
-    loaded_row,
+    keep_row,
     write_of,
 )
 
@@ -61,6 +61,7 @@ class SessionWrites(SessionState):
         """Forget `obj` and what is pending for it; the object lives on, unattached."""
         self._pending.pop(id(obj), None)
         self._watched.forget(obj)
+        self._in_doubt.pop(id(obj), None)
         bound = self._bound_to(obj)
         key = bound.known_key(obj)
         if key is not None and self._identity.find(bound, key) is obj:
@@ -74,6 +75,7 @@ class SessionWrites(SessionState):
 
         Raises:
             ValidationError: A value does not fit; nothing was sent.
+            FlushConflictError: Some were written by others since their objects were loaded.
             FlushError: Some rows were not written, or their outcome is unknown.
         """
         self._watched.prune()
@@ -82,13 +84,15 @@ class SessionWrites(SessionState):
         for obj in number_names(self._pending.values(), self._bound):
             self._pending.pop(id(obj))  # there is no such row to delete
         writes = [
-            write_of(self._bound_to(obj), obj, "delete" if kind == "delete" else "put")
+            self._again(write_of(self._bound_to(obj), obj, "delete" if kind == "delete" else "put"))
             for obj, kind in self._pending.values()
         ]
         outcome = emit(writes, self._runtime)
         idle = [write for write in writes if write.is_idle]
         for write in (*outcome.written, *idle):
             self._mark_clean(write)
+        for write, error in outcome.unknown:
+            self._note_doubt(write, error)
         if outcome.not_written or outcome.unknown:
             raise flush_error(outcome) from outcome.unexpected
         return FlushReport(written=len(outcome.written))
@@ -167,6 +171,17 @@ class SessionWrites(SessionState):
         self._pending.pop(id(obj), None)  # what is noted last is sent last
         self._pending[id(obj)] = (obj, kind)
 
+    def _again(self, write: RowWrite) -> RowWrite:
+        """Return a write that knows its own earlier tries."""
+        nonces = self._in_doubt.get(id(write.obj), ())
+        return replace(write, nonces=nonces) if nonces else write
+
+    def _note_doubt(self, write: RowWrite, error: Exception) -> None:
+        """Remember the tries of a guarded write whose outcome is unknown."""
+        nonces = getattr(error, "nonces", ())
+        if write.obj is not None and nonces:
+            self._in_doubt[id(write.obj)] = (*write.nonces, *nonces)
+
     def _refuse_other(self, obj: Model) -> None:
         """Refuse a second object of a row: what one writes, the other does not know."""
         bound = self._bound_to(obj)
@@ -188,22 +203,18 @@ class SessionWrites(SessionState):
         if obj is None:
             return
         self._pending.pop(id(obj), None)
+        self._in_doubt.pop(id(obj), None)
         if write.kind == "delete":
             obj._row = None  # noqa: SLF001 - the model's own state
             obj._note_change = None  # noqa: SLF001 - the model's own state
             self._watched.forget(obj)
             self._supersede(self._identity.forget(write.bound, write.key), obj)
             return
-        loaded = loaded_row(obj)
-        kept = {} if loaded is None else dict(loaded.cells)
-        kept = {column: cell for column, cell in kept.items() if column not in write.clears}
-        kept.update({column: Cell(value, 0) for column, value in write.cells.items()})
-        obj._row = Row(write.key, kept)  # noqa: SLF001 - the model's own state
+        keep_row(write)
         obj._note_change = self._note_change  # noqa: SLF001 - the model's own state
         self._supersede(self._identity.find(write.bound, write.key), obj)
         self._identity.put(write.bound, write.key, obj)
         if write.bound.is_mutable:
-            settle(write.bound.schema, obj.__dict__)
             self._watched.add(write.bound, obj)
 
     def _supersede(self, before: Model | None, obj: Model) -> None:

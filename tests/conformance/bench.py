@@ -140,6 +140,12 @@ class Bench:
     def check(self, column: bytes, expected: bytes, *changes: Put | Delete) -> bool:
         return self.run(CheckAndMutate(self.table, column, expected, self.mutation(*changes)))
 
+    def check_that(
+        self, column: bytes, operator: str, expected: bytes, *changes: Put | Delete
+    ) -> bool:
+        mutation = self.mutation(*changes)
+        return self.run(CheckAndMutate(self.table, column, expected, mutation, operator))  # type: ignore[arg-type]  # one of the literals
+
     def increment(self, amounts: Mapping[bytes, int]) -> dict[bytes, int]:
         return self.run(Increment(self.table, self.key(), amounts))
 

@@ -73,6 +73,43 @@ def test_a_deleted_cell_is_absent_to_a_check(bench: Bench) -> None:
 
 
 @pytest.mark.feature(Feature.CHECK_AND_MUTATE)
+@pytest.mark.parametrize(
+    ("operator", "those_that_hold"),
+    [
+        ("==", {b"c"}),
+        ("!=", {b"b", b"b\xff", b"c\x00", b"\xff"}),
+        ("<", {b"b", b"b\xff"}),
+        ("<=", {b"b", b"b\xff", b"c"}),
+        (">", {b"c\x00", b"\xff"}),
+        (">=", {b"c", b"c\x00", b"\xff"}),
+    ],
+)
+def test_a_check_compares_the_stored_bytes_with_the_expected_ones(
+    bench: Bench, operator: str, those_that_hold: set[bytes]
+) -> None:
+    found = set[bytes]()
+    for number, stored in enumerate((b"b", b"b\xff", b"c", b"c\x00", b"\xff")):
+        bench.put(b"d:x", stored, 10 + number)
+        if bench.check_that(b"d:x", operator, b"c", Put(b"e:y", b"1", 20 + number)):
+            found.add(stored)
+
+    assert found == those_that_hold
+
+
+@pytest.mark.feature(Feature.CHECK_AND_MUTATE)
+@pytest.mark.parametrize("operator", ["!=", "<", "<=", ">", ">="])
+def test_an_absent_cell_fails_every_comparison(bench: Bench, operator: str) -> None:
+    assert not bench.check_that(b"d:x", operator, b"c", Put(b"d:x", b"new", 20))
+    assert bench.cells() == {}
+
+
+@pytest.mark.parametrize("operator", ["!=", "<", "<=", ">", ">="])
+def test_nothing_expected_is_compared_only_for_equality(bench: Bench, operator: str) -> None:
+    with pytest.raises(RejectedError):
+        bench.check_that(b"d:x", operator, b"", Put(b"d:x", b"new", 20))
+
+
+@pytest.mark.feature(Feature.CHECK_AND_MUTATE)
 def test_the_checked_column_may_be_deleted_and_written_in_one(bench: Bench) -> None:
     bench.put_row(b"r", {b"d:g": b"guard", b"d:x": b"1", b"e:y": b"2"}, 10)
 

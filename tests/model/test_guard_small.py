@@ -21,7 +21,7 @@ from hbase_orm.index.catalog import CatalogView, begin_loading, finish_loading, 
 from hbase_orm.index.guard import ask_patiently, guarded_write
 from hbase_orm.index.loading import guarded_load
 from hbase_orm.index.repair import repair_pass
-from hbase_orm.index.targets import GUARD_COLUMN, GuardContext, RowChange
+from hbase_orm.index.targets import GUARD_COLUMN, GuardContext, RowBefore, RowChange
 from hbase_orm.ops import (
     CheckAndMutate,
     Delete,
@@ -46,10 +46,13 @@ REPAIR_CLOCK_MS = 100
 
 @dataclass(frozen=True, slots=True)
 class Writer:
-    """One process: a change by a clock, a repair pass, or the load of a new table."""
+    """One process: a change by a clock, a repair pass, or the load of a new table.
+
+    An "extend" puts its values behind those that the row has.
+    """
 
     puts: Mapping[bytes, bytes]
-    kind: Kind | Literal["repair", "load"] = "put"
+    kind: Kind | Literal["repair", "load", "extend"] = "put"
     clock_ms: int = 10
 
 
@@ -93,10 +96,25 @@ def protocol(
         return repair_pass(bench.target, bench.index, base_key_of, own, min_age_ms=-99)
     if writer.kind == "load":
         return load(bench, writer, own)
-    change = RowChange(ROW, writer.puts, kind=writer.kind)
+    change = (
+        extension(writer)
+        if writer.kind == "extend"
+        else RowChange(ROW, writer.puts, kind=writer.kind)
+    )
     if has_catalog:
         return write_as_the_catalog_permits(bench, change, own)
     return guarded_write(bench.target, change, own)
+
+
+def extension(writer: Writer) -> RowChange:
+    def decide(before: RowBefore) -> RowChange:
+        return RowChange(ROW, extended(before.values, writer.puts))
+
+    return RowChange(ROW, reads=frozenset(writer.puts), decide=decide)
+
+
+def extended(row: Mapping[bytes, bytes], tails: Mapping[bytes, bytes]) -> dict[bytes, bytes]:
+    return {column: row.get(column, b"") + tail for column, tail in tails.items()}
 
 
 def load(bench: Bench, writer: Writer, own: GuardContext) -> Protocol[None]:
@@ -212,7 +230,15 @@ def row_after(system: System, order: Sequence[int]) -> Mapping[bytes, bytes] | N
     for writer in (system.writers[number] for number in order):
         if writer.kind == "insert" and row:
             return None
-        row = {} if writer.kind == "delete" else {**row, **writer.puts}
+        match writer.kind:
+            case "delete":
+                row = {}
+            case "replace":
+                row = dict(writer.puts)
+            case "extend":
+                row |= extended(row, writer.puts)
+            case _:
+                row |= writer.puts
     return row
 
 
@@ -248,6 +274,18 @@ PUT_REPAIR = System("a put and a repair", A, (Writer(B), REPAIR))
 DELETE_PUT_REPAIR = System(
     "a delete, a put and a repair", A, (DELETE, Writer(B, clock_ms=20), REPAIR), losses=0, crashes=0
 )
+TWO_EXTENDS = System(
+    "two writes that each build on the row",
+    AX,
+    (Writer({V2: b"1"}, "extend"), Writer({V2: b"2"}, "extend", 20)),
+    is_composite=True,
+)
+REPLACE_PUT = System(
+    "a replace and a put",
+    AX,
+    (Writer(B, "replace"), Writer({V2: b"Y"}, clock_ms=20)),
+    is_composite=True,
+)
 LOAD = Writer(AX, "load")
 LOAD_AND_WRITE = System(
     "a load and a write",
@@ -276,6 +314,8 @@ SYSTEMS = (
     NO_GUARD,
     PUT_REPAIR,
     DELETE_PUT_REPAIR,
+    TWO_EXTENDS,
+    REPLACE_PUT,
     LOAD_AND_WRITE,
     LOAD_AGAIN,
     LOAD_AND_DELETE,
@@ -300,6 +340,8 @@ def test_no_interleaving_crash_or_late_request_does_harm(system: System) -> None
         (broken.GUARD_DIES, INSERT_DELETE),
         (broken.EAGER_CLEAN_UP, SAME_PUT),
         (broken.DELETE_AT_NOW, TWO_PUTS),
+        (broken.NO_CHECK, TWO_EXTENDS),
+        (broken.NO_CHECK, REPLACE_PUT),
         (broken.NO_FENCE, PUT_REPAIR),
         (broken.CLOCK_ALONE, SLOW_PUT),
         (broken.NO_TOMBSTONES, NO_GUARD),

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any, assert_type
 
 from hbase_orm import (
+    Assignment,
     Bulk,
     Counter,
     Engine,
@@ -22,6 +23,7 @@ from hbase_orm import (
     Select,
     Session,
     Stream,
+    Version,
     codecs,
     column,
     connect,
@@ -29,6 +31,7 @@ from hbase_orm import (
     key,
     rowkey,
     select,
+    version,
 )
 from hbase_orm.errors import DuplicateRowError, FlushError, HBaseORMError
 
@@ -51,6 +54,32 @@ class Reading(Model, table="readings"):
 
     __rowkey__ = rowkey(Salt(16, of=host), host, metric, at)
     by_unit = Index(unit, at)
+
+
+class Account(Model, table="accounts"):
+    d = Family()
+    number: Key[int] = key(codecs.uint64())
+    status: Mapped[str] = column(d, "s")
+    note: Mapped[str | None] = column(d, "n", default=None)
+    revision: Version = version(d)
+
+
+def writes_at_once(session: Session, account: Account) -> None:
+    assert_type(account.revision, int)
+    session.insert(Account(number=1, status="new"))
+    session.replace(account)
+    assert_type(session.put_if(account, Account.status == "new", Account.revision == 3), bool)
+    assert_type(session.delete_if(account, Account.note.is_null()), bool)
+    assert_type(Account.note.to(None), Assignment)
+    session.put_row(Account, Account.status.to("paid"), Account.note.to(None), number=1)
+    session.delete_row(Account, number=1)
+    assert_type(session.append(Account, Account.status, "x", number=1), str)
+    session.refresh(account)
+
+    def close(stored: Account) -> None:
+        stored.status = "closed"
+
+    assert_type(session.update(Account, close, number=1), Account)
 
 
 def scores(session: Session) -> None:

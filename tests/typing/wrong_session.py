@@ -64,6 +64,12 @@ def sessions(s: Session, e: Engine) -> None:
     s.get(B, uid=1).name  # E
     for b in s.stream(select(B)):
         b.nmae  # E
+    s.insert("x")  # E
+    s.put_if(u, True)  # E
+    s.put_row(B, B.name, uid=1)  # E
+    s.put_row(B, B.name.to(3), uid=1)  # E
+    s.append(B, B.name, 3, uid=1)  # E
+    s.update(B, lambda b: b.nmae, uid=1)  # E
     s.bulk(rows=3)  # E
     s.bulk(batch_rows="3")  # E
     e.create_tables("b")  # E

@@ -11,7 +11,6 @@ from hbase_orm.errors import CatalogLeaseError, ClockError
 from hbase_orm.index.attempt import (
     DEAD_GUARD_TTL_MS,
     Attempt,
-    RowBefore,
     check_clock,
     check_epoch,
     dead_entry_deletes,
@@ -22,7 +21,7 @@ from hbase_orm.index.attempt import (
     told_timestamp,
 )
 from hbase_orm.index.guard_cell import GuardCell
-from hbase_orm.index.targets import Entry, GuardedTable, IndexTarget, RowChange
+from hbase_orm.index.targets import Entry, GuardedTable, IndexTarget, RowBefore, RowChange
 from hbase_orm.ops import Cell, CellVersion, Delete, MutateRows, Put, RowMutation
 
 OLD_NONCE, NONCE = b"o" * 8, b"n" * 8

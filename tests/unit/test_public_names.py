@@ -10,6 +10,7 @@ import hbase_orm
 from hbase_orm import codecs, errors
 
 PUBLIC = [
+    "Assignment",
     "Bucket",
     "Bulk",
     "Codec",
@@ -47,6 +48,7 @@ PUBLIC = [
     "Substitute",
     "Table",
     "TablePerPeriod",
+    "Version",
     "codecs",
     "column",
     "connect",
@@ -57,6 +59,7 @@ PUBLIC = [
     "related",
     "rowkey",
     "select",
+    "version",
 ]
 
 CODECS = [
@@ -97,9 +100,20 @@ CODECS = [
 ]
 
 SESSION = [
-    *("add", "add_all", "all", "bulk", "close", "count", "delete"),
-    *("delete_where", "exists", "explain"),
-    *("expunge", "first", "flush", "get", "get_many", "increment", "one", "page", "stream"),
+    *("add", "add_all", "all", "append", "bulk", "close", "count", "delete", "delete_if"),
+    *(
+        "delete_row",
+        "delete_where",
+        "exists",
+        "explain",
+        "expunge",
+        "first",
+        "flush",
+        "get",
+        "get_many",
+    ),
+    *("increment", "insert", "one", "page", "put_if", "put_row", "refresh", "replace", "stream"),
+    *("update",),
 ]
 
 ENGINE = [

@@ -1,0 +1,208 @@
+"""Writes at once: they are sent when they are called, and touch nothing that is pending."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from hbase_orm.errors import RowNotFoundError
+from hbase_orm.model import Model, check_key_arguments
+from hbase_orm.schema import Assignment, Condition, Expr
+from hbase_orm.session.binding import BoundModel
+from hbase_orm.session.by_key import append_tail, delete_cells, put_cells
+from hbase_orm.session.conditional import exists_now, insert_row, write_if
+from hbase_orm.session.identity import refresh
+from hbase_orm.session.pending import number_names
+from hbase_orm.session.replacing import replace_row
+from hbase_orm.session.unit_of_work import RowWrite, write_of
+from hbase_orm.session.updating import update_row
+from hbase_orm.session.writes import SessionWrites
+
+M = TypeVar("M", bound=Model)
+T = TypeVar("T")
+
+
+class SessionAtOnce(SessionWrites):
+    """What a session writes at once.
+
+    A request that was sent and not answered raises `ConnectionLostError`: the outcome is unknown.
+    Guarded rows (models with an index or a version column) find out by themselves what became of
+    it wherever they can, and then finish the write instead.
+    """
+
+    # --- one object -------------------------------------------------------------------------------
+
+    def insert(self, obj: Model, /) -> None:
+        """Write `obj` only if its row is absent.
+
+        A plain row is looked for first, then written under HBase's check that one column, which
+        every insert writes, has no cell: of two inserts one wins. A gateway that repeats the
+        request by itself may report our own row as `DuplicateRowError`; under a guard that is found
+        out.
+
+        Raises:
+            DuplicateRowError: The row exists; `model`, `table` and `row` name it.
+            FeatureMissingError: The engine has no Thrift2 gateway.
+            ValidationError: A value does not fit, or the cell to check would be empty.
+            ConnectionLostError: The outcome is unknown: read the row and decide.
+        """
+        write = self._whole(obj, "insert")
+        with self._runtime.alone(write.where):
+            self._mark_clean(insert_row(write, self._runtime))
+
+    def replace(self, obj: Model, /) -> None:
+        """Make the row exactly `obj` in one atomic call: other cells, counters too, are gone.
+
+        Readers see the row as it was or as it is. Of a plain row, cells that somebody else writes
+        while this runs may stay.
+
+        Raises:
+            FeatureMissingError: The engine has no Thrift2 gateway.
+            ConnectionLostError: The outcome is unknown; replacing again is safe.
+        """
+        write = self._whole(obj, "replace")
+        self._mark_clean(replace_row(write, self._runtime))
+
+    def put_if(self, obj: Model, /, *conditions: Condition) -> bool:
+        """Write `obj` as a flush would, if its row fulfils the conditions; say whether it did.
+
+        Of a loaded object the changes are written, of a new one all non-None fields. A row that
+        does not exist fulfils `is_null()` and nothing else. A guarded row is read and written under
+        its guard, so any conditions will do. On a plain row HBase compares one stored cell with
+        one value: a column that was never written fulfils no comparison, and what its bytes do
+        not decide is refused. The version column is compared only if a condition says so.
+
+        Raises:
+            QueryError: No condition, or one that a plain row cannot be checked for.
+            FeatureMissingError: The engine has no Thrift2 gateway.
+            ConnectionLostError: The outcome is unknown: read the row and decide.
+        """
+        self._refuse_other(obj)
+        return self._write_if(write_of(self._bound_to(obj), obj, "put"), conditions)
+
+    def delete_if(self, obj: Model, /, *conditions: Condition) -> bool:
+        """Delete the row of `obj` if it fulfils the conditions; say whether it did.
+
+        They are checked as by `put_if`; of a row under a guard that does not exist the answer is
+        False.
+
+        Raises:
+            QueryError, FeatureMissingError, ConnectionLostError: As `put_if`.
+        """
+        self._refuse_other(obj)
+        if number_names([(obj, "delete")], self._bound):
+            return False
+        return self._write_if(write_of(self._bound_to(obj), obj, "delete"), conditions)
+
+    def refresh(self, obj: Model, /) -> None:
+        """Read the row of `obj` again; its changes and what is pending for it are dropped.
+
+        Raises:
+            RowNotFoundError: There is no such row.
+            ValidationError: The session holds another object of it.
+        """
+        self._refuse_other(obj)
+        bound = self._bound_to(obj)
+        bound.look_up_names([obj.__dict__])
+        key = bound.known_key(obj)
+        row = None if key is None else exists_now(bound, key, self._runtime)
+        if key is None or row is None:
+            raise RowNotFoundError(
+                "the object has no row",
+                model=bound.schema.model_name,
+                row=key,
+                fix="it was deleted, or never written: add it",
+            )
+        self._pending.pop(id(obj), None)
+        self._in_doubt.pop(id(obj), None)
+        obj._row = None  # noqa: SLF001 - the model's own state
+        for name in bound.schema.dynamic_by_name:
+            obj.__dict__.get(name, {}).clear()
+        refresh(bound, obj, bound.hydrate(row))
+        obj._note_change = self._note_change  # noqa: SLF001 - the model's own state
+        self._identity.put(bound, key, obj)
+        if bound.is_mutable:
+            self._watched.add(bound, obj)
+
+    # --- one row by its key -----------------------------------------------------------------------
+
+    def update(self, model: type[M], change: Callable[[M], object], /, **key: Any) -> M:
+        """Read a row, change its object, and write it if nobody else did meanwhile; return it.
+
+        After a conflict the row is read again and `change` is called again, with a new object: it
+        must do nothing but set fields. Needs a guarded model, since HBase's check of a plain row
+        covers one column only.
+
+        Args:
+            model: A model with a version column or an index.
+            change: Sets fields of the object it is given.
+            key: The fields that the row key is computed from.
+
+        Raises:
+            QueryError: The model is plain.
+            RowNotFoundError: There is no such row.
+            ConflictError: Others won every round.
+            ConnectionLostError: The outcome is unknown.
+        """
+        bound = self._placed(model, key)
+        updated = update_row(bound, change, key, self._runtime)
+        found: M = self._attach(bound, updated)
+        return found
+
+    def put_row(self, model: type[Model], /, *assignments: Assignment, **key: Any) -> None:
+        """Write fields of one row at once, without an object: `M.unit.to("s")`, None deletes.
+
+        Objects of the row that the session holds are not changed; `refresh` them. A row of a
+        guarded model that does not exist is written only if all required fields are assigned.
+
+        Raises:
+            QueryError: Nothing to write, or a field that cannot be assigned.
+            RowKeyError: A key field is missing or does not fit, or is assigned.
+            ValidationError: A value does not fit.
+            RowNotFoundError: The row does not exist, and this would not make it.
+            ConnectionLostError: The outcome is unknown; writing again is safe.
+        """
+        put_cells(self._placed(model, key), assignments, key, self._runtime)
+
+    def delete_row(self, model: type[Model], /, **key: Any) -> None:
+        """Delete one row at once, without an object; one that does not exist is no error.
+
+        Raises:
+            RowKeyError: A key field is missing or does not fit.
+            ConnectionLostError: The outcome is unknown; deleting again is safe.
+        """
+        delete_cells(self._placed(model, key), key, self._runtime)
+
+    def append(self, model: type[Model], field: Expr[T], value: T, /, **key: Any) -> T:
+        """Append text or bytes to a column of one row, atomically; return the new value.
+
+        A column without a cell starts empty. A plain row need not exist; a guarded one must.
+        Never repeated by itself: after `ConnectionLostError` the outcome is unknown.
+
+        Raises:
+            QueryError: The column is indexed, or its codec's bytes cannot be joined.
+            RowKeyError: A key field is missing or does not fit.
+            RowNotFoundError: A guarded row does not exist.
+        """
+        bound = self._placed(model, key)
+        joined: T = append_tail(bound, field, value, key, self._runtime)
+        return joined
+
+    # --- shared -----------------------------------------------------------------------------------
+
+    def _placed(self, model: type[Model], key: dict[str, Any]) -> BoundModel:
+        bound = self._bound(model)
+        check_key_arguments(bound.schema, key)
+        return bound.placed(key)
+
+    def _whole(self, obj: Model, kind: Any) -> RowWrite:
+        self._refuse_other(obj)
+        return write_of(self._bound_to(obj), obj, kind)
+
+    def _write_if(self, write: RowWrite, conditions: tuple[Condition, ...]) -> bool:
+        with self._runtime.alone(write.where):
+            written = write_if(write, conditions, self._runtime)
+        if written is None:
+            return False
+        self._mark_clean(written)
+        return True

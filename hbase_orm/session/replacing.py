@@ -1,0 +1,98 @@
+"""Replaces a whole row: one atomic request leaves exactly the new cells.
+
+The deletes reach up to the newest timestamp that the row holds, tombstones included, and the puts
+have the server's own time, which lies above it: no client's clock decides. Where the row's cells
+lie in the server's future, the puts are stamped one above them.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Final
+
+from hbase_orm.errors import ConflictError, FeatureMissingError
+from hbase_orm.gateway.base import Feature
+from hbase_orm.ops import Delete, GetRows, GetVersions, MutateRow, Put, RowMutation
+from hbase_orm.session.flush import emit, guarded_protocol, refuse_guarded_table
+from hbase_orm.session.period_tables import send
+from hbase_orm.session.runtime import TIE_S, Runtime
+from hbase_orm.session.unit_of_work import RowWrite, acknowledged
+
+logger = logging.getLogger("hbase_orm.session")
+
+MAX_TRIES: Final = 5
+CLOCK_WARN_MS: Final = 60_000
+# No two clocks are assumed to be further apart.
+_LARGEST_SKEW_MS: Final = 3_600_000
+
+
+def replace_row(write: RowWrite, runtime: Runtime) -> RowWrite:
+    """Make a row exactly what is written.
+
+    Raises:
+        FeatureMissingError: The engine has no Thrift2 gateway.
+        ConflictError: Other writers kept stamping the row ahead of all clocks.
+        ConnectionLostError: The outcome is unknown; replacing again is safe.
+    """
+    if write.bound.guarded is not None:
+        return acknowledged(write, runtime.run(guarded_protocol(write, runtime)))
+    if Feature.ATOMIC_ROW not in runtime.features:
+        raise FeatureMissingError(
+            "replacing a row in one atomic call needs a Thrift2 gateway",
+            model=write.bound.schema.model_name,
+            fix="add thrift2=host:9091 to the URL, or delete the object and add it",
+        )
+    if write.bound.schema.packed_bytes:  # the row is one cell: a put replaces it
+        outcome = emit([write], runtime)
+        for _, error in (*outcome.not_written, *outcome.unknown):
+            raise error
+        return write
+    refuse_guarded_table(write.bound, runtime)
+    runtime.wait_for_ties([write.where])
+    is_ahead = False
+    for _ in range(MAX_TRIES):
+        newest_ms = _newest_ms(write, runtime)
+        _replace(write, newest_ms, runtime, is_ahead=is_ahead)
+        if newest_ms is None or _shows(write, newest_ms, runtime):
+            return write
+        is_ahead = True
+    raise ConflictError(
+        "other writers stamp the row ahead of all clocks",
+        table=write.bound.schema.table,
+        row=write.key,
+        fix="set the clocks of all writers right",
+    )
+
+
+def _newest_ms(write: RowWrite, runtime: Runtime) -> int | None:
+    """Return the newest timestamp that the row holds, tombstones included; None without any."""
+    schema = write.bound.schema
+    versions = runtime.execute(GetVersions(schema.table, write.key, schema.family_names, raw=True))
+    return max((version.timestamp_ms for version in versions), default=None)
+
+
+def _replace(write: RowWrite, newest_ms: int | None, runtime: Runtime, *, is_ahead: bool) -> None:
+    schema = write.bound.schema
+    stamp_ms = None
+    deletes: tuple[Delete, ...] = ()
+    if newest_ms is not None:
+        ahead_ms = newest_ms - runtime.guard_context.now_ms()
+        if ahead_ms > CLOCK_WARN_MS:
+            logger.warning(
+                "row %r of %s is %d ms ahead of this clock", write.key, schema.table, ahead_ms
+            )
+        stamp_ms = newest_ms + 1 if is_ahead else None
+        deletes = tuple(Delete(family, newest_ms) for family in schema.family_names)
+        runtime.sleep(TIE_S)  # the server's time is then above what it stamped
+    puts = tuple(Put(column, value, stamp_ms) for column, value in write.puts.items())
+    send(MutateRow(schema.table, RowMutation(write.key, puts, deletes)), write.bound, runtime)
+
+
+def _shows(write: RowWrite, newest_ms: int, runtime: Runtime) -> bool:
+    """Say whether the new cells are above the deletes, as they are unless a clock was wrong."""
+    if newest_ms < runtime.guard_context.now_ms() - _LARGEST_SKEW_MS:
+        return True
+    columns = tuple(write.puts)
+    (row,) = runtime.execute(GetRows(write.bound.schema.table, (write.key,), columns))
+    cells = {} if row is None else row.cells
+    return any(cell.timestamp_ms > newest_ms for cell in cells.values())

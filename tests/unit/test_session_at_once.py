@@ -1,0 +1,17 @@
+"""Writes at once on the in-process gateway."""
+
+from __future__ import annotations
+
+import pytest
+
+from hbase_orm import connect
+
+pytest.register_assert_rewrite("tests.at_once_cases")
+
+from tests.at_once_cases import *  # noqa: E402, F403  # the cases are shared with the real HBase
+from tests.at_once_cases import Store  # noqa: E402  # after the rewriting is registered
+
+
+@pytest.fixture
+def store() -> Store:
+    return Store.make(connect("memory://"))
