@@ -86,9 +86,7 @@ def _indexable(statement: Select[Any], schema: TableSchema) -> dict[str, Codec[A
 
 
 def _narrows(bounds: Bounds | None) -> bool:
-    if bounds is None or not _leaves_out_none(bounds):
-        return False
-    return bounds.equals is not None or bounds.has_range
+    return bounds is not None and (bounds.equals is not None or bounds.has_range)
 
 
 def _leaves_out_none(bounds: Bounds | None) -> bool:

@@ -281,6 +281,18 @@ class BoundModel:
             self._check_key_values(values)
         self.names.allocate(self.schema.layout.lookups, unknown)
 
+    def fits(self, values: Mapping[str, Any]) -> bool:
+        """Say whether a row can have these key fields; nothing is sent."""
+        try:
+            placed = self.placed(values)
+            if placed.knows_names(values):
+                placed.keys(values)
+            else:
+                placed._check_key_values(values)  # noqa: SLF001 - one of this class
+        except RowKeyError:
+            return False
+        return True
+
     def check_values(self, values: Mapping[str, Any]) -> None:
         """Refuse an object that does not fit, whatever numbers its names may get.
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any, Final
 
-from hbase_orm.errors import RowKeyError
 from hbase_orm.model import Model
 from hbase_orm.model.related import Relation
 from hbase_orm.ops import Row
@@ -74,8 +73,8 @@ def _load(
     waiting: dict[tuple[Any, ...], list[Any]] = {}
     for obj in objects:
         waiting.setdefault(relation.key_of(obj), []).append(obj)
-    named = {key: dict(zip(relation.key, key, strict=True)) for key in waiting if None not in key}
-    asked = [key for key, names in named.items() if _can_be_stored(target, names)]
+    named = {key: dict(zip(relation.key, key, strict=True)) for key in waiting}
+    asked = [key for key, names in named.items() if target.fits(names)]
     keys = [named[key] for key in asked]
     found: dict[tuple[Any, ...], Any] = {}
     for position, placed, row in found_rows(target, keys, runtime, most=RELATED_ROWS):
@@ -83,12 +82,3 @@ def _load(
     for key, owners in waiting.items():
         for obj in owners:
             relation.put(obj, found.get(key))
-
-
-def _can_be_stored(target: BoundModel, key: dict[str, Any]) -> bool:
-    """Say whether a row can have these key fields: of what does not fit there is none."""
-    try:
-        target.placed(key).keys(key)
-    except RowKeyError:
-        return False
-    return True

@@ -75,6 +75,7 @@ def refusal(stmt: Select[Any]) -> QueryError:
         (lambda m: [m.value > 1.0, m.unit == "ms"], "Index(unit, value)"),
         (lambda m: [m.unit.startswith("m"), m.is_on == True], "Index(is_on, unit)"),  # noqa: E712
         (lambda m: [m.price.in_([Decimal(1), Decimal(2)])], "Index(price)"),
+        (lambda m: [m.unit.in_(["ms", "s"])], "Index(unit)"),
         (lambda m: [m.metric == 7], "Index(metric)"),
         (lambda m: [m.at >= T0], "Index(at)"),
         (lambda m: [m.at >= T0, m.metric == 7, m.value < 3.0], "Index(metric, at)"),
