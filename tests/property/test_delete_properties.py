@@ -37,10 +37,10 @@ def test_what_matches_is_deleted_and_the_rest_stays() -> None:
                     check(case, question, stored, session, seen)
 
     holds_for()
-    assert seen["deleted all"] >= 20
-    assert seen["deleted some"] >= 50
-    assert seen["deleted none"] >= 20
-    assert seen["refused"] >= 20
+    assert seen["deleted all"] >= 5, seen
+    assert seen["deleted some"] >= 30, seen
+    assert seen["deleted none"] >= 10, seen
+    assert seen["refused"] >= 10, seen
 
 
 def check(
