@@ -73,7 +73,7 @@ def _get(plan: GetPlan) -> Rows:
         found = {row.key: row for row in cells_as_rows(schema, rows)}
         yield Emit([found[key] for key in plan.keys if key in found])
         return
-    rows = yield from ask(GetRows(schema.table, plan.keys, schema.family_names))
+    rows = yield from ask(GetRows(schema.table, plan.keys, plan.fetched))
     yield Emit([row for row in rows if row is not None])
 
 
@@ -83,7 +83,7 @@ def _reader(plan: ScanPlan | SaltedScanPlan, ranges: Sequence[KeyRange]) -> Rang
         Scan(
             table=plan.schema.table,
             key_range=key_range,
-            columns=plan.schema.family_names,
+            columns=plan.fetched,
             filter=plan.filter,
             reverse=plan.reverse,
             caching_rows=pace.caching_rows,
@@ -191,7 +191,7 @@ def _look_up(plan: IndexPlan, guarded: GuardedTable) -> Rows:
     while (yield from reader.fill()):
         entries = [entry.key for entry in reader.take()]
         keys = tuple(dict.fromkeys(base_key(entry) for entry in entries))
-        rows = yield from ask(GetRows(plan.schema.table, keys, plan.schema.family_names))
+        rows = yield from ask(GetRows(plan.schema.table, keys, plan.fetched))
         found = dict(zip(keys, rows, strict=True))
         pace.weigh([row for row in rows if row is not None])
         yield Emit(_verified(guarded, index, [(e, found[base_key(e)]) for e in entries], seen))

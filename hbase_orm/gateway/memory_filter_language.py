@@ -21,6 +21,7 @@ from hbase_orm.gateway.memory_comparators import (
 )
 from hbase_orm.gateway.memory_filter_lists import AndFilter, OrFilter, SkipFilter, WhileFilter
 from hbase_orm.gateway.memory_filters import (
+    ColumnPaginationFilter,
     ColumnPrefixFilter,
     ColumnRangeFilter,
     Comparison,
@@ -43,7 +44,6 @@ FilterFactory = Callable[[], Filter]
 _UNSUPPORTED = frozenset(
     {
         "ColumnCountGetFilter",
-        "ColumnPaginationFilter",
         "ColumnValueFilter",
         "DependentColumnFilter",
         "SingleColumnValueExcludeFilter",
@@ -308,6 +308,11 @@ def _column_range(arguments: _Arguments) -> Filter:
     )
 
 
+def _column_page(arguments: _Arguments) -> Filter:
+    arguments.count(2)
+    return ColumnPaginationFilter(arguments.number(0), arguments.number(1))
+
+
 def _first_key(arguments: _Arguments) -> Filter:
     arguments.count(0)
     return FirstKeyOnlyFilter()
@@ -330,6 +335,7 @@ def _single_column_value(arguments: _Arguments) -> Filter:
 
 
 _BUILDERS: dict[str, Callable[[_Arguments], Filter]] = {
+    "ColumnPaginationFilter": _column_page,
     "ColumnPrefixFilter": _column_prefix,
     "ColumnRangeFilter": _column_range,
     "FamilyFilter": _family,

@@ -221,7 +221,31 @@ class ColumnRangeFilter(Filter):
         if qualifier == self.low and not self.low_included:
             return Verdict.SKIP
         inside = qualifier <= self.high if self.high_included else qualifier < self.high
+        inside = inside or not self.high  # HBase takes no bytes for no bound
         return Verdict.INCLUDE if inside else Verdict.NEXT_FAMILY
+
+
+@dataclass(slots=True)
+class ColumnPaginationFilter(Filter):
+    """So many columns of each row, after so many others; of each the newest version."""
+
+    limit: int
+    offset: int
+    seen: int = 0
+    column: tuple[bytes, bytes] | None = None
+
+    def reset(self) -> None:
+        self.seen = 0
+        self.column = None
+
+    def judge(self, cell: FilterCell) -> Verdict:
+        if self.column == (cell.family, cell.qualifier):
+            return Verdict.NEXT_COLUMN
+        if self.seen >= self.offset + self.limit:
+            return Verdict.NEXT_FAMILY
+        self.column = (cell.family, cell.qualifier)
+        self.seen += 1
+        return Verdict.INCLUDE if self.seen > self.offset else Verdict.NEXT_COLUMN
 
 
 @dataclass(slots=True)

@@ -31,10 +31,11 @@ def reading_lines(schema: TableSchema, scope: Scope) -> list[str]:
         branches += [
             f"            {'el' if number else ''}if {test}:",
             f"                rest = column[{len(dynamic.prefix)}:]",
-            "                data = cell.value",
+            "                data = found[column].value",
             f"                {entries}[{name}] = {value}",
         ]
-    return [*lines, "        for column, cell in row.cells.items():", *branches]
+    # Thrift1 gives the cells of a row in no order; entries come as they are stored.
+    return [*lines, "        found = row.cells", "        for column in sorted(found):", *branches]
 
 
 def _belongs(dynamic: DynamicSchema, column: str, scope: Scope) -> str:
@@ -53,10 +54,10 @@ def read_entries(schema: TableSchema, values: dict[str, Any], row: Row) -> None:
     """
     for dynamic in schema.dynamics:
         entries = values[dynamic.name] = {}
-        for column, cell in row.cells.items():
-            if dynamic.holds(column):
-                name = _decoded(schema, dynamic, row, column, column[len(dynamic.prefix) :])
-                entries[name] = _decoded(schema, dynamic, row, column, cell.value, is_name=False)
+        for column in sorted(filter(dynamic.holds, row.cells)):
+            name = _decoded(schema, dynamic, row, column, column[len(dynamic.prefix) :])
+            data = row.cells[column].value
+            entries[name] = _decoded(schema, dynamic, row, column, data, is_name=False)
 
 
 def _decoded(

@@ -128,6 +128,73 @@ class FirstKeyOnly(Filter):
 
 
 @dataclass(frozen=True, slots=True)
+class QualifierFilter(Filter):
+    """Cells by their qualifier."""
+
+    test: ByteTest
+
+    @property
+    def tests(self) -> int:
+        """One, of each cell."""
+        return 1
+
+    def __bytes__(self) -> bytes:
+        """Return a QualifierFilter."""
+        return _call(b"QualifierFilter", bytes(self.test))
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnRange(Filter):
+    """Cells whose qualifiers lie in a range; the server seeks to its start and stops at its end.
+
+    Attributes:
+        low: The low end; no bytes for none.
+        low_included: Whether it is in the range.
+        high: The high end; no bytes for none.
+        high_included: Whether it is in the range.
+    """
+
+    low: bytes
+    low_included: bool
+    high: bytes
+    high_included: bool
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no qualifier lies in the range."""
+        if not self.high:
+            return False
+        both = self.low_included and self.high_included
+        return self.low > self.high or (self.low == self.high and not both)
+
+    def holds(self, qualifier: bytes) -> bool:
+        """Say whether a qualifier lies in the range."""
+        if qualifier < self.low or (qualifier == self.low and not self.low_included):
+            return False
+        if not self.high or qualifier < self.high:
+            return True
+        return qualifier == self.high and self.high_included
+
+    def __bytes__(self) -> bytes:
+        """Return a ColumnRangeFilter."""
+        low, high = (
+            b"true" if each else b"false" for each in (self.low_included, self.high_included)
+        )
+        return _call(b"ColumnRangeFilter", _quoted(self.low), low, _quoted(self.high), high)
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnPage(Filter):
+    """The first columns of each row, of those that the filters before it let through."""
+
+    columns: int
+
+    def __bytes__(self) -> bytes:
+        """Return a ColumnPaginationFilter."""
+        return _call(b"ColumnPaginationFilter", b"%d" % self.columns, b"0")
+
+
+@dataclass(frozen=True, slots=True)
 class AllOf(Filter):
     """Rows that pass every part; two parts or more."""
 

@@ -64,6 +64,7 @@ def fingerprint(statement: Select[Any], schema: TableSchema) -> bytes:
             *map(repr, statement.conditions),
             "ordered by",
             *map(repr, statement.orders),
+            repr(statement.entries),
         ]
     )
     return blake2b(said.encode("utf-8", "surrogatepass"), digest_size=8).digest()

@@ -40,6 +40,7 @@ from hbase_orm.query.plans import (
 )
 from hbase_orm.query.pushdown import push_down
 from hbase_orm.query.refusals import unbounded, unordered
+from hbase_orm.query.slices import slice_of
 from hbase_orm.query.statement import AnyIndex, Select
 from hbase_orm.schema import (
     Condition,
@@ -97,6 +98,8 @@ def _plan(
     tables: Sequence[datetime] | None,
 ) -> Plan:
     check_conditions(schema, statement.conditions)
+    if statement.entries is not None:
+        slice_of(schema, statement.entries)
     for order in statement.orders:
         codec_of(schema, order.field)
     try:
@@ -221,6 +224,7 @@ def _common(statement: Select[Any], schema: TableSchema, order: str) -> dict[str
         "conditions": statement.conditions,
         "limit": statement.row_limit,
         "order": order,
+        "entries": statement.entries,
     }
 
 

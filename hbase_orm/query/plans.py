@@ -14,7 +14,7 @@ from hbase_orm.ops import KeyRange
 from hbase_orm.query.explain import range_text, tree
 from hbase_orm.query.measured import Measured
 from hbase_orm.rowkey.notation import to_string_binary
-from hbase_orm.schema import Condition, IndexSchema, TableSchema
+from hbase_orm.schema import Condition, EntryRange, IndexSchema, TableSchema
 
 _SHOWN = 4
 _SHOWN_FILTER_BYTES = 500
@@ -39,6 +39,16 @@ class Plan:
     limit: int | None
     order: str
     resolved: tuple[tuple[str, str, int | None], ...] = field(default=(), kw_only=True)
+    columns: tuple[bytes, ...] = field(default=(), kw_only=True)
+    reads: str = field(default="", kw_only=True)
+    after: tuple[str, ...] = field(default=(), kw_only=True)
+    entries: EntryRange | None = field(default=None, kw_only=True)
+
+    @property
+    def fetched(self) -> tuple[bytes, ...]:
+        """What requests ask for: columns, or bare families."""
+        return self.columns or self.schema.family_names
+
     measured: Measured | None = field(default=None, kw_only=True)
 
     @property
@@ -68,9 +78,13 @@ class Plan:
             "kind": self.kind,
             "table": self.schema.table,
             "steps": [*self.resolutions(), *self.steps()],
+            "columns": list(map(to_string_binary, self.fetched)),
+            "reads": self.reads,
             "client_checks": [repr(condition) for condition in self.conditions],
             "order": self.order,
             "limit": self.limit,
+            "after": list(self.after),
+            "entries": None if self.entries is None else repr(self.entries),
             "requests": self.requests,
         }
         if self.measured is not None:
@@ -80,12 +94,17 @@ class Plan:
     def __str__(self) -> str:
         """Return the plan as a tree."""
         lines = [*self.resolutions(), *self.steps()]
+        if self.reads:
+            lines.append(self.reads)
         if self.conditions:
             checks = " and ".join(repr(condition) for condition in self.conditions)
             lines.append(f"check on the client: {checks}")
         lines.append(f"order: {self.order}")
         if self.limit is not None:
             lines.append(f"limit: {self.limit}")
+        if self.entries is not None:
+            lines.append(f"of each row that matches: {self.entries!r}, by a scanner of its own")
+        lines += self.after
         lines.append(f"requests: {self.requests}")
         if self.measured is not None:
             lines.append(str(self.measured))

@@ -7,9 +7,12 @@ from typing import Any, Final, Generic, Self, TypeVar
 
 from hbase_orm.errors import QueryError
 from hbase_orm.model import Model, RelatedExpr
-from hbase_orm.schema import Condition, Index, Order, conjuncts
+from hbase_orm.query.slices import slice_of
+from hbase_orm.schema import Condition, DynamicExpr, EntryRange, Index, Order, conjuncts
 
 T = TypeVar("T")
+K = TypeVar("K")
+V = TypeVar("V")
 M = TypeVar("M", bound=Model)
 
 
@@ -34,6 +37,7 @@ class Select(Generic[T]):
         full_scan_allowed: Whether reading the whole table is accepted.
         caching_rows: Rows a scanner fetches at once; None lets the library choose.
         related: Related fields to load with the rows.
+        entries: The range of dynamic columns to read of each row, or None for whole rows.
     """
 
     model: type[Model]
@@ -44,6 +48,7 @@ class Select(Generic[T]):
     full_scan_allowed: bool = False
     caching_rows: int | None = None
     related: tuple[RelatedExpr[Any], ...] = ()
+    entries: EntryRange | None = None
 
     def where(self, *conditions: Condition) -> Self:
         """Return the statement with more conditions, all of which must hold.
@@ -110,6 +115,39 @@ class Select(Generic[T]):
                     ".load_related(Order.customer)",
                 )
         return replace(self, related=tuple(dict.fromkeys((*self.related, *fields))))
+
+    def columns_between(
+        self, field: DynamicExpr[K, V], start: K, stop: K, /, *, limit: int | None = None
+    ) -> Self:
+        """Return the statement that reads a range of each row's dynamic columns, not all of them.
+
+        Of a wide row only these entries travel, and the declared columns; other dynamic columns
+        are not loaded. Each row costs a scanner of its own: read few rows so. A row without an
+        entry in the range counts too. The objects are plain, as streamed ones: `add` one that you
+        change, and the flush leaves the entries that were not read alone.
+
+        Args:
+            field: The field of dynamic columns.
+            start: The first name, included.
+            stop: The name behind the last, excluded.
+            limit: At most so many entries of a row: the first as they are stored, which for names
+                that are stored descending are the last.
+
+        Raises:
+            QueryError: Not a field of dynamic columns of the model; an end of another type; names
+                that do not sort as they are stored; or a limit that is not positive.
+        """
+        asked = EntryRange(field, start, stop, limit)
+        if not isinstance(field, DynamicExpr):
+            raise QueryError(
+                "this is no field of dynamic columns",
+                got=repr(field),
+                fix="write .columns_between(M.tags, 'a', 'f')",
+            )
+        slice_of(self.model.__schema__, asked)
+        if limit is not None:
+            _positive("columns_between", limit)
+        return replace(self, entries=asked)
 
     def allow_full_scan(self) -> Self:
         """Return the statement that may read the whole table."""

@@ -54,6 +54,12 @@ def delete_rows(
 
 
 def _refuse_extras(stmt: Select[Any]) -> None:
+    if stmt.entries is not None:
+        raise QueryError(
+            "only whole rows can be deleted",
+            asked=repr(stmt.entries),
+            fix="leave .columns_between() out, or delete entries of an object and flush",
+        )
     if stmt.related:
         raise QueryError(
             "only whole rows can be deleted",

@@ -10,6 +10,7 @@ from hbase_orm.errors import MultipleRowsError, RowNotFoundError
 from hbase_orm.model import Model
 from hbase_orm.query import Plan, Select
 from hbase_orm.session.analysis import analyzed
+from hbase_orm.session.binding import BoundModel
 from hbase_orm.session.gets import found_rows
 from hbase_orm.session.pages import Page, read_page
 from hbase_orm.session.related import loader, unattached, with_related
@@ -55,7 +56,7 @@ class SessionReads(SessionState):
         check_statement(stmt)
         bound = self._bound(stmt.model)
         with self.stream(replace(stmt, related=())) as objects:
-            found = [self._attach(bound, obj) for obj in objects]
+            found = [self._attach_whole(stmt, bound, obj) for obj in objects]
         loader(stmt, self._bound, self._runtime, self._attach)(found)
         return found
 
@@ -117,7 +118,7 @@ class SessionReads(SessionState):
             token,
             bound=bound,
             runtime=self._runtime,
-            attach=lambda obj: self._attach(bound, obj),
+            attach=lambda obj: self._attach_whole(stmt, bound, obj),
         )
         loader(stmt, self._bound, self._runtime, self._attach)(page.items)
         return page
@@ -125,13 +126,17 @@ class SessionReads(SessionState):
     def count(self, stmt: Select[Any], /) -> int:
         """Return how many objects the statement selects."""
         check_statement(stmt)
-        with self.stream(replace(stmt, related=())) as objects:
+        with self.stream(replace(stmt, related=(), entries=None)) as objects:
             return sum(1 for _ in objects)
 
     def exists(self, stmt: Select[Any], /) -> bool:
         """Say whether the statement selects any object."""
         check_statement(stmt)
-        return self.first(replace(stmt, related=())) is not None
+        return self.first(replace(stmt, related=(), entries=None)) is not None
+
+    def _attach_whole(self, stmt: Select[Any], bound: BoundModel, obj: Any) -> Any:
+        """Return the session's object of a row; one read in part stays out of the session."""
+        return self._attach(bound, obj) if stmt.entries is None else obj
 
     def explain(self, stmt: Select[Any], /, *, analyze: bool = False) -> Plan:
         """Return what would be sent for the statement; it prints as a tree.

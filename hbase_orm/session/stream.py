@@ -14,6 +14,7 @@ from hbase_orm.query import GetPlan, IndexPlan, Plan, Select, compile_check, nam
 from hbase_orm.session.binding import BoundModel
 from hbase_orm.session.flush import check_indexes
 from hbase_orm.session.runtime import Runtime
+from hbase_orm.session.slices import leave_out_others, sliced
 
 T = TypeVar("T")
 
@@ -85,6 +86,8 @@ def rows_in_pages(
         entry = runtime.catalog_entry(bound.schema.table)
         if entry is not None:
             check_indexes(bound, entry)
+    if chosen.entries is not None:
+        return sliced(chosen, chosen.entries, bound, runtime)
     return stream(rows_of(chosen, bound.guarded), runtime.answer, runtime.each)
 
 
@@ -97,7 +100,9 @@ def found(
     pages: Iterator[Sequence[Row]], bound: BoundModel, stmt: Select[Any]
 ) -> Iterator[tuple[Row, Any]]:
     """Yield the rows that exist and fulfil every condition, each with its object."""
-    check = compile_check(bound.schema, stmt.conditions)
+    # Of a row that comes with a range of its entries, more was read when it was checked.
+    conditions = stmt.conditions if stmt.entries is None else ()
+    check = compile_check(bound.schema, conditions)
     tables: dict[datetime, BoundModel] = {}
     for page in pages:
         bound.load_names(page)
@@ -107,6 +112,8 @@ def found(
             obj = _placed(bound, row, tables).hydrate(row)
             if check is not None and not check(obj.__dict__):
                 continue
+            if stmt.entries is not None:
+                leave_out_others(stmt.entries, obj)
             yield row, obj
 
 

@@ -118,6 +118,8 @@ _TEXTS = (
     b"ColumnPrefixFilter('x')",
     b"MultipleColumnPrefixFilter('xy', 'y')",
     b"ColumnRangeFilter('x', false, 'y', true)",
+    b"ColumnPaginationFilter(2, 1)",
+    b"ColumnRangeFilter('x', true, 'z', false) AND ColumnPaginationFilter(1, 0)",
     b"FamilyFilter(>, 'binary:d')",
     b"PageFilter(2)",
     b"SingleColumnValueFilter('d', 'x', =, 'binary:a')",

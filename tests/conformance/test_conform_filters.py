@@ -195,6 +195,77 @@ def test_a_column_range_filter_takes_a_range_of_qualifiers(
     assert set(bench.rows(filter=text)[0].cells) == expected
 
 
+@pytest.mark.parametrize(
+    ("low", "high", "expected"),
+    [(b"", b"c", {b"d:", b"d:a", b"d:b"}), (b"b", b"", {b"d:b", b"d:c"}), (b"c", b"b", None)],
+)
+def test_a_column_range_filter_takes_no_bytes_for_no_bound(
+    bench: Bench, low: bytes, high: bytes, expected: set[bytes] | None
+) -> None:
+    bench.put_row(b"r", {b"d:" + name: b"" for name in (b"", b"a", b"b", b"c")})
+    text = b"ColumnRangeFilter('%s', true, '%s', false)" % (low, high)
+
+    found = [set(row.cells) for row in bench.rows(filter=text, columns=(b"d",))]
+
+    assert found == ([] if expected is None else [expected])
+
+
+@pytest.mark.parametrize(
+    ("limit", "offset", "expected"),
+    [
+        (2, 0, {b"d:a", b"d:b"}),
+        (2, 1, {b"d:b", b"d:c"}),
+        (2, 3, {b"e:a", b"e:b"}),
+        (9, 4, {b"e:b"}),
+        (1, 9, None),
+    ],
+)
+def test_a_column_pagination_filter_counts_the_columns_of_a_row_over_its_families(
+    bench: Bench, limit: int, offset: int, expected: set[bytes] | None
+) -> None:
+    bench.put_row(b"r", {b"d:a": b"", b"d:b": b"", b"d:c": b"", b"e:a": b"", b"e:b": b""})
+    text = b"ColumnPaginationFilter(%d, %d)" % (limit, offset)
+
+    found = [set(row.cells) for row in bench.rows(filter=text)]
+
+    assert found == ([] if expected is None else [expected])
+
+
+def test_a_column_pagination_filter_starts_again_in_each_row_and_counts_no_older_versions(
+    bench: Bench,
+) -> None:
+    for timestamp_ms in (10, 20):
+        for row in (b"r", b"s"):
+            value = b"%d" % timestamp_ms
+            bench.put_row(row, {b"v:x": value, b"v:y": value, b"v:z": value}, timestamp_ms)
+
+    found = bench.rows(filter=b"ColumnPaginationFilter(2, 0)")
+
+    assert [(row.key, row.cells) for row in found] == [
+        (key, {b"v:x": Cell(b"20", 20), b"v:y": Cell(b"20", 20)}) for key in (b"r", b"s")
+    ]
+
+
+def test_a_page_of_a_range_of_columns_counts_those_in_the_range_alone(bench: Bench) -> None:
+    names = [b"%02d" % number for number in range(20)]
+    bench.put_row(b"r", {b"d:" + name: b"" for name in names})
+    text = (
+        b"ColumnRangeFilter('05', true, '15', false) AND QualifierFilter(!=, 'binary:06') AND "
+        b"ColumnPaginationFilter(3, 0)"
+    )
+
+    found = bench.rows(filter=text, columns=(b"d",))
+
+    assert set(found[0].cells) == {b"d:05", b"d:07", b"d:08"}
+
+
+def test_a_range_of_columns_without_a_cell_gives_no_row(bench: Bench) -> None:
+    bench.put_row(b"r", {b"d:a": b""})
+    text = b"ColumnRangeFilter('b', true, 'c', false) AND ColumnPaginationFilter(3, 0)"
+
+    assert bench.rows(filter=text, columns=(b"d",)) == []
+
+
 def test_a_key_only_filter_empties_the_values(people: Bench) -> None:
     found = people.rows(filter=b"KeyOnlyFilter()")
 

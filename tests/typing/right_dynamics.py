@@ -14,6 +14,7 @@ from hbase_orm import (
     Key,
     Mapped,
     Model,
+    Select,
     codecs,
     column,
     dynamic,
@@ -46,3 +47,7 @@ assert_type(Reading.tags["rack"].is_null(), Condition)
 assert_type(Reading.lines[3].in_(["a", None]), Condition)
 Reading.tags["rack"].startswith("r")
 select(Reading).where(Reading.host == "a", Reading.tags["rack"] == "r7", Reading.lines[3] < "x")
+assert_type(
+    select(Reading).columns_between(Reading.lines, 1, 5, limit=3).where(Reading.host == "a"),
+    Select[Reading],
+)

@@ -29,6 +29,9 @@ select(B).where(B.tags["x"] < "1")  # E
 select(B).where(B.tags["x"].in_(["1"]))  # E
 select(B).where(B.tags)  # E
 select(B).where(B.tags["x"])  # E
+select(B).columns_between(B.name, "a", "b")  # E
+select(B).columns_between(B.tags, "a")  # E
+select(B).columns_between(B.tags, "a", "b", limit="3")  # E
 
 
 class C(Model, table="c"):

@@ -364,6 +364,12 @@ def test_rows_read_give_maps_and_columns_apart() -> None:
     assert (found.city, found.items) == ("Rome", {"a": [1], "": []})
 
 
+def test_entries_come_in_the_order_in_which_they_are_stored() -> None:
+    made = reading({b"d:t:b": b"2", b"d:t:a": b"1", b"d:t:c": b"3"})
+
+    assert list(made.tags) == ["a", "b", "c"]
+
+
 def test_rows_without_entries_give_empty_maps() -> None:
     assert reading({b"d:v": b"\xbf\xf0\0\0\0\0\0\0"}).tags == {}
 

@@ -134,9 +134,13 @@ def test_a_plan_is_plain_values_too() -> None:
         "kind": "Scan",
         "table": "plain",
         "steps": [r"scan [a\x00\x01, a\x00\x02)"],
+        "columns": ["d"],
+        "reads": "",
         "client_checks": ["Plain.host == 'a'"],
         "order": "n asc",
         "limit": 3,
+        "after": [],
+        "entries": None,
         "requests": "1 scanner, 3 rows a call",
     }
 

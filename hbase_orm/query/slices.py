@@ -1,0 +1,169 @@
+"""A range of the entries of dynamic columns: which qualifiers it is, and how a scan reads them.
+
+A wide row is read in two steps: its declared columns, which also tell that it exists, and then the
+entries alone, by a filter that makes the server seek to the first of them and stop behind the last.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from hbase_orm.errors import QueryError
+from hbase_orm.ops import KeyRange, Scan
+from hbase_orm.query.bounds import NothingMatchesError, high_end, low_end
+from hbase_orm.query.filters import (
+    AllOf,
+    ByteTest,
+    ColumnPage,
+    ColumnRange,
+    Filter,
+    FirstKeyOnly,
+    KeyOnly,
+    QualifierFilter,
+)
+from hbase_orm.schema import (
+    And,
+    Condition,
+    DynamicSchema,
+    EntryExpr,
+    EntryRange,
+    Expr,
+    Not,
+    Or,
+    TableSchema,
+    dynamic_of,
+    stored_column,
+)
+
+EXISTENCE: Final = AllOf((FirstKeyOnly(), KeyOnly()))
+"""One cell without its value of each row that has any."""
+
+_ZERO: Final = b"\x00"
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """The columns of a range of entries.
+
+    Attributes:
+        dynamic: The field.
+        columns: Which qualifiers; without a limit all of them.
+        limit: At most so many of a row, or None.
+    """
+
+    dynamic: DynamicSchema
+    columns: ColumnRange
+    limit: int | None
+
+    def holds(self, column: bytes) -> bool:
+        """Say whether a column is that of an entry in the range."""
+        qualifier = column.partition(b":")[2]
+        return self.dynamic.holds(column) and self.columns.holds(qualifier)
+
+    @property
+    def filter(self) -> Filter:
+        """What the server applies: the range, less declared columns, and so many of what is left.
+
+        A part of a list of filters sees only the cells that those before it let through, so that
+        the last one counts entries.
+        """
+        taken = sorted(column.partition(b":")[2] for column in self.dynamic.taken)
+        parts: list[Filter] = [self.columns]
+        parts += [QualifierFilter(ByteTest("!=", q)) for q in taken if self.columns.holds(q)]
+        if self.limit is not None:
+            parts.append(ColumnPage(self.limit))
+        return parts[0] if len(parts) == 1 else AllOf(tuple(parts))
+
+    def scan_of(self, table: str, key: bytes) -> Scan:
+        """Return the scan that reads the entries of one row."""
+        return Scan(
+            table=table,
+            key_range=KeyRange(key, key + b"\x00"),
+            columns=(self.dynamic.prefix.partition(b":")[0],),
+            filter=bytes(self.filter),
+            caching_rows=1,
+        )
+
+
+def slice_of(schema: TableSchema, asked: EntryRange) -> Slice | None:
+    """Return the columns of a range of entries, or None if it is empty.
+
+    Raises:
+        QueryError: The field belongs to another model, or its names do not sort as their bytes.
+    """
+    dynamic = dynamic_of(schema, asked.of)
+    codec = dynamic.name_codec
+    _check_ordered(asked, dynamic)
+    try:
+        low = low_end(codec, ">=", codec.comparable(asked.start))
+        high = high_end(codec, "<", codec.comparable(asked.stop))
+    except NothingMatchesError:
+        return None
+    prefix = dynamic.prefix.partition(b":")[2]
+    ends = [
+        None if end is None else (prefix + codec.encode(end.value), end.included)
+        for end in ((high, low) if codec.desc else (low, high))
+    ]
+    first, last = ends[0] or (prefix, True), ends[1]
+    if last == (b"", False):
+        return None
+    # The filter takes no bytes for no bound; zero is the first qualifier that has any.
+    first = (_ZERO, True) if first == (b"", False) else first
+    last = (_ZERO, False) if last == (b"", True) else last
+    columns = ColumnRange(*first, *(last or (KeyRange.prefix(prefix).stop or b"", False)))
+    return None if columns.is_empty else Slice(dynamic, columns, asked.limit)
+
+
+def _check_ordered(asked: EntryRange, dynamic: DynamicSchema) -> None:
+    codec = dynamic.name_codec
+    if not codec.ordered:
+        raise QueryError(
+            "names have no range: their bytes do not sort as they do",
+            field=repr(asked.of),
+            codec=codec.name,
+            fix="declare name= with a codec that sorts: codecs.text(), uint64(), millis() ...",
+        )
+    for name in (asked.start, asked.stop):
+        if not codec.compares(name):
+            raise QueryError(
+                "an end of the range is of another type than the names",
+                field=repr(asked.of),
+                value=name,
+                expected=codec.python_type.__name__,
+                fix="mend the value",
+            )
+
+
+def has_anchor(schema: TableSchema) -> bool:
+    """Say whether a column tells that a row exists: a required one, or that of a guarded row."""
+    return schema.is_guarded or all(each.anchor is not None for each in kinds_of(schema))
+
+
+def kinds_of(schema: TableSchema) -> tuple[TableSchema, ...]:
+    """Return what describes the rows of a table: the record types', or the model's own."""
+    if schema.kinds is None:
+        return (schema,)
+    return tuple(model.__schema__ for model in schema.kinds.models.values())
+
+
+def columns_beside(schema: TableSchema, conditions: tuple[Condition, ...]) -> tuple[bytes, ...]:
+    """Return what is read of a row besides its entries: declared columns, marker, compared ones."""
+    found: list[bytes] = []
+    for each in (schema, *kinds_of(schema)):
+        found += [column.column for column in (*each.columns, *each.counters)]
+        found += [] if each.marker is None else [each.marker]
+    for entry in _entries_in(And(conditions)):
+        column = stored_column(schema, entry)
+        found += [] if column is None else [column.column]
+    return tuple(dict.fromkeys(found))
+
+
+def _entries_in(condition: Condition) -> list[Expr[Any]]:
+    match condition:
+        case And(conditions=inner) | Or(conditions=inner):
+            return [entry for part in inner for entry in _entries_in(part)]
+        case Not(condition=single):
+            return _entries_in(single)
+    of = getattr(condition, "field", None)
+    return [of] if isinstance(of, EntryExpr) else []
