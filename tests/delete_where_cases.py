@@ -10,6 +10,7 @@ from uuid import uuid4
 import pytest
 
 from hbase_orm import (
+    Dynamic,
     Engine,
     Family,
     Index,
@@ -27,6 +28,7 @@ from hbase_orm import (
     TablePerPeriod,
     codecs,
     column,
+    dynamic,
     key,
     related,
     rowkey,
@@ -83,6 +85,13 @@ class Named(Model, table="del_named"):
     __rowkey__ = rowkey(Substitute(of=host, dictionary="del_hosts"), n)
 
 
+class Tagged(Model, table="del_tagged"):
+    d = Family()
+    host: Key[str] = key()
+    n: Key[int] = key(codecs.uint16())
+    tags: Dynamic[str, int] = dynamic(d, prefix="t:")
+
+
 class Daily(Model, table=TablePerPeriod("del_daily_%Y%m%d", of="at", period="day", create=True)):
     d = Family()
     host: Key[str] = key()
@@ -115,7 +124,7 @@ class Refund(Record, record_type="r"):
     reason: Mapped[str] = column(Record.d, default="")
 
 
-TABLES = (Plain, Indexed, Salted, Scattered, Named, Packed, Record)
+TABLES = (Plain, Indexed, Salted, Scattered, Named, Packed, Record, Tagged)
 NUMBERED = (Plain, Indexed, Salted, Scattered, Named, Sale, Refund)
 TIMED = (Daily, Packed)
 
@@ -269,6 +278,25 @@ def test_objects_of_deleted_rows_are_plain_and_pending_ones_are_written(
     assert [(row.n, row.v, row.w) for row in left(engine, model, host)] == [
         *((0, 0, 8), (1, 1, 7), (5, 2, None)),
     ]
+
+
+def test_objects_with_changed_maps_are_not_written_again(engine: Engine, host: str) -> None:
+    with engine.session() as session:
+        for n in range(3):
+            session.add(row := Tagged(host=host, n=n))
+            row.tags["a"] = 1
+    everything = select(Tagged).where(Tagged.host == host)
+
+    with engine.session() as session:
+        gone, changed, _ = session.all(everything)
+        changed.tags["b"] = 2
+        assert session.delete_where(everything) == 3
+        gone.tags["c"] = 3
+        assert session.flush().written == 1
+
+    with engine.session() as session:
+        found = session.all(everything)
+    assert [(row.n, row.tags) for row in found] == [(1, {"a": 1, "b": 2})]
 
 
 def many(request: Operation[Any]) -> bool:

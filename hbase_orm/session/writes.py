@@ -150,6 +150,8 @@ class SessionWrites(SessionState):
         """
         check_statement(stmt)
         bound = self._bound(stmt.model)
+        for obj in self._watched.changed():
+            self._note_change(obj)
         return delete_rows(stmt, bound, self._runtime, self._bound_to, self._note_deleted)
 
     def _note_deleted(self, write: RowWrite) -> None:
@@ -160,6 +162,7 @@ class SessionWrites(SessionState):
         obj._row = None  # noqa: SLF001 - the model's own state
         if id(obj) not in self._pending:
             self._identity.forget(write.bound, write.key)
+            self._watched.forget(obj)
             obj._note_change = None  # noqa: SLF001 - the model's own state
 
     def _note(self, obj: Model, kind: str) -> None:
