@@ -213,7 +213,8 @@ class FlushError(HBaseORMError):
     """Some writes of a flush did not end well.
 
     Attributes:
-        written: Rows that HBase acknowledged, as (table, row key); a bulk writer only counts them.
+        written: Rows that HBase acknowledged, as (table, row key); a bulk writer and
+            `delete_where` only count them.
         not_written: Rows that were certainly not written, as (table, row key, reason).
         unknown: Rows whose outcome is unknown: the connection broke before the answer, or a batch
             failed for some of its rows. Flushing again is safe.

@@ -35,7 +35,7 @@ from hbase_orm import (
     select,
 )
 from hbase_orm.errors import ConnectionLostError, FlushError, QueryError, UnboundedScanError
-from hbase_orm.ops import MutateRows, Operation
+from hbase_orm.ops import FetchRows, MutateRows, Operation
 from tests.recording import LosesAnswers, RecordsRequests, gateway_of, through
 
 DAY = datetime(2026, 1, 31, tzinfo=UTC)
@@ -331,6 +331,9 @@ def test_more_rows_than_a_batch_holds_go_in_several(engine: Engine, host: str) -
 
     sizes = [len(each.mutations) for each in sent.requests if isinstance(each, MutateRows)]
     assert sizes == [1000, 1000, 300]
+    kinds = [type(each) for each in sent.requests]
+    first_delete, last_fetch = kinds.index(MutateRows), len(kinds) - kinds[::-1].index(FetchRows)
+    assert first_delete < last_fetch  # not read to the end first: memory is bounded
 
 
 @pytest.mark.parametrize(
