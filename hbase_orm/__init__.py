@@ -16,7 +16,7 @@ Declare a model, connect, and work with its objects in a session:
 
 from __future__ import annotations
 
-from hbase_orm import codecs, errors
+from hbase_orm import codecs, errors, func
 from hbase_orm.codecs import Codec
 from hbase_orm.model import (
     Counter,
@@ -110,6 +110,7 @@ __all__ = [
     "counter",
     "dynamic",
     "errors",
+    "func",
     "key",
     "related",
     "rowkey",

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, dataclass_transform
 
 from hbase_orm.codecs import Codec
 from hbase_orm.errors import RowKeyError, SchemaError, ValidationError
-from hbase_orm.model.declare import build_schema, declared
+from hbase_orm.model.declare import build_schema, declared, with_own_fields
 from hbase_orm.model.dynamics import dynamic
 from hbase_orm.model.fields import Counter, Key, Mapped, Version, column, counter, key, version
 from hbase_orm.model.kinds import join_base, kind_of, place_of
@@ -80,7 +80,7 @@ class Model:
         if abstract:
             return
         schema = build_schema(cls, place_of(cls, table, record_type))
-        cls.__schema__ = with_dynamics(cls, schema)
+        cls.__schema__ = with_own_fields(cls, with_dynamics(cls, schema))
         cls.__related__ = relations(cls)
         if record_type is not None:
             join_base(cls)

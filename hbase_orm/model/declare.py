@@ -114,6 +114,19 @@ def _only_version(cls: type, place: Place, found: list[ColumnSchema]) -> ColumnS
     return found[0] if found else None
 
 
+def with_own_fields(cls: type, schema: TableSchema) -> TableSchema:
+    """Give a model fields of its own for those that it inherits, and return its description.
+
+    `Sub.host` then tells which model's rows are meant, though a base declared it.
+    """
+    fields = dict(schema.fields)
+    for name, field in fields.items():
+        if name not in vars(cls):
+            fields[name] = field.inherited_by(cls)
+            setattr(cls, name, fields[name])
+    return replace(schema, fields=MappingProxyType(fields))
+
+
 def _packed_bytes(cls: type, layout: KeyLayout, columns: tuple[ColumnSchema, ...]) -> int:
     with of_model(cls):
         return check_packed(layout, nullable=columns[0].nullable)
@@ -125,7 +138,7 @@ def field_type(cls: type, name: str) -> tuple[Any, bool]:
     Raises:
         SchemaError: There is no annotation of ours, or it cannot be resolved.
     """
-    owner = next(base for base in cls.__mro__ if name in vars(base))
+    owner = declaring_class(cls, name)
     annotation = vars(owner).get("__annotations__", {}).get(name)
     if annotation is None:
         raise SchemaError(
@@ -156,6 +169,12 @@ def field_type(cls: type, name: str) -> tuple[Any, bool]:
         options = [option for option in get_args(inner) if option is not type(None)]
         return (options[0] if len(options) == 1 else object), len(options) < len(get_args(inner))
     return inner, False
+
+
+def declaring_class(cls: type, name: str) -> type:
+    """Return the class whose body declares a field; those that inherit it have a copy."""
+    bases = (base for base in cls.__mro__ if name in vars(base))
+    return next(base for base in bases if getattr(vars(base)[name], "inherited_from", None) is None)
 
 
 def resolve_annotation(owner: type, name: str, annotation: str) -> Any:

@@ -55,6 +55,7 @@ class Dynamic(DynamicExpr[K, V]):
         """Take the attribute's name."""
         self.name = name
         self.model_name = owner.__name__
+        self.owner = owner
 
     @overload
     def __get__(self, instance: None, owner: Any, /) -> DynamicExpr[K, V]: ...

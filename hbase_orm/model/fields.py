@@ -74,6 +74,7 @@ class Mapped(Expr[T]):
         """Take the attribute's name."""
         self.name = name
         self.model_name = owner.__name__
+        self.owner = owner
 
     @property
     def has_default(self) -> bool:
@@ -141,6 +142,7 @@ class Counter(CounterExpr):
         """Take the attribute's name."""
         self.name = name
         self.model_name = owner.__name__
+        self.owner = owner
 
     @overload
     def __get__(self, instance: None, owner: Any, /) -> CounterExpr: ...
@@ -172,6 +174,7 @@ class Version(Expr[int]):
         """Take the attribute's name."""
         self.name = name
         self.model_name = owner.__name__
+        self.owner = owner
 
     @overload
     def __get__(self, instance: None, owner: Any, /) -> Expr[int]: ...

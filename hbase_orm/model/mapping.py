@@ -119,12 +119,13 @@ def _read_plainly(schema: TableSchema, values: dict[str, Any], row: Row) -> Row:
             elif column.has_default:
                 row = _with_default(column, values, row)
         except CodecError as error:
-            raise _corrupt(schema, row, column) from error
+            raise corrupt(schema, row, column) from error
     read_entries(schema, values, row)
     return row
 
 
-def _corrupt(schema: TableSchema, row: Row, column: ColumnSchema) -> CorruptRowError:
+def corrupt(schema: TableSchema, row: Row, column: ColumnSchema) -> CorruptRowError:
+    """Return the error of a row with a cell that does not decode."""
     cell = row.cells.get(column.column)
     if cell is None:
         return CorruptRowError("the row does not decode", model=schema.model_name, row=row.key)

@@ -16,6 +16,7 @@ from hbase_orm.model.declare import (
     check_names,
     check_type,
     declared,
+    declaring_class,
     family_of,
     of_model,
     resolve_annotation,
@@ -69,7 +70,7 @@ def _dynamic(
 
 def _entry_types(cls: type, name: str) -> tuple[Any, Any]:
     """Return the types that `Dynamic[K, V]` names; None in V says nothing more."""
-    owner = next(base for base in cls.__mro__ if name in vars(base))
+    owner = declaring_class(cls, name)
     annotation = vars(owner).get("__annotations__", {}).get(name)
     if isinstance(annotation, str):
         annotation = resolve_annotation(owner, name, annotation)

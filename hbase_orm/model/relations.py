@@ -72,8 +72,7 @@ def _check_field(
     schema: TableSchema = cls.__schema__
     codecs = {column.name: column.codec for column in schema.columns}
     codecs.update(schema.layout.codecs)
-    known: Any = schema.fields.get(own.name)
-    if known is not own or own.name not in codecs:
+    if not schema.has_field(own) or own.name not in codecs:
         raise SchemaError(
             "a related row is found by key fields and columns of this model",
             **where,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from hbase_orm.query.aggregates import Aggregate, Grouping
+from hbase_orm.query.bounds import codec_of
 from hbase_orm.query.cell_tests import cell_test, check_flat, holds_for_absent_row, may_be_empty
 from hbase_orm.query.check import compile_check
 from hbase_orm.query.measured import Measured, Requests
@@ -15,13 +17,17 @@ from hbase_orm.query.plans import (
     ScanPlan,
     TablesPlan,
 )
-from hbase_orm.query.statement import ANY_INDEX, AnyIndex, Select, select
+from hbase_orm.query.selection import fields_read
+from hbase_orm.query.statement import ANY_INDEX, ROWS_ALONE, AnyIndex, Select, Sort, select
 
 __all__ = [
     "ANY_INDEX",
+    "ROWS_ALONE",
+    "Aggregate",
     "AnyIndex",
     "EmptyPlan",
     "GetPlan",
+    "Grouping",
     "IndexPlan",
     "Measured",
     "Plan",
@@ -29,10 +35,13 @@ __all__ = [
     "SaltedScanPlan",
     "ScanPlan",
     "Select",
+    "Sort",
     "TablesPlan",
     "cell_test",
     "check_flat",
+    "codec_of",
     "compile_check",
+    "fields_read",
     "holds_for_absent_row",
     "may_be_empty",
     "names_in",

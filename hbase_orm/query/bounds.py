@@ -100,7 +100,7 @@ def codec_of(schema: TableSchema, of: Expr[Any]) -> Codec[Any]:
     if isinstance(of, EntryExpr):
         stored_column(schema, of)
         return dynamic_of(schema, of.of).codec
-    if schema.fields.get(of.name) is not of:
+    if not schema.has_field(of):
         raise QueryError(
             "the field is not one of the selected model",
             field=repr(of),

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from hbase_orm.query.paths import KeyAccess
+from hbase_orm.query.selection import OBJECTS, Fetch, streams_groups
+from hbase_orm.query.statement import Select
 from hbase_orm.rowkey import KeyLayout, Part
 from hbase_orm.rowkey.derivations import OffsetOf, PeriodOf
 from hbase_orm.schema import IndexSchema, Order
@@ -21,12 +24,14 @@ class Candidate:
         parts: The parts of that key that decide the order of the rows, the row key's behind an
             index's own.
         access: How far the conditions narrow it.
+        fetch: What is read of each row.
     """
 
     index: IndexSchema | None
     layout: KeyLayout
     parts: tuple[Part, ...]
     access: KeyAccess
+    fetch: Fetch = OBJECTS
 
     @property
     def rank(self) -> tuple[bool, int, bool]:
@@ -44,6 +49,18 @@ class Candidate:
     def is_placed(self) -> bool:
         """Whether the rows come table by table."""
         return len({path.start for path in self.access.paths}) > 1
+
+    def gives(self, statement: Select[Any]) -> bool | None:
+        """Return whether the scan runs in reverse to give a statement's order; None if it cannot.
+
+        The groups of a statement must come one after the other.
+        """
+        reverse = self.direction(statement.orders)
+        groups = {group.name for group in statement.groups}
+        if self.is_placed and not groups <= self.access.constant:
+            return None
+        is_grouped = streams_groups(statement, self.following, self.access.constant)
+        return reverse if is_grouped else None
 
     def direction(self, orders: Sequence[Order]) -> bool | None:
         """Return whether the scan runs in reverse to give `orders`; None if it cannot give them."""

@@ -19,22 +19,48 @@ from hbase_orm.schema import (
     Or,
     StartsWith,
     TableSchema,
+    compared_by,
 )
 
-Check = Callable[[dict[str, Any]], bool]
+Check = Callable[[Any], bool]
 
 
-def compile_check(schema: TableSchema, conditions: Sequence[Condition]) -> Check | None:
+def compile_check(
+    schema: TableSchema, conditions: Sequence[Condition], names: Sequence[str] | None = None
+) -> Check | None:
     """Return a function of an object's `__dict__`, or None when there is nothing to check.
 
     None equals only None; every other comparison with None is false; an absent counter is 0.
+
+    Args:
+        schema: The table.
+        conditions: All of them must hold.
+        names: The function is of a tuple of these fields' values instead.
     """
     if not conditions:
         return None
     scope: dict[str, Any] = {}
     source = _source(schema, And(tuple(conditions)), scope)
-    check: Check = Scope(**scope).compiled(["def check(d):", f"    return {source}"], "check")
+    lines = ["def check(d):", f"    return {source}"]
+    if names is not None:
+        lines.insert(1, f"    d = {_mapping(conditions, names, scope)}")
+    check: Check = Scope(**scope).compiled(lines, "check")
     return check
+
+
+def _mapping(conditions: Sequence[Condition], names: Sequence[str], scope: dict[str, Any]) -> str:
+    """Return a dict display of the fields compared, as an object has them, of a tuple `d`."""
+    items: dict[str, str] = {}
+    maps: dict[str, dict[str, str]] = {}
+    for field in (field for each in conditions for field in compared_by(each)):
+        value = f"d[{names.index(field.name)}]"
+        if isinstance(field, EntryExpr):
+            key = _constant(field.key, scope)
+            maps.setdefault(field.of.name, {}).setdefault(field.name, f"{key}: {value}")
+        else:
+            items[field.name] = f"{field.name!r}: {value}"
+    shown = [*items.values(), *(f"{n!r}: {{{', '.join(m.values())}}}" for n, m in maps.items())]
+    return f"{{{', '.join(shown)}}}"
 
 
 def _source(schema: TableSchema, condition: Condition, scope: dict[str, Any]) -> str:

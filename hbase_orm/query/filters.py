@@ -195,6 +195,25 @@ class ColumnPage(Filter):
 
 
 @dataclass(frozen=True, slots=True)
+class OnlyColumn(Filter):
+    """The cells of one column: rows without it are left out, unless another filter passes some."""
+
+    column: bytes
+
+    @property
+    def tests(self) -> int:
+        """Two, of each cell."""
+        return 2
+
+    def __bytes__(self) -> bytes:
+        """Return a FamilyFilter and a QualifierFilter."""
+        family, _, qualifier = self.column.partition(b":")
+        of_family = _call(b"FamilyFilter", bytes(ByteTest("=", family)))
+        of_qualifier = bytes(QualifierFilter(ByteTest("=", qualifier)))
+        return b"(" + of_family + b" AND " + of_qualifier + b")"
+
+
+@dataclass(frozen=True, slots=True)
 class AllOf(Filter):
     """Rows that pass every part; two parts or more."""
 

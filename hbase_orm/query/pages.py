@@ -65,6 +65,8 @@ def fingerprint(statement: Select[Any], schema: TableSchema) -> bytes:
             "ordered by",
             *map(repr, statement.orders),
             repr(statement.entries),
+            "selecting objects" if statement.selection is None else "selecting values",
+            *map(repr, statement.items),
         ]
     )
     return blake2b(said.encode("utf-8", "surrogatepass"), digest_size=8).digest()

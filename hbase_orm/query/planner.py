@@ -39,8 +39,8 @@ from hbase_orm.query.plans import (
     TablesPlan,
 )
 from hbase_orm.query.pushdown import push_down
-from hbase_orm.query.refusals import unbounded, unordered
-from hbase_orm.query.slices import slice_of
+from hbase_orm.query.refusals import refused, unbounded
+from hbase_orm.query.selection import check_selection, fetched, steps_after
 from hbase_orm.query.statement import AnyIndex, Select
 from hbase_orm.schema import (
     Condition,
@@ -98,8 +98,7 @@ def _plan(
     tables: Sequence[datetime] | None,
 ) -> Plan:
     check_conditions(schema, statement.conditions)
-    if statement.entries is not None:
-        slice_of(schema, statement.entries)
+    check_selection(schema, statement)
     for order in statement.orders:
         codec_of(schema, order.field)
     try:
@@ -110,6 +109,7 @@ def _plan(
     chosen, reverse = _choose(statement, schema, candidates)
     if not chosen.access.narrows and not statement.full_scan_allowed:
         raise unbounded(statement, schema, chosen)
+    chosen = replace(chosen, fetch=fetched(statement, schema, options, chosen.index))
     if chosen.index is not None:
         return _index_plan(statement, schema, chosen, chosen.index, reverse=reverse)
     return _key_plan(statement, schema, chosen, reverse=reverse)
@@ -200,10 +200,10 @@ def _choose(
     fitting = [
         (candidate, reverse)
         for candidate in candidates
-        if (reverse := candidate.direction(statement.orders)) is not None
+        if (reverse := candidate.gives(statement)) is not None
     ]
     if not fitting:
-        raise unordered(statement, schema, candidates)
+        raise refused(statement, schema, candidates)
     # max() keeps the first of equals: the row key, then the indexes as they are declared.
     return max(fitting, key=lambda found: found[0].rank)
 
@@ -212,18 +212,29 @@ def _empty(statement: Select[Any], schema: TableSchema, reason: str) -> EmptyPla
     return EmptyPlan(
         schema=schema,
         conditions=(),
-        limit=statement.row_limit,
+        limit=statement.read_limit,
         order="none",
         reason=reason,
+        after=steps_after(statement),
     )
 
 
-def _common(statement: Select[Any], schema: TableSchema, order: str) -> dict[str, Any]:
+def _common(
+    statement: Select[Any],
+    schema: TableSchema,
+    chosen: Candidate,
+    *,
+    reverse: bool,
+    is_filtered: bool = False,
+) -> dict[str, Any]:
     return {
         "schema": schema,
         "conditions": statement.conditions,
-        "limit": statement.row_limit,
-        "order": order,
+        "limit": statement.read_limit,
+        "order": chosen.order_text(reverse=reverse),
+        "columns": chosen.fetch.columns,
+        "reads": chosen.fetch.text(is_filtered=is_filtered),
+        "after": steps_after(statement),
         "entries": statement.entries,
     }
 
@@ -234,7 +245,8 @@ def _caching(
     """Return how many rows to fetch at once; `checked` is what only the client decides."""
     if statement.caching_rows is not None:
         return statement.caching_rows
-    if statement.row_limit is None:
+    limit = statement.read_limit
+    if limit is None:
         return most
     narrowing = chosen.access.run + chosen.access.has_range
     in_ranges = {name for part in chosen.parts[:narrowing] for name in part.fields}
@@ -245,7 +257,7 @@ def _caching(
     behind = {name for part in chosen.parts[chosen.access.run : narrowing] for name in part.fields}
     lists = {condition.field.name for condition in checked if isinstance(condition, InValues)}
     is_exact = is_plain and named <= in_ranges and not lists & behind
-    wanted = statement.row_limit if is_exact else max(statement.row_limit, LOOKUP_ROWS)
+    wanted = limit if is_exact else max(limit, LOOKUP_ROWS)
     return min(wanted, most)
 
 
@@ -269,7 +281,9 @@ def _key_plan(
     order = chosen.order_text(reverse=reverse)
     if chosen.is_placed:
         order = f"{period.unit.name} of {period.field} {'desc' if falls else 'asc'}, {order}"
-    return TablesPlan(**_common(statement, schema, order), plans=tuple(plans), falls=falls)
+    common = _common(statement, schema, chosen, reverse=reverse)
+    common |= {"order": order, "reads": plans[0][1].reads}
+    return TablesPlan(**common, plans=tuple(plans), falls=falls)
 
 
 def _table_plan(
@@ -289,7 +303,7 @@ def _table_plan(
         ]
         if not keys:
             return _empty(statement, schema, "no row key of this length is stored")
-        common = _common(statement, schema, chosen.order_text(reverse=reverse))
+        common = _common(statement, schema, chosen, reverse=reverse)
         return GetPlan(**common, keys=tuple(keys))
     streams = [
         _directed(schema.table, ranges, reverse=reverse)
@@ -309,15 +323,19 @@ def _scan_plan(
     *,
     reverse: bool,
 ) -> Plan:
-    pushed = push_down(schema, statement.conditions, reverse=reverse)
+    read = chosen.fetch.columns or None
+    pushed = push_down(schema, statement.conditions, reverse=reverse, columns=read)
     if pushed.is_empty:
         return _empty(statement, schema, "no stored value fulfils the conditions")
-    common = _common(statement, schema, chosen.order_text(reverse=reverse)) | {
+    # What is asked of rows comes first: a filter that leaves cells out would hide them from it.
+    sent = chosen.fetch.filter if pushed.filter is None else pushed.filter
+    is_filtered = pushed.filter is None
+    common = _common(statement, schema, chosen, reverse=reverse, is_filtered=is_filtered) | {
         "reverse": reverse,
         "caching_rows": _caching(statement, chosen, DEFAULT_CACHING_ROWS, pushed.remaining),
         "most_rows": DEFAULT_CACHING_ROWS,
         "is_paced": statement.caching_rows is not None,
-        "filter": None if pushed.filter is None else bytes(pushed.filter),
+        "filter": None if sent is None else bytes(sent),
     }
     if len(streams) == 1:
         return ScanPlan(**common, ranges=streams[0])
@@ -346,7 +364,7 @@ def _index_plan(
     if not ranges:
         return _empty(statement, schema, "the ranges of the index are empty")
     return IndexPlan(
-        **_common(statement, schema, chosen.order_text(reverse=reverse)),
+        **_common(statement, schema, chosen, reverse=reverse),
         index=index,
         ranges=ranges,
         reverse=reverse,

@@ -32,6 +32,9 @@ class Plan:
         resolved: Names that were looked up before planning: the dictionary's table, the name, and
             its number or None.
         measured: What running the plan showed, or None if it was not run.
+        columns: What is read of each row, columns or bare families; empty means all families.
+        reads: The same in words; empty for objects.
+        after: What is done with the rows once they are read, in words.
     """
 
     schema: TableSchema
@@ -43,13 +46,12 @@ class Plan:
     reads: str = field(default="", kw_only=True)
     after: tuple[str, ...] = field(default=(), kw_only=True)
     entries: EntryRange | None = field(default=None, kw_only=True)
+    measured: Measured | None = field(default=None, kw_only=True)
 
     @property
     def fetched(self) -> tuple[bytes, ...]:
         """What requests ask for: columns, or bare families."""
         return self.columns or self.schema.family_names
-
-    measured: Measured | None = field(default=None, kw_only=True)
 
     @property
     def kind(self) -> str:

@@ -14,7 +14,22 @@ from hbase_orm.rowkey.derivations import PeriodOf
 from hbase_orm.schema import TableSchema, fields_of
 
 
-def unordered(
+def refused(
+    statement: Select[Any], schema: TableSchema, candidates: Sequence[Candidate]
+) -> QueryError:
+    """Return the refusal of an order that no scan gives, or of groups that do not come in turn."""
+    if all(each.direction(statement.orders) is None for each in candidates):
+        return _unordered(statement, schema, candidates)
+    return QueryError(
+        "the rows of a group would not come one after the other",
+        groups=[repr(group) for group in statement.groups],
+        key=[part.name for part in schema.layout.parts],
+        fix="group by the first fields of the row key, behind those compared by ==; or read through"
+        " an index that begins with them, by using(); or group in Python what session.stream gives",
+    )
+
+
+def _unordered(
     statement: Select[Any], schema: TableSchema, candidates: Sequence[Candidate]
 ) -> QueryError:
     """Return the refusal of an order that no scan gives."""

@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Final, Generic, Self, TypeVar
+from typing import Any, Final, Generic, Self, TypeVar, overload
 
 from hbase_orm.errors import QueryError
 from hbase_orm.model import Model, RelatedExpr
+from hbase_orm.query.aggregates import Aggregate
 from hbase_orm.query.slices import slice_of
-from hbase_orm.schema import Condition, DynamicExpr, EntryRange, Index, Order, conjuncts
+from hbase_orm.schema import (
+    Condition,
+    DynamicExpr,
+    EntryRange,
+    Expr,
+    Index,
+    Order,
+    conjuncts,
+)
 
 T = TypeVar("T")
+T1 = TypeVar("T1")
+T2 = TypeVar("T2")
+T3 = TypeVar("T3")
+T4 = TypeVar("T4")
 K = TypeVar("K")
 V = TypeVar("V")
 M = TypeVar("M", bound=Model)
@@ -22,6 +35,35 @@ class AnyIndex:
 
 
 ANY_INDEX: Final = AnyIndex()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Selection:
+    """Values instead of objects.
+
+    Attributes:
+        items: Fields and aggregates; none of them asks only whether rows are there.
+        is_bare: Whether the one item is given by itself, and not as a tuple of one.
+    """
+
+    items: tuple[Expr[Any], ...]
+    is_bare: bool = False
+
+
+ROWS_ALONE: Final = Selection(())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sort:
+    """An order that no scan gives.
+
+    Attributes:
+        orders: By values; None comes before every value, or after with `desc()`.
+        max_rows: Of more rows, none is given.
+    """
+
+    orders: tuple[Order, ...]
+    max_rows: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,6 +80,9 @@ class Select(Generic[T]):
         caching_rows: Rows a scanner fetches at once; None lets the library choose.
         related: Related fields to load with the rows.
         entries: The range of dynamic columns to read of each row, or None for whole rows.
+        selection: What is given of each row; None gives objects.
+        groups: The fields whose values make a group of rows; empty makes one of all.
+        sort: The order to bring the rows into once they are read, or None.
     """
 
     model: type[Model]
@@ -49,6 +94,24 @@ class Select(Generic[T]):
     caching_rows: int | None = None
     related: tuple[RelatedExpr[Any], ...] = ()
     entries: EntryRange | None = None
+    selection: Selection | None = None
+    groups: tuple[Expr[Any], ...] = ()
+    sort: Sort | None = None
+
+    @property
+    def items(self) -> tuple[Expr[Any], ...]:
+        """The selected fields and aggregates."""
+        return () if self.selection is None else self.selection.items
+
+    @property
+    def is_aggregated(self) -> bool:
+        """Whether results stand for groups of rows."""
+        return bool(self.groups) or any(isinstance(item, Aggregate) for item in self.items)
+
+    @property
+    def read_limit(self) -> int | None:
+        """How many rows are enough, or None: groups and sorts need all of them."""
+        return None if self.is_aggregated or self.sort is not None else self.row_limit
 
     def where(self, *conditions: Condition) -> Self:
         """Return the statement with more conditions, all of which must hold.
@@ -72,15 +135,47 @@ class Select(Generic[T]):
         Raises:
             QueryError: Something is no order, such as a bare field.
         """
-        for order in orders:
-            if not isinstance(order, Order):
-                raise QueryError(
-                    "this is no order", got=repr(order), fix="write Reading.at.desc() or .asc()"
-                )
+        _check_orders(orders)
         return replace(self, orders=orders)
 
+    def sort_in_memory(self, *orders: Order, max_rows: int) -> Self:
+        """Return the statement with any order of values, made in memory after reading.
+
+        None comes before every value, or with `desc()` after; NaN behind all numbers. Rows that
+        are alike keep the order that `order_by` or the scan gives them. A limit takes the first
+        rows of the sorted ones.
+
+        Args:
+            orders: One or more.
+            max_rows: So many rows may match; of more the statement gives none and raises
+                QueryError. They are all held in memory.
+
+        Raises:
+            QueryError: Something is no order, there is none, or `max_rows` is not positive.
+        """
+        _check_orders(orders)
+        if not orders:
+            raise QueryError("a sort needs an order", fix="write Reading.value.desc()")
+        return replace(self, sort=Sort(orders, _positive("sort_in_memory", max_rows)))
+
+    def group_by(self, *fields: Expr[Any]) -> Self:
+        """Return the statement for one result a group: rows with the same values of `fields`.
+
+        The fields are the first of the row key, behind those compared by `==`, so that a group's
+        rows come one after the other. A limit counts groups.
+
+        Raises:
+            QueryError: Something is no field.
+        """
+        for field in fields:
+            if not isinstance(field, Expr) or isinstance(field, Aggregate):
+                raise QueryError(
+                    "rows are grouped by fields", got=repr(field), fix="write Reading.host"
+                )
+        return replace(self, groups=fields)
+
     def limit(self, n: int, /) -> Self:
-        """Return the statement for at most `n` rows.
+        """Return the statement for at most `n` rows, or groups.
 
         Raises:
             QueryError: `n` is not a positive integer.
@@ -162,6 +257,14 @@ class Select(Generic[T]):
         return replace(self, caching_rows=_positive("caching", rows))
 
 
+def _check_orders(orders: tuple[Order, ...]) -> None:
+    for order in orders:
+        if not isinstance(order, Order):
+            raise QueryError(
+                "this is no order", got=repr(order), fix="write Reading.at.desc() or .asc()"
+            )
+
+
 def _positive(name: str, value: object) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
         raise QueryError(
@@ -173,14 +276,56 @@ def _positive(name: str, value: object) -> int:
     return value
 
 
-def select(model: type[M], /) -> Select[M]:
-    """Return a statement for a model's objects.
+@overload
+def select(model: type[M], /) -> Select[M]: ...
+@overload
+def select(a: Expr[T1], /) -> Select[T1]: ...
+@overload
+def select(a: Expr[T1], b: Expr[T2], /) -> Select[tuple[T1, T2]]: ...
+@overload
+def select(a: Expr[T1], b: Expr[T2], c: Expr[T3], /) -> Select[tuple[T1, T2, T3]]: ...
+@overload
+def select(
+    a: Expr[T1], b: Expr[T2], c: Expr[T3], d: Expr[T4], /
+) -> Select[tuple[T1, T2, T3, T4]]: ...
+@overload
+def select(
+    a: Expr[Any], b: Expr[Any], c: Expr[Any], d: Expr[Any], /, *more: Expr[Any]
+) -> Select[tuple[Any, ...]]: ...
+def select(*what: Any) -> Select[Any]:
+    """Return a statement for a model's objects, or for values of its fields.
+
+    Args:
+        what: A model gives objects, a field bare values, several fields or aggregates tuples.
 
     Raises:
-        QueryError: Not a model, or an abstract one.
+        QueryError: Neither a model nor fields, or an abstract model.
     """
-    if not isinstance(model, type) or not issubclass(model, Model):
-        raise QueryError("select takes a model", got=repr(model), fix="write select(Reading)")
+    if what and all(isinstance(item, Expr) for item in what):
+        selection = Selection(what, is_bare=len(what) == 1)
+        return Select(_concrete(_owner(what)), selection=selection)
+    if len(what) != 1 or not isinstance(what[0], type) or not issubclass(what[0], Model):
+        raise QueryError(
+            "select takes a model, or fields of one",
+            got=", ".join(map(repr, what)),
+            fix="write select(Reading), or select(Reading.host, Reading.value)",
+        )
+    return Select(_concrete(what[0]))
+
+
+def _owner(items: tuple[Expr[Any], ...]) -> Any:
+    """Return the model whose rows are meant: of a base and a model derived from it, the latter."""
+    owners = [item.owner for item in items if item.owner is not None]
+    if not owners:
+        raise QueryError(
+            "no model is named",
+            got=", ".join(map(repr, items)),
+            fix="count a key field: func.count(Reading.host), or session.count(select(Reading))",
+        )
+    return max(owners, key=lambda owner: len(owner.__mro__))
+
+
+def _concrete(model: Any) -> Any:
     if not hasattr(model, "__schema__"):
         raise QueryError("an abstract model has no table", model=model.__name__)
-    return Select(model)
+    return model

@@ -15,6 +15,7 @@ from hbase_orm.schema.conditions import (
     Or,
     Order,
     StartsWith,
+    compared_by,
     conjuncts,
     fields_of,
 )
@@ -70,6 +71,7 @@ __all__ = [
     "TableSchema",
     "cells_as_rows",
     "check_family_name",
+    "compared_by",
     "conjuncts",
     "dynamic_of",
     "fields_of",

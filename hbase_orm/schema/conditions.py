@@ -8,9 +8,10 @@ None is false.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from copy import copy
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, ClassVar, Generic, Literal, Never, TypeVar, overload
+from typing import Any, ClassVar, Generic, Literal, Never, Self, TypeVar, overload
 
 from hbase_orm.errors import QueryError
 from hbase_orm.rowkey import KeySource
@@ -154,12 +155,42 @@ class Assignment:
         return f"{self.field!r}.to({self.value!r})"
 
 
-class Expr(KeySource, Generic[T]):
+class Owned:
+    """A field as one of a class: a model that inherits a field has one of its own.
+
+    Attributes:
+        model_name: The name of the class whose field it is.
+        owner: That class; None until it is made.
+        inherited_from: The field of a base that it is a copy of, or None.
+    """
+
+    model_name: str = ""
+    owner: type | None = None
+    inherited_from: Owned | None = None
+
+    def inherited_by(self, cls: type) -> Self:
+        """Return the field as one of a class that inherits it."""
+        field = copy(self)
+        field.owner, field.model_name, field.inherited_from = cls, cls.__name__, self
+        return field
+
+    def is_same_field(self, other: Owned) -> bool:
+        """Say whether one of the two is the other, or was inherited from it."""
+        return self._descends_from(other) or other._descends_from(self)
+
+    def _descends_from(self, other: Owned) -> bool:
+        field: Owned | None = self
+        while field is not None and field is not other:
+            field = field.inherited_from
+        return field is other
+
+
+class Expr(Owned, KeySource, Generic[T]):
     """A field of a model as part of a condition.
 
     Attributes:
         name: The field's name; empty until its class is made.
-        model_name: The name of the class that declared it.
+        model_name: The name of the class whose field it is.
     """
 
     name: str = ""
@@ -294,11 +325,16 @@ def conjuncts(condition: Condition) -> tuple[Condition, ...]:
 
 def fields_of(condition: Condition) -> tuple[str, ...]:
     """Return the names of the fields that a condition speaks of, in order, repeats included."""
+    return tuple(field.name for field in compared_by(condition))
+
+
+def compared_by(condition: Condition) -> tuple[Expr[Any], ...]:
+    """Return the fields, or entries of one, that a condition speaks of, repeats included."""
     match condition:
         case And(conditions=inner) | Or(conditions=inner):
-            return tuple(name for part in inner for name in fields_of(part))
+            return tuple(field for part in inner for field in compared_by(part))
         case Not(condition=single):
-            return fields_of(single)
+            return compared_by(single)
         case Comparison(field=of) | InValues(field=of) | StartsWith(field=of):
-            return (of.name,)
+            return (of,)
     return ()

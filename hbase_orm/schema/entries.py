@@ -10,24 +10,22 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from hbase_orm.codecs import Codec
 from hbase_orm.errors import CodecError, QueryError
-from hbase_orm.schema.conditions import Expr
+from hbase_orm.schema.conditions import Expr, Owned
 from hbase_orm.schema.tables import ColumnSchema, DynamicSchema, TableSchema
 
 K = TypeVar("K")
 V = TypeVar("V")
 
 
-class DynamicExpr(Generic[K, V]):
+class DynamicExpr(Owned, Generic[K, V]):
     """A field of dynamic columns as an expression: `Reading.tags["rack"]` is one of its columns.
 
     Attributes:
         name: The field's name; empty until its class is made.
-        model_name: The name of the class that declared it.
         name_codec: How names are stored; None until that is known.
     """
 
     name: str = ""
-    model_name: str = ""
     name_codec: Codec[Any] | None = None
 
     # Python would take `__getitem__` for a sequence's and count 0, 1, 2 ... without an end.
@@ -67,6 +65,7 @@ class EntryExpr(Expr[V]):
         self.of = of
         self.key = key
         self.model_name = of.model_name
+        self.owner = of.owner
         self.name = f"{of.name}[{key!r}]"
 
 
@@ -127,7 +126,7 @@ def dynamic_of(schema: TableSchema, of: DynamicExpr[Any, Any]) -> DynamicSchema:
     Raises:
         QueryError: The field belongs to another model.
     """
-    if schema.fields.get(of.name) is not of:
+    if not schema.has_field(of):
         raise QueryError(
             "the field is not one of the selected model",
             field=repr(of),

@@ -319,6 +319,11 @@ class TableSchema:
         """Whether rows are written by the index protocol."""
         return bool(self.indexes) or self.version is not None
 
+    def has_field(self, field: Any) -> bool:
+        """Say whether a field, or dynamic columns, are the model's, or of one it inherits from."""
+        own = self.fields.get(field.name)
+        return own is not None and own.is_same_field(field)
+
     @property
     def numbers(self) -> tuple[ColumnSchema, ...]:
         """Counters and version: nobody sets them, and where they are absent they read 0."""

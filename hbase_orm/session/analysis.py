@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any, Final, overload
@@ -43,7 +43,7 @@ def analyzed(stmt: Select[Any], bound_of: BoundOf, runtime: Runtime) -> Plan:
         load = loader(stmt, lambda model: _through(bound_of(model), relating), relating, unattached)
         watched = _Watched()
         with closing(rows_in_pages(chosen, bound, reading)) as pages:
-            results = sum(1 for _ in _results(watched.pages(pages), bound, stmt, load))
+            results = sum(1 for _ in _results(watched, pages, bound, stmt, load))
     waiting_ms = meter.waiting_ms - look_up_ms
     measured = _measured(chosen, results, watched, meter)
     plan_ms = (planned_s - begun_s) * _MS
@@ -59,15 +59,22 @@ def _through(bound: BoundModel, runtime: Runtime) -> BoundModel:
 
 
 def _results(
-    pages: Iterator[Sequence[Row]], bound: BoundModel, stmt: Select[Any], load: Any
+    watched: _Watched,
+    pages: Iterator[Sequence[Row]],
+    bound: BoundModel,
+    stmt: Select[Any],
+    load: Any,
 ) -> Iterator[Any]:
+    seen = watched.pages(pages)
     if stmt.related:
-        return with_related(pages, bound, stmt, load)
-    return selected(pages, bound, stmt)
+        return with_related(seen, bound, stmt, load, watched.rows)
+    return selected(seen, bound, stmt, watched.rows)
 
 
 def _measured(chosen: Plan, results: int, watched: _Watched, meter: Meter) -> Measured:
     requests = meter.requests()
+    # Of rows that go into groups or a sort there are others than of results.
+    kept = results if watched.kept is None else watched.kept
     tables = {chosen.schema.table}
     if isinstance(chosen, TablesPlan):
         tables = {inner.schema.table for _, inner in chosen.plans}
@@ -81,8 +88,8 @@ def _measured(chosen: Plan, results: int, watched: _Watched, meter: Meter) -> Me
         fetched=sum(
             each.cells if is_packed else each.rows for each in came if each.table in tables
         ),
-        kept=results,
-        dropped=watched.looked - results,
+        kept=kept,
+        dropped=watched.looked - kept,
         entries=entries,
         stale=entries - watched.emitted if entries else 0,
         requests=requests,
@@ -99,11 +106,20 @@ class _Watched:
     Attributes:
         emitted: Rows that reading gave.
         before: Rows of the pages before the last one.
+        kept: Rows that went into groups or a sort; None if there are none of these.
     """
 
     emitted: int = 0
     before: int = 0
+    kept: int | None = None
     _last: _Page | None = None
+
+    def rows(self, rows: Iterable[Any]) -> Iterator[Any]:
+        """Yield the rows that fulfil every condition."""
+        self.kept = 0
+        for row in rows:
+            self.kept += 1
+            yield row
 
     @property
     def looked(self) -> int:

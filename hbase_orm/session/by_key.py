@@ -155,7 +155,7 @@ def assignable(bound: BoundModel, field: Expr[Any]) -> ColumnSchema:
     entry = stored_column(schema, field) if isinstance(field, EntryExpr) else None
     if entry is not None:
         return entry
-    if not isinstance(field, Expr) or schema.fields.get(field.name) is not field:
+    if not isinstance(field, Expr) or not schema.has_field(field):
         raise QueryError(
             "the field is not one of the model",
             field=repr(field),

@@ -60,6 +60,12 @@ def _refuse_extras(stmt: Select[Any]) -> None:
             asked=repr(stmt.entries),
             fix="leave .columns_between() out, or delete entries of an object and flush",
         )
+    if stmt.selection is not None or stmt.groups:
+        raise QueryError(
+            "only whole rows can be deleted",
+            asked=[repr(field) for field in (*stmt.items, *stmt.groups)],
+            fix=f"write select({stmt.model.__name__})",
+        )
     if stmt.related:
         raise QueryError(
             "only whole rows can be deleted",

@@ -30,7 +30,7 @@ def _counter_column(bound: BoundModel, increment: AddAmount) -> bytes:
     if not isinstance(increment, AddAmount):
         raise QueryError("this is no increment", got=repr(increment), fix="write M.hits.by(1)")
     field = increment.field
-    if bound.schema.fields.get(field.name) is not field or not isinstance(field, Counter):
+    if not bound.schema.has_field(field) or not isinstance(field, Counter):
         raise QueryError(
             "the field is no counter of the model",
             field=repr(field),

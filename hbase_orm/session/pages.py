@@ -52,6 +52,11 @@ def read_page(
     """
     if not isinstance(size, int) or isinstance(size, bool) or size < 1:
         raise QueryError("a page has a positive size", got=size, fix="write size=20")
+    if stmt.is_aggregated or stmt.sort is not None:
+        raise QueryError(
+            "groups and sorted rows have no pages: each would read all rows again",
+            fix="read them at once with session.all, and cut the list",
+        )
     mark = fingerprint(stmt, bound.schema)
     place = None if token is None else place_of(token, mark)
     given = 0 if place is None else place.given

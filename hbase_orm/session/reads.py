@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from hbase_orm.errors import MultipleRowsError, RowNotFoundError
 from hbase_orm.model import Model
-from hbase_orm.query import Plan, Select
+from hbase_orm.query import ROWS_ALONE, Plan, Select
 from hbase_orm.session.analysis import analyzed
 from hbase_orm.session.binding import BoundModel
 from hbase_orm.session.gets import found_rows
@@ -52,8 +52,11 @@ class SessionReads(SessionState):
         return found
 
     def all(self, stmt: Select[T], /) -> list[T]:
-        """Return every object that the statement selects."""
+        """Return everything that the statement selects: objects, or values of fields."""
         check_statement(stmt)
+        if stmt.selection is not None:
+            with self.stream(stmt) as values:
+                return list(values)
         bound = self._bound(stmt.model)
         with self.stream(replace(stmt, related=())) as objects:
             found = [self._attach_whole(stmt, bound, obj) for obj in objects]
@@ -61,13 +64,13 @@ class SessionReads(SessionState):
         return found
 
     def first(self, stmt: Select[T], /) -> T | None:
-        """Return the first object, or None."""
+        """Return the first that the statement selects, or None."""
         check_statement(stmt)
         found = self.all(stmt.limit(1))
         return found[0] if found else None
 
     def one(self, stmt: Select[T], /) -> T:
-        """Return the only object.
+        """Return the only one that the statement selects.
 
         Raises:
             RowNotFoundError: There is none.
@@ -82,7 +85,7 @@ class SessionReads(SessionState):
         return found[0]
 
     def stream(self, stmt: Select[T], /) -> Stream[T]:
-        """Return an iterator over the objects, in constant memory.
+        """Return an iterator over what the statement selects, in constant memory.
 
         Its objects are not attached to the session. Close it, or use it as a context manager, to
         release the server's scanners before its end.
@@ -124,19 +127,25 @@ class SessionReads(SessionState):
         return page
 
     def count(self, stmt: Select[Any], /) -> int:
-        """Return how many objects the statement selects."""
+        """Return how many objects, tuples or groups the statement selects.
+
+        Of the rows only keys are read, and the columns that conditions compare.
+        """
         check_statement(stmt)
-        with self.stream(replace(stmt, related=(), entries=None)) as objects:
-            return sum(1 for _ in objects)
+        if not stmt.is_aggregated:
+            stmt = replace(stmt, selection=ROWS_ALONE, sort=None, related=(), entries=None)
+        with self.stream(stmt) as found:
+            return sum(1 for _ in found)
 
     def exists(self, stmt: Select[Any], /) -> bool:
-        """Say whether the statement selects any object."""
+        """Say whether the statement selects anything; reads as little as `count`, of one row."""
         check_statement(stmt)
-        return self.first(replace(stmt, related=(), entries=None)) is not None
+        return bool(self.count(stmt.limit(1)))
 
     def _attach_whole(self, stmt: Select[Any], bound: BoundModel, obj: Any) -> Any:
-        """Return the session's object of a row; one read in part stays out of the session."""
-        return self._attach(bound, obj) if stmt.entries is None else obj
+        """Return the session's object of a row; what is read in part stays out of the session."""
+        is_whole = stmt.entries is None and stmt.selection is None
+        return self._attach(bound, obj) if is_whole else obj
 
     def explain(self, stmt: Select[Any], /, *, analyze: bool = False) -> Plan:
         """Return what would be sent for the statement; it prints as a tree.

@@ -14,7 +14,7 @@ from hbase_orm.query import Select
 from hbase_orm.session.binding import BoundModel
 from hbase_orm.session.gets import found_rows
 from hbase_orm.session.runtime import Runtime
-from hbase_orm.session.stream import selected
+from hbase_orm.session.stream import Watch, selected
 
 RELATED_ROWS: Final = 1000
 """More related rows are asked for by several requests."""
@@ -48,9 +48,18 @@ def loader(
 
 
 def with_related(
-    pages: Iterable[Sequence[Row]], bound: BoundModel, stmt: Select[Any], load: Load
+    pages: Iterable[Sequence[Row]],
+    bound: BoundModel,
+    stmt: Select[Any],
+    load: Load,
+    kept: Watch = iter,
 ) -> Iterator[Any]:
     """Yield what a statement selects, the related objects of each page loaded before its first."""
+    if stmt.sort is not None:  # all of them are in memory before the first is known
+        objects = list(selected(iter(pages), bound, stmt, kept))
+        load(objects)
+        yield from objects
+        return
     left = stmt.row_limit
     unlimited = replace(stmt, row_limit=None)
     for page in pages:

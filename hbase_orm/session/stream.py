@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import islice
+from operator import itemgetter
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 
@@ -15,8 +16,12 @@ from hbase_orm.session.binding import BoundModel
 from hbase_orm.session.flush import check_indexes
 from hbase_orm.session.runtime import Runtime
 from hbase_orm.session.slices import leave_out_others, sliced
+from hbase_orm.session.values import aggregated, in_order, sort_values, sorted_values, values_found
 
 T = TypeVar("T")
+
+Watch = Callable[[Iterable[Any]], Iterator[Any]]
+"""Passes things on, and may look at them."""
 
 
 class Stream(Iterator[T], Generic[T]):
@@ -91,15 +96,44 @@ def rows_in_pages(
     return stream(rows_of(chosen, bound.guarded), runtime.answer, runtime.each)
 
 
-def selected(pages: Iterator[Sequence[Row]], bound: BoundModel, stmt: Select[Any]) -> Iterator[Any]:
-    """Yield the objects of rows that exist and fulfil every condition, within the limit."""
-    return (obj for _, obj in islice(found(pages, bound, stmt), stmt.row_limit))
+def selected(
+    pages: Iterator[Sequence[Row]], bound: BoundModel, stmt: Select[Any], kept: Watch = iter
+) -> Iterator[Any]:
+    """Yield what the statement gives of the rows that exist and fulfil every condition.
+
+    Args:
+        pages: The rows that were read.
+        bound: Their model.
+        stmt: The statement.
+        kept: Sees the rows that fulfil every condition on their way into groups or a sort.
+    """
+    return islice(_results(pages, bound, stmt, kept), stmt.row_limit)
+
+
+def _results(
+    pages: Iterator[Sequence[Row]], bound: BoundModel, stmt: Select[Any], kept: Watch
+) -> Iterator[Any]:
+    if stmt.is_aggregated:
+        return aggregated(pages, bound, stmt, kept)
+    if stmt.sort is None:
+        return map(itemgetter(1), found(pages, bound, stmt))
+    if stmt.selection is not None:
+        return in_order(kept(sorted_values(pages, bound, stmt, stmt.sort)), stmt.sort)
+    orders = stmt.sort.orders
+    objects = (obj for _, obj in found(pages, bound, stmt))
+    return in_order(kept((sort_values(obj, bound, orders), obj) for obj in objects), stmt.sort)
 
 
 def found(
     pages: Iterator[Sequence[Row]], bound: BoundModel, stmt: Select[Any]
 ) -> Iterator[tuple[Row, Any]]:
-    """Yield the rows that exist and fulfil every condition, each with its object."""
+    """Yield the rows that exist and fulfil every condition, each with its object or its values."""
+    return (_objects if stmt.selection is None else values_found)(pages, bound, stmt)
+
+
+def _objects(
+    pages: Iterator[Sequence[Row]], bound: BoundModel, stmt: Select[Any]
+) -> Iterator[tuple[Row, Any]]:
     # Of a row that comes with a range of its entries, more was read when it was checked.
     conditions = stmt.conditions if stmt.entries is None else ()
     check = compile_check(bound.schema, conditions)

@@ -18,6 +18,7 @@ from hbase_orm import (
     Key,
     Mapped,
     Model,
+    Page,
     Plan,
     Salt,
     Select,
@@ -28,6 +29,7 @@ from hbase_orm import (
     column,
     connect,
     counter,
+    func,
     key,
     rowkey,
     select,
@@ -117,6 +119,36 @@ def indexed(session: Session, start: datetime) -> None:
     for reading in session.all(by_unit):
         reading.unit = None
         reading.value += 1
+
+
+def values(session: Session, host: str) -> None:
+    assert_type(session.all(select(Reading.value).where(Reading.host == host)), list[float])
+    pairs = select(Reading.at, Reading.unit).where(Reading.host == host)
+    assert_type(pairs, Select[tuple[datetime, str | None]])
+    assert_type(session.first(pairs), tuple[datetime, str | None] | None)
+    assert_type(session.page(pairs, size=20), Page[tuple[datetime, str | None]])
+    for at, unit in session.stream(pairs):
+        assert_type(at, datetime)
+        assert_type(unit, str | None)
+    three = select(Reading.host, Reading.hits, Reading.metric)
+    assert_type(three, Select[tuple[str, int, int]])
+    four = select(Reading.host, Reading.metric, Reading.at, Reading.value)
+    assert_type(four, Select[tuple[str, int, datetime, float]])
+    many = select(Reading.host, Reading.metric, Reading.at, Reading.value, Reading.unit)
+    assert_type(many, Select[tuple[Any, ...]])
+    highest = three.sort_in_memory(Reading.hits.desc(), max_rows=1000).limit(3)
+    assert_type(highest, Select[tuple[str, int, int]])
+
+
+def aggregates(session: Session, host: str) -> None:
+    by_metric = (
+        select(Reading.metric, func.count(), func.max(Reading.at), func.sum(Reading.value))
+        .where(Reading.host == host)
+        .group_by(Reading.metric)
+    )
+    assert_type(session.all(by_metric), list[tuple[int, int, datetime, float]])
+    assert_type(session.one(select(func.count(Reading.unit)).allow_full_scan()), int)
+    assert_type(session.one(select(func.min(Reading.hits)).allow_full_scan()), int)
 
 
 def streamed(session: Session) -> Iterator[float]:

@@ -19,6 +19,7 @@ from hbase_orm import (
     column,
     connect,
     counter,
+    func,
     key,
     select,
 )
@@ -65,7 +66,15 @@ WRONG: dict[str, Callable[[], object]] = {
     "bare order": lambda: select(B).order_by(B_ANY.name),
     "field as index": lambda: select(B).using(B_ANY.name),
     "limit of nothing": lambda: select(B).limit(0),
-    "no model": lambda: select(B_ANY.name),
+    "no model": lambda: select(B_ANY.by_name),
+    "a model and a field": lambda: select(B_ANY, B_ANY.name),
+    "no field": lambda: select(B_ANY.name, B_ANY),
+    "rows of no model": lambda: select(func.count()),
+    "a sum of no field": lambda: func.sum(B_ANY),
+    "group by text": lambda: select(B).group_by(B_ANY),
+    "sort by a field": lambda: select(B).sort_in_memory(B_ANY.name, max_rows=3),
+    "sort of nothing": lambda: select(B).sort_in_memory(max_rows=3),
+    "sort of no rows": lambda: select(B).sort_in_memory(B.name.asc(), max_rows=0),
     "amount": lambda: B.hits.by(1 << 63),
 }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from hbase_orm import Counter, Engine, Family, Index, Key, Mapped, Model, Session, codecs, column, connect, counter, key, select
+from hbase_orm import Counter, Engine, Family, Index, Key, Mapped, Model, Session, codecs, column, connect, counter, func, key, select
 
 
 class B(Model, table="b"):
@@ -44,6 +44,13 @@ def statements() -> None:
     select(B).limit("3")  # E
     select(NoModel)  # E
     select("b")  # E
+    select(B.name, "at")  # E
+    select(B, B.name)  # E
+    select(B).group_by("name")  # E
+    select(B).sort_in_memory(B.name.asc())  # E
+    select(B).sort_in_memory(B.name, max_rows=3)  # E
+    func.sum("name")  # E
+    func.count(B)  # E
 
 
 def sessions(s: Session, e: Engine) -> None:
@@ -61,9 +68,12 @@ def sessions(s: Session, e: Engine) -> None:
     y: B = s.first(select(B))  # E
     z: str = s.one(select(B))  # E
     s.all(B)  # E
+    a: list[str] = s.all(select(B.uid))  # E
+    b: list[tuple[str, int]] = s.all(select(B.uid, B.name))  # E
+    c: str = s.one(select(func.count(B.uid)))  # E
     s.get(B, uid=1).name  # E
-    for b in s.stream(select(B)):
-        b.nmae  # E
+    for each in s.stream(select(B)):
+        each.nmae  # E
     s.insert("x")  # E
     s.put_if(u, True)  # E
     s.put_row(B, B.name, uid=1)  # E
@@ -75,4 +85,4 @@ def sessions(s: Session, e: Engine) -> None:
     e.create_tables("b")  # E
     e.create_tables(NoModel)  # E
     connect(9090)  # E
-    print(x, y, z)
+    print(x, y, z, a, b, c)

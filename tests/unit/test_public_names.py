@@ -55,6 +55,7 @@ PUBLIC = [
     "counter",
     "dynamic",
     "errors",
+    "func",
     "key",
     "related",
     "rowkey",

@@ -94,7 +94,7 @@ def test_select_takes_a_model() -> None:
     class Mixin(Model, abstract=True):
         pass
 
-    for wrong in (Row.n, "Row", int):
+    for wrong in ("Row", int, Row.by_n):
         with pytest.raises(QueryError, match="takes a model"):
             select(wrong)  # type: ignore[type-var,arg-type]  # meant wrong
     with pytest.raises(QueryError, match="abstract"):

@@ -1,0 +1,272 @@
+"""What a statement gives of each row: the object, values of fields, or nothing but the row.
+
+Values are read with as few columns as tell that the row exists and fulfils the conditions:
+
+- the columns of the fields that are selected, compared, grouped by or sorted by;
+- one that every row has, the first required column, unless a condition already asks for a cell;
+- where no column is required, the whole families.
+
+If all the fields stand in the row key, no value needs to be sent: the keys of the cells will do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from hbase_orm.errors import QueryError
+from hbase_orm.query.aggregates import SORTED_TYPES, Aggregate, check_type
+from hbase_orm.query.bounds import Bounds, codec_of
+from hbase_orm.query.filters import AllOf, AnyOf, Filter, FirstKeyOnly, KeyOnly, OnlyColumn
+from hbase_orm.query.slices import slice_of
+from hbase_orm.query.statement import Select
+from hbase_orm.rowkey import Part
+from hbase_orm.rowkey.notation import to_string_binary
+from hbase_orm.schema import (
+    ColumnSchema,
+    EntryExpr,
+    Expr,
+    IndexSchema,
+    Order,
+    TableSchema,
+    compared_by,
+    stored_column,
+)
+
+
+def check_selection(schema: TableSchema, statement: Select[Any]) -> None:
+    """Refuse what cannot be selected, grouped or sorted.
+
+    Raises:
+        QueryError: A field of another model; a field that is not grouped beside an aggregate;
+            values that cannot be added or compared.
+    """
+    if statement.related and statement.selection is not None:
+        raise QueryError(
+            "values have no related objects",
+            related=[repr(field) for field in statement.related],
+            fix=f"select({schema.model_name}) for objects, or leave .load_related() out",
+        )
+    _check_entries(schema, statement)
+    for group in statement.groups:
+        codec_of(schema, group)
+    for order in () if statement.sort is None else statement.sort.orders:
+        _check_sorted(schema, order)
+    grouped = {group.name for group in statement.groups}
+    for item in statement.items:
+        if isinstance(item, Aggregate):
+            if item.field is not None:
+                check_type(item, codec_of(schema, item.field))
+            continue
+        codec_of(schema, item)
+        if statement.is_aggregated and item.name not in grouped:
+            raise QueryError(
+                "a field that is not grouped by is selected beside an aggregate",
+                field=repr(item),
+                fix=f"add .group_by({item!r}), or select func.min({item!r})",
+            )
+    if statement.groups and not statement.items:
+        raise QueryError(
+            "groups have no objects",
+            groups=[repr(group) for group in statement.groups],
+            fix="select the grouped fields and aggregates: select(M.a, func.count()).group_by(M.a)",
+        )
+    if statement.is_aggregated and statement.sort is not None:
+        raise QueryError(
+            "aggregates are not sorted",
+            fix="sort the list that session.all returns: there is one row a group",
+        )
+
+
+def _check_entries(schema: TableSchema, statement: Select[Any]) -> None:
+    asked = statement.entries
+    if asked is None:
+        return
+    slice_of(schema, asked)
+    sorts = () if statement.sort is None else statement.sort.orders
+    is_by_entry = any(isinstance(order.field, EntryExpr) for order in sorts)
+    if statement.selection is not None or is_by_entry:
+        raise QueryError(
+            "a range of entries is read of objects, and after their rows are found",
+            asked=repr(asked),
+            fix=f"select({schema.model_name}) and sort by other fields, or leave "
+            ".columns_between() out",
+        )
+
+
+def _check_sorted(schema: TableSchema, order: Order) -> None:
+    kind = codec_of(schema, order.field).python_type
+    if not issubclass(kind, SORTED_TYPES):
+        raise QueryError(
+            "these values have no order",
+            field=repr(order.field),
+            type=kind.__name__,
+            fix="sort the list that session.all returns, by a key of your own",
+        )
+
+
+def fields_read(statement: Select[Any]) -> tuple[Expr[Any], ...]:
+    """Return the fields whose values are read, each once, those that are given first."""
+    given = [item.field if isinstance(item, Aggregate) else item for item in statement.items]
+    sorts = () if statement.sort is None else statement.sort.orders
+    fields: list[Expr[Any] | None] = [*given, *statement.groups, *(each.field for each in sorts)]
+    fields += [field for condition in statement.conditions for field in compared_by(condition)]
+    by_name: dict[str, Expr[Any]] = {}
+    for field in fields:
+        if field is not None:
+            by_name.setdefault(field.name, field)
+    return tuple(by_name.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Fetch:
+    """What is read of each row.
+
+    Attributes:
+        columns: Columns or bare families; empty reads objects, with all families.
+        filter: What a scan leaves out of the rows' cells, or None; it drops no row.
+        wanted: The columns that have to come where `columns` are families; empty if no value has.
+    """
+
+    columns: tuple[bytes, ...] = ()
+    filter: Filter | None = None
+    wanted: tuple[bytes, ...] = ()
+
+    def text(self, *, is_filtered: bool) -> str:
+        """Return what is read in words, for a read with or without the filter; none for objects."""
+        if not self.columns:
+            return ""
+        if self.filter is None or not is_filtered:
+            return f"columns: {_listed(self.columns)}"
+        if not self.wanted:
+            return "keys only"
+        return f"columns: {_listed(self.wanted)}, and the first cell of each row"
+
+
+def _listed(columns: Sequence[bytes]) -> str:
+    return ", ".join(map(to_string_binary, columns))
+
+
+OBJECTS: Final = Fetch()
+_FIRST_KEY: Final = AllOf((FirstKeyOnly(), KeyOnly()))
+# A server compares each cell with each of them: of more, sending whole rows costs less.
+_MOST_NAMED: Final = 8
+
+
+def fetched(
+    statement: Select[Any],
+    schema: TableSchema,
+    options: Sequence[Mapping[str, Bounds]],
+    index: IndexSchema | None = None,
+) -> Fetch:
+    """Return what a read of the statement's rows asks for.
+
+    Args:
+        statement: What is asked.
+        schema: The table.
+        options: What the conditions say of each field, for each alternative.
+        index: The index that leads to the rows, whose entries are checked against them.
+    """
+    if statement.selection is None:
+        return OBJECTS
+    columns = [each for field in fields_read(statement) for each in _columns_of(schema, field)]
+    if index is not None:
+        by_name = schema.column_by_name
+        columns += [by_name[p.name] for p in index.layout.parts if p.name in by_name]
+    asked = tuple(dict.fromkeys(column.column for column in columns))
+    if schema.packed_bytes:  # each row holds many objects, by qualifiers that vary
+        return Fetch(schema.family_names, None if asked else KeyOnly())
+    if not asked and not schema.is_guarded:
+        return Fetch(schema.family_names, _FIRST_KEY)
+    existing = _existing(schema, columns, options)
+    if existing is None:
+        return _whole(schema, asked)
+    return Fetch(tuple(dict.fromkeys(asked + existing)), None if asked else KeyOnly())
+
+
+def _whole(schema: TableSchema, asked: tuple[bytes, ...]) -> Fetch:
+    """Return a read of whole families, where any cell may be the one that makes a row."""
+    if not asked:
+        return Fetch(schema.family_names, KeyOnly())
+    if len(asked) > _MOST_NAMED or (schema.is_guarded and schema.counters):
+        return Fetch(schema.family_names)  # counters make no guarded row: other cells must show
+    some = AnyOf((*(OnlyColumn(column) for column in asked), FirstKeyOnly()))
+    return Fetch(schema.family_names, some, asked)
+
+
+def _columns_of(schema: TableSchema, field: Expr[Any]) -> list[ColumnSchema]:
+    """Return the columns that a field is read from: in each record type its own, if it has one."""
+    models = () if schema.kinds is None else schema.kinds.models.values()
+    found = []
+    for each in (schema, *(model.__schema__ for model in models)):
+        column = stored_column(each, field)
+        if column is not None and field.name not in each.layout.decoded:
+            found.append(column)
+    return found
+
+
+def _existing(
+    schema: TableSchema, columns: Sequence[ColumnSchema], options: Sequence[Mapping[str, Bounds]]
+) -> tuple[bytes, ...] | None:
+    """Return the columns that show whether a row exists; None if only whole families do."""
+    is_asked = options and all(
+        any(_shows(schema, column, bounds.get(column.name)) for column in columns)
+        for bounds in options
+    )
+    if is_asked and not schema.is_guarded:
+        return ()
+    models = () if schema.kinds is None else schema.kinds.models.values()
+    anchors = [each.anchor for each in (schema, *(model.__schema__ for model in models))]
+    if schema.kinds is not None:
+        anchors = anchors[1:]  # the base has no rows of its own
+    if not anchors or None in anchors:
+        return None
+    return tuple(dict.fromkeys(anchor.column for anchor in anchors if anchor is not None))
+
+
+def _shows(schema: TableSchema, column: ColumnSchema, bounds: Bounds | None) -> bool:
+    """Say whether rows that match have a cell in a column."""
+    if bounds is None or not bounds.excludes_none or schema.kinds is not None:
+        return False
+    is_plain = column not in schema.numbers and column.name not in schema.layout.names
+    return is_plain and (column.nullable or not column.has_default)
+
+
+def steps_after(statement: Select[Any]) -> tuple[str, ...]:
+    """Return what is done with the rows once they are read, one line a step."""
+    steps = []
+    if statement.is_aggregated:
+        made = ", ".join(map(repr, statement.items))
+        groups = ", ".join(map(repr, statement.groups))
+        steps.append(f"compute {made}" + (f" for each {groups}" if groups else ""))
+    if statement.sort is not None:
+        orders = ", ".join(map(repr, statement.sort.orders))
+        steps.append(f"sort in memory by {orders}: at most {statement.sort.max_rows} rows")
+    if steps and statement.row_limit is not None:
+        steps.append(f"give the first {statement.row_limit}")
+    return tuple(steps)
+
+
+def streams_groups(statement: Select[Any], parts: Sequence[Part], constant: frozenset[str]) -> bool:
+    """Say whether the rows of a group come one after the other.
+
+    Args:
+        statement: What is asked.
+        parts: The parts of the key that decide the order of the rows.
+        constant: The fields that have one value in all rows.
+    """
+    groups = {group.name for group in statement.groups}
+    missing = groups - constant
+    groups |= constant
+    for part in parts:
+        if not missing:
+            return True
+        # A part that is computed of the group's own fields is one and the same in a group.
+        if not part.fields or not groups.issuperset(part.fields):
+            return False
+        if not (part.codec.canonical or part.is_ordered):
+            return False
+        of = part.lookup.field if part.lookup is not None else part.name
+        missing.discard(of)
+    return not missing
