@@ -12,7 +12,7 @@ import platform
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 
-from benchmarks import fanout, keys, load, newest, pushdown, scan
+from benchmarks import fanout, keys, load, newest, planning, pushdown, scan
 from benchmarks.models import (
     HandEntry,
     HandReading,
@@ -33,6 +33,7 @@ JOBS: dict[str, Callable[[Place], str]] = {
     "newest": newest.newest,
     "fanout": fanout.fanout,
     "pushdown": pushdown.pushdown,
+    "planning": planning.planning,
 }
 LOCAL_JOBS: dict[str, Callable[[int], str]] = {"keys": keys.keys}
 """Jobs that need no server; they take the number of repetitions."""

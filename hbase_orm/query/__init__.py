@@ -18,6 +18,7 @@ from hbase_orm.query.plans import (
     TablesPlan,
 )
 from hbase_orm.query.selection import fields_read
+from hbase_orm.query.shapes import Shapes
 from hbase_orm.query.statement import ANY_INDEX, ROWS_ALONE, AnyIndex, Select, Sort, select
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "SaltedScanPlan",
     "ScanPlan",
     "Select",
+    "Shapes",
     "Sort",
     "TablesPlan",
     "cell_test",

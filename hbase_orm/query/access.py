@@ -155,13 +155,13 @@ class Search:
         derivation = spread.derivation
         assert derivation is not None
         if spread.name in path.known:
-            return [replace(path, spread=path.known[spread.name])]
+            return [path.behind(path.known[spread.name])]
         if is_complete and isinstance(derivation, Hashed) and not derivation.inputs:
-            return [replace(path, spread=derivation.of_bytes(path.rest))]
+            return [path.behind(derivation.of_bytes(path.rest))]
         computed = self._exact(path, spread, 1)
         if computed is not None:
-            return [replace(path, spread=one.known[spread.name]) for one in computed]
-        return [replace(path, spread=bucket) for bucket in sorted(derivation.choices() or ())]
+            return [path.behind(one.known[spread.name]) for one in computed]
+        return [path.behind(bucket) for bucket in sorted(derivation.choices() or ())]
 
     # --- one part more ----------------------------------------------------------------------------
 
@@ -329,7 +329,7 @@ def _computed(path: Path, part: Part) -> list[Path]:
 def _behind(path: Path, part: Part) -> list[Path]:
     """Return the path one part longer, or nothing: no row has this value."""
     try:
-        return [replace(path, rest=path.rest + part.encode(path.known[part.name]))]
+        return [path.longer(part.encode(path.known[part.name]))]
     except CodecError:
         return []
 

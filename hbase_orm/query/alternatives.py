@@ -14,6 +14,8 @@ from hbase_orm.schema import And, Comparison, Condition, InValues, Or, TableSche
 MAX_ALTERNATIVES: Final = 64
 """An OR that would make more of them is left to the client's check: a wider range costs less."""
 
+_NOTHING_MORE: Final = KeyRange(stop=b"\x00")
+
 Group = tuple[Condition, ...]
 
 
@@ -72,13 +74,21 @@ def bounds_of_each(schema: TableSchema, conditions: Sequence[Condition]) -> list
     return found
 
 
-def united(accesses: Sequence[KeyAccess]) -> KeyAccess | None:
-    """Return what several alternatives read of one key; None if they are far too many ranges."""
+def united(accesses: Sequence[KeyAccess], *, are_whole_keys: bool) -> KeyAccess | None:
+    """Return what several alternatives read of one key; None if they are far too many ranges.
+
+    Args:
+        accesses: Each alternative's.
+        are_whole_keys: Whether nothing follows in a key whose parts are all known.
+    """
     if len(accesses) == 1:
         return accesses[0]
+    is_complete = all(access.is_complete for access in accesses)
     pairs: dict[tuple[Any, ...], tuple[Path, KeyRange | None]] = {}
     for access in accesses:
-        for path, limits in zip(access.paths, access.limits, strict=True):
+        is_one_row = access.is_complete and are_whole_keys and not is_complete
+        for path, limits_of_path in zip(access.paths, access.limits, strict=True):
+            limits = _NOTHING_MORE if is_one_row else limits_of_path
             pairs.setdefault((path.start, path.spread, path.rest, limits), (path, limits))
     combinations = {(start, rest, limits) for start, _, rest, limits in pairs}
     if len(combinations) > MAX_PATHS or len(pairs) > MAX_RANGES:
@@ -88,7 +98,7 @@ def united(accesses: Sequence[KeyAccess]) -> KeyAccess | None:
         limits=tuple(limits for _, limits in pairs.values()),
         run=min(access.run for access in accesses),
         told=min(access.told for access in accesses),
-        is_complete=all(access.is_complete for access in accesses),
+        is_complete=is_complete,
         narrows=all(access.narrows for access in accesses),
         constant=constant_of([path for access in accesses for path in access.paths]),
     )

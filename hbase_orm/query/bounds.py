@@ -107,7 +107,7 @@ def codec_of(schema: TableSchema, of: Expr[Any]) -> Codec[Any]:
             model=schema.model_name,
             fix=f"use the fields of {schema.model_name}",
         )
-    return schema.layout.codec(of.name) or schema.column_by_name[of.name].codec
+    return schema.codecs[of.name]
 
 
 def _check_value(schema: TableSchema, of: Expr[Any], value: Any) -> None:
@@ -136,6 +136,10 @@ def _check_prefix(schema: TableSchema, of: Expr[Any], prefix: object) -> None:
 
 def bounds_of(schema: TableSchema, conditions: Sequence[Condition]) -> dict[str, Bounds]:
     """Return the bounds of each field that the conditions, all holding, say something about.
+
+    Args:
+        schema: The table.
+        conditions: They have been checked: each is on a field of the table, by a fitting value.
 
     Raises:
         NothingMatchesError: No row can fulfil them all.
@@ -291,6 +295,15 @@ def _check_consistent(name: str, bounds: Bounds) -> None:
         bounds.equals = tuple(value for value in bounds.equals if _within(value, bounds))
         if not bounds.equals:
             raise NothingMatchesError(f"the conditions on {name} contradict each other")
+    check_ends(name, bounds)
+
+
+def check_ends(name: str, bounds: Bounds) -> None:
+    """Refuse ends with nothing between them.
+
+    Raises:
+        NothingMatchesError: The upper end lies below the lower one.
+    """
     low, high = bounds.low, bounds.high
     if low is None or high is None:
         return

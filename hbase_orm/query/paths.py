@@ -32,7 +32,15 @@ class Path:
     def knowing(self, name: str, value: Any, *, is_told: bool = True) -> Path:
         """Return the path with one value more."""
         told = self.told | {name} if is_told else self.told
-        return replace(self, known={**self.known, name: value}, told=told)
+        return Path({**self.known, name: value}, self.start, self.spread, self.rest, told)
+
+    def longer(self, data: bytes) -> Path:
+        """Return the path with more bytes of the leading run."""
+        return Path(self.known, self.start, self.spread, self.rest + data, self.told)
+
+    def behind(self, spread: bytes) -> Path:
+        """Return the path in one bucket."""
+        return Path(self.known, self.start, spread, self.rest, self.told)
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,6 +41,7 @@ from hbase_orm.query.plans import (
 from hbase_orm.query.pushdown import push_down
 from hbase_orm.query.refusals import refused, unbounded
 from hbase_orm.query.selection import check_selection, fetched, steps_after
+from hbase_orm.query.shapes import Shapes
 from hbase_orm.query.statement import AnyIndex, Select
 from hbase_orm.schema import (
     Condition,
@@ -66,6 +67,7 @@ def plan(
     schema: TableSchema,
     numbers: Numbers = NO_NUMBERS,
     tables: Sequence[datetime] | None = None,
+    shapes: Shapes | None = None,
 ) -> Plan:
     """Return what will be sent for `statement` to the table that `schema` describes.
 
@@ -74,13 +76,17 @@ def plan(
         schema: The table.
         numbers: The numbers of the names in `names_in(statement, schema)`, as far as known.
         tables: The periods that have a table, for a statement that reads all of them.
+        shapes: The shapes of this table's statements that were planned before; more are added.
 
     Raises:
         QueryError: A condition is on a foreign field or of a wrong type, or the order cannot be
             had from a scan.
         UnboundedScanError: The whole table would be read and the statement does not allow it.
     """
-    chosen = _plan(statement, schema, numbers, tables)
+    known = None if shapes is None else shapes.find(statement)
+    if known is not None:
+        return known
+    chosen = _plan(statement, schema, numbers, tables, shapes)
     if not schema.layout.lookups:
         return chosen
     names = sorted(names_in(statement, schema))
@@ -96,6 +102,7 @@ def _plan(
     schema: TableSchema,
     numbers: Numbers,
     tables: Sequence[datetime] | None,
+    shapes: Shapes | None,
 ) -> Plan:
     check_conditions(schema, statement.conditions)
     check_selection(schema, statement)
@@ -111,8 +118,12 @@ def _plan(
         raise unbounded(statement, schema, chosen)
     chosen = replace(chosen, fetch=fetched(statement, schema, options, chosen.index))
     if chosen.index is not None:
-        return _index_plan(statement, schema, chosen, chosen.index, reverse=reverse)
-    return _key_plan(statement, schema, chosen, reverse=reverse)
+        found = _index_plan(statement, schema, chosen, chosen.index, reverse=reverse)
+    else:
+        found = _key_plan(statement, schema, chosen, reverse=reverse)
+    if shapes is not None:
+        shapes.keep(statement, found, chosen)
+    return found
 
 
 def names_in(statement: Select[Any], schema: TableSchema) -> frozenset[tuple[str, str]]:
@@ -145,7 +156,10 @@ def _candidates(
     tables: Sequence[datetime] | None,
 ) -> list[Candidate]:
     layout = schema.layout
-    access = united([Search(layout, bounds, numbers, tables).access() for bounds in options])
+    access = united(
+        [Search(layout, bounds, numbers, tables).access() for bounds in options],
+        are_whole_keys=True,
+    )
     if access is None:  # far too many ranges: what holds in every alternative narrows less
         options = [bounds_of(schema, statement.conditions)]
         access = Search(layout, options[0], numbers, tables).access()
@@ -156,7 +170,9 @@ def _candidates(
     behind = () if layout.spread is not None else layout.parts
     by_index = []
     for index in schema.indexes:
-        found = united([Search(index.layout, bounds).access() for bounds in options])
+        found = united(
+            [Search(index.layout, bounds).access() for bounds in options], are_whole_keys=False
+        )
         if found is None:
             found = Search(index.layout, bounds_of(schema, statement.conditions)).access()
         if _covers_all_rows(schema, index, options):

@@ -109,18 +109,23 @@ def _between(part: Part, low: End | None, high: End | None) -> KeyRange:
     """Return the range of the part's values between two ends, in the order of its bytes."""
     if part.is_descending:
         low, high = high, low
-    return KeyRange(
-        b"" if low is None else _from(part, part.encode(low.value), included=low.included),
-        None if high is None else _to(part, part.encode(high.value), included=high.included),
+    return _span(
+        part,
+        None if low is None else (part.encode(low.value), low.included),
+        None if high is None else (part.encode(high.value), high.included),
     )
 
 
-def _from(part: Part, data: bytes, *, included: bool) -> bytes:
-    return data if included else _just_after(part, data) or b"\xff" * (len(data) + 1)
-
-
-def _to(part: Part, data: bytes, *, included: bool) -> bytes | None:
-    return _just_after(part, data) if included else data
+def _span(part: Part, low: tuple[bytes, bool] | None, high: tuple[bytes, bool] | None) -> KeyRange:
+    """Return the range between the bytes of two ends, each with whether it is included."""
+    start: bytes | None = b""
+    if low is not None:
+        start = low[0] if low[1] else _just_after(part, low[0])
+    if start is None:
+        return _NO_KEY  # nothing sorts behind FF FF ...
+    if high is None:
+        return KeyRange(start)
+    return KeyRange(start, _just_after(part, high[0]) if high[1] else high[0])
 
 
 def _just_after(part: Part, data: bytes) -> bytes | None:
@@ -161,9 +166,10 @@ def _of_period(
 
     ends = bounds.low, bounds.high
     low, high = reversed(ends) if part.is_descending else ends
-    return KeyRange(
-        b"" if low is None else _from(offset, whole(low.value), included=low.included),
-        None if high is None else _to(offset, whole(high.value), included=high.included),
+    return _span(
+        offset,
+        None if low is None else (whole(low.value), low.included),
+        None if high is None else (whole(high.value), high.included),
     )
 
 

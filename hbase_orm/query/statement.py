@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from typing import Any, Final, Generic, Self, TypeVar, overload
 
@@ -112,6 +113,25 @@ class Select(Generic[T]):
     def read_limit(self) -> int | None:
         """How many rows are enough, or None: groups and sorts need all of them."""
         return None if self.is_aggregated or self.sort is not None else self.row_limit
+
+    @property
+    def shape(self) -> Hashable | None:
+        """What the plan depends on beside the values that conditions compare with.
+
+        None for a statement that gives anything but objects as they are.
+        """
+        if self.selection is not None or self.related or self.entries is not None:
+            return None
+        if self.groups or self.sort is not None:
+            return None
+        return (
+            tuple([condition.shape for condition in self.conditions]),
+            tuple([(order.field.name, order.descending) for order in self.orders]),
+            self.row_limit,
+            id(self.index),
+            self.full_scan_allowed,
+            self.caching_rows,
+        )
 
     def where(self, *conditions: Condition) -> Self:
         """Return the statement with more conditions, all of which must hold.

@@ -79,6 +79,8 @@ class KeyLayout:
         codecs: The codecs of the key fields, by name.
         spread: The part in front that only spreads keys (a salt, a bucket), if there is one.
         is_random: Whether one row can have several keys: a random salt is in front.
+        behind: The parts behind the one that spreads keys.
+        inputs: What `encode_parts` takes: the key fields, then the numbers that were looked up.
         encode_parts: Returns the row key of the values of `inputs`, or raises RowKeyError: a value
             does not fit, or the key is empty or too long.
     """
@@ -92,6 +94,8 @@ class KeyLayout:
     codecs: Mapping[str, Codec[Any]] = field(init=False, repr=False, compare=False)
     spread: Part | None = field(init=False, repr=False, compare=False)
     is_random: bool = field(init=False, repr=False, compare=False)
+    behind: tuple[Part, ...] = field(init=False, repr=False, compare=False)
+    inputs: tuple[str, ...] = field(init=False, repr=False, compare=False)
     encode_parts: Encoder = field(init=False, repr=False, compare=False)
     _decode: Decoder = field(init=False, repr=False, compare=False)
 
@@ -114,25 +118,17 @@ class KeyLayout:
         front = self.parts[0].derivation
         set_(self, "spread", self.parts[0] if front is not None and front.spreads else None)
         set_(self, "is_random", isinstance(front, RandomBucket))
+        set_(self, "behind", self.parts if self.spread is None else self.parts[1:])
+        set_(self, "inputs", (*self.names, *(lookup.number for lookup in self.lookups)))
         set_(self, "encode_parts", compile_encoder(self.parts, self.inputs, self._encode_checked))
         set_(self, "_decode", compile_decoder(self))
 
     # --- what it is made of -----------------------------------------------------------------------
 
     @property
-    def inputs(self) -> tuple[str, ...]:
-        """What `encode_parts` takes: the key fields, then the numbers that were looked up."""
-        return (*self.names, *(lookup.number for lookup in self.lookups))
-
-    @property
     def hidden(self) -> tuple[str, ...]:
         """The key fields that a key does not give back."""
         return tuple(name for name in self.names if name not in self.decoded)
-
-    @property
-    def behind(self) -> tuple[Part, ...]:
-        """The parts behind the one that spreads keys."""
-        return self.parts if self.spread is None else self.parts[1:]
 
     def _all_parts(self) -> Iterator[Part]:
         """Yield the parts, then what they are computed of."""

@@ -11,7 +11,8 @@ A part holds a key field, or a value derived from other parts (`derivation`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any
 
@@ -48,6 +49,16 @@ class Part:
         derivation: How a derived part gets its value; None for a key field.
         is_filled: Whether empty values are refused: Phoenix takes them for NULL and writes a key
             of another form.
+        ascending: The codec, not descending: a part with an end is inverted together with it.
+        separator: The bytes that end the part, before a descending part is inverted.
+        end: The bytes that end the part as they stand in the key.
+        is_ordered: Whether the part's bytes sort as its values (or as their reverse, if
+            descending). A separator sorts only if nothing in a value sorts below it: with "_",
+            host12_ would come before host1_.
+        is_delimited: Whether a key's bytes show where the part ends, so that no value is another's
+            prefix.
+        is_descending: Whether larger values have smaller bytes.
+        fields: The key fields that decide the part's value, each once.
     """
 
     name: str
@@ -55,6 +66,30 @@ class Part:
     framing: Framing
     derivation: Derivation | None = None
     is_filled: bool = False
+    ascending: Codec[Any] = field(init=False, repr=False, compare=False)
+    separator: bytes = field(init=False, repr=False, compare=False)
+    end: bytes = field(init=False, repr=False, compare=False)
+    is_ordered: bool = field(init=False, repr=False, compare=False)
+    is_delimited: bool = field(init=False, repr=False, compare=False)
+    is_descending: bool = field(init=False, repr=False, compare=False)
+    fields: tuple[str, ...] = field(init=False, repr=False, compare=False)
+    _holds_codec: bool = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Work out, once, what every plan asks."""
+        desc = self.codec.desc
+        set_ = object.__setattr__
+        set_(self, "ascending", replace(self.codec, desc=False) if desc else self.codec)
+        separator = self.ending if self.framing is Framing.SEPARATED else b""
+        separator = TERMINATOR if self.framing is Framing.ESCAPED else separator
+        set_(self, "separator", separator)
+        set_(self, "end", invert(separator) if desc else separator)
+        set_(self, "_holds_codec", self.framing in {Framing.FIXED, Framing.SELF})
+        set_(self, "is_ordered", self._sorts())
+        set_(self, "is_delimited", self.framing is not Framing.REST)
+        set_(self, "is_descending", desc)
+        names = (name for part in self.inputs for name in part.fields)
+        set_(self, "fields", (self.name,) if self.derivation is None else _unique(names))
 
     @property
     def inputs(self) -> tuple[Part, ...]:
@@ -62,54 +97,23 @@ class Part:
         return () if self.derivation is None else self.derivation.inputs
 
     @property
-    def separator(self) -> bytes:
-        """The bytes that end the part, before a descending part is inverted."""
-        if self.framing is Framing.SEPARATED:
-            return self.ending
-        return TERMINATOR if self.framing is Framing.ESCAPED else b""
-
-    @property
     def ending(self) -> bytes:
         """The separator that the codec names, which no value holds; empty if there is none."""
         separator: bytes | None = getattr(self.codec, "separator", None)
         return separator or b""
 
-    @property
-    def fields(self) -> tuple[str, ...]:
-        """The key fields that decide the part's value, each once."""
-        if self.derivation is None:
-            return (self.name,)
-        found = (name for part in self.derivation.inputs for name in part.fields)
-        return tuple(dict.fromkeys(found))
-
-    @property
-    def is_delimited(self) -> bool:
-        """Whether a key's bytes show where the part ends, so that no value is another's prefix."""
-        return self.framing is not Framing.REST
-
-    @property
-    def is_ordered(self) -> bool:
-        """Whether the part's bytes sort as its values (or as their reverse, if descending).
-
-        A separator sorts only if nothing in a value sorts below it: with "_", host12_ would come
-        before host1_.
-        """
+    def _sorts(self) -> bool:
         if isinstance(self.derivation, OffsetOf):
             return self.derivation.sorts
-        if self.framing in {Framing.FIXED, Framing.SELF}:
+        if self._holds_codec:
             return self.codec.ordered
         if not self.ascending.ordered:
             return False  # digits stored backwards, packed values: an end mends nothing
         return self.framing is not Framing.SEPARATED or self.separator == _ZERO
 
-    @property
-    def is_descending(self) -> bool:
-        """Whether larger values have smaller bytes."""
-        return self.codec.desc
-
     def bare(self, value: Any) -> bytes:
         """Return the part without its end: what a salt hashes."""
-        if self.framing in {Framing.FIXED, Framing.SELF}:
+        if self._holds_codec:
             return self.codec.encode(value)
         data = self._framed(self.ascending.encode(value))
         if self.is_filled and not data:
@@ -137,11 +141,6 @@ class Part:
     def encode(self, value: Any) -> bytes:
         """Return the part with its end."""
         return self.bare(value) + self.end
-
-    @property
-    def end(self) -> bytes:
-        """The bytes that end the part as they stand in the key."""
-        return invert(self.separator) if self.is_descending else self.separator
 
     def span(self, data: bytes, position: int) -> int:
         """Return where the part at `position` of a key ends, its end included.
@@ -177,7 +176,7 @@ class Part:
         """
         if self.framing is Framing.REST:
             self.check_rest(data)
-        if self.framing in {Framing.FIXED, Framing.REST, Framing.SELF}:
+        if self._holds_codec or self.framing is Framing.REST:
             return self.codec.decode(data)
         content = data[: len(data) - len(self.end)]
         if self.is_descending:
@@ -201,11 +200,6 @@ class Part:
             self.is_filled and not data
         ):
             raise self.codec.corrupt(data)
-
-    @property
-    def ascending(self) -> Codec[Any]:
-        """The codec, not descending: a part with an end is inverted together with it."""
-        return replace(self.codec, desc=False) if self.codec.desc else self.codec
 
     @property
     def lookup(self) -> Lookup | None:
@@ -235,6 +229,10 @@ class Lookup:
     def number(self) -> str:
         """What the number is called among a key's values; no field has such a name."""
         return f"{self.field} in {self.dictionary}"
+
+
+def _unique(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(names))
 
 
 Made = tuple[str, Codec[Any], Derivation]

@@ -7,7 +7,7 @@ None is false.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from copy import copy
 from dataclasses import dataclass
 from datetime import datetime
@@ -24,6 +24,11 @@ Operator = Literal["==", "!=", "<", "<=", ">", ">="]
 @dataclass(frozen=True, slots=True, eq=False)
 class Condition:
     """Something that a row fulfils or not. Combine with `&`, `|` and `~`."""
+
+    @property
+    def shape(self) -> Hashable:
+        """What is alike in conditions that differ only in the values they compare with."""
+        return type(self).__name__
 
     def __and__(self, other: Condition, /) -> Condition:
         """Return the condition that both hold."""
@@ -61,6 +66,11 @@ class Comparison(Condition):
     operator: Operator
     value: Any
 
+    @property
+    def shape(self) -> Hashable:
+        """The field, the operator, and whether it compares with None."""
+        return self.field.name, self.operator, self.value is None
+
     def __repr__(self) -> str:
         """Return it as it was written."""
         return f"{self.field!r} {self.operator} {shown(self.value)}"
@@ -84,6 +94,11 @@ class StartsWith(Condition):
 
     field: Expr[Any]
     prefix: str | bytes
+
+    @property
+    def shape(self) -> Hashable:
+        """The field, and that its start is compared."""
+        return self.field.name, "startswith"
 
     def __repr__(self) -> str:
         """Return it as it was written."""

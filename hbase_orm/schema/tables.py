@@ -290,6 +290,10 @@ class TableSchema:
         kinds: The record types in the table, if the model is the base of several.
         dynamics: Fields of dynamic columns.
         version: The column that counts the writes of a row, or None.
+        anchor: The first required plain column: a guarded row exists exactly when it is visible.
+        column_by_name: Plain columns, counters and the version by the name of their field.
+        codecs: The codec of each field by name: in the row key, else in its column.
+        family_names: The data families' names: what a read of the whole row asks for.
     """
 
     model_name: str
@@ -307,6 +311,20 @@ class TableSchema:
     kinds: RecordKinds | None = field(default=None, compare=False, repr=False)
     dynamics: tuple[DynamicSchema, ...] = ()
     version: ColumnSchema | None = None
+    anchor: ColumnSchema | None = field(init=False, compare=False, repr=False)
+    column_by_name: Mapping[str, ColumnSchema] = field(init=False, compare=False, repr=False)
+    codecs: Mapping[str, Codec[Any]] = field(init=False, compare=False, repr=False)
+    family_names: tuple[bytes, ...] = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Work out, once, what every read asks."""
+        set_ = object.__setattr__
+        set_(self, "anchor", next((c for c in self.columns if c.is_required), None))
+        by_name = {column.name: column for column in (*self.columns, *self.numbers)}
+        set_(self, "column_by_name", by_name)
+        of_columns = {name: column.codec for name, column in by_name.items()}
+        set_(self, "codecs", of_columns | dict(self.layout.codecs))
+        set_(self, "family_names", tuple(family.name for family in self.families))
 
     @property
     def row_layout(self) -> KeyLayout:
@@ -330,11 +348,6 @@ class TableSchema:
         return self.counters if self.version is None else (*self.counters, self.version)
 
     @property
-    def anchor(self) -> ColumnSchema | None:
-        """The first required plain column: a guarded row exists exactly when it is visible."""
-        return next((column for column in self.columns if column.is_required), None)
-
-    @property
     def marker(self) -> bytes | None:
         """The column that every put of a model without an anchor writes, so that a row exists."""
         if self.anchor is not None:
@@ -342,19 +355,9 @@ class TableSchema:
         return self.families[0].name + b":" + MARKER_QUALIFIER
 
     @property
-    def column_by_name(self) -> Mapping[str, ColumnSchema]:
-        """Plain columns, counters and the version by the name of their field."""
-        return {column.name: column for column in (*self.columns, *self.numbers)}
-
-    @property
     def dynamic_by_name(self) -> Mapping[str, DynamicSchema]:
         """Fields of dynamic columns by name."""
         return {dynamic.name: dynamic for dynamic in self.dynamics}
-
-    @property
-    def family_names(self) -> tuple[bytes, ...]:
-        """The data families' names: what a read of the whole row asks for."""
-        return tuple(family.name for family in self.families)
 
 
 def resolve_splits(table: Table, layout: KeyLayout) -> tuple[bytes, ...]:

@@ -21,6 +21,7 @@ from hbase_orm.index.targets import MARKER_VALUE, GuardedTable
 from hbase_orm.model import Model
 from hbase_orm.model.kinds import kind_finder, kind_test
 from hbase_orm.ops import MAX_CELL_BYTES, MAX_ROW_KEY_BYTES, Row, longest_row_key_bytes
+from hbase_orm.query import Shapes
 from hbase_orm.rowkey import KeyContext
 from hbase_orm.schema import TableSchema
 from hbase_orm.session.mutable import has_mutable_values
@@ -52,6 +53,7 @@ class BoundModel:
         kinds: Of a base of record types, from a row key to its kind's class.
         is_own: Of a record type, whether a row key in its table is one of its keys.
         is_mutable: Whether objects hold values that a program can change in place.
+        shapes: The shapes of statements that were planned before.
     """
 
     model: type[Model]
@@ -64,6 +66,7 @@ class BoundModel:
     kinds: Callable[[bytes], type[Model]] | None = None
     is_own: Callable[[bytes], bool] | None = None
     is_mutable: bool = False
+    shapes: Shapes = field(default_factory=Shapes, init=False, repr=False, compare=False)
     _placed: dict[datetime, BoundModel] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )

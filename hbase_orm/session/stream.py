@@ -78,7 +78,7 @@ def planned(stmt: Select[Any], bound: BoundModel, runtime: Runtime) -> Plan:
         tables = runtime.execute(ListTables())
         starts = (period.unit.start_of(schema.table, table) for table in tables)
         existing = [start for start in starts if start is not None]
-    return plan(stmt, schema, numbers, existing)
+    return plan(stmt, schema, numbers, existing, bound.shapes)
 
 
 def rows_in_pages(

@@ -296,10 +296,26 @@ class Bench:
         self._check_order(question, plan, answer)
         assert answered(session, stmt.limit(question.limit)) == answer[: question.limit]
         assert session.count(stmt) == len(answer)
+        self._check_pages(stmt, question, answer, session)
         if question.orders:
             turned = [Order(o.field, descending=not o.descending) for o in question.orders]
             backwards = answered(session, stmt.order_by(*turned))
             assert backwards == answer[::-1] or (is_tied(turned, answer) and backwards == answer)
+
+    def _check_pages(
+        self, stmt: Select[Any], question: Question, answer: list[Values], session: Session
+    ) -> None:
+        """Check that the pages, each asked by the token of the one before, are the answer."""
+        for limit in (None, question.limit + 1):
+            asked = stmt if limit is None else stmt.limit(limit)
+            page = session.page(asked, size=question.limit)
+            joined, count = [row.to_dict() for row in page.items], 1
+            while page.token is not None:
+                page = session.page(asked, size=question.limit, token=page.token)
+                joined += [row.to_dict() for row in page.items]
+                count += 1
+            assert joined == answer[:limit], (joined, answer)
+            self.coverage.seen["several pages"] += count > 1
 
     def _check_order(self, question: Question, plan: Plan, answer: Sequence[Values]) -> None:
         matching = [row for row in self.stored if self._matches(question, row)]

@@ -40,6 +40,7 @@ def require(coverage: Coverage, at_least: int) -> None:
         assert coverage.components[component] >= SEVERAL_OF_EACH, coverage
     assert coverage.seen["non-empty"] >= 0.4 * answers, coverage
     assert coverage.seen["ends at a row"] >= 200, coverage
+    assert coverage.seen["several pages"] >= 100, coverage
     assert coverage.seen["full scans"] <= 0.05 * answers, coverage
 
 

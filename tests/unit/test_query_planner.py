@@ -71,6 +71,12 @@ class Falling(Model, table="falling"):
     n: Key[int] = key(codecs.uint8(desc=True))
 
 
+class Fixed(Model, table="fixed"):
+    d = Family()
+    name: Key[str] = key(codecs.text(width_bytes=4, desc=True))
+    word: Key[str] = key()
+
+
 class Name(Model, table="names"):
     d = Family()
     name: Key[str] = key()
@@ -421,6 +427,18 @@ def test_alternatives_narrow_as_far_as_each_does() -> None:
     )
 
     assert found == [("6100", "6101"), ("620008", "6201")]
+
+
+def test_behind_the_bytes_that_sort_last_nothing_is_read() -> None:
+    assert ranges(Fixed.name < "", model=Fixed) == []
+    assert ranges(Fixed.name <= "", model=Fixed) == [("ffffffff", None)]
+
+
+def test_an_alternative_that_is_one_row_key_reads_one_row_beside_a_range() -> None:
+    assert ranges((Name.name < "a") | (Name.name == "c"), model=Name) == [
+        ("", "61"),
+        ("63", "6300"),
+    ]
 
 
 def test_an_alternative_that_contradicts_itself_is_left_out() -> None:

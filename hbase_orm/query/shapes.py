@@ -1,0 +1,340 @@
+"""Plans of statements whose shape was planned before: the same fields compared in the same ways.
+
+What a shape decides does not depend on the values: which key is read and how far along it is
+known, in which direction, in which order the rows come, how many are fetched at once. So `Shapes`
+keeps the plan, and for new values only the bytes are made. Shapes with lists, OR and NOT, with
+looked-up names or a table for each period are planned anew each time; so is a statement whose
+values are no usual ones: of a subclass, that cannot be stored, that contradict each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import partial
+from types import MappingProxyType
+from typing import Any, Final
+
+from hbase_orm.codecs import Codec
+from hbase_orm.errors import CodecError
+from hbase_orm.ops import KeyRange, after_prefix
+from hbase_orm.query.bounds import Bounds, NothingMatchesError, check_ends, high_end, low_end
+from hbase_orm.query.candidates import Candidate
+from hbase_orm.query.plans import GetPlan, IndexPlan, Plan, SaltedScanPlan, ScanPlan
+from hbase_orm.query.pushdown import push_down
+from hbase_orm.query.ranges import limits_of
+from hbase_orm.query.statement import Select
+from hbase_orm.rowkey import KeyLayout, Part
+from hbase_orm.rowkey.derivations import Fixed, Hashed
+from hbase_orm.schema import Comparison, Condition, EntryExpr, StartsWith, TableSchema
+
+MAX_SHAPES: Final = 256
+"""Shapes kept for one model: an application has few, and one that makes up more loses little."""
+
+_LONGEST_BYTES: Final = 4096
+"""Longer row keys are planned anew: there the limits of HBase come into play."""
+
+_SIDES: Final[Mapping[str, str]] = MappingProxyType(
+    {"==": "equal", "<": "high", "<=": "high", ">": "low", ">=": "low"}
+)
+
+
+class _UnusualError(Exception):
+    """The values are no usual ones; never leaves this module."""
+
+
+class Shapes:
+    """The shapes of one model's statements that were planned before; safe between threads."""
+
+    def __init__(self) -> None:
+        """Know none yet."""
+        self._known: dict[Hashable, Shape | None] = {}
+
+    def __len__(self) -> int:
+        """Return how many shapes are known."""
+        return len(self._known)
+
+    def find(self, statement: Select[Any]) -> Plan | None:
+        """Return the plan of a statement of a known shape; None asks for planning anew."""
+        like = statement.shape
+        shape = None if like is None else self._known.get(like)
+        if shape is None:
+            return None
+        try:
+            return shape.plan(statement)
+        except (_UnusualError, CodecError, NothingMatchesError):
+            return None
+
+    def keep(self, statement: Select[Any], drawn: Plan, chosen: Candidate) -> None:
+        """Remember how a statement was planned, if all statements of its shape are planned so.
+
+        Args:
+            statement: The statement.
+            drawn: Its plan.
+            chosen: The way to read the rows that the plan takes.
+        """
+        like = statement.shape
+        if like is None or like in self._known:
+            return
+        if len(self._known) >= MAX_SHAPES:
+            self._known.clear()
+        shape = _shape(statement, drawn, chosen)
+        self._known[like] = shape
+        found = None if shape is None else self.find(statement)
+        if found is None or not _is_same(found, drawn):
+            self._known[like] = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Comparing:
+    """One condition of a shape: the very field, the class of its values, and what it says."""
+
+    field: Any
+    of_type: Any
+    codec: Codec[Any]
+    side: str
+    operator: Any
+
+    def note(self, condition: Condition, found: dict[str, Bounds]) -> None:
+        """Add to the bounds of the field what the condition says."""
+        if not isinstance(condition, (Comparison, StartsWith)):
+            raise _UnusualError
+        value: Any = condition.value if isinstance(condition, Comparison) else condition.prefix
+        if condition.field is not self.field or value.__class__ is not self.of_type:
+            raise _UnusualError
+        bounds = found.get(self.field.name)
+        if bounds is None:
+            bounds = found[self.field.name] = Bounds(excludes_none=True)
+        if self.side != "equal" and _is_extreme(value):
+            raise _UnusualError
+        if self.side == "prefix":
+            bounds.prefix = value
+        elif self.side == "equal":
+            if self.codec.normalize(value) != value or (not value and self.of_type is float):
+                raise _UnusualError
+            bounds.equals = (value,)
+        else:
+            self._note_end(bounds, value)
+
+    def _note_end(self, bounds: Bounds, value: Any) -> None:
+        find = low_end if self.side == "low" else high_end
+        end = find(self.codec, self.operator, value)
+        if end is None:
+            raise _UnusualError
+        setattr(bounds, self.side, end)
+        check_ends(self.field.name, bounds)
+
+
+def _is_extreme(value: Any) -> bool:
+    """Say whether a range that ends with a text or bytes may be as good as none."""
+    if isinstance(value, bytes):
+        return not value.strip(b"\xff")
+    return isinstance(value, str) and not value
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What a statement's shape decides.
+
+    Attributes:
+        comparing: What the conditions compare, in their order.
+        ordering: The fields that the rows are ordered by.
+        drawn: The plan of the values that came first.
+        layout: The key that is read.
+        run: How many of its parts, behind the one that spreads keys, are known.
+        has_range: Whether the part after these has a range.
+        buckets: What keys begin with, where that is not computed of the values.
+        pushed: The numbers of the conditions that the server may decide.
+        remaining: The numbers of those among them that the client decides, or has a part in.
+    """
+
+    comparing: tuple[_Comparing, ...]
+    ordering: tuple[Any, ...]
+    drawn: Plan
+    layout: KeyLayout
+    run: int
+    has_range: bool
+    buckets: tuple[bytes, ...]
+    pushed: tuple[int, ...]
+    remaining: tuple[int, ...]
+
+    def plan(self, statement: Select[Any]) -> Plan:
+        """Return the plan for other values.
+
+        Raises:
+            _UnusualError: The values are no usual ones.
+            CodecError: A value cannot be stored.
+            NothingMatchesError: The conditions contradict each other.
+        """
+        conditions = statement.conditions
+        for order, field in zip(statement.orders, self.ordering, strict=True):
+            if order.field is not field:
+                raise _UnusualError
+        found: dict[str, Bounds] = {}
+        for one, condition in zip(self.comparing, conditions, strict=True):
+            one.note(condition, found)
+        known: dict[str, Any] = {}
+        rest = self._rest(found, known)
+        buckets = self._buckets(found, known, rest)
+        if isinstance(self.drawn, GetPlan):
+            return replace(self.drawn, conditions=conditions, keys=(buckets[0] + rest,))
+        streams = self._streams(buckets, rest, found, known)
+        server_filter, left = self.push_down(conditions)
+        if left != self.remaining:
+            raise _UnusualError
+        again = partial(replace, self.drawn, conditions=conditions)
+        if isinstance(self.drawn, IndexPlan):
+            return again(ranges=streams[0])
+        if isinstance(self.drawn, ScanPlan):
+            return again(ranges=streams[0], filter=server_filter)
+        return again(buckets=streams, filter=server_filter)
+
+    def _rest(self, found: Mapping[str, Bounds], known: dict[str, Any]) -> bytes:
+        """Return the bytes of the leading run; note the values of its parts in `known`."""
+        rest = b"".join(
+            [part.encode(_value(part, found, known)) for part in self.layout.behind[: self.run]]
+        )
+        if len(rest) > _LONGEST_BYTES:
+            raise _UnusualError
+        return rest
+
+    def _buckets(
+        self, found: Mapping[str, Bounds], known: dict[str, Any], rest: bytes
+    ) -> tuple[bytes, ...]:
+        spread = self.layout.spread
+        if self.buckets or spread is None:
+            return self.buckets or (b"",)
+        if isinstance(spread.derivation, Hashed) and not spread.inputs:
+            return (spread.derivation.of_bytes(rest),)
+        bucket: bytes = _value(spread, found, known)
+        return (bucket,)
+
+    def _streams(
+        self,
+        buckets: Sequence[bytes],
+        rest: bytes,
+        found: Mapping[str, Bounds],
+        known: Mapping[str, Any],
+    ) -> tuple[tuple[KeyRange, ...], ...]:
+        limits = None
+        if self.run < len(self.layout.behind):
+            limits = limits_of(self.layout, self.layout.behind[self.run], found, known, None)
+        start, stop = (b"", None) if limits is None else (limits.start, limits.stop)
+        if (limits is not None) is not self.has_range:
+            raise _UnusualError
+        if (stop is not None and start >= stop) or len(start) > _LONGEST_BYTES:
+            raise _UnusualError
+        streams = []
+        for bucket in buckets:
+            prefix = bucket + rest
+            end = after_prefix(prefix) if stop is None else prefix + stop
+            streams.append((KeyRange(prefix + start, end),))
+        return tuple(streams)
+
+    def push_down(self, conditions: Sequence[Condition]) -> tuple[bytes | None, tuple[int, ...]]:
+        """Return the server's filter, and the numbers of the conditions that it does not decide.
+
+        Raises:
+            NothingMatchesError: No stored value fulfils the conditions.
+        """
+        if not self.pushed or not isinstance(self.drawn, (ScanPlan, SaltedScanPlan)):
+            return None, ()
+        tested = [conditions[number] for number in self.pushed]
+        found = push_down(self.drawn.schema, tested, reverse=self.drawn.reverse)
+        if found.is_empty:
+            raise NothingMatchesError
+        left = tuple([n for n in self.pushed if conditions[n] in found.remaining])
+        return None if found.filter is None else bytes(found.filter), left
+
+
+def _value(part: Part, found: Mapping[str, Bounds], known: dict[str, Any]) -> Any:
+    """Return a part's one value; note it, and what it is computed of, in `known`."""
+    if part.name in known:
+        return known[part.name]
+    derivation = part.derivation
+    if derivation is None:
+        bounds = found.get(part.name)
+        if bounds is None or bounds.equals is None:
+            raise _UnusualError
+        value = bounds.equals[0]
+    elif isinstance(derivation, Fixed):
+        value = derivation.value
+    elif derivation.inputs:
+        value = derivation.compute(*[_value(source, found, known) for source in derivation.inputs])
+    else:
+        raise _UnusualError
+    known[part.name] = value
+    return value
+
+
+# --- which shapes are kept ------------------------------------------------------------------------
+
+
+def _shape(statement: Select[Any], drawn: Plan, chosen: Candidate) -> Shape | None:
+    schema, layout = drawn.schema, chosen.layout
+    comparing = _comparing_all(schema, statement.conditions)
+    if comparing is None or schema.layout.lookups or schema.layout.table_period is not None:
+        return None
+    if any(_is_derived_of_range(part, comparing) for part in schema.layout.parts):
+        return None
+    is_fan_out = isinstance(drawn, SaltedScanPlan)
+    streams = len(drawn.buckets) if isinstance(drawn, SaltedScanPlan) else 1
+    has_one_path = len(chosen.access.paths) == streams
+    if not has_one_path or not isinstance(drawn, (GetPlan, ScanPlan, SaltedScanPlan, IndexPlan)):
+        return None
+    pushed: tuple[int, ...] = ()
+    if isinstance(drawn, (ScanPlan, SaltedScanPlan)):
+        pushed = tuple(
+            number
+            for number, one in enumerate(comparing)
+            if one.field.name not in schema.layout.decoded
+        )
+    shape = Shape(
+        comparing=comparing,
+        ordering=tuple(order.field for order in statement.orders),
+        drawn=drawn,
+        layout=layout,
+        run=chosen.access.run,
+        has_range=chosen.access.has_range,
+        buckets=tuple(path.spread for path in chosen.access.paths) if is_fan_out else (),
+        pushed=pushed,
+        remaining=(),
+    )
+    return replace(shape, remaining=shape.push_down(statement.conditions)[1])
+
+
+def _is_derived_of_range(part: Part, comparing: Sequence[_Comparing]) -> bool:
+    """Say whether how many values a part can have depends on the ends of a range."""
+    if part.derivation is None:
+        return False
+    return any(one.side != "equal" and one.field.name in part.fields for one in comparing)
+
+
+def _comparing_all(
+    schema: TableSchema, conditions: Sequence[Condition]
+) -> tuple[_Comparing, ...] | None:
+    """Return what conditions compare; None if that is not one value or one range of each field."""
+    found: list[_Comparing] = []
+    sides: dict[str, set[str]] = {}
+    for condition in conditions:
+        match condition:
+            case Comparison(field=EntryExpr()) | StartsWith(field=EntryExpr()):
+                return None  # made anew each time it is named
+            case Comparison(field=of, operator=operator, value=value) if operator in _SIDES:
+                side = _SIDES[operator]
+            case StartsWith(field=of, prefix=value):
+                side, operator = "prefix", "=="
+            case _:
+                return None
+        known = sides.setdefault(of.name, set())
+        if side in known or "equal" in known or (known and side == "equal") or value is None:
+            return None  # None, or more than one value or one range
+        known.add(side)
+        found.append(_Comparing(of, type(value), schema.codecs[of.name], side, operator))
+    return tuple(found)
+
+
+def _is_same(one: Plan, other: Plan) -> bool:
+    return type(one) is type(other) and all(
+        getattr(one, f.name) == getattr(other, f.name) for f in fields(one)
+    )

@@ -1,0 +1,143 @@
+"""A plan by a shape that was planned before is the plan that is made anew."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import fields, replace
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from hbase_orm import Family, Index, Key, Mapped, Model, column, key, select
+from hbase_orm.errors import QueryError
+from hbase_orm.query import ROWS_ALONE, Plan, Select, Shapes, Sort
+from hbase_orm.query.planner import plan
+from hbase_orm.query.shapes import MAX_SHAPES
+from hbase_orm.schema import Comparison, Condition, StartsWith, TableSchema
+from tests.property.oracle import Case, cases
+from tests.property.questions import Values
+
+
+def variants(stmt: Select[Any], rows: Sequence[Values]) -> Iterator[Select[Any]]:
+    """Yield statements of the same shape, each with the values of another row."""
+    for row in rows:
+        yield replace(stmt, conditions=tuple(with_values_of(c, row) for c in stmt.conditions))
+
+
+def with_values_of(condition: Condition, row: Values) -> Condition:
+    match condition:
+        case Comparison(field=of, operator=operator, value=value) if value is not None:
+            return Comparison(of, operator, row[of.name])
+        case StartsWith(field=of):
+            return StartsWith(of, row[of.name] or condition.prefix)
+    return condition
+
+
+def facts(found: Plan | Exception) -> Any:
+    """Return everything that a plan is, but its statement."""
+    if isinstance(found, Exception):
+        return type(found), str(found)
+    skipped = {"conditions", "schema", "plans"}
+    shown = {f.name: getattr(found, f.name) for f in fields(found) if f.name not in skipped}
+    return type(found), str(found), shown
+
+
+def planned(stmt: Select[Any], schema: TableSchema, shapes: Shapes | None) -> Plan | Exception:
+    try:
+        return plan(stmt, schema, shapes=shapes)
+    except QueryError as error:
+        return error
+
+
+def run(max_examples: int) -> Counter[str]:
+    met: Counter[str] = Counter()
+
+    @settings(
+        max_examples=max_examples, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    )
+    @given(case=cases(is_split=False))
+    def plans_equal(case: Case) -> None:
+        schema, shapes = case.declared.model.__schema__, Shapes()
+        for question in case.questions:
+            first = question.statement(case.declared)
+            for stmt in (first, *variants(first, case.rows), first):
+                is_known = shapes.find(stmt) is not None
+                again, anew = planned(stmt, schema, shapes), planned(stmt, schema, None)
+                assert facts(again) == facts(anew), (str(again), str(anew))
+                met["statements"] += 1
+                met["known"] += is_known
+                if is_known:
+                    met[type(again).__name__] += 1
+
+    plans_equal()
+    return met
+
+
+@pytest.mark.timeout(300)
+def test_a_plan_of_a_known_shape_is_the_plan_made_anew() -> None:
+    met = run(300)
+
+    for kind in ("GetPlan", "ScanPlan", "SaltedScanPlan", "IndexPlan"):
+        assert met[kind] >= 20, met
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(3600)
+def test_ten_thousand_models_have_no_other_plan_by_their_shapes() -> None:
+    assert run(10_000)["known"] >= 10_000
+
+
+class Part(Model, table="parts"):
+    d = Family()
+    maker: Key[str] = key()
+    number: Key[int] = key()
+    price: Mapped[int] = column(d)
+    by_price = Index(price)
+
+
+OTHERS: dict[str, Any] = {
+    "orders": (Part.number.desc(),),
+    "row_limit": 5,
+    "index": Part.by_price,
+    "full_scan_allowed": True,
+    "caching_rows": 7,
+}
+
+
+# Each of them keeps a statement from having a shape.
+WITHOUT_SHAPE: dict[str, Any] = {
+    "related": (object(),),
+    "entries": object(),
+    "selection": ROWS_ALONE,
+    "groups": (Part.maker,),
+    "sort": Sort((), 1),
+}
+
+
+def test_whatever_a_plan_depends_on_beside_values_is_in_the_shape() -> None:
+    stmt = select(Part).where(Part.maker == "a")
+
+    # The values are what a shape leaves out, and a model has shapes of its own.
+    assert {f.name for f in fields(stmt)} == {*OTHERS, *WITHOUT_SHAPE, "model", "conditions"}
+    for name, value in OTHERS.items():
+        assert replace(stmt, **{name: value}).shape not in {stmt.shape, None}, name
+    for name, value in WITHOUT_SHAPE.items():
+        assert replace(stmt, **{name: value}).shape is None, name
+
+
+def test_a_shape_is_of_fields_and_operators_not_of_values() -> None:
+    stmt = select(Part).where(Part.maker == "a", Part.number > 3)
+
+    assert stmt.shape == select(Part).where(Part.maker == "b", Part.number > 4).shape
+    assert stmt.shape != select(Part).where(Part.maker == "a", Part.number >= 3).shape
+    assert select(Part).where(Part.price == 1).shape != select(Part).where(Part.number == 1).shape
+
+
+def test_only_so_many_shapes_are_kept() -> None:
+    shapes = Shapes()
+    for limit in range(1, MAX_SHAPES + 2):
+        plan(select(Part).where(Part.maker == "a").limit(limit), Part.__schema__, shapes=shapes)
+
+    assert len(shapes) == 1
