@@ -34,9 +34,15 @@ from hbase_orm import (
     rowkey,
     select,
 )
-from hbase_orm.errors import ConnectionLostError, FlushError, QueryError, UnboundedScanError
-from hbase_orm.ops import FetchRows, MutateRows, Operation
-from tests.recording import LosesAnswers, RecordsRequests, gateway_of, through
+from hbase_orm.errors import (
+    ConnectionLostError,
+    FlushError,
+    QueryError,
+    RejectedError,
+    UnboundedScanError,
+)
+from hbase_orm.ops import CheckAndMutate, FetchRows, MutateRows, Operation
+from tests.recording import FailsBeforeSending, LosesAnswers, RecordsRequests, gateway_of, through
 
 DAY = datetime(2026, 1, 31, tzinfo=UTC)
 COUNT = 20
@@ -319,6 +325,25 @@ def test_a_batch_without_an_answer_is_unknown_and_may_be_repeated(
     assert (caught.value.written, caught.value.not_written) == (0, [])
     assert [each[:2] for each in caught.value.unknown] == [(table, each) for each in keys]
     assert {type(each[2]) for each in caught.value.unknown} == {ConnectionLostError}
+
+
+def test_of_guarded_rows_each_says_how_it_ended(engine: Engine, host: str) -> None:
+    put(engine, Indexed, host)
+    refused = Indexed.encode_key(host=host, n=10)
+
+    def error_of(request: Operation[Any]) -> Exception | None:
+        is_its = isinstance(request, CheckAndMutate) and request.mutation.row == refused
+        return RejectedError("refused for the test") if is_its else None
+
+    failing = through(FailsBeforeSending(gateway_of(engine), error_of), engine)
+    with failing.session() as session, pytest.raises(FlushError) as caught:
+        session.delete_where(some(Indexed, host))
+    with engine.session() as session:
+        assert session.delete_where(some(Indexed, host)) == 1
+
+    table = engine._bound_of(Indexed).schema.table
+    assert (caught.value.written, caught.value.unknown) == (5, [])
+    assert [each[:2] for each in caught.value.not_written] == [(table, refused)]
 
 
 def test_more_rows_than_a_batch_holds_go_in_several(engine: Engine, host: str) -> None:
