@@ -365,6 +365,8 @@ def test_more_rows_than_a_batch_holds_go_in_several(engine: Engine, host: str) -
     "stmt",
     [
         lambda: select(Plain).where(Plain.host == "a").load_related(Plain.itself),
+        lambda: select(Plain).where(Plain.host == "a").sort_in_memory(Plain.v.asc(), max_rows=9),
+        lambda: select(Plain.v).where(Plain.host == "a"),
         lambda: Plain,
         lambda: "Plain",
     ],

@@ -331,6 +331,46 @@ def test_records_of_all_kinds_load_what_their_base_declares(engine: Engine) -> N
     assert refund.customer is not None
 
 
+def test_the_plan_says_what_is_loaded(engine: Engine) -> None:
+    stmt = select(Order).where(Order.order_id > 2).load_related(Order.customer, Order.depot)
+
+    with engine.session() as session:
+        shown = str(session.explain(stmt)).splitlines()
+
+    assert "├─ load Order.customer: 1 multi-get a page" in shown
+    assert "├─ load Order.depot: 1 multi-get a page" in shown
+
+
+def test_values_have_nothing_related(engine: Engine) -> None:
+    stmt = select(Order.town).where(Order.order_id == 2).load_related(Order.customer)
+
+    with engine.session() as session, pytest.raises(QueryError) as caught:
+        session.all(stmt)
+
+    assert "select(Order)" in caught.value.fix
+
+
+class Owned(Model, abstract=True):
+    d = Family()
+    number: Key[int] = key(codecs.uint8())
+    owner_id: Mapped[int] = column(d, codec=codecs.uint64())
+    owner: Related[Customer] = related(customer_id=owner_id)
+
+
+class Car(Owned, table="cars"):
+    """What a mixin relates, its models do."""
+
+
+def test_a_mixin_relates_its_models(engine: Engine) -> None:
+    engine.create_tables(Car)
+    with engine.session() as session:
+        session.add(Car(number=1, owner_id=2))
+        session.flush()
+        found = session.one(select(Car).where(Car.number == 1).load_related(Car.owner))
+
+        assert found.owner == Customer(customer_id=2, name="n2")
+
+
 @pytest.mark.parametrize("wrong", [Refund.customer, Order.town, "customer", Customer])
 def test_only_related_fields_of_the_model_can_be_loaded(wrong: Any) -> None:
     stmt: Any = select(Order)

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import sys
-import types
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any, ForwardRef, Union, get_args, get_origin
+from typing import Any
 
 from hbase_orm.codecs import Codec, default_codec
 from hbase_orm.codecs.counters import Long
 from hbase_orm.errors import CodecError, SchemaError
-from hbase_orm.model.dynamics import Dynamic
+from hbase_orm.model.annotations import check_annotations, field_type
 from hbase_orm.model.fields import UNSET, Counter, Key, Mapped, Version
 from hbase_orm.model.keys import Place, key_layout
 from hbase_orm.model.packing import check_packed, packed_offset
-from hbase_orm.model.related import Related
 from hbase_orm.rowkey import KeyLayout, Offset
 from hbase_orm.rowkey.kinds import Kinds
 from hbase_orm.schema import (
@@ -36,8 +33,6 @@ from hbase_orm.schema import (
 RESERVED_NAMES = frozenset({"encode_key", "decode_key", "describe_key", "to_dict", "from_dict"})
 
 Field = Mapped[Any] | Counter | Version
-
-FIELD_KINDS = (Mapped, Counter, Dynamic, Version)
 
 
 def declared(cls: type, kind: type | tuple[type, ...]) -> dict[str, Any]:
@@ -58,7 +53,7 @@ def build_schema(cls: type, place: Place) -> TableSchema:
     Raises:
         SchemaError: The declaration is wrong; it names the class, the field and the fix.
     """
-    _check_annotations(cls)
+    check_annotations(cls)
     fields: dict[str, Field] = declared(cls, (Mapped, Counter, Version))
     families: dict[str, Family] = declared(cls, Family)
     hints = {name: field_type(cls, name) for name in fields}
@@ -130,95 +125,6 @@ def with_own_fields(cls: type, schema: TableSchema) -> TableSchema:
 def _packed_bytes(cls: type, layout: KeyLayout, columns: tuple[ColumnSchema, ...]) -> int:
     with of_model(cls):
         return check_packed(layout, nullable=columns[0].nullable)
-
-
-def field_type(cls: type, name: str) -> tuple[Any, bool]:
-    """Return the type a field is annotated with and whether None is allowed.
-
-    Raises:
-        SchemaError: There is no annotation of ours, or it cannot be resolved.
-    """
-    owner = declaring_class(cls, name)
-    annotation = vars(owner).get("__annotations__", {}).get(name)
-    if annotation is None:
-        raise SchemaError(
-            "the field has no annotation",
-            model=owner.__name__,
-            field=name,
-            fix=f"write {name}: Mapped[...] = column(...)",
-        )
-    if isinstance(annotation, str):
-        annotation = resolve_annotation(owner, name, annotation)
-    field = vars(owner)[name]
-    if (get_origin(annotation) or annotation) is not type(field):
-        raise SchemaError(
-            "the annotation does not fit what is declared",
-            model=owner.__name__,
-            field=name,
-            annotation=annotation,
-            declared=type(field).__name__,
-            fix="these go together: Key[...] = key(), Mapped[...] = column(), Counter = counter(), "
-            "Version = version(), Related[...] = related()",
-        )
-    if isinstance(field, (Counter, Version)):
-        return int, False
-    (inner,) = get_args(annotation) or (object,)
-    if isinstance(inner, ForwardRef):  # Mapped["Status"], quoted within
-        inner = resolve_annotation(owner, name, inner.__forward_arg__)
-    if get_origin(inner) in (Union, types.UnionType):
-        options = [option for option in get_args(inner) if option is not type(None)]
-        return (options[0] if len(options) == 1 else object), len(options) < len(get_args(inner))
-    return inner, False
-
-
-def declaring_class(cls: type, name: str) -> type:
-    """Return the class whose body declares a field; those that inherit it have a copy."""
-    bases = (base for base in cls.__mro__ if name in vars(base))
-    return next(base for base in bases if getattr(vars(base)[name], "inherited_from", None) is None)
-
-
-def resolve_annotation(owner: type, name: str, annotation: str) -> Any:
-    """Return what an annotation in the body of `owner` means.
-
-    Raises:
-        SchemaError: It cannot be resolved when the class is made.
-    """
-    module = sys.modules.get(owner.__module__)
-    scope = dict(vars(module)) if module is not None else {}
-    scope.setdefault(owner.__name__, owner)  # a model may be related to itself
-    # A field may be called as its type is (`date: Key[date]`): fields do not hide types here.
-    fields = (*FIELD_KINDS, Related)
-    own = {key: value for key, value in vars(owner).items() if not isinstance(value, fields)}
-    try:
-        return eval(annotation, scope, own)  # noqa: S307 - the program's own annotation
-    except (NameError, AttributeError, SyntaxError, TypeError) as error:
-        raise SchemaError(
-            "the annotation cannot be resolved when the class is made",
-            model=owner.__name__,
-            field=name,
-            annotation=annotation,
-            reason=str(error),
-            fix="import the name at run time, outside `if TYPE_CHECKING`, before the class",
-        ) from error
-
-
-def _check_annotations(cls: type) -> None:
-    """Refuse `host: Key[str]` without a value: type checkers would take it for a field."""
-    for base in cls.__mro__:
-        for name, annotation in vars(base).get("__annotations__", {}).items():
-            text = annotation if isinstance(annotation, str) else ""
-            kind = get_origin(annotation) or annotation
-            is_ours = kind in (Key, Related, *FIELD_KINDS) or text.startswith(
-                ("Mapped[", "Key[", "Dynamic[", "Related[")
-            )
-            if (is_ours or text in {"Counter", "Version"}) and name not in vars(base):
-                raise SchemaError(
-                    "the field is annotated but not declared",
-                    model=base.__name__,
-                    field=name,
-                    fix="write = key(), column(), counter(), dynamic(), version() or related() "
-                    "after it",
-                )
 
 
 def _check_families(cls: type, families: Mapping[str, Family]) -> None:

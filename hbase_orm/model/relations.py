@@ -7,7 +7,8 @@ from types import MappingProxyType
 from typing import Any
 
 from hbase_orm.errors import SchemaError
-from hbase_orm.model.declare import RESERVED_NAMES, declared, field_type
+from hbase_orm.model.annotations import field_type
+from hbase_orm.model.declare import RESERVED_NAMES, declared
 from hbase_orm.model.related import Related, Relation
 from hbase_orm.schema import TableSchema
 

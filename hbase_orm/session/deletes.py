@@ -66,6 +66,12 @@ def _refuse_extras(stmt: Select[Any]) -> None:
             asked=[repr(field) for field in (*stmt.items, *stmt.groups)],
             fix=f"write select({stmt.model.__name__})",
         )
+    if stmt.sort is not None:
+        raise QueryError(
+            "rows are deleted in the order in which they are read",
+            asked=[repr(order) for order in stmt.sort.orders],
+            fix="leave .sort_in_memory() out, or delete the objects that session.all gives",
+        )
     if stmt.related:
         raise QueryError(
             "only whole rows can be deleted",

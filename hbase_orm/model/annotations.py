@@ -1,0 +1,107 @@
+"""What the fields of a model are annotated with: types, resolved when the class is made."""
+
+from __future__ import annotations
+
+import sys
+import types
+from typing import Any, Final, ForwardRef, Union, get_args, get_origin
+
+from hbase_orm.errors import SchemaError
+from hbase_orm.model.dynamics import Dynamic
+from hbase_orm.model.fields import Counter, Key, Mapped, Version
+from hbase_orm.model.related import Related
+
+FIELD_KINDS: Final = (Mapped, Counter, Dynamic, Version)
+
+
+def field_type(cls: type, name: str) -> tuple[Any, bool]:
+    """Return the type a field is annotated with and whether None is allowed.
+
+    Raises:
+        SchemaError: There is no annotation of ours, or it cannot be resolved.
+    """
+    owner = declaring_class(cls, name)
+    annotation = vars(owner).get("__annotations__", {}).get(name)
+    if annotation is None:
+        raise SchemaError(
+            "the field has no annotation",
+            model=owner.__name__,
+            field=name,
+            fix=f"write {name}: Mapped[...] = column(...)",
+        )
+    if isinstance(annotation, str):
+        annotation = resolve_annotation(owner, name, annotation)
+    field = vars(owner)[name]
+    if (get_origin(annotation) or annotation) is not type(field):
+        raise SchemaError(
+            "the annotation does not fit what is declared",
+            model=owner.__name__,
+            field=name,
+            annotation=annotation,
+            declared=type(field).__name__,
+            fix="these go together: Key[...] = key(), Mapped[...] = column(), Counter = counter(), "
+            "Version = version(), Related[...] = related()",
+        )
+    if isinstance(field, (Counter, Version)):
+        return int, False
+    (inner,) = get_args(annotation) or (object,)
+    if isinstance(inner, ForwardRef):  # Mapped["Status"], quoted within
+        inner = resolve_annotation(owner, name, inner.__forward_arg__)
+    if get_origin(inner) in (Union, types.UnionType):
+        options = [option for option in get_args(inner) if option is not type(None)]
+        return (options[0] if len(options) == 1 else object), len(options) < len(get_args(inner))
+    return inner, False
+
+
+def declaring_class(cls: type, name: str) -> type:
+    """Return the class whose body declares a field; those that inherit it have a copy."""
+    bases = (base for base in cls.__mro__ if name in vars(base))
+    return next(base for base in bases if getattr(vars(base)[name], "inherited_from", None) is None)
+
+
+def resolve_annotation(owner: type, name: str, annotation: str) -> Any:
+    """Return what an annotation in the body of `owner` means.
+
+    Raises:
+        SchemaError: It cannot be resolved when the class is made.
+    """
+    module = sys.modules.get(owner.__module__)
+    scope = dict(vars(module)) if module is not None else {}
+    scope.setdefault(owner.__name__, owner)  # a model may be related to itself
+    # A field may be called as its type is (`date: Key[date]`): fields do not hide types here.
+    fields = (*FIELD_KINDS, Related)
+    own = {key: value for key, value in vars(owner).items() if not isinstance(value, fields)}
+    try:
+        return eval(annotation, scope, own)  # noqa: S307 - the program's own annotation
+    except (NameError, AttributeError, SyntaxError, TypeError) as error:
+        raise SchemaError(
+            "the annotation cannot be resolved when the class is made",
+            model=owner.__name__,
+            field=name,
+            annotation=annotation,
+            reason=str(error),
+            fix="import the name at run time, outside `if TYPE_CHECKING`, before the class",
+        ) from error
+
+
+def check_annotations(cls: type) -> None:
+    """Refuse `host: Key[str]` without a value: type checkers would take it for a field.
+
+    Raises:
+        SchemaError: Names the class and the field.
+    """
+    for base in cls.__mro__:
+        for name, annotation in vars(base).get("__annotations__", {}).items():
+            text = annotation if isinstance(annotation, str) else ""
+            kind = get_origin(annotation) or annotation
+            is_ours = kind in (Key, Related, *FIELD_KINDS) or text.startswith(
+                ("Mapped[", "Key[", "Dynamic[", "Related[")
+            )
+            if (is_ours or text in {"Counter", "Version"}) and name not in vars(base):
+                raise SchemaError(
+                    "the field is annotated but not declared",
+                    model=base.__name__,
+                    field=name,
+                    fix="write = key(), column(), counter(), dynamic(), version() or related() "
+                    "after it",
+                )
