@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from hbase_orm.errors import RowNotFoundError
+from hbase_orm.errors import RowNotFoundError, ValidationError
 from hbase_orm.model import Model, check_key_arguments
 from hbase_orm.schema import Assignment, Condition, Expr
 from hbase_orm.session.binding import BoundModel
 from hbase_orm.session.by_key import append_tail, delete_cells, put_cells
-from hbase_orm.session.conditional import exists_now, insert_row, write_if
+from hbase_orm.session.conditional import insert_row, stored_row, write_if
 from hbase_orm.session.identity import refresh
+from hbase_orm.session.moves import Place, move_row, new_values, place_of
 from hbase_orm.session.pending import number_names
 from hbase_orm.session.replacing import replace_row
-from hbase_orm.session.unit_of_work import RowWrite, write_of
+from hbase_orm.session.unit_of_work import RowWrite, loaded_row, write_of
 from hbase_orm.session.updating import update_row
 from hbase_orm.session.writes import SessionWrites
 
@@ -105,7 +106,7 @@ class SessionAtOnce(SessionWrites):
         bound = self._bound_to(obj)
         bound.look_up_names([obj.__dict__])
         key = bound.known_key(obj)
-        row = None if key is None else exists_now(bound, key, self._runtime)
+        row = None if key is None else stored_row(bound, key, self._runtime)
         if key is None or row is None:
             raise RowNotFoundError(
                 "the object has no row",
@@ -123,6 +124,43 @@ class SessionAtOnce(SessionWrites):
         self._identity.put(bound, key, obj)
         if bound.is_mutable:
             self._watched.add(bound, obj)
+
+    def move(self, obj: M, /, **new_key: Any) -> M:
+        """Give the row of `obj` other key fields; return the object of the row that it is now.
+
+        HBase cannot rename a row: all cells in the model's families are inserted under the new key,
+        counters and entries too, read back, and then the original is deleted; index entries follow.
+        For a moment a reader finds both. A move that was interrupted is finished by moving again.
+        Cells get new timestamps, so a TTL begins anew; versions before the newest stay behind. Let
+        nothing increment the row's counters meanwhile.
+
+        Args:
+            obj: Without changes that are not flushed; it stands for no row afterwards.
+            new_key: The key fields that change.
+
+        Raises:
+            RowKeyError: A name is no key field, or a value does not fit.
+            ValidationError: The object has changes that are not flushed.
+            DuplicateRowError: Another row stands there; neither row was changed.
+            RowNotFoundError: The object has no row.
+            ConflictError: Others kept changing the row.
+            FeatureMissingError: The engine has no Thrift2 gateway.
+            ConnectionLostError: It is not known how far this came; move again.
+        """
+        bound = self._bound_to(obj)
+        values = new_values(bound, obj, new_key)
+        _refuse_unflushed(bound, obj)
+        old = Place(bound, bound.key(obj))
+        new = place_of(self._bound(type(obj)), values, self._runtime)
+        if (new.bound.schema.table, new.key) == (bound.schema.table, old.key):
+            return obj
+        loaded = loaded_row(obj)
+        known = {} if loaded is None else {c: cell.value for c, cell in loaded.cells.items()}
+        row = move_row(old, new, values, known, self._runtime)
+        self._mark_clean(RowWrite(bound, obj, old.key, "delete"))
+        new.bound.load_names([row])
+        moved: M = self._attach(new.bound, new.bound.hydrate(row))
+        return moved
 
     # --- one row by its key -----------------------------------------------------------------------
 
@@ -206,3 +244,13 @@ class SessionAtOnce(SessionWrites):
             return False
         self._mark_clean(written)
         return True
+
+
+def _refuse_unflushed(bound: BoundModel, obj: Model) -> None:
+    if loaded_row(obj) is not None and not write_of(bound, obj, "put").is_idle:
+        raise ValidationError(
+            "the object has changes that are not flushed",
+            model=bound.schema.model_name,
+            row=bound.key(obj),
+            fix="flush or refresh it first",
+        )

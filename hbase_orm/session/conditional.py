@@ -84,7 +84,7 @@ def _insert_plain(write: RowWrite, runtime: Runtime) -> bool:
     """
     bound = write.bound
     column = checked_column(bound.schema)
-    if not write.puts[column]:
+    if not write.puts.get(column):
         raise ValidationError(
             "HBase takes an empty cell for an absent one, so this row could be inserted twice",
             model=bound.schema.model_name,
@@ -197,7 +197,7 @@ def _request(write: RowWrite, test: CellTest) -> CheckAndMutate:
     return CheckAndMutate(schema.table, column, test.expected, mutation, test.operator)
 
 
-def exists_now(bound: BoundModel, key: bytes, runtime: Runtime) -> Row | None:
+def stored_row(bound: BoundModel, key: bytes, runtime: Runtime) -> Row | None:
     """Return the row as it is stored, or None where the model sees none."""
     (row,) = read_rows(bound, [key], runtime)
     return row if row is not None and bound.exists(row) else None

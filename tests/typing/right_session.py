@@ -82,6 +82,7 @@ def writes_at_once(session: Session, account: Account) -> None:
         stored.status = "closed"
 
     assert_type(session.update(Account, close, number=1), Account)
+    assert_type(session.move(account, number=2), Account)
 
 
 def scores(session: Session) -> None:

@@ -113,7 +113,18 @@ SESSION = [
         "get",
         "get_many",
     ),
-    *("increment", "insert", "one", "page", "put_if", "put_row", "refresh", "replace", "stream"),
+    *(
+        "increment",
+        "insert",
+        "move",
+        "one",
+        "page",
+        "put_if",
+        "put_row",
+        "refresh",
+        "replace",
+        "stream",
+    ),
     *("update",),
 ]
 

@@ -1,0 +1,225 @@
+"""Moves a row to another row key: insert the copy, verify it, delete the original.
+
+HBase cannot rename a row, and no request covers two. Whoever dies in between leaves both rows with
+the same cells; moving again then finds the copy and goes on. The original is deleted only as it was
+copied: a guarded one if nobody wrote it since, a plain one up to the newest timestamp that was
+copied, and what others wrote meanwhile is carried after it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from hbase_orm.errors import ConflictError, RowKeyError
+from hbase_orm.index.targets import RowBefore, RowChange
+from hbase_orm.model import Key
+from hbase_orm.ops import Delete, MutateRows, Row, RowMutation
+from hbase_orm.schema import packed_mutations
+from hbase_orm.session.binding import BoundModel
+from hbase_orm.session.by_key import absent, write_now
+from hbase_orm.session.conditional import duplicate, insert_row, need_conditions, stored_row
+from hbase_orm.session.flush import guarded_change
+from hbase_orm.session.gets import key_to_change
+from hbase_orm.session.period_tables import send
+from hbase_orm.session.runtime import TIE_S, Runtime
+from hbase_orm.session.unit_of_work import RowWrite
+
+MAX_TRIES: Final = 20
+"""How often a row that others write is copied anew."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A row of a model: in which table, under which key."""
+
+    bound: BoundModel
+    key: bytes
+
+
+class _ChangedError(Exception):
+    """The original is not what was copied any more; never leaves this module."""
+
+
+def new_values(bound: BoundModel, obj: Any, new_key: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the key fields of the copy: those given, the others as the object has them.
+
+    Raises:
+        RowKeyError: One is no key field, or does not fit.
+    """
+    names = bound.schema.layout.arguments
+    for name in new_key:
+        if name not in names:
+            raise RowKeyError(
+                "this is no key field of the model",
+                model=bound.schema.model_name,
+                field=name,
+                fix=f"give only: {', '.join(names)}",
+            )
+    values = {name: obj.__dict__[name] for name in names}
+    checkers = bound.model.__checkers__
+    return values | {name: checkers[name](value) for name, value in new_key.items()}
+
+
+def place_of(bound: BoundModel, values: Mapping[str, Any], runtime: Runtime) -> Place:
+    """Return where the row with these key fields stands, or would stand."""
+    placed = bound.placed(values)
+    return Place(placed, key_to_change(placed, values, runtime))
+
+
+def move_row(
+    old: Place,
+    new: Place,
+    values: Mapping[str, Any],
+    known: Mapping[bytes, bytes],
+    runtime: Runtime,
+) -> Row:
+    """Move a row and return the copy as it is stored.
+
+    Args:
+        old: Where the row is.
+        new: Where it shall be.
+        values: The new key fields.
+        known: The cells that the caller last saw of the row, by column.
+        runtime: What sends.
+
+    Raises:
+        RowNotFoundError: There is no such row.
+        DuplicateRowError: Another row stands at the new key.
+        ConflictError: Others kept changing the row.
+        FeatureMissingError: The engine has no Thrift2 gateway.
+        ConnectionLostError: It is not known how far this came; move again.
+    """
+    need_conditions(old.bound.schema, runtime)
+    move = _Move(old, new, values, runtime)
+    for _ in range(MAX_TRIES):
+        original = stored_row(old.bound, old.key, runtime)
+        copy = stored_row(new.bound, new.key, runtime)
+        if original is None:
+            return _found(move, copy, known)
+        if move.copies(original, copy):
+            runtime.sleep(TIE_S)  # what the server stamps from now on is above what was read
+            move.delete_what_was_copied(original)
+    raise ConflictError(
+        "others kept changing the row while it was moved",
+        model=old.bound.schema.model_name,
+        row=old.key,
+        new_row=new.key,
+        fix="move it again when they are done: what was copied is found",
+    )
+
+
+@dataclass(slots=True)
+class _Move:
+    """One move.
+
+    Attributes:
+        copied: What this move wrote as the copy.
+        has_deleted: Whether it deleted the original: what stands there now came after it.
+    """
+
+    old: Place
+    new: Place
+    values: Mapping[str, Any]
+    runtime: Runtime
+    copied: Mapping[bytes, bytes] | None = None
+    has_deleted: bool = False
+
+    def copies(self, original: Row, copy: Row | None) -> bool:
+        """Bring the copy to what the original is; say whether there is one now.
+
+        Raises:
+            DuplicateRowError: Another row stands at the new key.
+        """
+        wanted = _wanted(self.new.bound, _cells(self.old, original), self.values)
+        there = None if copy is None else _cells(self.new, copy)
+        if copy is None or there is None:
+            insert_row(RowWrite(self.new.bound, None, self.new.key, "insert", wanted), self.runtime)
+        elif self.has_deleted:
+            write_now([RowWrite(self.new.bound, None, self.new.key, "put", wanted)], self.runtime)
+        elif there == wanted:
+            pass  # a move that was interrupted left it
+        elif there == self.copied:  # it is our own, of what the original was
+            _delete(self.new, copy, self.runtime)
+            self.runtime.sleep(TIE_S)
+            self.copied = None
+            return False
+        else:
+            raise duplicate(RowWrite(self.new.bound, None, self.new.key, "insert"))
+        self.copied = wanted
+        return True
+
+    def delete_what_was_copied(self, original: Row) -> None:
+        """Delete the original if it and its copy are read back as they were copied."""
+        copy = stored_row(self.new.bound, self.new.key, self.runtime)
+        now = stored_row(self.old.bound, self.old.key, self.runtime)
+        there = {} if copy is None else _cells(self.new, copy)
+        is_whole = self.copied is not None and self.copied.items() <= there.items()
+        if is_whole and now is not None and now.cells == original.cells:
+            _delete(self.old, original, self.runtime)
+            self.has_deleted = self.old.bound.guarded is None
+
+
+def _found(move: _Move, copy: Row | None, known: Mapping[bytes, bytes]) -> Row:
+    """Return the copy, now that there is no original.
+
+    Raises:
+        RowNotFoundError: It is no copy of it: there never was an original, or it is gone.
+    """
+    if copy is not None and move.copied is not None:
+        return copy
+    if copy is None or _cells(move.new, copy) != _wanted(move.new.bound, known, move.values):
+        raise absent(move.old.bound, move.old.key)
+    return copy
+
+
+def _cells(place: Place, row: Row) -> dict[bytes, bytes]:
+    """Return the cells of a row that a move carries: a version counts anew."""
+    version = place.bound.schema.version
+    own = None if version is None else version.column
+    return {column: cell.value for column, cell in row.cells.items() if column != own}
+
+
+def _wanted(
+    bound: BoundModel, cells: Mapping[bytes, bytes], values: Mapping[str, Any]
+) -> dict[bytes, bytes]:
+    """Return the cells of the copy: key fields that are stored as well have their new values."""
+    schema = bound.schema
+    wanted = dict(cells)
+    if schema.version is not None:
+        wanted.pop(schema.version.column, None)
+    for column in schema.columns:
+        if isinstance(schema.fields[column.name], Key) and column.column in wanted:
+            wanted[column.column] = column.codec.encode(values[column.name])
+    return wanted
+
+
+def _delete(old: Place, original: Row, runtime: Runtime) -> None:
+    """Delete the original as it was copied."""
+    if old.bound.guarded is not None:
+        _delete_guarded(old, original, runtime)
+        return
+    schema = old.bound.schema
+    newest_ms = max(cell.timestamp_ms for cell in original.cells.values())
+    deletes = tuple(Delete(family, newest_ms) for family in schema.family_names)
+    mutations = [RowMutation(old.key, deletes=deletes)]
+    if schema.packed_bytes:
+        mutations = packed_mutations(schema, mutations)
+    send(MutateRows(schema.table, tuple(mutations)), old.bound, runtime)
+
+
+def _delete_guarded(old: Place, original: Row, runtime: Runtime) -> None:
+    copied = {column: cell.value for column, cell in original.cells.items()}
+
+    def decide(before: RowBefore) -> RowChange:
+        if before.values != copied:
+            raise _ChangedError
+        return RowChange(old.key, kind="delete")
+
+    reads = frozenset(old.bound.schema.family_names)
+    change = RowChange(old.key, kind="delete", reads=reads, decide=decide)
+    try:
+        runtime.run(guarded_change(old.bound, change, runtime))
+    except _ChangedError:
+        return  # the next round carries what changed
