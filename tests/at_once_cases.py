@@ -6,8 +6,10 @@ tables, so each works on rows of its own `host`.
 
 from __future__ import annotations
 
+import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 from uuid import uuid4
 
@@ -932,6 +934,29 @@ def test_update_refuses_plain_models(store: Store, host: str) -> None:
 
     assert "version" in caught.value.fix
     assert store.sent.requests == []
+
+
+# --- ttl and timestamps ----------------------------------------------------------------------------
+
+
+def test_a_ttl_and_a_timestamp_by_hand(store: Store, host: str) -> None:
+    now_ms = store.engine._runtime.guard_context.now_ms()
+    with store.engine.session() as session:
+        session.add(Plain(host=host, n=1, name="a", size=1), timestamp_ms=now_ms - 5_000)
+        session.add(Plain(host=host, n=2, name="a", size=1), ttl=timedelta(milliseconds=1_500))
+        with session.bulk() as bulk:
+            bulk.add(Plain(host=host, n=3, name="a", size=1), ttl=timedelta(milliseconds=1_500))
+        session.flush()
+        found = [load(session, Plain, host=host, n=n) for n in (1, 2, 3)]
+        assert all(found)
+        assert found[0]._row.cells[b"d:n"].timestamp_ms == now_ms - 5_000
+        session.delete(found[0], timestamp_ms=now_ms - 5_001)
+        session.flush()
+        assert stored(store, Plain, host=host, n=1) is not None
+    deadline = time.monotonic() + 30
+    while stored(store, Plain, host=host, n=2) or stored(store, Plain, host=host, n=3):
+        assert time.monotonic() < deadline
+        time.sleep(0.2)
 
 
 # --- dynamic columns -------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ while it belongs to a session, that session's list of changed objects.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Self, dataclass_transform
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, dataclass_transform
 
 from hbase_orm.codecs import Codec
 from hbase_orm.errors import RowKeyError, SchemaError, ValidationError
@@ -27,6 +27,7 @@ from hbase_orm.model.mapping import (
 from hbase_orm.model.maps import with_dynamics
 from hbase_orm.model.related import Related, Relation, related
 from hbase_orm.model.relations import relations
+from hbase_orm.model.stamping import stamped
 from hbase_orm.ops import Cell, Row
 from hbase_orm.rowkey import KeyLayout, RowKey, TablePerPeriod
 from hbase_orm.rowkey.anatomy import describe, layout_text
@@ -65,6 +66,7 @@ class Model:
         table: str | Table | TablePerPeriod | None = None,
         abstract: bool = False,
         record_type: str | None = None,
+        timestamps: Literal["server", "client"] | None = None,
     ) -> None:
         """Resolve the declarations.
 
@@ -72,6 +74,9 @@ class Model:
             table: `name`, `namespace:name`, a `Table` with options, or a table for each period.
             abstract: The class is a mixin without a table.
             record_type: Which of the records in its base's table the class is.
+            timestamps: Who stamps the cells: HBase's servers, or this client by its own clock. Then
+                writes are exactly repeatable, and the last writer wins by the clients' clocks. None
+                leaves it to the engine. Rows under a guard have the guard's timestamps.
 
         Raises:
             SchemaError: Something in the declaration is wrong.
@@ -80,7 +85,8 @@ class Model:
         if abstract:
             return
         schema = build_schema(cls, place_of(cls, table, record_type))
-        cls.__schema__ = with_own_fields(cls, with_dynamics(cls, schema))
+        schema = with_dynamics(cls, stamped(schema, timestamps))
+        cls.__schema__ = with_own_fields(cls, schema)
         cls.__related__ = relations(cls)
         if record_type is not None:
             join_base(cls)

@@ -290,6 +290,7 @@ class TableSchema:
         kinds: The record types in the table, if the model is the base of several.
         dynamics: Fields of dynamic columns.
         version: The column that counts the writes of a row, or None.
+        timestamps: Who stamps the cells, "server" or "client"; None leaves it to the engine.
         anchor: The first required plain column: a guarded row exists exactly when it is visible.
         column_by_name: Plain columns, counters and the version by the name of their field.
         codecs: The codec of each field by name: in the row key, else in its column.
@@ -311,6 +312,7 @@ class TableSchema:
     kinds: RecordKinds | None = field(default=None, compare=False, repr=False)
     dynamics: tuple[DynamicSchema, ...] = ()
     version: ColumnSchema | None = None
+    timestamps: str | None = None
     anchor: ColumnSchema | None = field(init=False, compare=False, repr=False)
     column_by_name: Mapping[str, ColumnSchema] = field(init=False, compare=False, repr=False)
     codecs: Mapping[str, Codec[Any]] = field(init=False, compare=False, repr=False)

@@ -115,7 +115,7 @@ class SessionAtOnce(SessionWrites):
                 fix="it was deleted, or never written: add it",
             )
         self._pending.pop(id(obj), None)
-        self._in_doubt.pop(id(obj), None)
+        self._options.pop(id(obj), None)
         obj._row = None  # noqa: SLF001 - the model's own state
         for name in bound.schema.dynamic_by_name:
             obj.__dict__.get(name, {}).clear()

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import timedelta
 from types import TracebackType
 from typing import Any, Final, Self
 
@@ -34,6 +35,7 @@ from hbase_orm.ops import MutateRows, Protocol, RowMutation, ask, ask_all
 from hbase_orm.session.binding import BoundModel
 from hbase_orm.session.flush import check_indexes, emit, place
 from hbase_orm.session.lanes import Item, Lane, Lanes, Sender
+from hbase_orm.session.options import options_of
 from hbase_orm.session.pending import number_names
 from hbase_orm.session.runtime import Runtime
 from hbase_orm.session.unit_of_work import (
@@ -94,8 +96,13 @@ class Bulk:
         self._under_way: deque[_Sent] = deque()
         self._failed = Outcome()
 
-    def add(self, obj: Model, /) -> None:
+    def add(self, obj: Model, /, *, ttl: timedelta | None = None) -> None:
         """Take one object to write: its non-None cells are put.
+
+        Args:
+            obj: The object.
+            ttl: How long its cells live, if that is shorter than their family's ttl. Plain models
+                only.
 
         Raises:
             ValidationError, RowKeyError: The object cannot be encoded; the others are not touched.
@@ -113,6 +120,8 @@ class Bulk:
         if lane is None:
             lane = self._lane(bound)
         write = RowWrite(bound, None, key, "insert" if self._insert_only else "put", cells)
+        if ttl is not None:
+            write = options_of(bound, ttl, None).of(write)
         item = (write, None if lane.ticket is None else _loaded(write, lane.ticket))
         self._at_hand = write
         try:

@@ -37,6 +37,7 @@ from hbase_orm.session.flush import (
 )
 from hbase_orm.session.gets import read_rows
 from hbase_orm.session.period_tables import send
+from hbase_orm.session.replacing import newest_ms_of
 from hbase_orm.session.runtime import Runtime
 from hbase_orm.session.unit_of_work import RowWrite, acknowledged
 from hbase_orm.session.versions import change_of
@@ -172,6 +173,9 @@ def _is_met(write: RowWrite, row: Row, conditions: Sequence[Condition]) -> bool:
 def _send(write: RowWrite, test: CellTest, runtime: Runtime) -> bool:
     bound = write.bound
     refuse_guarded_table(bound, runtime)
+    if runtime.stamps(bound.schema) and not bound.schema.packed_bytes:
+        stamp_ms = max(runtime.stamp_ms(), (newest_ms_of(write, runtime) or 0) + 1)
+        write = replace(write, timestamp_ms=stamp_ms)
     if write.kind != "delete":
         runtime.wait_for_ties([write.where])
     try:

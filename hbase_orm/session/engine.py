@@ -52,7 +52,9 @@ class Engine:
         self._thrift1 = thrift1
         # Memory answers at once: threads would only cost time.
         fan_out = 1 if options.scheme == "memory" else options.pool
-        self._runtime = Runtime(gateway, parallel=options.pool, fan_out=fan_out)
+        self._runtime = Runtime(
+            gateway, parallel=options.pool, fan_out=fan_out, timestamps=options.timestamps
+        )
         self._names = Names(self._runtime, options.namespace)
         self._bound: dict[type[Model], tuple[TableSchema, BoundModel]] = {}
 

@@ -8,6 +8,7 @@ index protocol, side by side.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
 from hbase_orm.errors import (
@@ -77,7 +78,7 @@ def emit(writes: Sequence[RowWrite], runtime: Runtime) -> Outcome:
 
 
 def _emit_round(writes: Sequence[RowWrite], runtime: Runtime, outcome: Outcome) -> None:
-    plain = [write for write in writes if write.bound.guarded is None]
+    plain = _stamped([write for write in writes if write.bound.guarded is None], runtime)
     guarded = [write for write in writes if write.bound.guarded is not None]
     by_request: dict[tuple[str, int, bytes], list[RowWrite]] = {}
     for write in plain:
@@ -86,6 +87,19 @@ def _emit_round(writes: Sequence[RowWrite], runtime: Runtime, outcome: Outcome) 
         _emit_plain(alike, runtime, outcome)
     if guarded:
         _emit_guarded(guarded, runtime, outcome)
+
+
+def _stamped(writes: Sequence[RowWrite], runtime: Runtime) -> Sequence[RowWrite]:
+    """Return writes with this client's timestamp where their models want it and they have none."""
+    if not any(w.timestamp_ms is None and runtime.stamps(w.bound.schema) for w in writes):
+        return writes
+    stamp_ms = runtime.stamp_ms()
+    return [
+        replace(w, timestamp_ms=stamp_ms)
+        if w.timestamp_ms is None and runtime.stamps(w.bound.schema)
+        else w
+        for w in writes
+    ]
 
 
 def _request_of(write: RowWrite) -> tuple[str, int, bytes]:
@@ -145,14 +159,16 @@ def _batch_of(writes: Sequence[RowWrite]) -> MutateRows:
 
 
 def mutation_of(write: RowWrite) -> RowMutation:
-    """Return a plain row's mutation; the server gives the timestamps."""
+    """Return a plain row's mutation."""
+    stamp_ms = write.timestamp_ms
     if write.kind == "delete":
         families = write.bound.schema.family_names
-        return RowMutation(write.key, deletes=tuple(Delete(family) for family in families))
+        return RowMutation(write.key, deletes=tuple(Delete(each, stamp_ms) for each in families))
     return RowMutation(
         write.key,
-        puts=tuple(Put(column, value) for column, value in write.puts.items()),
-        deletes=tuple(Delete(column) for column in sorted(write.clears)),
+        puts=tuple(Put(column, value, stamp_ms) for column, value in write.puts.items()),
+        deletes=tuple(Delete(column, stamp_ms) for column in sorted(write.clears)),
+        ttl_ms=write.ttl_ms if write.puts else None,
     )
 
 
@@ -162,7 +178,7 @@ def _mixed(write: RowWrite, runtime: Runtime) -> list[Operation[None]]:
         return [MutateRow(table, mutation)]
     # Without Thrift2 a reader may see the new cells while the cleared ones are still there.
     return [
-        MutateRows(table, (RowMutation(write.key, puts=mutation.puts),)),
+        MutateRows(table, (RowMutation(write.key, puts=mutation.puts, ttl_ms=mutation.ttl_ms),)),
         MutateRows(table, (RowMutation(write.key, deletes=mutation.deletes),)),
     ]
 

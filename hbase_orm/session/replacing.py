@@ -10,8 +10,9 @@ from __future__ import annotations
 import logging
 from typing import Final
 
-from hbase_orm.errors import ConflictError, FeatureMissingError
+from hbase_orm.errors import ConflictError, FeatureMissingError, TableNotFoundError
 from hbase_orm.gateway.base import Feature
+from hbase_orm.index.attempt import CLOCK_WARN_MS
 from hbase_orm.ops import Delete, GetRows, GetVersions, MutateRow, Put, RowMutation
 from hbase_orm.session.flush import emit, guarded_protocol, refuse_guarded_table
 from hbase_orm.session.period_tables import send
@@ -21,7 +22,6 @@ from hbase_orm.session.unit_of_work import RowWrite, acknowledged
 logger = logging.getLogger("hbase_orm.session")
 
 MAX_TRIES: Final = 5
-CLOCK_WARN_MS: Final = 60_000
 # No two clocks are assumed to be further apart.
 _LARGEST_SKEW_MS: Final = 3_600_000
 
@@ -51,9 +51,13 @@ def replace_row(write: RowWrite, runtime: Runtime) -> RowWrite:
     runtime.wait_for_ties([write.where])
     is_ahead = False
     for _ in range(MAX_TRIES):
-        newest_ms = _newest_ms(write, runtime)
+        newest_ms = newest_ms_of(write, runtime)
         _replace(write, newest_ms, runtime, is_ahead=is_ahead)
-        if newest_ms is None or _shows(write, newest_ms, runtime):
+        if (
+            newest_ms is None
+            or runtime.stamps(write.bound.schema)
+            or _shows(write, newest_ms, runtime)
+        ):
             return write
         is_ahead = True
     raise ConflictError(
@@ -64,16 +68,25 @@ def replace_row(write: RowWrite, runtime: Runtime) -> RowWrite:
     )
 
 
-def _newest_ms(write: RowWrite, runtime: Runtime) -> int | None:
+def newest_ms_of(write: RowWrite, runtime: Runtime) -> int | None:
     """Return the newest timestamp that the row holds, tombstones included; None without any."""
     schema = write.bound.schema
-    versions = runtime.execute(GetVersions(schema.table, write.key, schema.family_names, raw=True))
+    asked = GetVersions(schema.table, write.key, schema.family_names, raw=True)
+    try:
+        versions = runtime.execute(asked)
+    except TableNotFoundError:
+        if schema.layout.table_period is None:
+            raise
+        return None  # the first row of its period
     return max((version.timestamp_ms for version in versions), default=None)
 
 
 def _replace(write: RowWrite, newest_ms: int | None, runtime: Runtime, *, is_ahead: bool) -> None:
     schema = write.bound.schema
-    stamp_ms = None
+    if runtime.stamps(schema):
+        stamp_ms: int | None = max(runtime.stamp_ms(), (newest_ms or 0) + 1)
+    else:
+        stamp_ms = None if newest_ms is None or not is_ahead else newest_ms + 1
     deletes: tuple[Delete, ...] = ()
     if newest_ms is not None:
         ahead_ms = newest_ms - runtime.guard_context.now_ms()
@@ -81,8 +94,8 @@ def _replace(write: RowWrite, newest_ms: int | None, runtime: Runtime, *, is_ahe
             logger.warning(
                 "row %r of %s is %d ms ahead of this clock", write.key, schema.table, ahead_ms
             )
-        stamp_ms = newest_ms + 1 if is_ahead else None
-        deletes = tuple(Delete(family, newest_ms) for family in schema.family_names)
+        last_ms = newest_ms if stamp_ms is None else stamp_ms - 1
+        deletes = tuple(Delete(family, last_ms) for family in schema.family_names)
         runtime.sleep(TIE_S)  # the server's time is then above what it stamped
     puts = tuple(Put(column, value, stamp_ms) for column, value in write.puts.items())
     send(MutateRow(schema.table, RowMutation(write.key, puts, deletes)), write.bound, runtime)

@@ -18,6 +18,7 @@ from hbase_orm.gateway.drive import Driver, Outcome
 from hbase_orm.index.catalog import LEASE_S, CatalogEntry, CatalogView, read_entry
 from hbase_orm.index.targets import GuardContext
 from hbase_orm.ops import Operation, Protocol, Sleep
+from hbase_orm.schema import TableSchema
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -27,6 +28,7 @@ T = TypeVar("T")
 TIE_S: Final = 0.002
 _MANY: Final = 10_000
 _ROW_LOCKS: Final = 64
+_AHEAD_MS: Final = 20
 _LONGEST_WAIT_S: Final = 1.0
 
 
@@ -50,6 +52,7 @@ class Runtime:
         *,
         parallel: int,
         fan_out: int = 1,
+        timestamps: str = "server",
         now_ms: Callable[[], int] = wall_clock_ms,
         monotonic_s: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
@@ -61,7 +64,8 @@ class Runtime:
             parallel: How many protocols run side by side.
             fan_out: How many scanners of one statement are opened and read side by side, at most
                 as many as `parallel`; 1 makes every request of a statement in turn.
-            now_ms: The wall clock of guarded rows.
+            timestamps: Who stamps plain rows whose model does not say it: "server" or "client".
+            now_ms: The wall clock of guarded rows, and of those that the client stamps.
             monotonic_s: A clock for leases and waits.
             sleep: Waits so many seconds.
         """
@@ -75,6 +79,8 @@ class Runtime:
         )
         self._driver = Driver(gateway, parallel=parallel, sleep=sleep)
         self._fan_out = fan_out
+        self._timestamps = timestamps
+        self._last_stamp_ms = 0
         self._monotonic_s = monotonic_s
         self._sleep = sleep
         self._looked_up: dict[str, tuple[float, CatalogEntry | None]] = {}
@@ -169,6 +175,22 @@ class Runtime:
             noted = [self._deleted[row] for row in rows if row in self._deleted]
         if noted and max(noted) + TIE_S > now:
             self._sleep(max(noted) + TIE_S - now)
+
+    def stamps(self, schema: TableSchema) -> bool:
+        """Say whether this client stamps the cells of a plain model."""
+        return (schema.timestamps or self._timestamps) == "client"
+
+    def stamp_ms(self) -> int:
+        """Return a timestamp by this machine's clock, above all that it gave before.
+
+        It never goes back. Many in one millisecond run ahead of time; it then waits.
+        """
+        with self._lock:
+            now_ms = self.guard_context.now_ms()
+            stamp_ms = self._last_stamp_ms = max(now_ms, self._last_stamp_ms + 1)
+        if now_ms + _AHEAD_MS < stamp_ms < now_ms + _AHEAD_MS * 100:
+            self._sleep(_AHEAD_MS / 1000)
+        return stamp_ms
 
     def sleep(self, seconds: float) -> None:
         """Wait."""

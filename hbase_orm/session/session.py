@@ -50,6 +50,6 @@ class Session(SessionReads, SessionAtOnce):
         self._is_closed = True
         self._pending.clear()
         self._watched.clear()
-        self._in_doubt.clear()
+        self._options.clear()
         for obj in self._identity.clear():
             obj._note_change = None  # noqa: SLF001 - the model's own state

@@ -10,6 +10,7 @@ from hbase_orm.model import Model
 from hbase_orm.query import Select
 from hbase_orm.session.binding import BoundModel
 from hbase_orm.session.identity import IdentityMap, refresh
+from hbase_orm.session.options import WriteOptions
 from hbase_orm.session.runtime import Runtime
 from hbase_orm.session.watch import Watched
 
@@ -25,7 +26,7 @@ class SessionState:
         self._identity = IdentityMap()
         self._pending: dict[int, tuple[Model, str]] = {}
         self._watched = Watched()
-        self._in_doubt: dict[int, tuple[bytes, ...]] = {}
+        self._options: dict[int, WriteOptions] = {}
 
     def _bound(self, model: type[Model]) -> BoundModel:
         if self._is_closed:

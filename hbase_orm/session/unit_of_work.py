@@ -38,7 +38,8 @@ class RowWrite:
         puts: Values by column.
         clears: Columns that become absent.
         cells: The row's cells afterwards, as far as the object knows them.
-        timestamp_ms: The timestamp of those that were written; 0 where the server gave it.
+        timestamp_ms: The timestamp of what is written; None where the server gives it.
+        ttl_ms: How long the cells live that are put; None means as long as their family's.
         version: The version cell that the row must still have; None for any.
         nonces: Earlier tries of the same write whose outcome is unknown: what they wrote is no
             other's.
@@ -51,7 +52,8 @@ class RowWrite:
     puts: Mapping[bytes, bytes] = field(default_factory=dict[bytes, bytes])
     clears: frozenset[bytes] = frozenset()
     cells: Mapping[bytes, bytes] = field(default_factory=dict[bytes, bytes])
-    timestamp_ms: int = 0
+    timestamp_ms: int | None = None
+    ttl_ms: int | None = None
     version: Cell | None = None
     nonces: tuple[bytes, ...] = ()
 
@@ -224,7 +226,7 @@ def keep_row(write: RowWrite) -> None:
     is_whole = write.kind in {"insert", "replace"}
     kept = {} if loaded is None or is_whole else dict(loaded.cells)
     kept = {column: cell for column, cell in kept.items() if column not in write.clears}
-    kept.update({c: Cell(value, write.timestamp_ms) for c, value in write.cells.items()})
+    kept.update({c: Cell(value, write.timestamp_ms or 0) for c, value in write.cells.items()})
     obj._row = Row(write.key, kept)  # noqa: SLF001 - the model's own state
     schema = write.bound.schema
     for counter in schema.counters if is_whole else ():

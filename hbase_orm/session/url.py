@@ -18,7 +18,7 @@ DEFAULT_POOL: Final = 8
 DEFAULT_RETRIES: Final = 3
 
 # Options of the design that this version does not have: named, so that nobody believes them on.
-_NOT_YET: Final = frozenset({"tls", "timestamps", "readonly"})
+_NOT_YET: Final = frozenset({"tls", "readonly"})
 _MAX_PORT: Final = 65_535
 _NAMESPACE: Final = re.compile(r"\w*")
 
@@ -39,6 +39,8 @@ class EngineOptions:
         timeout_s: The deadline of one request, seconds.
         pool: Connections kept to each kind of gateway.
         retries: Further tries of a request that may be repeated.
+        timestamps: Who stamps the cells of plain models that do not say it themselves: `server`, or
+            `client` with this machine's clock.
     """
 
     scheme: str = "hbase"
@@ -50,6 +52,7 @@ class EngineOptions:
     timeout_s: float = DEFAULT_TIMEOUT_S
     pool: int = DEFAULT_POOL
     retries: int = DEFAULT_RETRIES
+    timestamps: str = "server"
 
 
 def parse_url(url: str) -> EngineOptions:
@@ -105,12 +108,14 @@ def _memory(split: SplitResult) -> EngineOptions:
             "the in-process gateway has no host", host=split.netloc, fix='write "memory://"'
         )
     for name, _ in parse_qsl(split.query, keep_blank_values=True):
-        raise ConfigurationError(
-            "the in-process gateway has no options",
-            option=name,
-            fix='write "memory://" or "memory:///namespace"',
-        )
-    return EngineOptions(scheme="memory", namespace=_namespace(split.path))
+        if name != "timestamps":
+            raise ConfigurationError(
+                "the in-process gateway has no such option",
+                option=name,
+                fix='write "memory://" or "memory:///namespace"; there is: timestamps',
+            )
+    options = _options(split.query)
+    return EngineOptions(scheme="memory", namespace=_namespace(split.path), **options)
 
 
 def _namespace(path: str) -> str:
@@ -231,5 +236,6 @@ _PARSERS: Mapping[str, Callable[[str, str], Any]] = MappingProxyType(
         "timeout_s": _seconds,
         "pool": _count(1),
         "retries": _count(0),
+        "timestamps": _one_of("server", "client"),
     }
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 from hbase_orm.errors import ValidationError
@@ -17,6 +17,7 @@ from hbase_orm.session.flush import emit
 from hbase_orm.session.gets import key_to_change
 from hbase_orm.session.identity import supersede
 from hbase_orm.session.increments import amounts_by_column
+from hbase_orm.session.options import WriteOptions, options_of, warn_of_future
 from hbase_orm.session.pending import number_names
 from hbase_orm.session.period_tables import send
 from hbase_orm.session.state import SessionState, check_statement
@@ -32,36 +33,52 @@ from hbase_orm.session.unit_of_work import (
 class SessionWrites(SessionState):
     """What a session writes: at flush, or at once."""
 
-    def add(self, obj: Model, /) -> None:
+    def add(
+        self, obj: Model, /, *, ttl: timedelta | None = None, timestamp_ms: int | None = None
+    ) -> None:
         """Note that `obj` is to be written by the next flush.
 
         A new object puts its non-None cells, a loaded one its changes; other cells of the row stay.
 
+        Args:
+            obj: The object.
+            ttl: How long the cells live that are put, if that is shorter than their family's ttl;
+                what lies below is seen again afterwards. Plain models only.
+            timestamp_ms: The timestamp of what is written, milliseconds since 1970; a cell with a
+                newer one, or a delete at this one, hides it. Plain models only.
+
         Raises:
             RowKeyError: Its row key cannot be made.
-            ValidationError: The session holds another object of this row.
+            ValidationError: The session holds another object of this row, or an option does not
+                fit.
         """
-        self._note(obj, "put")
+        self._note(obj, "put", ttl=ttl, timestamp_ms=timestamp_ms)
 
     def add_all(self, objects: Iterable[Model], /) -> None:
         """Note that all of them are to be written."""
         for obj in objects:
             self.add(obj)
 
-    def delete(self, obj: Model, /) -> None:
+    def delete(self, obj: Model, /, *, timestamp_ms: int | None = None) -> None:
         """Note that the row of `obj` is to be deleted by the next flush.
+
+        Args:
+            obj: The object.
+            timestamp_ms: Delete cells up to this timestamp, milliseconds since 1970; newer ones
+                stay. Plain models only.
 
         Raises:
             RowKeyError: Its row key cannot be made.
-            ValidationError: The session holds another object of this row.
+            ValidationError: The session holds another object of this row, or the timestamp does
+                not fit.
         """
-        self._note(obj, "delete")
+        self._note(obj, "delete", timestamp_ms=timestamp_ms)
 
     def expunge(self, obj: Model, /) -> None:
         """Forget `obj` and what is pending for it; the object lives on, unattached."""
         self._pending.pop(id(obj), None)
         self._watched.forget(obj)
-        self._in_doubt.pop(id(obj), None)
+        self._options.pop(id(obj), None)
         bound = self._bound_to(obj)
         key = bound.known_key(obj)
         if key is not None and self._identity.find(bound, key) is obj:
@@ -83,10 +100,12 @@ class SessionWrites(SessionState):
             self._note_change(obj)
         for obj in number_names(self._pending.values(), self._bound):
             self._pending.pop(id(obj))  # there is no such row to delete
+            self._options.pop(id(obj), None)
         writes = [
             self._again(write_of(self._bound_to(obj), obj, "delete" if kind == "delete" else "put"))
             for obj, kind in self._pending.values()
         ]
+        warn_of_future(writes, self._runtime)
         outcome = emit(writes, self._runtime)
         idle = [write for write in writes if write.is_idle]
         for write in (*outcome.written, *idle):
@@ -165,25 +184,38 @@ class SessionWrites(SessionState):
             self._watched.forget(obj)
             obj._note_change = None  # noqa: SLF001 - the model's own state
 
-    def _note(self, obj: Model, kind: str) -> None:
+    def _note(
+        self,
+        obj: Model,
+        kind: str,
+        *,
+        ttl: timedelta | None = None,
+        timestamp_ms: int | None = None,
+    ) -> None:
         if not isinstance(obj, Model):
             raise ValidationError(
                 "this is no object of a model", got=repr(obj), fix="add(Reading(...))"
             )
+        options = WriteOptions()
+        if ttl is not None or timestamp_ms is not None:
+            options = options_of(self._bound_to(obj), ttl, timestamp_ms)
         self._refuse_other(obj)
         self._pending.pop(id(obj), None)  # what is noted last is sent last
         self._pending[id(obj)] = (obj, kind)
+        known = self._options.get(id(obj))
+        if known is not None or options != WriteOptions():
+            self._options[id(obj)] = options if known is None else options.with_tries_of(known)
 
     def _again(self, write: RowWrite) -> RowWrite:
-        """Return a write that knows its own earlier tries."""
-        nonces = self._in_doubt.get(id(write.obj), ())
-        return replace(write, nonces=nonces) if nonces else write
+        """Return a write with its options, which know its own earlier tries."""
+        options = self._options.get(id(write.obj))
+        return write if options is None else options.of(write)
 
     def _note_doubt(self, write: RowWrite, error: Exception) -> None:
-        """Remember the tries of a guarded write whose outcome is unknown."""
-        nonces = getattr(error, "nonces", ())
-        if write.obj is not None and nonces:
-            self._in_doubt[id(write.obj)] = (*write.nonces, *nonces)
+        """Remember a try whose outcome is unknown."""
+        if write.obj is not None:
+            known = self._options.get(id(write.obj), WriteOptions())
+            self._options[id(write.obj)] = known.after(write, error)
 
     def _refuse_other(self, obj: Model) -> None:
         """Refuse a second object of a row: what one writes, the other does not know."""
@@ -206,7 +238,7 @@ class SessionWrites(SessionState):
         if obj is None:
             return
         self._pending.pop(id(obj), None)
-        self._in_doubt.pop(id(obj), None)
+        self._options.pop(id(obj), None)
         if write.kind == "delete":
             obj._row = None  # noqa: SLF001 - the model's own state
             obj._note_change = None  # noqa: SLF001 - the model's own state

@@ -1,0 +1,116 @@
+"""What a session knows of one pending write besides its object: what was asked, what was tried."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Any, Final
+
+from hbase_orm.errors import ValidationError
+from hbase_orm.index.attempt import CLOCK_WARN_MS
+from hbase_orm.session.binding import BoundModel
+from hbase_orm.session.runtime import Runtime
+from hbase_orm.session.unit_of_work import RowWrite, loaded_row
+
+logger = logging.getLogger("hbase_orm.session")
+
+# 2**63 - 1 means the server's now, and what is stamped just below wins for good.
+MAX_TIMESTAMP_MS: Final = 2**63 - 3
+_MILLISECOND: Final = timedelta(milliseconds=1)
+
+
+@dataclass(frozen=True, slots=True)
+class WriteOptions:
+    """What is known of a pending write.
+
+    Attributes:
+        ttl_ms: How long the cells live that it puts; None means as long as their family's.
+        timestamp_ms: Of all it writes; None leaves it to the server, or to the client's clock.
+        nonces: Tries of a guarded write whose outcome is unknown.
+        sent: The try of a plain write whose outcome is unknown: sent again it has the same
+            timestamp, if there was one.
+    """
+
+    ttl_ms: int | None = None
+    timestamp_ms: int | None = None
+    nonces: tuple[bytes, ...] = ()
+    sent: RowWrite | None = None
+
+    def of(self, write: RowWrite) -> RowWrite:
+        """Return the write as it is to be sent now."""
+        stamp_ms, sent = self.timestamp_ms, self.sent
+        if stamp_ms is None and sent is not None and _alike(sent, write):
+            stamp_ms = sent.timestamp_ms
+        return replace(write, ttl_ms=self.ttl_ms, timestamp_ms=stamp_ms, nonces=self.nonces)
+
+    def with_tries_of(self, known: WriteOptions) -> WriteOptions:
+        """Return these options with the tries that are known of the write before."""
+        return replace(self, nonces=known.nonces, sent=known.sent)
+
+    def after(self, write: RowWrite, error: Exception) -> WriteOptions:
+        """Return what is known after a try whose outcome is unknown."""
+        nonces = (*write.nonces, *getattr(error, "nonces", ()))
+        return replace(self, nonces=nonces, sent=write)
+
+
+def _alike(one: RowWrite, other: RowWrite) -> bool:
+    mine, others = ((each.kind, each.puts, each.clears) for each in (one, other))
+    return mine == others
+
+
+def options_of(bound: BoundModel, ttl: timedelta | None, timestamp_ms: int | None) -> WriteOptions:
+    """Return what a program says of a write.
+
+    Raises:
+        ValidationError: It is out of range, or the model is guarded.
+    """
+    if bound.guarded is not None:
+        raise ValidationError(
+            "rows under a guard have the guard's timestamps, and live as long as it",
+            model=bound.schema.model_name,
+            fix="give the family a ttl, or use a model without index and version",
+        )
+    is_number = isinstance(timestamp_ms, int) and not isinstance(timestamp_ms, bool)
+    if timestamp_ms is not None and not (is_number and 0 <= timestamp_ms <= MAX_TIMESTAMP_MS):
+        raise ValidationError(
+            "a timestamp is a number of milliseconds since 1970",
+            model=bound.schema.model_name,
+            timestamp_ms=timestamp_ms,
+            limit_ms=MAX_TIMESTAMP_MS,
+            fix="write timestamp_ms=1_700_000_000_000",
+        )
+    return WriteOptions(_ttl_ms(bound, ttl), timestamp_ms)
+
+
+def _ttl_ms(bound: BoundModel, ttl: timedelta | None) -> int | None:
+    if ttl is None:
+        return None
+    if not isinstance(ttl, timedelta) or ttl < _MILLISECOND:
+        raise ValidationError(
+            "a ttl is a timedelta of a millisecond or more",
+            model=bound.schema.model_name,
+            ttl=ttl,
+            fix="write ttl=timedelta(hours=1)",
+        )
+    return ttl // _MILLISECOND
+
+
+def warn_of_future(writes: Iterable[RowWrite], runtime: Runtime) -> None:
+    """Log the plain rows whose newest cell lies far in the future: what is put now is not seen."""
+    now_ms = runtime.guard_context.now_ms()
+    for write in writes:
+        obj: Any = write.obj
+        row = None if obj is None or write.bound.guarded is not None else loaded_row(obj)
+        if row is None or write.is_idle:
+            continue
+        newest_ms = max((cell.timestamp_ms for cell in row.cells.values()), default=0)
+        if newest_ms > now_ms + CLOCK_WARN_MS:
+            logger.warning(
+                "row %r of %s has a cell %d ms ahead of this clock: somebody's clock is wrong, "
+                "and what is written now may not be seen",
+                write.key,
+                write.bound.schema.table,
+                newest_ms - now_ms,
+            )
