@@ -46,7 +46,7 @@ def _unordered(
         "no scan gives this order",
         order=[repr(order) for order in statement.orders],
         key=[part.name for part in schema.layout.parts],
-        fix=advice,
+        fix=f"{advice}; or sort what is read: .sort_in_memory(..., max_rows=...)",
     )
 
 

@@ -49,7 +49,6 @@ def check_selection(schema: TableSchema, statement: Select[Any]) -> None:
             fix=f"select({schema.model_name}) for objects, or leave .load_related() out",
         )
     _check_entries(schema, statement)
-    _check_related(schema, statement)
     for group in statement.groups:
         codec_of(schema, group)
     for order in () if statement.sort is None else statement.sort.orders:
@@ -77,15 +76,6 @@ def check_selection(schema: TableSchema, statement: Select[Any]) -> None:
         raise QueryError(
             "aggregates are not sorted",
             fix="sort the list that session.all returns: there is one row a group",
-        )
-
-
-def _check_related(schema: TableSchema, statement: Select[Any]) -> None:
-    if statement.related and statement.selection is not None:
-        raise QueryError(
-            "related objects are loaded with objects",
-            related=[repr(field) for field in statement.related],
-            fix=f"write select({schema.model_name}), or leave .load_related() out",
         )
 
 

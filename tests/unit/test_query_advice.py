@@ -117,6 +117,7 @@ def test_the_index_that_is_advised_gives_the_order(ask: Statement, index: str) -
     error = refusal(ask(bare))
 
     assert f"or declare Index({index})" in error.fix
+    assert ".sort_in_memory(" in error.fix
 
     def advised(fields: Mapping[str, Any]) -> Index:
         parts = [each.partition(".") for each in index.split(", ")]
