@@ -220,7 +220,7 @@ def _existing(
     anchors = [each.anchor for each in (schema, *(model.__schema__ for model in models))]
     if schema.kinds is not None:
         anchors = anchors[1:]  # the base has no rows of its own
-    if not anchors or None in anchors:
+    if None in anchors:
         return None
     return tuple(dict.fromkeys(anchor.column for anchor in anchors if anchor is not None))
 

@@ -67,6 +67,21 @@ class Red(Kinds, record_type="R"):
     pass
 
 
+class Both(Event, table="both"):
+    __rowkey__ = rowkey(Event.user, HashPrefix(2, of=[Event.user, Event.at]), Event.at)
+
+
+class Loose(Model, table="loose"):
+    d = Family()
+    user: Key[str] = key()
+    note: Mapped[str | None] = column(d, default=None)
+    __rowkey__ = rowkey(user, RecordType())
+
+
+class Tight(Loose, record_type="T"):
+    n: Mapped[int] = column(Loose.d, codec=codecs.uint8())
+
+
 def planned(stmt: Select[Any]) -> Plan:
     return plan(stmt, stmt.model.__schema__)
 
@@ -104,6 +119,7 @@ def test_a_plan_shows_what_is_read_and_made_of_it() -> None:
         (select(Reading.n).where(Reading.host == "a", Reading.n == 1), "columns: d"),
         (select(Account.name), "keys only"),
         (select(Account.name).where(Account.city == "Bonn"), "columns: d:city, d:age"),
+        (select(Loose.note), "columns: d:note, d:n"),
         (select(Point.at), "keys only"),
         (select(Point.value), "columns: p"),
     ],
@@ -158,6 +174,7 @@ def test_a_model_has_fields_of_its_own_for_those_it_inherits() -> None:
         select(func.count(Hashed.n)).group_by(Hashed.user),
         select(func.count(Monthly.n)).where(Monthly.at == START).group_by(Monthly.user),
         select(func.count(Red.n)).group_by(Red.user),
+        select(func.count(Both.n)).where(Both.user == "a").group_by(Both.at),
         select(func.count(Reading.n)).group_by(Reading.host, Reading.n),
         select(func.count(Digested.n)).where(Digested.user == "a").group_by(Digested.user),
     ],
@@ -245,3 +262,22 @@ def test_results_come_before_the_next_group_is_read() -> None:
     results = Grouping([K], [K], NAMES, KINDS).results(rows())
 
     assert next(results) == (1,)
+
+
+def test_few_rows_of_a_group_are_held_at_a_time() -> None:
+    alive = [0]
+    most = [0]
+
+    class Value:
+        def __init__(self) -> None:
+            alive[0] += 1
+            most[0] = max(most[0], alive[0])
+
+        def __del__(self) -> None:
+            alive[0] -= 1
+
+    rows = ((1, Value()) for _ in range(5 * CHUNK_ROWS))
+    ((count,),) = Grouping([func.count(V)], [K], NAMES, KINDS).results(rows)
+
+    assert count == 5 * CHUNK_ROWS
+    assert most[0] <= 2 * CHUNK_ROWS

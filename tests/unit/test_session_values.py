@@ -10,15 +10,18 @@ import pytest
 from hbase_orm import (
     Engine,
     Family,
+    Index,
     Key,
     Mapped,
     Model,
+    Related,
     Select,
     codecs,
     column,
     connect,
     func,
     key,
+    related,
     select,
 )
 from hbase_orm.errors import (
@@ -28,7 +31,7 @@ from hbase_orm.errors import (
     PageTokenError,
     QueryError,
 )
-from hbase_orm.ops import FetchRows, Operation
+from hbase_orm.ops import FetchRows, GetRows, Operation
 from tests.recording import RecordsRequests, gateway_of, through
 from tests.selection_cases import (
     ANSWERS,
@@ -196,6 +199,8 @@ def test_a_required_cell_that_is_absent_is_an_error_where_it_is_given() -> None:
             ("-", "ms")
         ]
         assert session.all(stmt.where(Reading.value > 0)) == []
+        compared = select(Reading.unit).where(Reading.host == "a", Reading.value != 9)
+        assert session.all(compared) == ["ms"]
 
 
 def test_a_cell_that_does_not_decode_is_an_error_where_it_is_read() -> None:
@@ -225,6 +230,61 @@ def test_default_factories_make_a_value_for_each_row() -> None:
 
     assert first == second == []
     assert first is not second
+
+
+class Ranked(Model, table="ranked"):
+    d = Family()
+    k: Key[int] = key()
+    first: Mapped[int] = column(d)
+    place: Mapped[int] = column(d)
+    by_place = Index(place)
+
+
+def test_an_index_that_nothing_compares_is_checked_against_the_rows() -> None:
+    engine = connect("memory://")
+    engine.create_tables(Ranked)
+    with engine.session() as session:
+        session.add_all(Ranked(k=k, first=k, place=9 - k) for k in range(3))
+        session.flush()
+        stmt = select(Ranked.first).using(Ranked.by_place).allow_full_scan()
+
+        assert session.all(stmt) == [2, 1, 0]
+
+
+def test_names_are_looked_up_a_page_at_a_time(engine: Engine) -> None:
+    answer, requests = sent(engine, lambda s: s.all(select(Named.host, Named.n).allow_full_scan()))
+
+    asked = [r.keys for r in requests if isinstance(r, GetRows) and r.table == "selected_names"]
+    assert len(answer) == 4
+    assert [len(keys) for keys in asked] == [2, 2]  # both numbers at once, then both names
+
+
+class Order(Model, table="orders"):
+    d = Family()
+    k: Key[int] = key()
+    before: Mapped[int | None] = column(d, default=None)
+    size: Mapped[int] = column(d)
+    previous: Related[Order] = related(k=before)
+
+
+def test_sorted_objects_come_with_what_is_related_and_values_cannot() -> None:
+    engine = connect("memory://")
+    engine.create_tables(Order)
+    with engine.session() as session:
+        session.add_all(Order(k=k, before=k - 1, size=k % 3) for k in range(5))
+        session.flush()
+    stmt = select(Order).load_related(Order.previous).allow_full_scan().caching(2)
+    with engine.session() as session:
+        in_order = stmt.sort_in_memory(Order.size.desc(), Order.k.desc(), max_rows=5)
+        with session.stream(in_order.limit(3)) as found:
+            pairs = [(each.k, each.previous and each.previous.k) for each in found]
+
+        assert pairs == [(2, 1), (4, 3), (1, 0)]
+        with pytest.raises(QueryError, match="related"):
+            session.all(select(Order.k).load_related(Order.previous).allow_full_scan())
+        with pytest.raises(QueryError, match="whole rows"):
+            session.delete_where(select(Order.k).allow_full_scan())
+        assert session.count(stmt) == 5
 
 
 # --- what is sent ---------------------------------------------------------------------------------
