@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from types import CodeType
 from typing import Any
 
 MISFITS = (ValueError, OverflowError, struct.error)
@@ -43,8 +45,14 @@ class Scope:
 
     def compiled(self, lines: Sequence[str], name: str) -> Any:
         """Return the function `name` that these lines define."""
-        exec("\n".join(lines), self.values)  # noqa: S102 - the source holds only our own literals
+        exec(_code("\n".join(lines)), self.values)  # noqa: S102 - only our own literals
         return self.values[name]
+
+
+@lru_cache(maxsize=1024)
+def _code(source: str) -> CodeType:
+    """Return compiled source: statements of one shape have the same, and compiling takes 0.1 ms."""
+    return compile(source, "<hbase_orm>", "exec")
 
 
 def plus(expression: str, number: int) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from hbase_orm.codecs import Codec
 from hbase_orm.errors import CodecError, QueryError
@@ -17,6 +17,7 @@ from hbase_orm.schema import (
     And,
     Comparison,
     Condition,
+    Contains,
     EntryExpr,
     Expr,
     InValues,
@@ -30,6 +31,9 @@ from hbase_orm.schema import (
 )
 
 _FLIPPED: Mapping[str, Operator] = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+
+_COLLECTIONS: Final = (list, set, frozenset, tuple)
 
 
 class NothingMatchesError(Exception):
@@ -87,6 +91,8 @@ def check_conditions(schema: TableSchema, conditions: Sequence[Condition]) -> No
                     _check_value(schema, of, value)
             case StartsWith(field=of, prefix=prefix):
                 _check_prefix(schema, of, prefix)
+            case Contains(field=of):
+                _check_items(schema, of)
             case _:
                 raise QueryError("this condition is not known", condition=repr(condition))
 
@@ -131,6 +137,17 @@ def _check_prefix(schema: TableSchema, of: Expr[Any], prefix: object) -> None:
             prefix=prefix,
             expected=codec.python_type.__name__,
             fix="compare numbers and times with between()",
+        )
+
+
+def _check_items(schema: TableSchema, of: Expr[Any]) -> None:
+    codec = codec_of(schema, of)
+    if codec.python_type not in _COLLECTIONS:
+        raise QueryError(
+            "only a list, set or tuple contains items",
+            field=repr(of),
+            expected=codec.python_type.__name__,
+            fix="compare text with startswith(), and a dynamic column as M.tags[name]",
         )
 
 

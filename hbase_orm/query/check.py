@@ -12,6 +12,7 @@ from hbase_orm.schema import (
     And,
     Comparison,
     Condition,
+    Contains,
     EntryExpr,
     Expr,
     InValues,
@@ -71,12 +72,20 @@ def _source(schema: TableSchema, condition: Condition, scope: dict[str, Any]) ->
             return "(" + " or ".join(_source(schema, part, scope) for part in inner) + ")"
         case Not(condition=single):
             return f"(not {_source(schema, single, scope)})"
+    return _leaf(schema, condition, scope)
+
+
+def _leaf(schema: TableSchema, condition: Condition, scope: dict[str, Any]) -> str:
+    match condition:
         case InValues(field=of, values=values):
             known = tuple(_comparable(schema, of, value) for value in values)
             return f"({_value(schema, of, scope)} in {_constant(known, scope)})"
         case StartsWith(field=of, prefix=prefix):
             value = _value(schema, of, scope)
             return f"({value} is not None and {value}.startswith({_constant(prefix, scope)}))"
+        case Contains(field=of, value=item):
+            value = _value(schema, of, scope)
+            return f"({value} is not None and {_constant(item, scope)} in {value})"
         case Comparison():
             return _comparison(schema, condition, scope)
     raise QueryError("this condition is not known", condition=repr(condition))

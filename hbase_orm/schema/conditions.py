@@ -17,6 +17,7 @@ from hbase_orm.errors import QueryError
 from hbase_orm.rowkey import KeySource
 
 T = TypeVar("T")
+C = TypeVar("C")
 
 Operator = Literal["==", "!=", "<", "<=", ">", ">="]
 
@@ -103,6 +104,18 @@ class StartsWith(Condition):
     def __repr__(self) -> str:
         """Return it as it was written."""
         return f"{self.field!r}.startswith({self.prefix!r})"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Contains(Condition):
+    """`field` is a list, set or tuple with `value` among its items."""
+
+    field: Expr[Any]
+    value: Any
+
+    def __repr__(self) -> str:
+        """Return it as it was written."""
+        return f"{self.field!r}.contains({shown(self.value)})"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -280,6 +293,21 @@ class Expr(Owned, KeySource, Generic[T]):
         """Return the condition that the field starts with `prefix`."""
         return StartsWith(self, prefix)
 
+    @overload
+    def contains(self: Expr[list[C]], value: C, /) -> Condition: ...
+    @overload
+    def contains(self: Expr[set[C]], value: C, /) -> Condition: ...
+    @overload
+    def contains(self: Expr[frozenset[C]], value: C, /) -> Condition: ...
+    @overload
+    def contains(self: Expr[tuple[C, ...]], value: C, /) -> Condition: ...
+    def contains(self: Expr[Any], value: Any, /) -> Condition:
+        """Return the condition that a list, set or tuple has `value` among its items.
+
+        The client decides it: the rows are read.
+        """
+        return Contains(self, value)
+
     def __bool__(self) -> Never:
         """Refuse: `flag and x == 1` would silently drop the flag.
 
@@ -350,6 +378,6 @@ def compared_by(condition: Condition) -> tuple[Expr[Any], ...]:
             return tuple(field for part in inner for field in compared_by(part))
         case Not(condition=single):
             return compared_by(single)
-        case Comparison(field=of) | InValues(field=of) | StartsWith(field=of):
+        case Comparison(field=of) | InValues(field=of) | StartsWith(field=of) | Contains(field=of):
             return (of,)
     return ()
