@@ -119,10 +119,10 @@ def entry_cells(schema: TableSchema, dynamic: DynamicSchema, entries: object) ->
         column = dynamic.prefix + _encoded(dynamic.name_codec, name, "name", where)
         if column in dynamic.taken:
             raise ValidationError(
-                "the entry's name is that of a declared column",
+                "the entry's name is that of a declared column, or of the cell that marks a row",
                 **where,
                 column=column,
-                fix="set the declared field, or choose another name",
+                fix="choose another name, or set the declared field",
             )
         if value is None:
             continue

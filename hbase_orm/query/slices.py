@@ -56,11 +56,6 @@ class Slice:
     columns: ColumnRange
     limit: int | None
 
-    def holds(self, column: bytes) -> bool:
-        """Say whether a column is that of an entry in the range."""
-        qualifier = column.partition(b":")[2]
-        return self.dynamic.holds(column) and self.columns.holds(qualifier)
-
     @property
     def filter(self) -> Filter:
         """What the server applies: the range, less declared columns, and so many of what is left.

@@ -168,7 +168,7 @@ def _with_entries(bound: BoundModel, row: Row, part: Slice | None, runtime: Runt
     if part is not None:
         found = runtime.run(_first_row(part.scan_of(bound.schema.table, row.key)))
         if found is not None:
-            cells.update({c: cell for c, cell in found.cells.items() if part.holds(c)})
+            cells.update(found.cells)
     return replace(row, cells=cells)
 
 

@@ -70,7 +70,7 @@ def models(draw: st.DrawFn) -> tuple[type[Model], Callable[[], st.SearchStrategy
         "unit": column(d, "unit-of-all", default=None),
         "entries": dynamic(
             d,
-            prefix=draw(st.sampled_from(["", "t:", "_", "\u00e9"])),
+            prefix=draw(st.sampled_from(["", "t:", "_x", "\u00e9"])),
             name=name_codec,
             codec=value_codec,
         ),

@@ -2,17 +2,156 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
 import pytest
 
-from hbase_orm import connect
+from hbase_orm import (
+    Dynamic,
+    Family,
+    Key,
+    Model,
+    Offset,
+    TablePerPeriod,
+    codecs,
+    connect,
+    dynamic,
+    key,
+    rowkey,
+    select,
+)
+from hbase_orm.codecs.text import Text
+from hbase_orm.errors import (
+    ConnectionLostError,
+    GatewayError,
+    PageTokenError,
+    RegionUnavailableError,
+    ScannerExpiredError,
+)
+from hbase_orm.gateway.base import Gateway
+from hbase_orm.ops import CloseScanner, FetchRows, OpenScanner, Operation
+from hbase_orm.query.slices import slice_of
+from hbase_orm.schema import EntryRange
 
 pytest.register_assert_rewrite("tests.wide_cases", "tests.session_cases")
 
-from tests.session_cases import Store  # noqa: E402  # as above
+from tests.recording import RecordsRequests, through  # noqa: E402  # as below
+from tests.session_cases import Store, put  # noqa: E402  # after the rewriting is registered
 from tests.wide_cases import *  # noqa: E402, F403  # the cases are shared with the real HBase
-from tests.wide_cases import MODELS  # noqa: E402  # after the rewriting is registered
+from tests.wide_cases import (  # noqa: E402  # as above
+    MODELS,
+    NOON,
+    Feed,
+    feed,
+    items,
+    listed,
+    read,
+)
 
 
 @pytest.fixture
 def store() -> Store:
     return Store.make(connect("memory://"), MODELS)
+
+
+class LosesScanners(RecordsRequests):
+    """Fails the first fetches of entries, as a gateway whose connection breaks."""
+
+    def __init__(self, inner: Gateway, errors: list[GatewayError]) -> None:
+        super().__init__(inner)
+        self.errors = errors
+
+    def execute(self, operation: Operation[Any], /) -> Any:
+        if isinstance(operation, FetchRows) and self.errors:
+            raise self.errors.pop(0)
+        return super().execute(operation)
+
+
+@pytest.mark.parametrize(
+    "error", [ScannerExpiredError, ConnectionLostError, RegionUnavailableError]
+)
+def test_a_lost_scanner_is_opened_again_for_the_same_range(
+    store: Store, host: str, error: type[GatewayError]
+) -> None:
+    put(store, listed(host, 1, 2, 3))
+    losing = LosesScanners(store.sent, [error("lost"), error("lost")])
+
+    assert items(Store(through(losing, store.engine), losing), host, 2, 9) == [2, 3]
+
+
+def test_a_scanner_that_is_always_lost_is_given_up(store: Store, host: str) -> None:
+    put(store, listed(host, 1, 2, 3))
+    losing = LosesScanners(store.sent, [ConnectionLostError("lost") for _ in range(99)])
+
+    with pytest.raises(ConnectionLostError):
+        items(Store(through(losing, store.engine), losing), host, 2, 9)
+
+
+class Daily(Model, table=TablePerPeriod("days_%Y%m%d", of="at", period="day", create=True)):
+    d = Family()
+    host: Key[str] = key()
+    at: Key[datetime] = key(codecs.millis())
+    tags: Dynamic[str, str] = dynamic(d)
+    __rowkey__ = rowkey(Offset("day", of=at, codec=codecs.uint32()), host)
+
+
+@pytest.mark.parametrize("is_got", [False, True])
+def test_rows_of_several_tables_come_with_their_ranges(
+    store: Store, host: str, *, is_got: bool
+) -> None:
+    made = [Daily(host=host, at=NOON + timedelta(days=day)) for day in range(3)]
+    for day, each in enumerate(made):
+        each.tags = {"a": "", "b": str(day)}
+    put(store, *made)
+    times = [each.at for each in made]
+    asked = Daily.at.in_(times) if is_got else Daily.at.between(times[0], times[-1])
+
+    found = read(
+        store,
+        select(Daily).where(asked, Daily.host == host).columns_between(Daily.tags, "b", "c"),
+    )
+
+    assert [each.tags["b"] for each in found] == ["0", "1", "2"]
+
+
+def test_a_token_of_another_range_is_refused(store: Store, host: str) -> None:
+    put(store, *(feed(host, n, 3) for n in range(3)))
+    stmt = select(Feed).where(Feed.host == host)
+    one, other = (stmt.columns_between(Feed.tags, "a", stop) for stop in ("b", "c"))
+
+    with store.engine.session() as session:
+        token = session.page(one, size=1).token
+        with pytest.raises(PageTokenError):
+            session.page(other, size=1, token=token)
+
+
+def test_no_scanner_is_left_open(store: Store, host: str) -> None:
+    put(store, *(feed(host, n, 3) for n in range(6)))
+    stmt = select(Feed).where(Feed.host == host).columns_between(Feed.tags, "a", "b")
+
+    with store.engine.session() as session, session.stream(stmt) as stream:
+        next(stream)
+
+    opened = [one for one in store.sent.requests if isinstance(one, OpenScanner)]
+    closed = [one for one in store.sent.requests if isinstance(one, CloseScanner)]
+    assert len(opened) == len(closed) > 1
+
+
+@dataclass(frozen=True, slots=True)
+class Unbounded(Text):
+    """Text that does not say which value is the least."""
+
+    @property
+    def minimum(self) -> Any:
+        return None
+
+
+def test_names_before_the_empty_one_are_none() -> None:
+    class Odd(Model, table="odd"):
+        d = Family()
+        host: Key[str] = key()
+        tags: Dynamic[str, str] = dynamic(d, name=Unbounded())
+
+    assert slice_of(Odd.__schema__, EntryRange(Odd.tags, "", "")) is None
