@@ -20,14 +20,16 @@ from hbase_orm import (
     Key,
     Mapped,
     Model,
+    Version,
     codecs,
     column,
     counter,
     dynamic,
     key,
     select,
+    version,
 )
-from hbase_orm.errors import ValidationError
+from hbase_orm.errors import FlushError, ValidationError, VersionConflictError
 from hbase_orm.ops import Delete, MutateRows, Put, RowMutation
 from tests.session_cases import Store, load, put, stored
 
@@ -74,7 +76,14 @@ class Listed(Model, table="listed"):
     lines: Mapped[list[int]] = column(d, codec=codecs.json(list[int]), default_factory=list[int])
 
 
-MODELS = (Tagged, TaggedIndexed, Bare, BareIndexed, Listed)
+class Locked(Model, table="locked"):
+    d = Family()
+    host: Key[str] = key()
+    tags: Dynamic[str, str] = dynamic(d)
+    changes: Version = version(d)
+
+
+MODELS = (Tagged, TaggedIndexed, Bare, BareIndexed, Listed, Locked)
 
 
 @pytest.fixture
@@ -418,6 +427,26 @@ def test_bulk_writes_entries(store: Store, tagged: Any, host: str, *, insert_onl
     with store.engine.session() as session:
         found = session.all(select(tagged).where(tagged.host == host))
     assert [each.tags for each in found] == [{"a": str(n)} for n in range(30)]
+
+
+def test_a_version_counts_changes_of_entries_and_is_none(store: Store, host: str) -> None:
+    made = Locked(host=host)
+    made.tags = {"a": "1"}
+    put(store, made)
+
+    with store.engine.session() as session:
+        late = load(session, Locked, host=host)
+        with store.engine.session() as other:
+            load(other, Locked, host=host).tags["b"] = "2"
+        late.tags["c"] = "3"
+        with pytest.raises(FlushError) as caught:
+            session.flush()
+        session.expunge(late)
+
+    found = stored(store, Locked, host=host)
+    assert (found.tags, found.changes) == ({"a": "1", "b": "2"}, 2)
+    ((_, _, reason),) = caught.value.not_written
+    assert isinstance(reason, VersionConflictError)
 
 
 def test_rows_are_found_by_their_entries(store: Store, tagged: Any, host: str) -> None:

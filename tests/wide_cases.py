@@ -21,12 +21,14 @@ from hbase_orm import (
     Model,
     RecordType,
     Salt,
+    Version,
     codecs,
     column,
     dynamic,
     key,
     rowkey,
     select,
+    version,
 )
 from hbase_orm.errors import NotLoadedError, QueryError
 from hbase_orm.ops import FetchRows, GetRows, MutateRows, Operation, Put, Row, RowMutation
@@ -64,6 +66,7 @@ class FeedIndexed(Model, table="feeds_indexed"):
     host: Key[str] = key()
     title: Mapped[str | None] = column(d, "t", default=None)
     tags: Dynamic[str, str] = dynamic(d)
+    changes: Version = version(d, "v")
     by_title = Index(title)
 
 
@@ -177,17 +180,17 @@ def test_names_stored_newest_first_come_newest_first(store: Store, host: str) ->
 
 def test_declared_columns_and_the_marker_do_not_count_as_entries(store: Store, host: str) -> None:
     made = FeedIndexed(host=host, title="x")
-    made.tags = {name: name for name in ("", "^", "a", "s", "u", "v", "\U0010ffff")}
+    made.tags = {name: name for name in ("", "^", "a", "s", "u", "w", "\U0010ffff")}
     put(store, made)
     stmt = select(FeedIndexed).where(FeedIndexed.host == host)
 
-    (some,) = read(store, stmt.columns_between(FeedIndexed.tags, "^", "v", limit=3))
+    (some,) = read(store, stmt.columns_between(FeedIndexed.tags, "^", "w", limit=4))
     (every,) = read(store, stmt.columns_between(FeedIndexed.tags, "", "\U0010ffff"))
     (none,) = read(store, stmt.columns_between(FeedIndexed.tags, "", ""))
     (empty,) = read(store, stmt.columns_between(FeedIndexed.tags, "", "\x00"))
 
-    assert list(some.tags) == ["^", "a", "s"]
-    assert list(every.tags) == ["", "^", "a", "s", "u", "v"]
+    assert (list(some.tags), some.changes) == (["^", "a", "s", "u"], 1)
+    assert list(every.tags) == ["", "^", "a", "s", "u", "w"]
     assert (list(none.tags), list(empty.tags)) == ([], [""])
 
 

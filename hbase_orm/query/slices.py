@@ -146,7 +146,7 @@ def columns_beside(schema: TableSchema, conditions: tuple[Condition, ...]) -> tu
     """Return what is read of a row besides its entries: declared columns, marker, compared ones."""
     found: list[bytes] = []
     for each in (schema, *kinds_of(schema)):
-        found += [column.column for column in (*each.columns, *each.counters)]
+        found += [column.column for column in each.column_by_name.values()]
         found += [] if each.marker is None else [each.marker]
     for entry in _entries_in(And(conditions)):
         column = stored_column(schema, entry)
