@@ -74,6 +74,7 @@ class Listed(Model, table="listed"):
     d = Family()
     host: Key[str] = key()
     lines: Mapped[list[int]] = column(d, codec=codecs.json(list[int]), default_factory=list[int])
+    note: Mapped[str | None] = column(d, default=None)
 
 
 class Locked(Model, table="locked"):
@@ -317,8 +318,21 @@ def test_other_bytes_of_an_equal_value_are_no_change(store: Store, host: str) ->
         found = load(session, Listed, host=host)
         store.forget()
         report = session.flush()
+        found.note = "x"
 
-    assert (report.written, found.lines) == (0, [1])
+    assert (report.written, found.lines, sent_cells(store)) == (0, [1], [b"d:note"])
+
+
+def test_a_map_that_is_taken_off_an_object_deletes_nothing(store: Store, host: str) -> None:
+    put(store, with_tags(Tagged, host, a="1"))
+
+    with store.engine.session() as session:
+        found = load(session, Tagged, host=host, n=0)
+        del found.tags
+        found.unit = "s"
+
+    after = stored(store, Tagged, host=host, n=0)
+    assert (after.tags, after.unit) == ({"a": "1"}, "s")
 
 
 # --- which rows exist -----------------------------------------------------------------------------

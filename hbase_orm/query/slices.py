@@ -39,8 +39,6 @@ from hbase_orm.schema import (
 EXISTENCE: Final = AllOf((FirstKeyOnly(), KeyOnly()))
 """One cell without its value of each row that has any."""
 
-_ZERO: Final = b"\x00"
-
 
 @dataclass(frozen=True, slots=True)
 class Slice:
@@ -101,11 +99,8 @@ def slice_of(schema: TableSchema, asked: EntryRange) -> Slice | None:
         for end in ((high, low) if codec.desc else (low, high))
     ]
     first, last = ends[0] or (prefix, True), ends[1]
-    if last == (b"", False):
+    if last == (b"", False):  # the filter would take no bytes for no bound
         return None
-    # The filter takes no bytes for no bound; zero is the first qualifier that has any.
-    first = (_ZERO, True) if first == (b"", False) else first
-    last = (_ZERO, False) if last == (b"", True) else last
     columns = ColumnRange(*first, *(last or (KeyRange.prefix(prefix).stop or b"", False)))
     return None if columns.is_empty else Slice(dynamic, columns, asked.limit)
 

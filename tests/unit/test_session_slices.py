@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -22,7 +21,6 @@ from hbase_orm import (
     rowkey,
     select,
 )
-from hbase_orm.codecs.text import Text
 from hbase_orm.errors import (
     ConnectionLostError,
     GatewayError,
@@ -139,19 +137,10 @@ def test_no_scanner_is_left_open(store: Store, host: str) -> None:
     assert len(opened) == len(closed) > 1
 
 
-@dataclass(frozen=True, slots=True)
-class Unbounded(Text):
-    """Text that does not say which value is the least."""
-
-    @property
-    def minimum(self) -> Any:
-        return None
-
-
 def test_names_before_the_empty_one_are_none() -> None:
     class Odd(Model, table="odd"):
         d = Family()
         host: Key[str] = key()
-        tags: Dynamic[str, str] = dynamic(d, name=Unbounded())
+        tags: Dynamic[str, str] = dynamic(d, name=codecs.get("phoenix.varchar"))
 
     assert slice_of(Odd.__schema__, EntryRange(Odd.tags, "", "")) is None
