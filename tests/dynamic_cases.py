@@ -84,7 +84,13 @@ class Locked(Model, table="locked"):
     changes: Version = version(d)
 
 
-MODELS = (Tagged, TaggedIndexed, Bare, BareIndexed, Listed, Locked)
+class Foreign(Model, table="foreign"):
+    d = Family()
+    host: Key[str] = key()
+    tags: Dynamic[str, str] = dynamic(d, codec=codecs.get("phoenix.varchar"))
+
+
+MODELS = (Foreign, Tagged, TaggedIndexed, Bare, BareIndexed, Listed, Locked)
 
 
 @pytest.fixture
@@ -321,6 +327,24 @@ def test_other_bytes_of_an_equal_value_are_no_change(store: Store, host: str) ->
         found.note = "x"
 
     assert (report.written, found.lines, sent_cells(store)) == (0, [1], [b"d:note"])
+
+
+def test_what_the_codec_reads_and_would_not_write_is_no_change(store: Store, host: str) -> None:
+    puts = (Put(b"d:a", b"with NUL: \x00"), Put(b"d:b", b"without"))
+    row = RowMutation(Foreign.encode_key(host=host), puts=puts)
+    store.sent.execute(MutateRows(store.table(Foreign), (row,)))
+
+    with store.engine.session() as session:
+        found = load(session, Foreign, host=host)
+        store.forget()
+        untouched = session.flush()
+        found.tags["b"] = "changed"
+        with pytest.raises(ValidationError, match="NUL") as caught:
+            session.flush()
+        session.expunge(found)
+
+    assert (untouched.written, store.sent.writes) == (0, [])
+    assert caught.value.details["name"] == "a"
 
 
 def test_a_map_that_is_taken_off_an_object_deletes_nothing(store: Store, host: str) -> None:

@@ -14,7 +14,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from hbase_orm.codecs import Codec
-from hbase_orm.errors import CodecError, ValidationError
+from hbase_orm.errors import CodecError
 from hbase_orm.model import Model
 from hbase_orm.model.entries import entry_cells
 from hbase_orm.ops import Cell, Row
@@ -41,17 +41,21 @@ def has_mutable_values(schema: TableSchema) -> bool:
 def is_changed_in_place(schema: TableSchema, obj: Model, row: Row) -> bool:
     """Say whether a value that can change in place differs from the row that was read.
 
-    A value that does not fit differs: the flush says what is wrong with it.
+    Raises:
+        CodecError, ValidationError: A value does not fit.
     """
-    try:
-        cells = _mutable_cells(schema, obj.__dict__)
-    except (CodecError, ValidationError):
-        return True
+    cells = _mutable_cells(schema, obj.__dict__)
     old = _mutable_part(schema, obj.__dict__, row.cells)
     if old.keys() != cells.keys():
         return True
     differing = {column: value for column, value in cells.items() if old[column].value != value}
     return bool(changed_cells(schema, old, differing))
+
+
+def mutable_names(schema: TableSchema) -> list[str]:
+    """Return the fields whose values can change in place."""
+    columns = [column.name for column in mutable_columns(schema)]
+    return columns + [dynamic.name for dynamic in schema.dynamics]
 
 
 def _mutable_cells(schema: TableSchema, values: Mapping[str, Any]) -> dict[bytes, bytes]:

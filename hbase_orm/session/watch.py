@@ -10,9 +10,10 @@ from collections.abc import Iterator
 from sys import getrefcount
 from typing import Any, Final
 
+from hbase_orm.errors import CodecError, ValidationError
 from hbase_orm.model import Model
 from hbase_orm.session.binding import BoundModel
-from hbase_orm.session.mutable import is_changed_in_place
+from hbase_orm.session.mutable import is_changed_in_place, mutable_names
 from hbase_orm.session.unit_of_work import loaded_row
 
 _FIRST_LIMIT: Final = 1000
@@ -78,4 +79,15 @@ def _are_values_held(values: dict[str, Any]) -> bool:
 
 def _is_changed(bound: BoundModel, obj: Model) -> bool:
     row = loaded_row(obj)
-    return row is not None and is_changed_in_place(bound.schema, obj, row)
+    if row is None:
+        return False
+    try:
+        return is_changed_in_place(bound.schema, obj, row)
+    except (CodecError, ValidationError):
+        # Some codecs read what they would not write; what else does not fit is the program's, and
+        # the flush says what is wrong with it.
+        fresh = bound.hydrate(row).__dict__
+        values = obj.__dict__
+        return any(
+            values.get(n) != fresh.get(n) for n in mutable_names(bound.schema) if n in values
+        )
