@@ -13,24 +13,15 @@ from typing import Final
 from hbase_orm.ops import Row
 from hbase_orm.query import IndexPlan, SaltedScanPlan, ScanPlan
 
-FIRST_ROWS: Final = 100
-"""Most rows of a first fetch: nobody knows yet how large they are."""
-
 GROWTH: Final = 4
 
 FETCH_BYTES: Final = 2 << 20
 """About the most bytes of one answer; HBase's own scanners fetch so many from a region server."""
 
 MERGED_BYTES: Final = 32 << 20
-MERGED_ROWS: Final = 32_000
 """What all buckets of a merge hold at most, however many they are."""
 
-MERGED_FIRST_ROWS: Final = 400
-"""Most rows of the first fetches of all buckets together, unless they are very many."""
-
 _LEAST_BYTES: Final = 64 << 10
-_LEAST_ROWS: Final = 50
-_LEAST_FIRST_ROWS: Final = 10
 _SAMPLE: Final = 16
 # A cell's timestamp and the lengths of its column and value.
 _CELL_BYTES: Final = 16
@@ -80,21 +71,16 @@ class Pace:
 
 def pace_of(plan: ScanPlan | SaltedScanPlan | IndexPlan) -> Pace:
     """Return the pace of one range reader of a plan; each reader needs its own."""
-    if plan.is_paced:
-        return Pace.steady(plan.caching_rows)
-    if not isinstance(plan, SaltedScanPlan):
-        first = min(plan.caching_rows, FIRST_ROWS)
-        return Pace(first, plan.most_rows, most_bytes=FETCH_BYTES, caching_rows=plan.caching_rows)
-    buckets = len(plan.buckets)
-    most_rows = min(plan.most_rows, max(MERGED_ROWS // buckets, _LEAST_ROWS))
-    most_bytes = min(FETCH_BYTES, max(MERGED_BYTES // buckets, _LEAST_BYTES))
-    first = min(FIRST_ROWS, most_rows, max(MERGED_FIRST_ROWS // buckets, _LEAST_FIRST_ROWS))
-    caching = most_rows
-    if plan.limit is not None:
-        # Salts spread rows evenly: twice the share is enough nearly always.
-        first = min(first, plan.caching_rows, 2 * -(-plan.caching_rows // buckets) + GROWTH)
-        caching = min(most_rows, 2 * first)
-    return Pace(first, most_rows, most_bytes=most_bytes, caching_rows=caching)
+    wanted = plan.fetches
+    if wanted.is_fixed:
+        return Pace.steady(wanted.first)
+    most_bytes, caching_rows = FETCH_BYTES, plan.caching_rows
+    if isinstance(plan, SaltedScanPlan):
+        most_bytes = min(FETCH_BYTES, max(MERGED_BYTES // len(plan.buckets), _LEAST_BYTES))
+        caching_rows = min(wanted.most, caching_rows)
+        if plan.limit is not None:
+            caching_rows = min(caching_rows, 2 * wanted.first)
+    return Pace(wanted.first, wanted.most, most_bytes=most_bytes, caching_rows=caching_rows)
 
 
 def _bytes_of(row: Row) -> int:

@@ -349,8 +349,7 @@ def _scan_plan(
     common = _common(statement, schema, chosen, reverse=reverse, is_filtered=is_filtered) | {
         "reverse": reverse,
         "caching_rows": _caching(statement, chosen, DEFAULT_CACHING_ROWS, pushed.remaining),
-        "most_rows": DEFAULT_CACHING_ROWS,
-        "is_paced": statement.caching_rows is not None,
+        "most_rows": 0 if statement.caching_rows else DEFAULT_CACHING_ROWS,
         "filter": None if sent is None else bytes(sent),
     }
     if len(streams) == 1:
@@ -385,8 +384,7 @@ def _index_plan(
         ranges=ranges,
         reverse=reverse,
         caching_rows=_caching(statement, chosen, LOOKUP_ROWS, statement.conditions),
-        most_rows=LOOKUP_ROWS,
-        is_paced=statement.caching_rows is not None,
+        most_rows=0 if statement.caching_rows else LOOKUP_ROWS,
     )
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from hbase_orm.ops import KeyRange
 from hbase_orm.query.explain import range_text, tree
+from hbase_orm.query.fetching import Fetches, fetches
 from hbase_orm.query.measured import Measured
 from hbase_orm.rowkey.notation import to_string_binary
 from hbase_orm.schema import Condition, EntryRange, IndexSchema, TableSchema
@@ -157,8 +158,7 @@ class ScanPlan(Plan):
         ranges: Disjoint, in the order of the rows.
         reverse: Rows come in falling key order.
         caching_rows: Rows fetched at once.
-        most_rows: What later fetches grow to.
-        is_paced: The statement says how many rows a fetch has; it neither grows nor shrinks.
+        most_rows: What later fetches grow to; 0 if the statement says how many each has.
         filter: What the server applies, in HBase's filter language, or None.
     """
 
@@ -166,7 +166,6 @@ class ScanPlan(Plan):
     reverse: bool = False
     caching_rows: int = 0
     most_rows: int = 0
-    is_paced: bool = False
     filter: bytes | None = None
 
     def steps(self) -> list[str]:
@@ -178,7 +177,12 @@ class ScanPlan(Plan):
     @property
     def requests(self) -> str:
         """One scanner a range."""
-        return f"{len(self.ranges)} scanner{_s(self.ranges)}, {self.caching_rows} rows a call"
+        return f"{len(self.ranges)} scanner{_s(self.ranges)}, {self.fetches} rows a call"
+
+    @property
+    def fetches(self) -> Fetches:
+        """How many rows each fetch has."""
+        return fetches(self.caching_rows, self.most_rows, self.limit)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -189,8 +193,7 @@ class SaltedScanPlan(Plan):
         buckets: For each bucket its ranges, in the order of the rows.
         reverse: Rows come in falling key order.
         caching_rows: Rows fetched at once from each bucket.
-        most_rows: What later fetches grow to.
-        is_paced: The statement says how many rows a fetch has; it neither grows nor shrinks.
+        most_rows: What later fetches grow to; 0 if the statement says how many each has.
         skipped_bytes: The width of the salt, which is left out when keys are compared.
         filter: What the server applies, in HBase's filter language, or None.
     """
@@ -199,7 +202,6 @@ class SaltedScanPlan(Plan):
     reverse: bool = False
     caching_rows: int = 0
     most_rows: int = 0
-    is_paced: bool = False
     skipped_bytes: int = 1
     filter: bytes | None = None
 
@@ -217,7 +219,12 @@ class SaltedScanPlan(Plan):
     def requests(self) -> str:
         """One scanner a range and bucket."""
         count = sum(len(ranges) for ranges in self.buckets)
-        return f"{count} scanners, {self.caching_rows} rows a call"
+        return f"{count} scanners, {self.fetches} rows a call"
+
+    @property
+    def fetches(self) -> Fetches:
+        """How many rows each fetch of each bucket has."""
+        return fetches(self.caching_rows, self.most_rows, self.limit, len(self.buckets))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -254,8 +261,7 @@ class IndexPlan(Plan):
         ranges: Ranges of entry keys, in the order of the rows.
         reverse: Entries come in falling key order.
         caching_rows: Entries fetched at once, and rows looked up at once.
-        most_rows: What later fetches grow to.
-        is_paced: The statement says how many entries a fetch has; it neither grows nor shrinks.
+        most_rows: What later fetches grow to; 0 if the statement says how many each has.
     """
 
     index: IndexSchema = field(kw_only=True)
@@ -263,7 +269,6 @@ class IndexPlan(Plan):
     reverse: bool = False
     caching_rows: int = 0
     most_rows: int = 0
-    is_paced: bool = False
 
     def steps(self) -> list[str]:
         """Return the index ranges and the look-up."""
@@ -279,8 +284,13 @@ class IndexPlan(Plan):
         """One scanner a range, one multi-get a page of entries."""
         return (
             f"{len(self.ranges)} scanner{_s(self.ranges)}, "
-            f"1 multi-get for each {self.caching_rows} entries"
+            f"1 multi-get for each {self.fetches} entries"
         )
+
+    @property
+    def fetches(self) -> Fetches:
+        """How many entries each fetch has, and so many rows each look-up."""
+        return fetches(self.caching_rows, self.most_rows, self.limit)
 
 
 def _filter_line(text: bytes | None) -> list[str]:

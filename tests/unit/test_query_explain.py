@@ -70,7 +70,7 @@ def planned(stmt: Select[Any]) -> Plan:
 ├─ reverse scan [a\x00\x01, a\x00\x02)
 ├─ check on the client: Plain.host == 'a'
 ├─ order: n desc
-└─ requests: 1 scanner, 1000 rows a call""",
+└─ requests: 1 scanner, 100 to 1000 rows a call""",
         ),
         (
             select(Plain).where(Plain.host.in_(["a", "b", "c", "d", "e"])),
@@ -82,7 +82,7 @@ def planned(stmt: Select[Any]) -> Plan:
 ├─ … 1 more ranges
 ├─ check on the client: Plain.host.in_(['a', 'b', 'c', 'd', 'e'])
 ├─ order: host asc, n asc
-└─ requests: 5 scanners, 1000 rows a call""",
+└─ requests: 5 scanners, 100 to 1000 rows a call""",
         ),
         (
             select(Salted).where(Salted.host.startswith("a")).limit(30),
@@ -94,7 +94,7 @@ def planned(stmt: Select[Any]) -> Plan:
 ├─ check on the client: Salted.host.startswith('a')
 ├─ order: host asc, n asc
 ├─ limit: 30
-└─ requests: 3 scanners, 30 rows a call""",
+└─ requests: 3 scanners, 24 to 1000 rows a call""",
         ),
         (
             select(Plain).where(Plain.v == 9).order_by(Plain.host.desc()),
@@ -119,7 +119,7 @@ def planned(stmt: Select[Any]) -> Plan:
             """Scan odd
 ├─ scan the whole table
 ├─ order: host by its bytes
-└─ requests: 1 scanner, 1000 rows a call""",
+└─ requests: 1 scanner, 100 to 1000 rows a call""",
         ),
     ],
 )
@@ -141,7 +141,7 @@ def test_a_plan_is_plain_values_too() -> None:
         "limit": 3,
         "after": [],
         "entries": None,
-        "requests": "1 scanner, 3 rows a call",
+        "requests": "1 scanner, 3 to 1000 rows a call",
     }
 
 

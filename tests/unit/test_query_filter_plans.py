@@ -88,7 +88,7 @@ def test_a_scan_carries_what_the_server_decides() -> None:
         "├─ check on the client: Item.k > 5 and Item.n == 65 and Item.hits > -1\n"
         "├─ order: k asc\n"
         "├─ limit: 3\n"
-        "└─ requests: 1 scanner, 100 rows a call"
+        "└─ requests: 1 scanner, 100 to 1000 rows a call"
     )
 
 

@@ -434,7 +434,7 @@ def test_the_newest_of_three_days_begin_with_the_last_table() -> None:
         "pay_20240101",
     ]
     assert found.order == "day of at desc, offset in day of at desc"
-    assert found.requests == "3 tables, each: 1 scanner, 30 rows a call"
+    assert found.requests == "3 tables, each: 1 scanner, 30 to 1000 rows a call"
 
 
 def test_the_end_of_a_day_asks_no_table_of_the_next() -> None:
