@@ -26,7 +26,7 @@ class Emit:
 class SideBySide:
     """Protocols that do not need each other; the answer has what each returned, in order.
 
-    If some fail, the first failure by position is raised once all have ended.
+    If some fail, the first failure by position is raised once those that had begun have ended.
     """
 
     protocols: tuple[ops.Protocol[Any], ...]
@@ -42,22 +42,13 @@ class Each(Protocol):
     """Does the same work on several items, at once if it can."""
 
     def __call__(self, work: Callable[[T], R], items: Sequence[T], /) -> list[R]:
-        """Return the results in order, or raise the first failure once all have ended."""
+        """Return the results in order; or raise the first failure once what had begun has ended."""
         ...
 
 
 def in_turn(work: Callable[[T], R], items: Sequence[T], /) -> list[R]:
     """Do the work on each item, one after the other."""
-    results: list[R] = []
-    failures: list[HBaseORMError] = []
-    for item in items:
-        try:
-            results.append(work(item))
-        except HBaseORMError as error:
-            failures.append(error)
-    if failures:
-        raise failures[0]
-    return results
+    return [work(item) for item in items]
 
 
 def stream(

@@ -118,22 +118,32 @@ class Driver:
     ) -> list[R]:
         """Do the work on each item, side by side, and return the results in order.
 
+        After a failure, work that has not begun is left undone.
+
         Args:
             work: What to do; called from several threads.
             items: What to do it on.
             parallel: Most items under way at once, if fewer than the driver's own.
 
         Raises:
-            Exception: What the first of the items, by position, failed with; all have ended.
+            Exception: What the first of the items, by position, failed with; what had begun has
+                ended.
         """
+        failures: dict[int, Exception] = {}
 
-        def attempt(item: T) -> Outcome[R]:
-            try:
-                return Outcome(work(item))
-            except Exception as exc:  # noqa: BLE001  # raised by the caller once all have ended
-                return Outcome(error=exc)
+        def attempt(numbered: tuple[int, T]) -> Outcome[R]:
+            number, item = numbered
+            if not failures:
+                try:
+                    return Outcome(work(item))
+                except Exception as exc:  # noqa: BLE001  # raised by the caller once all have ended
+                    failures[number] = exc
+            return Outcome()
 
-        outcomes = self._side_by_side(attempt, items, parallel or self.parallel)
+        numbered = tuple(enumerate(items))
+        outcomes = self._side_by_side(attempt, numbered, parallel or self.parallel)
+        if failures:
+            raise failures[min(failures)]
         return [outcome.result() for outcome in outcomes]
 
     def close(self) -> None:

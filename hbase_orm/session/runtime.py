@@ -134,7 +134,7 @@ class Runtime:
     def each(self, work: Callable[[T], R], items: Sequence[T], /) -> list[R]:
         """Do the reading work on each item, several at once; return the results in order.
 
-        Raises the first failure, by position, once all have ended.
+        Raises the first failure, by position, once what had begun has ended.
         """
         return self._driver.each(work, items, self._fan_out)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from uuid import uuid4
 
@@ -134,3 +135,22 @@ def test_another_connection_can_read_a_scanner_that_is_not_closed(engine: Engine
     gateway.execute(CloseScanner(scanner))
 
     assert len(found) == 1
+
+
+@pytest.mark.parametrize("pool", [1, 2, 8])
+def test_merges_in_many_threads_share_a_few_connections(
+    hbase: RealHBase, engine: Engine, pool: int
+) -> None:
+    stmt = select(Salted).where(Salted.group == "a")
+
+    def read(_: int) -> list[int]:
+        with shared.session() as session:
+            return [obj.n for obj in session.all(stmt.caching(20))]
+
+    url = f"{hbase.url_in(engine.options.namespace)}&pool={pool}"
+    with connect(url) as shared, ThreadPoolExecutor(6) as threads:
+        found = list(threads.map(read, range(12)))
+        busy = repr(shared)
+
+    assert found == [list(range(ROWS))] * 12
+    assert ", 0 busy" in busy

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -100,6 +101,37 @@ def test_ranges_are_read_one_after_the_other_and_closed() -> None:
         FetchRows(TWO, 2),
         CloseScanner(TWO),
     ]
+
+
+def filled(reader: RangeReader, answers: Sequence[Any]) -> list[Operation[Any]]:
+    """Fill once; the requests get these answers."""
+    asked: list[Operation[Any]] = []
+    protocol = reader.fill()
+    with contextlib.suppress(StopIteration):
+        asked.append(next(protocol))
+        asked.extend(map(protocol.send, answers))
+    return asked
+
+
+def test_filling_fetches_more_beside_the_rows_that_are_left() -> None:
+    reader = RangeReader([scan(b"a", b"z")], Pace.steady(2))
+    filled(reader, [ONE, rows(b"a", b"b")])
+
+    asked = filled(reader, [rows(b"c")])
+
+    assert asked == [FetchRows(ONE, 2)]
+    assert reader.take() == rows(b"a", b"b", b"c")
+
+
+def test_a_reader_at_its_end_keeps_the_rows_that_are_left_and_asks_nothing() -> None:
+    reader = RangeReader([scan(b"a", b"z")], Pace.steady(2))
+    filled(reader, [ONE, rows(b"a")])
+    was_done = reader.is_done
+    filled(reader, [[], None])
+
+    assert (was_done, reader.is_done, reader.is_low) == (False, True, False)
+    assert filled(reader, []) == []
+    assert reader.take() == rows(b"a")
 
 
 @pytest.mark.parametrize("failure", FAILURES, ids=lambda error: type(error).__name__)

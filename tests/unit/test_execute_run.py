@@ -60,6 +60,18 @@ def test_buckets_are_merged_backwards() -> None:
     assert numbers(stream(all_rows(reverse=True), server)) == [9, 5, 4, 3, 2, 1, 1]
 
 
+@pytest.mark.parametrize("page", [1, 2, 3, 20])
+@pytest.mark.parametrize("reverse", [False, True])
+def test_pages_of_any_size_are_merged_in_order(page: int, reverse: bool) -> None:  # noqa: FBT001 - of the table
+    buckets = [[n for n in range(40) if n % 7 % 3 == salt] for salt in range(3)]
+    server = BucketServer(*(b[::-1] if reverse else b for b in buckets), page=page)
+
+    found = numbers(stream(all_rows(reverse=reverse), server))
+
+    assert found == (list(range(40))[::-1] if reverse else list(range(40)))
+    assert server.is_each_closed_once()
+
+
 def test_nothing_is_handed_out_before_every_bucket_has_shown_its_head() -> None:
     server = BucketServer([1, 5], [2, 3], [4])
     pages = merged(server)
@@ -255,6 +267,29 @@ def test_a_row_is_handed_out_at_the_entry_that_it_has() -> None:
 
     assert found == [1, 2]
     assert got == [(b"\x01", b"\x02")]
+
+
+@pytest.mark.parametrize(("value_bytes", "asked"), [(1, 100), (100_000, 20)])
+def test_entries_of_large_rows_are_looked_up_few_at_a_time(value_bytes: int, asked: int) -> None:
+    counts: list[int] = []
+    pages = iter([[Row(bytes((7, n)), {}) for n in range(10)], []])
+
+    def execute(step: Operation[Any]) -> Any:
+        match step:
+            case OpenScanner():
+                return ScannerId(1, None)
+            case FetchRows(count=count):
+                counts.append(count)
+                return next(pages)
+            case GetRows(keys=keys):
+                large = Cell(bytes(value_bytes), 1)
+                return [Row(row_key, {b"d:large": large}) for row_key in keys]
+        return None
+
+    found = planned(select(Indexed).where(Indexed.v == 7))
+    list(stream(rows_of(found, GUARDED), execute))
+
+    assert counts == [100, pytest.approx(asked, abs=1)]
 
 
 def test_a_row_that_changes_between_two_pages_is_handed_out_once() -> None:

@@ -82,7 +82,15 @@ def test_nothing_is_handed_out_while_one_bucket_has_not_shown_its_head(each: Eac
 @pytest.mark.parametrize("kind", [OpenScanner, FetchRows])
 def test_a_bucket_that_fails_is_told_once_the_others_have_ended(each: Each, kind: type) -> None:
     server = BucketServer([1], [2], [3])
-    server.before = refuse(server, 0, kind)
+    refused = refuse(server, 0, kind)
+    meeting = threading.Barrier(3, timeout=PATIENCE_S)
+
+    def before(step: Operation[Any]) -> None:
+        if isinstance(step, OpenScanner):
+            meeting.wait()
+        refused(step)
+
+    server.before = before
 
     with pytest.raises(RejectedError) as caught:
         numbers(stream(all_rows(), server, each))
@@ -94,9 +102,12 @@ def test_a_bucket_that_fails_is_told_once_the_others_have_ended(each: Each, kind
 
 def test_of_several_failures_the_first_bucket_s_is_raised(each: Each) -> None:
     server = BucketServer([1], [2], [3])
+    meeting = threading.Barrier(3, timeout=PATIENCE_S)
 
     def before(step: Operation[Any]) -> None:
         salt = salt_of(server, step)
+        if isinstance(step, OpenScanner):
+            meeting.wait()
         if isinstance(step, OpenScanner) and salt != 0:
             raise RejectedError("disabled", salt=salt)
 
@@ -141,20 +152,24 @@ def test_a_stream_that_nobody_holds_any_more_closes_its_scanners(each: Each) -> 
     assert server.is_each_closed_once()
 
 
-def test_a_bucket_with_hardly_a_row_left_is_filled_along_with_an_empty_one() -> None:
-    # The first block ends at 16, where bucket 0 is empty and bucket 1 has two of its 16 rows.
-    server = BucketServer([*range(1, 17), 40], [*range(1, 15), 17, 18, 41], [60, 61], page=16)
+@pytest.mark.parametrize(("left", "filled"), [(2, [3, 2]), (3, [3, 1])])
+def test_a_bucket_with_hardly_a_row_left_is_filled_along_with_an_empty_one(
+    left: int, filled: list[int]
+) -> None:
+    # The first block ends at 16, where bucket 0 is empty and bucket 1 has so many of its 16 rows.
+    second = [*range(1, 17 - left), *range(17, 17 + left), 41]
+    server = BucketServer([*range(1, 17), 40], second, [60, 61], page=16)
     asked: list[int] = []
-    original = server.__call__
 
     def each(work: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
         asked.append(len(items))
         return [work(item) for item in items]
 
-    found = numbers(stream(all_rows(), original, each))
+    found = numbers(stream(all_rows(), server, each))
 
     assert found == sorted(n for bucket in server.buckets for n in bucket)
-    assert asked[:2] == [3, 2]
+    assert asked[:2] == filled
+    assert server.fetched_salts[: sum(filled)] == [0, 1, 2, 0, 1][: sum(filled)]
 
 
 def test_many_streams_share_a_few_threads_and_all_end() -> None:

@@ -251,22 +251,40 @@ def test_work_is_done_on_each_item_at_once_and_results_keep_their_places() -> No
     driver.close()
 
 
-@pytest.mark.parametrize("parallel", [1, 3])
-def test_the_first_failure_by_place_is_raised_once_all_work_has_ended(parallel: int) -> None:
+def test_the_first_failure_by_place_is_raised_once_what_had_begun_has_ended() -> None:
     driver = Driver(_Echo(), parallel=3)
+    meeting = threading.Barrier(3, timeout=5)
     ended: list[int] = []
 
     def work(number: int) -> None:
+        meeting.wait()
+        if number == 0:
+            time.sleep(0.2)
         ended.append(number)
         if number:
             raise RejectedError("refused", number=number)
 
     with pytest.raises(RejectedError) as caught:
-        driver.each(work, [0, 2, 1], parallel)
+        driver.each(work, [0, 2, 1])
     driver.close()
 
     assert caught.value.number == 2
     assert sorted(ended) == [0, 1, 2]
+
+
+def test_after_a_failure_no_more_work_begins() -> None:
+    driver = Driver(_Echo(), parallel=2)
+    begun: list[int] = []
+
+    def work(number: int) -> None:
+        begun.append(number)
+        raise RejectedError("refused")
+
+    with pytest.raises(RejectedError):
+        driver.each(work, range(20))
+    driver.close()
+
+    assert len(begun) <= 2
 
 
 def test_work_in_turn_stays_in_the_callers_thread() -> None:

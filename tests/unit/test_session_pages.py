@@ -21,7 +21,7 @@ from hbase_orm import (
     select,
 )
 from hbase_orm.errors import PageTokenError, QueryError
-from hbase_orm.ops import CloseScanner, DropTable, OpenScanner
+from hbase_orm.ops import CloseScanner, DropTable, FetchRows, OpenScanner
 from tests.page_cases import DAY, STATEMENTS, Daily, Plain, Scattered, load, pages_of
 from tests.recording import RecordsRequests, gateway_of, through
 
@@ -207,3 +207,15 @@ def test_pages_go_on_behind_a_table_that_was_dropped(
     assert [row.at for row in first.items] == days[:1]
     left = [day for number, day in enumerate(days) if number and number not in gone]
     assert [row.at for row in second.items] == left
+
+
+@pytest.mark.parametrize(("size", "fetched"), [(1, 2), (3, 4), (200, 100)])
+def test_a_page_asks_for_no_more_rows_than_it_may_need(size: int, fetched: int) -> None:
+    engine = connect("memory://")
+    engine.create_tables(Plain)
+    sent = RecordsRequests(gateway_of(engine))
+
+    with through(sent, engine).session() as session:
+        session.page(select(Plain).where(Plain.host == "a"), size=size)
+
+    assert [r.count for r in sent.requests if isinstance(r, FetchRows)] == [fetched]
