@@ -106,7 +106,7 @@ def test_a_plan_shows_what_is_read_and_made_of_it() -> None:
 ├─ order: hour asc
 ├─ compute HitsPerHour.hour, sum(HitsPerHour.views) for each HitsPerHour.hour
 ├─ give the first 5
-└─ requests: 1 scanner, 1000 rows a call"""
+└─ requests: 1 scanner, 100 to 1000 rows a call"""
     )
 
 
