@@ -30,7 +30,7 @@ from hbase_orm import (
     select,
     version,
 )
-from hbase_orm.errors import NotLoadedError, QueryError
+from hbase_orm.errors import NotLoadedError, QueryError, ValidationError
 from hbase_orm.ops import FetchRows, GetRows, MutateRows, Operation, Put, Row, RowMutation
 from tests.recording import RecordsRequests
 from tests.session_cases import Store, load, put, stored
@@ -383,6 +383,39 @@ def test_an_object_read_in_part_is_none_of_the_sessions(store: Store, host: str)
 
     assert (len(whole.items), len(part.items)) == (10, 3)
     assert store.sent.writes == []
+
+
+def test_an_object_read_in_part_does_not_replace_its_row(store: Store, host: str) -> None:
+    put(store, listed(host, *range(10)))
+
+    with store.engine.session() as session:
+        (part,) = session.all(
+            select(Listed).where(Listed.user == host).columns_between(Listed.items, 3, 6)
+        )
+        with pytest.raises(ValidationError, match="read in part") as caught:
+            session.replace(part)
+        session.add(part)
+        session.flush()
+        whole = load(session, Listed, user=host)
+        whole.items = {1: b"one"}
+        session.replace(whole)
+
+    assert caught.value.fix
+    assert stored(store, Listed, user=host).items == {1: b"one"}
+
+
+def test_moving_an_object_read_in_part_moves_the_whole_row(store: Store, host: str) -> None:
+    put(store, listed(host, *range(10)))
+
+    with store.engine.session() as session:
+        (part,) = session.all(
+            select(Listed).where(Listed.user == host).columns_between(Listed.items, 3, 6)
+        )
+        moved = session.move(part, user=f"{host}2")
+        moved.items[4] = b"new"
+
+    assert stored(store, Listed, user=host) is None
+    assert sorted(stored(store, Listed, user=f"{host}2").items) == list(range(10))
 
 
 # --- how much travels -----------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from hbase_orm.schema import Assignment, Condition, Expr
 from hbase_orm.session.binding import BoundModel
 from hbase_orm.session.by_key import append_tail, delete_cells, put_cells
 from hbase_orm.session.conditional import insert_row, stored_row, write_if
-from hbase_orm.session.identity import refresh
+from hbase_orm.session.identity import refresh, refuse_part
 from hbase_orm.session.moves import Place, move_row, new_values, place_of
 from hbase_orm.session.pending import number_names
 from hbase_orm.session.replacing import replace_row
@@ -59,8 +59,10 @@ class SessionAtOnce(SessionWrites):
 
         Raises:
             FeatureMissingError: The engine has no Thrift2 gateway.
+            ValidationError: The object was read in part, by `columns_between`.
             ConnectionLostError: The outcome is unknown; replacing again is safe.
         """
+        refuse_part(obj)
         write = self._whole(obj, "replace")
         self._mark_clean(replace_row(write, self._runtime))
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 from weakref import WeakValueDictionary
 
 from hbase_orm.errors import CodecError, ValidationError
 from hbase_orm.model import Model
 from hbase_orm.session.binding import BoundModel
 from hbase_orm.session.unit_of_work import loaded_row
+
+READ_IN_PART: Final = "_read_in_part"
+"""Where an object read by `columns_between` keeps what was read of its row, in words."""
 
 _Place = tuple[type[Model], str, bytes]
 
@@ -80,7 +83,24 @@ def refresh(bound: BoundModel, obj: Model, fresh: Model) -> None:
             values[name] = new[name]
         else:
             values.pop(name, None)
+    values.pop(READ_IN_PART, None)
     obj._row = loaded_row(fresh)  # noqa: SLF001 - the model's own state
+
+
+def refuse_part(obj: Model) -> None:
+    """Refuse to let an object stand for its whole row if it was read without some of it.
+
+    Raises:
+        ValidationError: It was read by `columns_between`.
+    """
+    read = obj.__dict__.get(READ_IN_PART)
+    if read is not None:
+        raise ValidationError(
+            "the object was read in part: replacing its row would delete what was not read",
+            model=type(obj).__name__,
+            read=read,
+            fix="get the row whole, or add the object and flush its changes",
+        )
 
 
 def _refresh_entries(

@@ -31,6 +31,7 @@ from hbase_orm.query.slices import EXISTENCE, Slice, columns_beside, has_anchor,
 from hbase_orm.schema import EntryRange
 from hbase_orm.session.binding import BoundModel
 from hbase_orm.session.gets import GET_MANY_ROWS
+from hbase_orm.session.identity import READ_IN_PART
 from hbase_orm.session.runtime import Runtime
 
 TRIES: Final = 5
@@ -194,6 +195,7 @@ def _first_row(scan: Scan) -> Protocol[Row | None]:
 
 def leave_out_others(asked: EntryRange, obj: Any) -> None:
     """Take the dynamic columns that were not read out of an object, which now says so."""
+    obj.__dict__[READ_IN_PART] = repr(asked)
     for dynamic in type(obj).__schema__.dynamics:
         if dynamic.name != asked.of.name:
             obj.__dict__.pop(dynamic.name, None)
