@@ -62,12 +62,23 @@ from hbase_orm.schema import (
     Order,
     Table,
 )
-from hbase_orm.session import Bulk, Engine, FlushReport, Page, Session, Stream, connect
+from hbase_orm.session import (
+    Bulk,
+    CellVersion,
+    Engine,
+    FlushReport,
+    Page,
+    Session,
+    StoredCell,
+    Stream,
+    connect,
+)
 
 __all__ = [
     "Assignment",
     "Bucket",
     "Bulk",
+    "CellVersion",
     "Codec",
     "Component",
     "Computed",
@@ -99,6 +110,7 @@ __all__ = [
     "Salt",
     "Select",
     "Session",
+    "StoredCell",
     "Stream",
     "Substitute",
     "Table",

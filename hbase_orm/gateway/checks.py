@@ -156,6 +156,7 @@ def _check_get_rows(operation: GetRows) -> None:
         _check_row_key(key)
     _check_selection(operation.columns)
     _check_timestamp(operation.before_ms)
+    _check_timestamp(operation.from_ms)
 
 
 def _check_get_versions(operation: GetVersions) -> None:
@@ -179,6 +180,7 @@ def _check_open_scanner(operation: OpenScanner) -> None:
     scan = operation.scan
     _check_selection(scan.columns)
     _check_timestamp(scan.before_ms)
+    _check_timestamp(scan.from_ms)
     if scan.caching_rows < 1:
         raise RejectedError(
             "a scan's caching is not positive", caching_rows=scan.caching_rows, fix="use 1 or more"

@@ -188,7 +188,7 @@ class MemoryGateway:
     def _get_rows(self, asked: GetRows) -> list[Row | None]:
         table = self._table(asked.table)
         selection = table.select(asked.columns)
-        when = When(self._clock(), asked.before_ms)
+        when = When(self._clock(), asked.before_ms, asked.from_ms)
         return [table.read(key, selection, when) for key in asked.keys]
 
     def _get_versions(self, asked: GetVersions) -> tuple[CellVersion, ...]:

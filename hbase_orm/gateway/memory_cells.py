@@ -32,10 +32,11 @@ class Version(NamedTuple):
 
 
 class When(NamedTuple):
-    """The moment of a read, and the (excluded) upper end of its time range."""
+    """The moment of a read, and its time range: the (excluded) upper end and the lower one."""
 
     now_ms: int
     before_ms: int | None = None
+    from_ms: int = 0
 
 
 @dataclass(slots=True)
@@ -82,6 +83,8 @@ def visible_versions(
     for timestamp in sorted(column.puts, reverse=True):
         expired = timestamp < oldest
         if timestamp <= mask or (expired and not family.min_versions):
+            return
+        if timestamp < when.from_ms:
             return
         stored = _unexpired(column.puts[timestamp], timestamp, when.now_ms)
         if stored is None or (when.before_ms is not None and timestamp >= when.before_ms):

@@ -33,7 +33,7 @@ def _scan_plain(
     table: MemoryTable, scan: Scan, selection: Selection, clock: Callable[[], int]
 ) -> Iterator[Row]:
     for key in _keys(table, scan, scan.key_range):
-        row = table.read(key, selection, When(clock(), scan.before_ms))
+        row = table.read(key, selection, When(clock(), scan.before_ms, scan.from_ms))
         if row is not None:
             yield row
 
@@ -57,7 +57,7 @@ def _scan_filtered(
         row_filter = build()
         gave_rows = False
         for key in _keys(table, scan, _within(scan.key_range, region)):
-            when = When(clock(), scan.before_ms)
+            when = When(clock(), scan.before_ms, scan.from_ms)
             row = table.read_filtered(key, selection, when, row_filter)
             if row is not None:
                 gave_rows = True

@@ -13,16 +13,20 @@ from hbase_orm.gateway.bounded import execute_within
 from hbase_orm.ops import (
     AddFamily,
     CheckAndMutate,
+    CloseScanner,
     CreateNamespace,
     CreateTable,
     DescribeTable,
     DropNamespace,
+    FetchRows,
+    GetRows,
     GetVersions,
     Increment,
     ListNamespaces,
     ListRegions,
     MutateRow,
     MutateRows,
+    OpenScanner,
     Operation,
     Ping,
     RowMutation,
@@ -86,6 +90,10 @@ class RoutedGateway:
             self.atomic.close()
 
     def _choose(self, operation: Operation[Any]) -> Gateway:
+        if isinstance(operation, (FetchRows, CloseScanner)):
+            opener = getattr(operation.scanner.owner, "gateway", None)
+            is_atomic = opener is self.atomic
+            return self.atomic if self.atomic is not None and is_atomic else self.data
         if self.atomic is not None and needs_atomic(operation):
             return self.atomic
         return self.data
@@ -105,6 +113,10 @@ def needs_atomic(operation: Operation[Any]) -> bool:
     """
     if isinstance(operation, _ATOMIC_ONLY):
         return True
+    if isinstance(operation, GetRows):
+        return operation.from_ms > 0
+    if isinstance(operation, OpenScanner):
+        return operation.scan.from_ms > 0
     if isinstance(operation, MutateRow):
         return _is_mixed(operation.mutation) or len(_stamps(operation.mutation)) > 1
     if isinstance(operation, MutateRows):

@@ -78,12 +78,15 @@ Call = Callable[[Any, Any], Any]
 
 
 class ScannerOwner:
-    """What the gateway remembers of an open scanner: its connection and its exact range."""
+    """What a gateway remembers of an open scanner: itself, its connection and its exact range."""
 
-    __slots__ = ("bounds", "is_done", "slot")
+    __slots__ = ("bounds", "gateway", "is_done", "slot")
 
-    def __init__(self, slot: Slot[ThriftConnection] | None, bounds: Bounds | None) -> None:
+    def __init__(
+        self, gateway: ThriftGateway, slot: Slot[ThriftConnection] | None, bounds: Bounds | None
+    ) -> None:
         """Bind a scanner to `slot`; None means a range without keys."""
+        self.gateway = gateway
         self.slot = slot
         self.bounds = bounds
         self.is_done = slot is None
@@ -192,7 +195,7 @@ class ThriftGateway(ABC):
     def _open(self, operation: OpenScanner, deadline: float) -> ScannerId:
         scan = operation.scan
         if scan.key_range.is_empty:
-            return ScannerId(_NO_SCANNER, ScannerOwner(None, None))
+            return ScannerId(_NO_SCANNER, ScannerOwner(self, None, None))
         bounds = server_bounds(scan.key_range, is_reverse=scan.reverse)
         with self.pool.use(deadline, is_spread=True) as slot:
             try:
@@ -200,7 +203,7 @@ class ThriftGateway(ABC):
             except WIRE_ERRORS as exc:
                 raise translate(exc, operation) from exc
             slot.scanners.add(number)
-            return ScannerId(number, ScannerOwner(slot, bounds))
+            return ScannerId(number, ScannerOwner(self, slot, bounds))
 
     def _fetch(self, operation: FetchRows, deadline: float) -> list[Row]:
         number, owner = operation.scanner.number, _owner(operation.scanner)

@@ -41,6 +41,7 @@ from hbase_orm.ops import (
     Increment,
     MutateRow,
     MutateRows,
+    OpenScanner,
     Operation,
     Row,
     RowMutation,
@@ -149,6 +150,8 @@ class Thrift1Gateway(ThriftGateway):
         }
 
     def _send_open(self, client: Any, scan: Scan, bounds: Bounds) -> int:
+        if scan.from_ms:
+            raise needs_thrift2("a read from a timestamp on", OpenScanner(scan))
         wanted = HBASE1.TScan(
             startRow=bounds.start_row,
             stopRow=bounds.stop_row,
@@ -173,6 +176,8 @@ class Thrift1Gateway(ThriftGateway):
 
 
 def _get_rows(client: Any, operation: GetRows) -> list[Row | None]:
+    if operation.from_ms:
+        raise needs_thrift2("a read from a timestamp on", operation)
     columns = whole_families(operation.columns)
     found: dict[bytes, Row] = {}
     for keys in chunks(operation.keys, KEYS_PER_CALL):

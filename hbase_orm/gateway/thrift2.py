@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 from hbase_orm.gateway.base import Feature
+from hbase_orm.gateway.checks import MAX_LONG
 from hbase_orm.gateway.decoded import DecodedResult, DecodedValue
 from hbase_orm.gateway.handshake import Opener, ThriftConnection
 from hbase_orm.gateway.pool import Address, Pool
@@ -130,7 +131,7 @@ class Thrift2Gateway(ThriftGateway):
             stop_row=bounds.stop_row,
             columns=_column_refs(scan.columns),
             caching=scan.caching_rows,
-            time_range=_time_range(scan.before_ms),
+            time_range=_time_range(scan.from_ms, scan.before_ms),
             filter=scan.filter,
             reversed=True if bounds.is_reverse else None,
         )
@@ -159,13 +160,18 @@ def _column_ref(column: bytes, timestamp_ms: int | None = None) -> Any:
     )
 
 
-def _time_range(before_ms: int | None) -> Any:
-    return None if before_ms is None else HBASE2.TimeRange(from_ms=0, until_ms=before_ms)
+def _time_range(from_ms: int, before_ms: int | None) -> Any:
+    if before_ms is None and not from_ms:
+        return None
+    return HBASE2.TimeRange(from_ms=from_ms, until_ms=MAX_LONG if before_ms is None else before_ms)
 
 
 def _get_rows(client: Any, operation: GetRows) -> list[Row | None]:
     table = table_bytes(operation)
-    columns, time_range = _column_refs(operation.columns), _time_range(operation.before_ms)
+    columns, time_range = (
+        _column_refs(operation.columns),
+        _time_range(operation.from_ms, operation.before_ms),
+    )
     found: dict[bytes, Row | None] = {}
     for keys in chunks(operation.keys, KEYS_PER_CALL):
         requests = [

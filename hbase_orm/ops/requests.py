@@ -18,12 +18,14 @@ class GetRows(Operation[list[Row | None]]):
     Attributes:
         columns: Columns or bare families; empty means everything.
         before_ms: Only cells with a timestamp below this; None means all.
+        from_ms: Only cells with this timestamp or a higher one. Above 0 it needs Thrift2.
     """
 
     table: str
     keys: tuple[bytes, ...]
     columns: tuple[bytes, ...] = ()
     before_ms: int | None = None
+    from_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,7 @@ class Scan:
         reverse: Rows come in descending key order.
         caching_rows: Rows fetched by one call.
         before_ms: Only cells with a timestamp below this; None means all.
+        from_ms: Only cells with this timestamp or a higher one. Above 0 it needs Thrift2.
     """
 
     table: str
@@ -62,6 +65,7 @@ class Scan:
     reverse: bool = False
     caching_rows: int = 1000
     before_ms: int | None = None
+    from_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,6 +65,7 @@ def fingerprint(statement: Select[Any], schema: TableSchema) -> bytes:
             "ordered by",
             *map(repr, statement.orders),
             repr(statement.entries),
+            repr(statement.times),
             "selecting objects" if statement.selection is None else "selecting values",
             *map(repr, statement.items),
         ]

@@ -14,6 +14,7 @@ from hbase_orm.ops import KeyRange
 from hbase_orm.query.explain import range_text, tree
 from hbase_orm.query.fetching import Fetches, fetches
 from hbase_orm.query.measured import Measured
+from hbase_orm.query.times import TimeRange
 from hbase_orm.rowkey.notation import to_string_binary
 from hbase_orm.schema import Condition, EntryRange, IndexSchema, TableSchema
 
@@ -36,6 +37,7 @@ class Plan:
         columns: What is read of each row, columns or bare families; empty means all families.
         reads: The same in words; empty for objects.
         after: What is done with the rows once they are read, in words.
+        times: Which versions are read; None means the newest.
     """
 
     schema: TableSchema
@@ -47,6 +49,7 @@ class Plan:
     reads: str = field(default="", kw_only=True)
     after: tuple[str, ...] = field(default=(), kw_only=True)
     entries: EntryRange | None = field(default=None, kw_only=True)
+    times: TimeRange | None = field(default=None, kw_only=True)
     measured: Measured | None = field(default=None, kw_only=True)
 
     @property
@@ -90,6 +93,8 @@ class Plan:
             "entries": None if self.entries is None else repr(self.entries),
             "requests": self.requests,
         }
+        if self.times is not None:
+            found["times"] = repr(self.times)
         if self.measured is not None:
             found["measured"] = self.measured.to_dict()
         return found
@@ -107,6 +112,8 @@ class Plan:
             lines.append(f"limit: {self.limit}")
         if self.entries is not None:
             lines.append(f"of each row that matches: {self.entries!r}, by a scanner of its own")
+        if self.times is not None:
+            lines.append(f"cells with {self.times!r}")
         lines += self.after
         lines.append(f"requests: {self.requests}")
         if self.measured is not None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any, Final, Generic, Self, TypeVar, overload
 
 from hbase_orm.errors import QueryError
 from hbase_orm.model import Model, RelatedExpr
 from hbase_orm.query.aggregates import Aggregate
 from hbase_orm.query.slices import slice_of
+from hbase_orm.query.times import TimeRange, between, until
 from hbase_orm.schema import (
     Condition,
     DynamicExpr,
@@ -84,6 +86,7 @@ class Select(Generic[T]):
         selection: What is given of each row; None gives objects.
         groups: The fields whose values make a group of rows; empty makes one of all.
         sort: The order to bring the rows into once they are read, or None.
+        times: Which versions are read; None means the newest.
     """
 
     model: type[Model]
@@ -98,6 +101,7 @@ class Select(Generic[T]):
     selection: Selection | None = None
     groups: tuple[Expr[Any], ...] = ()
     sort: Sort | None = None
+    times: TimeRange | None = None
 
     @property
     def items(self) -> tuple[Expr[Any], ...]:
@@ -263,6 +267,28 @@ class Select(Generic[T]):
         if limit is not None:
             _positive("columns_between", limit)
         return replace(self, entries=asked)
+
+    def as_of(self, at: datetime, /) -> Self:
+        """Return the statement on the rows as they were: cells with timestamps up to `at`.
+
+        A family keeps what was overwritten only with `versions` above 1, and what was deleted only
+        with `keep_deleted_cells`; a TTL counts from now. Rows are read by their keys, since indexes
+        know the present alone. The objects are plain: `add` writes one as new.
+
+        Raises:
+            QueryError: Not a datetime with a time zone.
+        """
+        return replace(self, times=until(at))
+
+    def between_timestamps(self, start: datetime, stop: datetime, /) -> Self:
+        """Return the statement on the cells written from `start` on and before `stop`.
+
+        A row shows those cells alone. What `as_of` says holds here; it needs Thrift2.
+
+        Raises:
+            QueryError: Not datetimes with time zones, or the range is empty.
+        """
+        return replace(self, times=between(start, stop))
 
     def allow_full_scan(self) -> Self:
         """Return the statement that may read the whole table."""

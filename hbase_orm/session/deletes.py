@@ -66,6 +66,12 @@ def _refuse_extras(stmt: Select[Any]) -> None:
             asked=[repr(field) for field in (*stmt.items, *stmt.groups)],
             fix=f"write select({stmt.model.__name__})",
         )
+    if stmt.times is not None:
+        raise QueryError(
+            "rows are deleted as they are now",
+            asked=repr(stmt.times),
+            fix="leave .as_of() and .between_timestamps() out",
+        )
     if stmt.sort is not None:
         raise QueryError(
             "rows are deleted in the order in which they are read",

@@ -7,11 +7,13 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from hbase_orm.errors import MultipleRowsError, RowNotFoundError
-from hbase_orm.model import Model
+from hbase_orm.model import Model, check_key_arguments
 from hbase_orm.query import ROWS_ALONE, Plan, Select
+from hbase_orm.schema import Expr
 from hbase_orm.session.analysis import analyzed
 from hbase_orm.session.binding import BoundModel
 from hbase_orm.session.gets import found_rows
+from hbase_orm.session.history import CellVersion, StoredCell, stored_cells, versions_of
 from hbase_orm.session.pages import Page, read_page
 from hbase_orm.session.related import loader, unattached, with_related
 from hbase_orm.session.state import SessionState, check_statement
@@ -50,6 +52,43 @@ class SessionReads(SessionState):
         for position, placed, row in found_rows(bound, asked, self._runtime):
             found[position] = self._attach(placed, placed.hydrate(row))
         return found
+
+    def history(self, obj: Model, field: Expr[T], /, *, limit: int) -> list[CellVersion[T]]:
+        """Return the newest versions of a field of `obj`'s row, newest first.
+
+        A family keeps one version unless it is declared with more: `Family(versions=5)`.
+
+        Args:
+            obj: The object; its own values do not matter.
+            field: A column, counter, or an entry of dynamic columns.
+            limit: At most so many versions, 1 or more.
+
+        Raises:
+            QueryError: The field has no column, or the limit is not positive.
+            CorruptRowError: A version does not decode.
+        """
+        bound = self._bound_to(obj)
+        bound.look_up_names([obj.__dict__])
+        key = bound.known_key(obj)
+        return [] if key is None else versions_of(bound, key, field, limit, self._runtime)
+
+    def stored_cells(self, model: type[Model], /, **key: Any) -> list[StoredCell]:
+        """Return what HBase stores of a row: every version, deleted cells, and tombstones.
+
+        To find out why a cell is not seen. What a flush or compaction dropped is gone. Of a row
+        under a random salt, all rows that the key can have.
+
+        Raises:
+            RowKeyError: A key field is missing, unknown or does not fit.
+            FeatureMissingError: The engine has no Thrift2 gateway.
+        """
+        bound = self._bound(model)
+        check_key_arguments(bound.schema, key)
+        bound = bound.placed(key)
+        bound.look_up_names([key])
+        return [
+            cell for each in bound.keys(key) for cell in stored_cells(bound, each, self._runtime)
+        ]
 
     def all(self, stmt: Select[T], /) -> list[T]:
         """Return everything that the statement selects: objects, or values of fields."""
@@ -144,7 +183,7 @@ class SessionReads(SessionState):
 
     def _attach_whole(self, stmt: Select[Any], bound: BoundModel, obj: Any) -> Any:
         """Return the session's object of a row; what is read in part stays out of the session."""
-        is_whole = stmt.entries is None and stmt.selection is None
+        is_whole = stmt.entries is None and stmt.selection is None and stmt.times is None
         return self._attach(bound, obj) if is_whole else obj
 
     def explain(self, stmt: Select[Any], /, *, analyze: bool = False) -> Plan:

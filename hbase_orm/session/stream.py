@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime
 from itertools import islice
 from operator import itemgetter
@@ -14,6 +15,7 @@ from hbase_orm.ops import ListTables, Row
 from hbase_orm.query import GetPlan, IndexPlan, Plan, Select, compile_check, names_in, plan
 from hbase_orm.session.binding import BoundModel
 from hbase_orm.session.flush import check_indexes
+from hbase_orm.session.past import by_row_key, in_times
 from hbase_orm.session.runtime import Runtime
 from hbase_orm.session.slices import leave_out_others, sliced
 from hbase_orm.session.values import aggregated, in_order, sort_values, sorted_values, values_found
@@ -71,6 +73,7 @@ def planned(stmt: Select[Any], bound: BoundModel, runtime: Runtime) -> Plan:
     statement that reads all of them.
     """
     schema = bound.schema
+    stmt = by_row_key(stmt)
     numbers = bound.names.find(names_in(stmt, schema)) if schema.layout.lookups else {}
     period = schema.layout.table_period
     existing = None
@@ -78,13 +81,17 @@ def planned(stmt: Select[Any], bound: BoundModel, runtime: Runtime) -> Plan:
         tables = runtime.execute(ListTables())
         starts = (period.unit.start_of(schema.table, table) for table in tables)
         existing = [start for start in starts if start is not None]
-    return plan(stmt, schema, numbers, existing, bound.shapes)
+    chosen = plan(stmt, schema, numbers, existing, bound.shapes)
+    return chosen if stmt.times is None else replace(chosen, times=stmt.times)
 
 
 def rows_in_pages(
     chosen: Plan, bound: BoundModel, runtime: Runtime
 ) -> Generator[Sequence[Row], None, None]:
     """Return what reads the rows of a plan, page by page; close it to release open scanners."""
+    if chosen.times is not None:
+        newest = replace(chosen, times=None)
+        return in_times(chosen.times, runtime, lambda past: rows_in_pages(newest, bound, past))
     for key in chosen.keys if isinstance(chosen, GetPlan) else ():
         bound.checked_key(key)
     if isinstance(chosen, IndexPlan):
@@ -148,6 +155,8 @@ def _objects(
                 continue
             if stmt.entries is not None:
                 leave_out_others(stmt.entries, obj)
+            if stmt.times is not None:
+                obj._row = None  # noqa: SLF001 - what was is nothing to compare changes with
             yield row, obj
 
 

@@ -165,6 +165,10 @@ class Bench:
     ) -> dict[bytes, bytes]:
         return _values(self.cells(*columns, row=row, before_ms=before_ms))
 
+    def from_on(self, from_ms: int, before_ms: int | None = None) -> dict[bytes, Cell]:
+        found = self.run(GetRows(self.table, (self.key(),), (), before_ms, from_ms))[0]
+        return found.cells if found else {}
+
     def value(self, column: bytes, *, before_ms: int | None = None) -> bytes | None:
         return self.values(column, before_ms=before_ms).get(column)
 

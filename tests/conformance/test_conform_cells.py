@@ -332,6 +332,18 @@ def test_a_read_before_a_timestamp_excludes_that_timestamp(bench: Bench) -> None
     assert bench.cells(before_ms=10) == {}
 
 
+@pytest.mark.feature(Feature.RAW_READ)
+def test_a_read_from_a_timestamp_on_includes_that_timestamp(bench: Bench) -> None:
+    bench.put(b"v:x", b"1", 10)
+    bench.put(b"v:x", b"2", 20)
+    bench.put(b"v:y", b"3", 15)
+
+    assert bench.from_on(20) == {b"v:x": Cell(b"2", 20)}
+    assert bench.from_on(15) == {b"v:x": Cell(b"2", 20), b"v:y": Cell(b"3", 15)}
+    assert bench.from_on(10, 20) == {b"v:x": Cell(b"1", 10), b"v:y": Cell(b"3", 15)}
+    assert bench.from_on(21) == bench.from_on(11, 15) == {}
+
+
 def test_a_family_of_one_version_shows_an_older_one_as_of_before_until_it_is_flushed(
     own_bench: Bench,
 ) -> None:

@@ -11,6 +11,7 @@ from hbase_orm.errors import (
     RejectedError,
     ScannerExpiredError,
 )
+from hbase_orm.gateway.base import Feature
 from hbase_orm.ops import (
     MAX_ROW_KEY_BYTES,
     Cell,
@@ -148,6 +149,22 @@ def test_a_scan_before_a_timestamp_excludes_that_timestamp(bench: Bench, *, reve
     bench.put(b"v:x", b"3", 20, row=b"s")
 
     assert bench.rows(before_ms=20, reverse=reverse) == [Row(b"r", {b"v:x": Cell(b"1", 10)})]
+
+
+@pytest.mark.feature(Feature.RAW_READ)
+@pytest.mark.parametrize("reverse", [False, True])
+def test_a_scan_from_a_timestamp_on_includes_that_timestamp(bench: Bench, *, reverse: bool) -> None:
+    bench.put(b"v:x", b"1", 10)
+    bench.put(b"v:x", b"2", 20)
+    bench.put(b"v:x", b"3", 20, row=b"s")
+    bench.put(b"v:x", b"4", 30, row=b"s")
+    bench.put(b"v:x", b"5", 10, row=b"t")
+
+    expected = [Row(b"r", {b"v:x": Cell(b"2", 20)}), Row(b"s", {b"v:x": Cell(b"3", 20)})]
+    if reverse:
+        expected.reverse()
+    found = bench.rows(from_ms=20, before_ms=30, reverse=reverse, caching_rows=1)
+    assert found == expected
 
 
 def test_deleted_rows_are_left_out(letters: Bench) -> None:

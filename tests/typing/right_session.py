@@ -10,6 +10,7 @@ from typing import Any, assert_type
 from hbase_orm import (
     Assignment,
     Bulk,
+    CellVersion,
     Counter,
     Engine,
     Family,
@@ -83,6 +84,9 @@ def writes_at_once(session: Session, account: Account) -> None:
 
     assert_type(session.update(Account, close, number=1), Account)
     assert_type(session.move(account, number=2), Account)
+    assert_type(session.history(account, Account.status, limit=5), list[CellVersion[str]])
+    session.add(account, ttl=timedelta(hours=1))
+    assert_type(session.first(select(Account).as_of(datetime.now())), Account | None)
 
 
 def scores(session: Session) -> None:

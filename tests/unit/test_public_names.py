@@ -13,6 +13,7 @@ PUBLIC = [
     "Assignment",
     "Bucket",
     "Bulk",
+    "CellVersion",
     "Codec",
     "Component",
     "Computed",
@@ -44,6 +45,7 @@ PUBLIC = [
     "Salt",
     "Select",
     "Session",
+    "StoredCell",
     "Stream",
     "Substitute",
     "Table",
@@ -102,30 +104,9 @@ CODECS = [
 
 SESSION = [
     *("add", "add_all", "all", "append", "bulk", "close", "count", "delete", "delete_if"),
-    *(
-        "delete_row",
-        "delete_where",
-        "exists",
-        "explain",
-        "expunge",
-        "first",
-        "flush",
-        "get",
-        "get_many",
-    ),
-    *(
-        "increment",
-        "insert",
-        "move",
-        "one",
-        "page",
-        "put_if",
-        "put_row",
-        "refresh",
-        "replace",
-        "stream",
-    ),
-    *("update",),
+    *("delete_row", "delete_where", "exists", "explain", "expunge", "first", "flush", "get"),
+    *("get_many", "history", "increment", "insert", "move", "one", "page", "put_if", "put_row"),
+    *("refresh", "replace", "stored_cells", "stream", "update"),
 ]
 
 ENGINE = [

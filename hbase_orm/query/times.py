@@ -1,0 +1,67 @@
+"""Which versions of cells a statement reads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from hbase_orm.errors import QueryError
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLISECOND = timedelta(milliseconds=1)
+
+
+@dataclass(frozen=True, slots=True)
+class TimeRange:
+    """A range of timestamps, milliseconds since 1970.
+
+    Attributes:
+        from_ms: The first.
+        before_ms: The one after the last.
+    """
+
+    from_ms: int
+    before_ms: int
+
+    def __repr__(self) -> str:
+        """Return it as a range."""
+        return f"timestamps [{self.from_ms}, {self.before_ms})"
+
+
+def until(at: datetime) -> TimeRange:
+    """Return the timestamps at or before a time.
+
+    Raises:
+        QueryError: It is no time, has no time zone, or lies before 1970.
+    """
+    return TimeRange(0, _milliseconds("as_of", at) + 1)
+
+
+def between(start: datetime, stop: datetime) -> TimeRange:
+    """Return the timestamps from `start` on and before `stop`.
+
+    Raises:
+        QueryError: As `until`; or the range is empty.
+    """
+    method = "between_timestamps"
+    from_ms, before_ms = (_milliseconds(method, at, up=True) for at in (start, stop))
+    if from_ms >= before_ms:
+        raise QueryError(
+            "the range of timestamps is empty",
+            start=start,
+            stop=stop,
+            fix="give the earlier time first; the later one is excluded",
+        )
+    return TimeRange(from_ms, before_ms)
+
+
+def _milliseconds(method: str, at: object, *, up: bool = False) -> int:
+    if not isinstance(at, datetime) or at.tzinfo is None or at < _EPOCH:
+        raise QueryError(
+            "this is no time since 1970 with a time zone",
+            method=method,
+            got=at,
+            fix="give a datetime with tzinfo, as datetime.now(UTC)",
+        )
+    since = at - _EPOCH
+    return -(-since // _MILLISECOND) if up else since // _MILLISECOND
