@@ -731,6 +731,28 @@ def test_a_lost_answer_to_a_guarded_write_is_found_out(
     assert stored(store, guarded, **key) is None
 
 
+def test_a_write_that_builds_on_the_row_is_never_made_twice(
+    store: Store, guarded: Any, host: str
+) -> None:
+    put(store, guarded(host=host, n=1, name="a", size=0))
+    lost: list[Operation[Any]] = []
+
+    def loses(operation: Operation[Any]) -> bool:
+        if not isinstance(operation, CheckAndMutate) or not _is_guarded(operation) or lost:
+            return False
+        lost.append(operation)
+        with store.engine.session() as other:  # more writes than a guard remembers
+            for size in range(5):
+                other.put_row(guarded, guarded.size.to(size), host=host, n=1)
+        return True
+
+    engine = store.through(LosesAnswers(store.sent.inner, loses))
+    with engine.session() as session, pytest.raises(ConnectionLostError, match="unknown"):
+        session.append(guarded, guarded.name, "b", host=host, n=1)
+
+    assert stored(store, guarded, host=host, n=1).name == "ab"
+
+
 def test_a_request_that_was_not_sent_leaves_the_row(store: Store, model: Any, host: str) -> None:
     def error_of(operation: Operation[Any]) -> Exception | None:
         is_write = isinstance(operation, CheckAndMutate) and _is_guarded(operation)

@@ -155,6 +155,30 @@ def _cut_and_move_again(store: Store, model: Any, host: str, number: int, *, is_
     return False
 
 
+def test_what_others_clear_while_a_row_moves_is_cleared(
+    store: Store, model: Any, host: str
+) -> None:
+    put(store, model(host=host, n=1, name="a", size=5, unit="s", port=80))
+    writes: list[Operation[Any]] = []
+
+    def clears_once(operation: Operation[Any]) -> Exception | None:
+        if isinstance(operation, WRITES) and "catalog" not in str(operation):
+            writes.append(operation)
+            if len(writes) == 1:
+                with store.engine.session() as other:
+                    other.put_row(model, model.port.to(None), host=host, n=1)
+        return None
+
+    engine = store.through(FailsBeforeSending(store.sent.inner, clears_once))
+    with engine.session() as session:
+        obj = load(session, model, host=host, n=1)
+        writes.clear()
+        session.move(obj, n=2)
+
+    found = stored(store, model, host=host, n=2)
+    assert (found.unit, found.port) == ("s", None)
+
+
 @pytest.mark.parametrize("when", [1, 2, 3])
 def test_what_others_write_while_a_row_moves_is_not_lost(
     store: Store, model: Any, host: str, when: int

@@ -129,6 +129,29 @@ def test_a_put_s_row_afterwards_is_the_old_one_changed() -> None:
     assert attempt.new_entries == frozenset()
 
 
+def test_a_replace_leaves_what_it_puts_and_no_entry_of_what_was_there() -> None:
+    attempt = plan(RowChange(b"r", {b"d:a": b"y"}, kind="replace"))
+
+    assert attempt.cells == {b"d:a": b"y"}
+    assert attempt.old_entries == {Entry("idx", b"1r")}
+    assert attempt.new_entries == frozenset()
+    assert attempt.mutation.deletes == (Delete(b"d", 199),)
+    assert attempt.mutation.puts == (Put(b"d:a", b"y", 200), guard_put(BEFORE))
+
+
+def test_a_version_counts_on_from_the_row_that_was_read() -> None:
+    counted = replace(TARGET, version=b"d:n")
+    before = replace(BEFORE, cells={**BEFORE.cells, b"d:n": Cell((7).to_bytes(8, "big"), 100)})
+    change = RowChange(b"r", {b"d:a": b"y"})
+
+    numbers = [
+        int.from_bytes(plan(change, each, counted).cells[b"d:n"], "big")
+        for each in (before, BEFORE, ABSENT)
+    ]
+
+    assert numbers == [8, 1, 1]
+
+
 def test_only_new_entries_are_put() -> None:
     moved = plan(RowChange(b"r", {b"d:v": b"2"}))
     kept = plan(RowChange(b"r", {b"d:w": b"2"}))
