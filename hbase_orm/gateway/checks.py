@@ -116,11 +116,17 @@ def _check_mutation(mutation: RowMutation) -> None:
         raise RejectedError(
             "a row mutation changes nothing", row=mutation.row, fix="give it a put or a delete"
         )
+    most_bytes = MAX_CELL_BYTES - CELL_OVERHEAD_BYTES - len(mutation.row)
     for put in mutation.puts:
-        _check_put(mutation.row, put)
+        # Said at once of nearly every cell; the checks say what is wrong with the others.
+        if len(put.column) + len(put.value) > most_bytes or put.column.find(b":") < 1:
+            _check_put(mutation.row, put)
+        if put.timestamp_ms is not None:
+            _check_timestamp(put.timestamp_ms)
     for delete in mutation.deletes:
         _check_delete(delete)
-    _check_families_once(mutation)
+    if mutation.deletes:
+        _check_families_once(mutation)
     ttl_ms = mutation.ttl_ms
     if ttl_ms is not None and not 1 <= ttl_ms <= MAX_LONG:
         raise RejectedError(
@@ -142,7 +148,6 @@ def _check_families_once(mutation: RowMutation) -> None:
 
 def _check_put(row: bytes, put: Put) -> None:
     _check_column(put.column)
-    _check_timestamp(put.timestamp_ms)
     _check_cell(row, put.column, put.value)
 
 

@@ -121,13 +121,26 @@ def needs_atomic(operation: Operation[Any]) -> bool:
         return _is_mixed(operation.mutation) or len(_stamps(operation.mutation)) > 1
     if isinstance(operation, MutateRows):
         # Thrift1 has one timestamp and one TTL a call: several would be as many calls.
-        stamps = {stamp for mutation in operation.mutations for stamp in _stamps(mutation)}
-        return len(stamps) > 1
+        changing = [each for each in operation.mutations if each.puts or each.deletes]
+        first = _stamp(changing[0]) if changing else None
+        return not all(_has_only(mutation, first) for mutation in changing)
     return isinstance(operation, Increment) and len(operation.amounts) > 1
 
 
 def _is_mixed(mutation: RowMutation) -> bool:
     return bool(mutation.puts and mutation.deletes)
+
+
+def _stamp(mutation: RowMutation) -> tuple[int | None, int | None]:
+    first = mutation.puts[0] if mutation.puts else mutation.deletes[0]
+    return first.timestamp_ms, mutation.ttl_ms
+
+
+def _has_only(mutation: RowMutation, stamp: tuple[int | None, int | None] | None) -> bool:
+    if stamp is None or mutation.ttl_ms != stamp[1]:
+        return stamp is None
+    puts = all(put.timestamp_ms == stamp[0] for put in mutation.puts)
+    return puts and all(delete.timestamp_ms == stamp[0] for delete in mutation.deletes)
 
 
 def _stamps(mutation: RowMutation) -> set[tuple[int | None, int | None]]:

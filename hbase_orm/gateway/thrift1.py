@@ -271,11 +271,11 @@ def _thrift_mutations(mutation: RowMutation) -> list[Any]:
 
 
 def _single_timestamp(mutation: RowMutation, operation: Operation[Any]) -> int | None:
-    timestamps = {put.timestamp_ms for put in mutation.puts}
-    timestamps.update(delete.timestamp_ms for delete in mutation.deletes)
-    if len(timestamps) > 1:
+    stamps = [put.timestamp_ms for put in mutation.puts]
+    stamps += [delete.timestamp_ms for delete in mutation.deletes]
+    if stamps.count(stamps[0]) < len(stamps):
         raise needs_thrift2("a row mutation with several timestamps", operation)
-    return timestamps.pop()
+    return stamps[0]
 
 
 def _attributes(ttl_ms: int | None) -> dict[bytes, bytes]:

@@ -146,7 +146,10 @@ class Bulk:
         """Yield the objects; from one with a new name on, read ahead and number many at once."""
         ahead: list[Model] = []
         for obj in objects:
-            if not ahead and not self._has_new_name(obj):
+            # A model that has a lane and no names to look up needs no more questions.
+            lane = self._lanes.get(type(obj))
+            has_names = lane is None or lane.bound.schema.layout.lookups
+            if not ahead and not (has_names and self._has_new_name(obj)):
                 yield obj
                 continue
             ahead.append(obj)
@@ -194,7 +197,9 @@ class Bulk:
             DuplicateRowError: The row is in a load, whose entries of both would have one timestamp.
         """
         waiting = self._lanes.holding(lane.table, key)
-        under_way = any(s.lane.table == lane.table and key in s.rows for s in self._under_way)
+        under_way = False
+        for sent in self._under_way:
+            under_way |= key in sent.rows and sent.lane.table == lane.table
         if lane.ticket is not None and (waiting or under_way):
             raise DuplicateRowError(
                 "the row stands twice in a load",

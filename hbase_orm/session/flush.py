@@ -91,7 +91,8 @@ def _emit_round(writes: Sequence[RowWrite], runtime: Runtime, outcome: Outcome) 
 
 def _stamped(writes: Sequence[RowWrite], runtime: Runtime) -> Sequence[RowWrite]:
     """Return writes with this client's timestamp where their models want it and they have none."""
-    if not any(w.timestamp_ms is None and runtime.stamps(w.bound.schema) for w in writes):
+    schemas = {id(write.bound): write.bound.schema for write in writes}
+    if not any(runtime.stamps(schema) for schema in schemas.values()):
         return writes
     stamp_ms = runtime.stamp_ms()
     return [
@@ -166,8 +167,8 @@ def mutation_of(write: RowWrite) -> RowMutation:
         return RowMutation(write.key, deletes=tuple(Delete(each, stamp_ms) for each in families))
     return RowMutation(
         write.key,
-        puts=tuple(Put(column, value, stamp_ms) for column, value in write.puts.items()),
-        deletes=tuple(Delete(column, stamp_ms) for column in sorted(write.clears)),
+        puts=tuple([Put(column, value, stamp_ms) for column, value in write.puts.items()]),
+        deletes=tuple([Delete(column, stamp_ms) for column in sorted(write.clears)]),
         ttl_ms=write.ttl_ms if write.puts else None,
     )
 

@@ -33,6 +33,8 @@ class Lane:
         ticket: The load under way, or None.
         batch: Rows not sent yet, by row key.
         size_bytes: How large these are.
+        table: The model's table.
+        name: The model, or of a model that has several tables the table.
     """
 
     bound: BoundModel
@@ -40,17 +42,14 @@ class Lane:
     ticket: LoadTicket | None
     batch: dict[bytes, Item] = field(default_factory=dict[bytes, Item])
     size_bytes: int = 0
+    table: str = field(init=False)
+    name: type[Model] | str = field(init=False)
 
-    @property
-    def table(self) -> str:
-        """The model's table."""
-        return self.bound.schema.table
-
-    @property
-    def name(self) -> type[Model] | str:
-        """The model, or of a model that has several tables the table."""
+    def __post_init__(self) -> None:
+        """Name it."""
+        self.table = self.bound.schema.table
         is_one_of_many = self.bound.schema.layout.table_period is not None
-        return self.table if is_one_of_many else self.bound.model
+        self.name = self.table if is_one_of_many else self.bound.model
 
 
 class Lanes:

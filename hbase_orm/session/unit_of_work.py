@@ -41,6 +41,8 @@ class RowWrite:
         timestamp_ms: The timestamp of what is written; None where the server gives it.
         ttl_ms: How long the cells live that are put; None means as long as their family's.
         version: The version cell that the row must still have; None for any.
+        size_bytes: How much the row is on its way: its cells as HBase stores them, or its key
+            alone.
         nonces: Earlier tries of the same write whose outcome is unknown: what they wrote is no
             other's.
     """
@@ -56,18 +58,19 @@ class RowWrite:
     ttl_ms: int | None = None
     version: Cell | None = None
     nonces: tuple[bytes, ...] = ()
+    size_bytes: int = field(init=False)
 
     @property
     def where(self) -> tuple[str, bytes]:
         """The table and the row key."""
         return self.bound.schema.table, self.key
 
-    @property
-    def size_bytes(self) -> int:
-        """How much the row is on its way: its cells as HBase stores them, or its key alone."""
+    def __post_init__(self) -> None:
+        """Measure it, once."""
         changes = len(self.puts) + len(self.clears)
-        contents = sum(map(len, self.puts)) + sum(map(len, self.puts.values()))
-        return (changes or 1) * (CELL_OVERHEAD_BYTES + len(self.key)) + contents
+        contents = len(b"".join(self.puts)) + sum(map(len, self.puts.values()))
+        size_bytes = (changes or 1) * (CELL_OVERHEAD_BYTES + len(self.key)) + contents
+        object.__setattr__(self, "size_bytes", size_bytes)
 
     @property
     def is_idle(self) -> bool:
@@ -179,6 +182,9 @@ def check_entries(bound: BoundModel, key: bytes, cells: Mapping[bytes, bytes]) -
 
 def rounds_of(writes: Iterable[RowWrite]) -> Sequence[Sequence[RowWrite]]:
     """Return the writes in rounds: a row stands once in a round, its writes in their order."""
+    writes = list(writes)
+    if len({write.where for write in writes}) == len(writes):
+        return [writes] if writes else []
     rounds: list[list[RowWrite]] = []
     seen: dict[tuple[str, bytes], int] = {}
     for write in writes:
