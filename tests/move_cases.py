@@ -200,9 +200,8 @@ def test_what_others_write_while_a_row_moves_is_not_lost(
         writes.clear()
         moved = session.move(obj, n=2)
 
-    if len(writes) < when:
-        pytest.skip("the move needs fewer writes")
     found = stored(store, model, host=host, n=2)
     assert (moved.name, found.name, found.unit) == ("a", "a", "s")
-    assert found.size == 6
+    # Before a write that a model's move does not make, nobody wrote.
+    assert found.size == (6 if len(writes) >= when else 5)
     assert stored(store, model, host=host, n=1) is None
