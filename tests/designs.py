@@ -10,6 +10,7 @@ from hbase_orm import (
     Bucket,
     Computed,
     Digest,
+    Dynamic,
     Family,
     HashPrefix,
     Key,
@@ -18,11 +19,13 @@ from hbase_orm import (
     Offset,
     Period,
     RecordType,
+    Salt,
     Substitute,
     Table,
     TablePerPeriod,
     codecs,
     column,
+    dynamic,
     key,
     rowkey,
 )
@@ -179,6 +182,34 @@ class OrderRecord(Record, record_type="O"):
 
     order: Key[int] = key(codecs.uint64())
     placed: Mapped[datetime] = column(Record.d, "p", codec=codecs.millis())
+
+
+class ListItem(Model, table="list_tall"):
+    """`[user][value id]`: pages start at any value id."""
+
+    d = Family()
+    user: Key[str] = key()
+    value_id: Key[int] = key(codecs.uint64())
+    payload: Mapped[bytes] = column(d, "p")
+
+
+class ListRow(Model, table="list_wide"):
+    """One row a user, value ids as qualifiers."""
+
+    d = Family()
+    user: Key[str] = key()
+    items: Dynamic[int, bytes] = dynamic(d, name=codecs.uint64(), codec=codecs.raw())
+
+
+class Headline(Model, table="headlines"):
+    """`[salt][newest first]`: what is new over all buckets."""
+
+    d = Family()
+    at: Key[datetime] = key(codecs.millis(desc=True))
+    number: Key[int] = key(codecs.uint32())
+    text: Mapped[str] = column(d, "t")
+
+    __rowkey__ = rowkey(Salt(16), at, number)
 
 
 def partition(user: str, month: datetime) -> int:
