@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from hbase_orm.errors import ConflictError, RowKeyError
-from hbase_orm.index.targets import RowBefore, RowChange
+from hbase_orm.index.targets import MARKER_VALUE, RowBefore, RowChange
 from hbase_orm.model import Key
 from hbase_orm.ops import Delete, MutateRows, Row, RowMutation
 from hbase_orm.schema import packed_mutations
@@ -189,6 +189,8 @@ def _wanted(
     wanted = dict(cells)
     if schema.version is not None:
         wanted.pop(schema.version.column, None)
+    if schema.marker is not None:  # a row that increments made has none, and the insert checks it
+        wanted[schema.marker] = MARKER_VALUE
     for column in schema.columns:
         if isinstance(schema.fields[column.name], Key) and column.column in wanted:
             wanted[column.column] = column.codec.encode(values[column.name])
