@@ -493,6 +493,43 @@ def test_an_increment_right_after_a_delete_is_never_lost(
     assert totals == {3}
 
 
+def test_a_row_is_deleted_though_its_counter_ran_ahead_of_the_clock(
+    store: Store, model: Any, host: str
+) -> None:
+    def count() -> None:
+        with store.engine.session() as session:
+            for _ in range(40):
+                session.increment(model, model.hits.by(1), host=host, n=0)
+
+    with ThreadPoolExecutor(4) as threads:
+        for done in [threads.submit(count) for _ in range(4)]:
+            done.result()
+    with store.engine.session() as session:
+        session.delete(model(host=host, n=0, value=0.0))
+        session.flush()
+        left = session.count(select(model).where(model.host == host))
+        counted = session.increment(model, model.hits.by(1), host=host, n=0)
+
+    assert (left, counted) == (0, [1])
+
+
+@pytest.mark.parametrize("verb", ["add", "replace", "move"])
+def test_what_is_put_after_many_appends_is_seen(store: Store, verb: str, host: str) -> None:
+    with store.engine.session() as session:
+        for _ in range(60):
+            session.append(Loose, Loose.a, "x", host=host)
+        obj = Loose(host=host, a="new")
+        if verb == "move":
+            old = load(session, Loose, host=host)
+            session.move(old, host=f"{host}2")
+        if verb == "replace":
+            session.replace(obj)
+        else:
+            session.add(obj)
+
+    assert stored(store, Loose, host=host) == Loose(host=host, a="new")
+
+
 # --- failures --------------------------------------------------------------------------------------
 
 

@@ -254,9 +254,13 @@ def _check_appendable(bound: BoundModel, column: ColumnSchema) -> None:
 def _append_plain(tail: Tail, runtime: Runtime) -> bytes:
     schema = tail.bound.schema
     refuse_guarded_table(tail.bound, runtime)
-    runtime.wait_for_ties([(schema.table, tail.row)])
-    request = Append(schema.table, tail.row, {tail.column.column: tail.data})
-    return send(request, tail.bound, runtime)[tail.column.column]
+    where = schema.table, tail.row
+    runtime.wait_for_ties([where])
+    request = Append(*where, {tail.column.column: tail.data})
+    try:
+        return send(request, tail.bound, runtime)[tail.column.column]
+    finally:
+        runtime.note_counted(where)
 
 
 def _append(tail: Tail, runtime: Runtime) -> bytes:

@@ -135,6 +135,7 @@ def write_if(write: RowWrite, conditions: Sequence[Condition], runtime: Runtime)
     flat = check_flat(write.bound.schema, conditions)
     if write.bound.guarded is None:
         return write if _plain_if(write, flat, runtime) else None
+    runtime.wait_for_counts([write.where])
     change = replace(change_of(replace(write, version=None)), decide=None)
 
     def decide(before: RowBefore) -> RowChange:
@@ -173,6 +174,7 @@ def _is_met(write: RowWrite, row: Row, conditions: Sequence[Condition]) -> bool:
 def _send(write: RowWrite, test: CellTest, runtime: Runtime) -> bool:
     bound = write.bound
     refuse_guarded_table(bound, runtime)
+    runtime.wait_for_counts([write.where])
     if runtime.stamps(bound.schema) and not bound.schema.packed_bytes:
         stamp_ms = max(runtime.stamp_ms(), (newest_ms_of(write, runtime) or 0) + 1)
         write = replace(write, timestamp_ms=stamp_ms)

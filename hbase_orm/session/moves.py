@@ -93,6 +93,7 @@ def move_row(
     """
     need_conditions(old.bound.schema, runtime)
     move = _Move(old, new, values, runtime)
+    runtime.wait_for_counts([(old.bound.schema.table, old.key)])
     for _ in range(MAX_TRIES):
         original = stored_row(old.bound, old.key, runtime)
         copy = stored_row(new.bound, new.key, runtime)

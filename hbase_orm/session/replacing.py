@@ -34,6 +34,7 @@ def replace_row(write: RowWrite, runtime: Runtime) -> RowWrite:
         ConflictError: Other writers kept stamping the row ahead of all clocks.
         ConnectionLostError: The outcome is unknown; replacing again is safe.
     """
+    runtime.wait_for_counts([write.where])
     if write.bound.guarded is not None:
         return acknowledged(write, runtime.run(guarded_protocol(write, runtime)))
     if Feature.ATOMIC_ROW not in runtime.features:

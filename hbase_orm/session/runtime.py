@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import random
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
 from typing import Any, Final, TypeVar
@@ -19,6 +20,9 @@ from hbase_orm.index.catalog import LEASE_S, CatalogEntry, CatalogView, read_ent
 from hbase_orm.index.targets import GuardContext
 from hbase_orm.ops import Operation, Protocol, Sleep
 from hbase_orm.schema import TableSchema
+from hbase_orm.session.ahead import RowsAhead
+
+logger = logging.getLogger("hbase_orm.session")
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -86,6 +90,7 @@ class Runtime:
         self._looked_up: dict[str, tuple[float, CatalogEntry | None]] = {}
         self._deleted: dict[tuple[str, bytes], float] = {}
         self._last_delete_s = 0.0
+        self._ahead = RowsAhead()
         self._lock = threading.Lock()
         self._row_locks = _new_row_locks()
         _RUNTIMES.add(self)
@@ -94,6 +99,7 @@ class Runtime:
         """Replace the locks, which a fork copies as held by threads that the child lacks."""
         self._lock = threading.Lock()
         self._row_locks = _new_row_locks()
+        self._ahead.free_lock_in_child()
 
     @property
     def features(self) -> frozenset[Feature]:
@@ -175,6 +181,23 @@ class Runtime:
             noted = [self._deleted[row] for row in rows if row in self._deleted]
         if noted and max(noted) + TIE_S > now:
             self._sleep(max(noted) + TIE_S - now)
+
+    def note_counted(self, row: tuple[str, bytes]) -> None:
+        """Remember a row that was incremented or appended to; the answer has just come or not."""
+        self._ahead.note(row, self._monotonic_s())
+
+    def wait_for_counts(self, rows: Iterable[tuple[str, bytes]]) -> None:
+        """Wait until what is written now covers what this process counted in these rows."""
+        now_s = self._monotonic_s()
+        until_s = self._ahead.until_s(rows, now_s)
+        if not until_s:
+            return
+        if until_s > now_s + _LONGEST_WAIT_S:
+            logger.warning(
+                "waiting %.1f s for the clock: increments have stamped a row that far ahead",
+                until_s - now_s,
+            )
+        self._sleep(until_s - now_s)
 
     def stamps(self, schema: TableSchema) -> bool:
         """Say whether this client stamps the cells of a plain model."""

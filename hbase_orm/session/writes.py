@@ -145,9 +145,12 @@ class SessionWrites(SessionState):
         amounts = amounts_by_column(bound, increments)
         check_key_arguments(bound.schema, key)
         bound = bound.placed(key)
-        row = key_to_change(bound, key, self._runtime)
-        self._runtime.wait_for_ties([(bound.schema.table, row)])
-        values = send(Increment(bound.schema.table, row, amounts), bound, self._runtime)
+        where = bound.schema.table, key_to_change(bound, key, self._runtime)
+        self._runtime.wait_for_ties([where])
+        try:
+            values = send(Increment(*where, amounts), bound, self._runtime)
+        finally:
+            self._runtime.note_counted(where)
         return [values[column] for column in amounts]
 
     def delete_where(self, stmt: Select[Any], /) -> int:
