@@ -16,7 +16,7 @@ Declare a model, connect, and work with its objects in a session:
 
 from __future__ import annotations
 
-from hbase_orm import codecs, errors, func
+from hbase_orm import codecs, errors, func, validators
 from hbase_orm.codecs import Codec
 from hbase_orm.model import (
     Counter,
@@ -127,5 +127,6 @@ __all__ = [
     "related",
     "rowkey",
     "select",
+    "validators",
     "version",
 ]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import types
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
@@ -193,9 +193,9 @@ def _type(kind: Kind, mode: Mode) -> Any:
 def _options(kind: Kind, mode: Mode) -> dict[str, Any]:
     if mode == "nullable":
         return {"default": None}
-    if mode == "default":
+    if mode == "default" and isinstance(kind.values[0], Hashable):  # a list is no default
         return {"default": kind.values[0]}
-    return {"default_factory": lambda: kind.values[-1]} if mode == "factory" else {}
+    return {} if mode == "required" else {"default_factory": lambda: kind.values[-1]}
 
 
 @st.composite

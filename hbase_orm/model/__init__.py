@@ -3,18 +3,9 @@
 from __future__ import annotations
 
 from hbase_orm.model.base import Model, check_key_arguments
+from hbase_orm.model.counters import Counter, CounterExpr, Version, counter, version
 from hbase_orm.model.dynamics import Dynamic, dynamic
-from hbase_orm.model.fields import (
-    Counter,
-    CounterExpr,
-    Key,
-    Mapped,
-    Version,
-    column,
-    counter,
-    key,
-    version,
-)
+from hbase_orm.model.fields import Key, Mapped, column, key
 from hbase_orm.model.related import Related, RelatedExpr, related
 
 __all__ = [

@@ -7,8 +7,9 @@ import types
 from typing import Any, Final, ForwardRef, Union, get_args, get_origin
 
 from hbase_orm.errors import SchemaError
+from hbase_orm.model.counters import Counter, Version
 from hbase_orm.model.dynamics import Dynamic
-from hbase_orm.model.fields import Counter, Key, Mapped, Version
+from hbase_orm.model.fields import Key, Mapped
 from hbase_orm.model.related import Related
 
 FIELD_KINDS: Final = (Mapped, Counter, Dynamic, Version)

@@ -11,10 +11,12 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, dataclass_transform
 
 from hbase_orm.codecs import Codec
-from hbase_orm.errors import RowKeyError, SchemaError, ValidationError
+from hbase_orm.errors import RowKeyError
+from hbase_orm.model.counters import counter, version
 from hbase_orm.model.declare import build_schema, declared, with_own_fields
 from hbase_orm.model.dynamics import dynamic
-from hbase_orm.model.fields import Counter, Key, Mapped, Version, column, counter, key, version
+from hbase_orm.model.fields import Key, Mapped, column, key
+from hbase_orm.model.hooks import Hooks, hooks_of
 from hbase_orm.model.kinds import join_base, kind_of, place_of
 from hbase_orm.model.mapping import Mapping as CompiledMapping
 from hbase_orm.model.mapping import (
@@ -25,7 +27,14 @@ from hbase_orm.model.mapping import (
     compile_key_encoder,
 )
 from hbase_orm.model.maps import with_dynamics
-from hbase_orm.model.related import Related, Relation, related
+from hbase_orm.model.printing import is_shown, shown
+from hbase_orm.model.refusals import (
+    check_makes_objects,
+    check_mapping,
+    explain_arguments,
+    refuse_attribute,
+)
+from hbase_orm.model.related import Relation, related
 from hbase_orm.model.relations import relations
 from hbase_orm.model.stamping import stamped
 from hbase_orm.ops import Cell, Row
@@ -56,6 +65,7 @@ class Model:
     __mapping__: ClassVar[CompiledMapping]
     __checkers__: ClassVar[Mapping[str, Callable[[Any], Any]]]
     __related__: ClassVar[Mapping[str, Relation]]
+    __hooks__: ClassVar[Hooks]
 
     _row: Row | None
     _note_change: NoteChange | None
@@ -92,6 +102,7 @@ class Model:
             join_base(cls)
         cls.__checkers__ = checkers(cls.__schema__)
         fields = tuple(declared(cls, Mapped).values())
+        cls.__hooks__ = hooks_of(cls, Model, fields)
         cls.__mapping__ = CompiledMapping(
             initialize=compile_initializer(cls.__schema__, fields),
             hydrate=compile_hydrator(cls, cls.__schema__, _set_row),
@@ -105,18 +116,12 @@ class Model:
         Raises:
             ValidationError: A field is missing, unknown, or of the wrong type.
         """
-        schema = getattr(type(self), "__schema__", None)
-        if schema is None or schema.kinds is not None:
-            raise SchemaError(
-                "this model makes no objects: it is abstract, or the base of record types",
-                model=type(self).__name__,
-                fix='derive a class: class X(Base, table="..."), or with record_type="..."',
-            )
+        check_makes_objects(type(self))
         _set_row(self, None)
         try:
             self.__mapping__.initialize(self, **values)
         except TypeError:
-            _explain_arguments(self, values)
+            explain_arguments(self, values)
             raise
 
     def _set_field(self, name: str, value: Any) -> None:
@@ -132,7 +137,7 @@ class Model:
             return
         check = self.__checkers__.get(name)
         if check is None:
-            _refuse_attribute(self, name, value)
+            refuse_attribute(self, name, value)
             return
         if isinstance(self.__schema__.fields[name], Key):
             raise RowKeyError(
@@ -165,9 +170,11 @@ class Model:
         return hash((type(self), *(values.get(name) for name in self.__schema__.layout.names)))
 
     def __repr__(self) -> str:
-        """Return the class and its fields."""
-        shown = ", ".join(f"{name}={value!r}" for name, value in self.to_dict().items())
-        return f"{type(self).__name__}({shown})"
+        """Return the class and its fields, long values cut, those with `repr=False` left out."""
+        fields = self.__schema__.fields
+        values = self.to_dict().items()
+        parts = [f"{name}={shown(value)}" for name, value in values if is_shown(fields[name])]
+        return f"{type(self).__name__}({', '.join(parts)})"
 
     def __getstate__(self) -> tuple[dict[str, Any], Row | None]:
         """Return the fields and the row read: a pickle or a copy belongs to no session."""
@@ -183,10 +190,30 @@ class Model:
         _set_row(self, row)
         self._note_change = None
 
+    # --- hooks: a session calls those that a model defines ----------------------------------------
+
+    def before_put(self) -> None:
+        """Prepare for being written; fields may be set. Called before each try of a write."""
+
+    def after_put(self) -> None:
+        """Note that the row was written and acknowledged."""
+
+    def before_delete(self) -> None:
+        """Prepare for the row's being deleted. Called before each try."""
+
+    def after_delete(self) -> None:
+        """Note that the row was deleted and acknowledged."""
+
+    def after_load(self) -> None:
+        """Complete an object that was read, or read again."""
+
+    # --- objects and dicts ------------------------------------------------------------------------
+
     def to_dict(self) -> dict[str, Any]:
         """Return the fields by name; what the row or the object lacks is left out.
 
-        That is a required column without a cell, and dynamic columns that were not read.
+        That is a required column without a cell, and dynamic columns that were not read. Computed
+        properties and related objects are no fields.
         """
         values = self.__dict__ | self._entries()
         numbers = {column.name: 0 for column in self.__schema__.numbers}
@@ -209,7 +236,10 @@ class Model:
 
         Raises:
             ValidationError: A field is missing, unknown, or of the wrong type.
+            SchemaError: The model makes no objects.
         """
+        check_makes_objects(cls)
+        check_mapping(cls, values)
         left_out = {column.name for column in cls.__schema__.numbers}
         dynamics = cls.__schema__.dynamic_by_name.keys() & values.keys()
         left_out |= dynamics
@@ -292,55 +322,3 @@ def check_key_arguments(schema: TableSchema, key: Mapping[str, Any]) -> None:
                 field=name,
                 fix=f"give only: {', '.join(schema.layout.arguments)}",
             )
-
-
-def _refuse_attribute(obj: Model, name: str, value: Any) -> None:
-    if isinstance(obj.__schema__.fields.get(name), Counter):
-        raise ValidationError(
-            "a counter cannot be set",
-            model=type(obj).__name__,
-            field=name,
-            fix=f"use session.increment(M, M.{name}.by(...), ...)",
-        )
-    if isinstance(getattr(type(obj), name, None), Related):
-        raise ValidationError(
-            "a related object cannot be set",
-            model=type(obj).__name__,
-            field=name,
-            fix=f"set what it is found by: {', '.join(obj.__related__[name].key.values())}",
-        )
-    if isinstance(obj.__schema__.fields.get(name), Version):
-        raise ValidationError(
-            "a version cannot be set",
-            model=type(obj).__name__,
-            field=name,
-            fix="it counts up at each write of the row",
-        )
-    if not hasattr(type(obj), name):
-        raise AttributeError(f"{type(obj).__name__} has no field {name!r}")
-    object.__setattr__(obj, name, value)  # a property of the class
-
-
-def _explain_arguments(obj: Model, values: Mapping[str, Any]) -> None:
-    model = type(obj).__name__
-    fields = {n: f for n, f in obj.__schema__.fields.items() if isinstance(f, Mapped)}
-    for name in values:
-        if name in obj.__schema__.dynamic_by_name:
-            raise ValidationError(
-                "dynamic columns are no constructor arguments",
-                model=model,
-                field=name,
-                fix=f'make the object, then set its {name}: obj.{name}["name"] = value',
-            ) from None
-        if name not in fields:
-            raise ValidationError(
-                "this is no constructor argument of the model",
-                model=model,
-                field=name,
-                fix=f"give only: {', '.join(fields)}",
-            ) from None
-    for name, field in fields.items():
-        if name not in values and not field.has_default:
-            raise ValidationError(
-                "a required field is missing", model=model, field=name, fix=f"give {name}=..."
-            ) from None

@@ -12,9 +12,12 @@ from hbase_orm.codecs import Codec, default_codec
 from hbase_orm.codecs.counters import Long
 from hbase_orm.errors import CodecError, SchemaError
 from hbase_orm.model.annotations import check_annotations, field_type
-from hbase_orm.model.fields import UNSET, Counter, Key, Mapped, Version
+from hbase_orm.model.counters import Counter, Version
+from hbase_orm.model.fields import UNSET, Key, Mapped
+from hbase_orm.model.hooks import HOOKS
 from hbase_orm.model.keys import Place, key_layout
 from hbase_orm.model.packing import check_packed, packed_offset
+from hbase_orm.model.validation import check_default
 from hbase_orm.rowkey import KeyLayout, Offset
 from hbase_orm.rowkey.kinds import Kinds
 from hbase_orm.schema import (
@@ -30,7 +33,9 @@ from hbase_orm.schema import (
     resolve_splits,
 )
 
-RESERVED_NAMES = frozenset({"encode_key", "decode_key", "describe_key", "to_dict", "from_dict"})
+RESERVED_NAMES = frozenset(
+    {"encode_key", "decode_key", "describe_key", "to_dict", "from_dict", *HOOKS}
+)
 
 Field = Mapped[Any] | Counter | Version
 
@@ -213,8 +218,9 @@ def _codec(cls: type, field: Mapped[Any], python_type: Any, nullable: bool) -> C
 def _check_default(codec: Codec[Any], field: Mapped[Any], where: Mapping[str, str]) -> None:
     if field.default is UNSET or field.default is None:
         return
+    _refuse_mutable(field, where)
     try:
-        codec.normalize(field.default)
+        value = codec.normalize(field.default)
     except CodecError as error:
         raise SchemaError(
             "the default does not fit the field's codec",
@@ -224,6 +230,19 @@ def _check_default(codec: Codec[Any], field: Mapped[Any], where: Mapping[str, st
             reason=error.text,
             fix="choose a default that the codec can store",
         ) from None
+    check_default(field, value, where)
+
+
+def _refuse_mutable(field: Mapped[Any], where: Mapping[str, str]) -> None:
+    try:
+        hash(field.default)
+    except TypeError:
+        raise SchemaError(
+            "the default can change, and all objects would share it",
+            **where,
+            default=field.default,
+            fix="write default_factory=list, or a function that makes it",
+        ) from None
 
 
 def check_type(codec: Codec[Any], python_type: Any, where: Mapping[str, str]) -> None:
@@ -232,7 +251,7 @@ def check_type(codec: Codec[Any], python_type: Any, where: Mapping[str, str]) ->
     Raises:
         SchemaError: Neither type is the other's base.
     """
-    if not isinstance(python_type, type) or python_type is object:
+    if not isinstance(python_type, type) or python_type in {object, Any}:  # Any is a class
         return
     fits = issubclass(codec.python_type, python_type) or issubclass(python_type, codec.python_type)
     if not fits:

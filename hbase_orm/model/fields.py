@@ -8,12 +8,12 @@ only asked when there is no value, and says why. Setting goes through `Model.__s
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, Literal, Never, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
 
 from hbase_orm.codecs import Codec
-from hbase_orm.errors import MissingCellError, QueryError, SchemaError
+from hbase_orm.errors import MissingCellError, SchemaError
 from hbase_orm.rowkey import Offset
-from hbase_orm.schema import AddAmount, Expr, Family
+from hbase_orm.schema import Expr, Family
 
 T = TypeVar("T")
 
@@ -38,6 +38,9 @@ class Mapped(Expr[T]):
         codec: How it is stored; None means the default for the annotated type.
         default: The value of new objects, or UNSET.
         default_factory: Makes the value of new objects, or None.
+        onupdate: Makes the value that a changed object is written with, or None.
+        validate: Raises ValueError for a value that must not be set, or None.
+        is_in_repr: Whether the `repr` of objects shows it.
     """
 
     def __init__(
@@ -48,6 +51,9 @@ class Mapped(Expr[T]):
         codec: Codec[Any] | None = None,
         default: Any = UNSET,
         default_factory: Callable[[], Any] | None = None,
+        onupdate: Callable[[], Any] | None = None,
+        validate: Callable[[Any], None] | None = None,
+        is_in_repr: bool = True,
     ) -> None:
         """Keep the declaration; the class that is being made resolves it."""
         if family is not None and not isinstance(family, Family):
@@ -64,11 +70,15 @@ class Mapped(Expr[T]):
                 default=default,
                 fix="leave one of them out",
             )
+        _check_functions(default_factory=default_factory, onupdate=onupdate, validate=validate)
         self.family = family
         self.qualifier = qualifier
         self.codec = codec
         self.default = default
         self.default_factory = default_factory
+        self.onupdate = onupdate
+        self.validate = validate
+        self.is_in_repr = is_in_repr
 
     def __set_name__(self, owner: type, name: str) -> None:
         """Take the attribute's name."""
@@ -107,87 +117,19 @@ class Mapped(Expr[T]):
             """Set the value."""
 
 
+def _check_functions(**functions: object) -> None:
+    for name, function in functions.items():
+        if function is not None and not callable(function):
+            raise SchemaError(
+                "this is no function",
+                argument=name,
+                got=function,
+                fix=f"name the function, and do not call it: {name}=utc_now",
+            )
+
+
 class Key(Mapped[T]):
     """A field of the row key; it cannot be set after the object is made."""
-
-
-class CounterExpr(Expr[int]):
-    """A counter as an expression."""
-
-    def by(self, amount: int, /) -> AddAmount:
-        """Return the amount to add, negative to subtract.
-
-        Raises:
-            QueryError: Not an integer, or outside 64 bits.
-        """
-        if not isinstance(amount, int) or not -(1 << 63) <= amount < 1 << 63:
-            raise QueryError(
-                "a counter takes a 64-bit integer",
-                field=self.name,
-                amount=amount,
-                fix="give an int from -2**63 to 2**63 - 1",
-            )
-        return AddAmount(self, amount)
-
-
-class Counter(CounterExpr):
-    """A 64-bit counter that HBase adds to: `hits: Counter = counter(d)`; absent, it reads 0."""
-
-    def __init__(self, *, family: Family | None = None, qualifier: str | None = None) -> None:
-        """Keep the declaration."""
-        self.family = family
-        self.qualifier = qualifier
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        """Take the attribute's name."""
-        self.name = name
-        self.model_name = owner.__name__
-        self.owner = owner
-
-    @overload
-    def __get__(self, instance: None, owner: Any, /) -> CounterExpr: ...
-    @overload
-    def __get__(self, instance: object, owner: Any, /) -> int: ...
-    def __get__(self, instance: object | None, owner: Any, /) -> Any:
-        """Return the expression on the class, 0 on an instance without the cell."""
-        return self if instance is None else 0
-
-    if TYPE_CHECKING:
-
-        def __set__(self, instance: Any, value: Never, /) -> None:
-            """Refuse: counters are incremented."""
-
-
-class Version(Expr[int]):
-    """How often this library wrote the row: `revision: Version = version(d)`; 0 in a new object.
-
-    A model with one is written under a guard: the flush of an object whose row somebody else has
-    written since it was loaded raises `VersionConflictError`.
-    """
-
-    def __init__(self, *, family: Family | None = None, qualifier: str | None = None) -> None:
-        """Keep the declaration."""
-        self.family = family
-        self.qualifier = qualifier
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        """Take the attribute's name."""
-        self.name = name
-        self.model_name = owner.__name__
-        self.owner = owner
-
-    @overload
-    def __get__(self, instance: None, owner: Any, /) -> Expr[int]: ...
-    @overload
-    def __get__(self, instance: object, owner: Any, /) -> int: ...
-    def __get__(self, instance: object | None, owner: Any, /) -> Any:
-        """Return the expression on the class, 0 on an instance that was not read."""
-        return self if instance is None else 0
-
-    if TYPE_CHECKING:
-
-        def __set__(self, instance: Any, value: Never, /) -> None:
-            """Refuse: writes count."""
 
 
 @overload
@@ -257,6 +199,9 @@ def column(
     *,
     codec: Codec[T],
     default: None,
+    onupdate: Callable[[], T] | None = None,
+    validate: Callable[[T], None] | None = None,
+    repr: bool = True,
 ) -> Mapped[T | None]: ...
 @overload
 def column(
@@ -265,6 +210,9 @@ def column(
     *,
     codec: Codec[T],
     default: T,
+    onupdate: Callable[[], T] | None = None,
+    validate: Callable[[T], None] | None = None,
+    repr: bool = True,
 ) -> Mapped[T]: ...
 @overload
 def column(
@@ -273,14 +221,29 @@ def column(
     *,
     codec: Codec[T],
     default_factory: Callable[[], T],
+    onupdate: Callable[[], T] | None = None,
+    validate: Callable[[T], None] | None = None,
+    repr: bool = True,
 ) -> Mapped[T]: ...
 @overload
 def column(
-    family: Family | None = None, qualifier: str | Offset | None = None, *, codec: Codec[T]
+    family: Family | None = None,
+    qualifier: str | Offset | None = None,
+    *,
+    codec: Codec[T],
+    onupdate: Callable[[], T] | None = None,
+    validate: Callable[[T], None] | None = None,
+    repr: bool = True,
 ) -> Mapped[T]: ...
 @overload
 def column(
-    family: Family | None = None, qualifier: str | Offset | None = None, *, default: T
+    family: Family | None = None,
+    qualifier: str | Offset | None = None,
+    *,
+    default: T,
+    onupdate: Callable[[], Any] | None = None,
+    validate: Callable[[Any], None] | None = None,
+    repr: bool = True,
 ) -> Mapped[T]: ...
 @overload
 def column(
@@ -288,9 +251,19 @@ def column(
     qualifier: str | Offset | None = None,
     *,
     default_factory: Callable[[], T],
+    onupdate: Callable[[], Any] | None = None,
+    validate: Callable[[Any], None] | None = None,
+    repr: bool = True,
 ) -> Mapped[T]: ...
 @overload
-def column(family: Family | None = None, qualifier: str | Offset | None = None) -> Mapped[Any]: ...
+def column(
+    family: Family | None = None,
+    qualifier: str | Offset | None = None,
+    *,
+    onupdate: Callable[[], Any] | None = None,
+    validate: Callable[[Any], None] | None = None,
+    repr: bool = True,
+) -> Mapped[Any]: ...
 def column(
     family: Family | None = None,
     qualifier: str | Offset | None = None,
@@ -298,6 +271,9 @@ def column(
     codec: Codec[Any] | None = None,
     default: Any = UNSET,
     default_factory: Callable[[], Any] | None = None,
+    onupdate: Callable[[], Any] | None = None,
+    validate: Callable[[Any], None] | None = None,
+    repr: bool = True,  # noqa: A002 - called so by dataclasses and attrs
 ) -> Mapped[Any]:
     """Declare a field that is stored in a column.
 
@@ -309,6 +285,12 @@ def column(
         codec: The bytes; None takes the default of the annotated type.
         default: The value of new objects that name none, and of rows without the cell.
         default_factory: Makes that value.
+        onupdate: Makes the value that a loaded object is written with when it was changed and this
+            field was not; it is set on the object, too. New objects take the default.
+        validate: Raises ValueError for a value that must not be set; see `validators`. It is asked
+            when an object is made and when the field is set, never for None, and never for what is
+            read.
+        repr: Whether the `repr` of objects shows the field.
     """
     return Mapped(
         family=family,
@@ -316,34 +298,7 @@ def column(
         codec=codec,
         default=default,
         default_factory=default_factory,
+        onupdate=onupdate,
+        validate=validate,
+        is_in_repr=repr,
     )
-
-
-def counter(
-    family: Family | None = None, qualifier: str | None = None, *, init: Literal[False] = False
-) -> Counter:
-    """Declare a counter: a 64-bit number that `session.increment` adds to atomically.
-
-    Args:
-        family: Where; None means the model's only family.
-        qualifier: The column's name in its family; None means the field's name.
-        init: Always False: type checkers read it and keep counters out of constructors.
-    """
-    if init:
-        raise SchemaError("counters are no constructor arguments", fix="leave init= out")
-    return Counter(family=family, qualifier=qualifier)
-
-
-def version(
-    family: Family | None = None, qualifier: str | None = None, *, init: Literal[False] = False
-) -> Version:
-    """Declare the column that counts the writes of a row; a model has at most one.
-
-    Args:
-        family: Where; None means the model's only family.
-        qualifier: The column's name in its family; None means the field's name.
-        init: Always False: type checkers read it and keep versions out of constructors.
-    """
-    if init:
-        raise SchemaError("a version is no constructor argument", fix="leave init= out")
-    return Version(family=family, qualifier=qualifier)

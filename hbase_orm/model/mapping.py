@@ -23,6 +23,7 @@ from hbase_orm.model.entries import (
     reading_lines,
     writing_lines,
 )
+from hbase_orm.model.validation import validated
 from hbase_orm.ops import Cell, Row
 from hbase_orm.schema import ColumnSchema, TableSchema
 
@@ -210,6 +211,7 @@ def compile_initializer(schema: TableSchema, fields: Sequence[Any]) -> Callable[
         name, codec = field.name, codecs[field.name]
         is_key = name in schema.layout.names
         checker = _checker(schema.model_name, name, codec, name in nullable, is_key=is_key)
+        checker = validated(schema.model_name, field, checker)
         if not field.has_default:
             signature.append(name)
         elif field.default_factory is not None:
@@ -221,7 +223,10 @@ def compile_initializer(schema: TableSchema, fields: Sequence[Any]) -> Callable[
         settled, check = settled_source(codec, name, scope), scope.bind(checker, "check")
         if name in nullable:
             settled = f"{name} is None or {settled}"
-        body.append(f"    _d[{name!r}] = {name} if {settled} else {check}({name})")
+        checked = f"{name} if {settled} else {check}({name})"
+        body.append(
+            f"    _d[{name!r}] = {checked if field.validate is None else f'{check}({name})'}"
+        )
     body += [f"    _d[{dynamic.name!r}] = {{}}" for dynamic in schema.dynamics]
     keywords = "*, " + ", ".join(signature) if signature else ""
     lines = [f"def __init__(_self, {keywords}):", *body]
@@ -275,7 +280,8 @@ def checkers(schema: TableSchema) -> dict[str, Callable[[Any], Any]]:
     for column in schema.columns:
         if column.name in found:
             continue
-        found[column.name] = _checker(schema.model_name, column.name, column.codec, column.nullable)
+        check = _checker(schema.model_name, column.name, column.codec, column.nullable)
+        found[column.name] = validated(schema.model_name, schema.fields[column.name], check)
     for dynamic in schema.dynamics:
         found[dynamic.name] = partial(checked_entries, schema, dynamic)
     return found

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from hbase_orm.errors import SchemaError
-from hbase_orm.model.fields import Counter, Key, Mapped, Version
+from hbase_orm.model.counters import Counter, Version
+from hbase_orm.model.fields import Key, Mapped
 from hbase_orm.rowkey import KeyLayout, Offset, RecordType
 from hbase_orm.schema import Index
 

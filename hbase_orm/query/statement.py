@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -21,7 +20,6 @@ from hbase_orm.schema import (
     Index,
     Order,
     conjuncts,
-    depth_of,
 )
 
 T = TypeVar("T")
@@ -40,12 +38,6 @@ class AnyIndex:
 
 
 ANY_INDEX: Final = AnyIndex()
-
-MAX_CACHING_ROWS: Final = 100_000
-"""A gateway makes room for all the rows that a fetch may have before it reads the first."""
-
-MAX_DEPTH: Final = 40
-"""Conditions nested deeper are refused: Python compiles no deeper brackets for their check."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -130,11 +122,11 @@ class Select(Generic[T]):
     def shape(self) -> Hashable | None:
         """What the plan depends on beside the values that conditions compare with.
 
-        None for a statement that gives anything but objects as they are now.
+        None for a statement that gives anything but objects as they are.
         """
         if self.selection is not None or self.related or self.entries is not None:
             return None
-        if self.groups or self.sort is not None or self.times is not None:
+        if self.groups or self.sort is not None:
             return None
         return (
             tuple([condition.shape for condition in self.conditions]),
@@ -149,8 +141,7 @@ class Select(Generic[T]):
         """Return the statement with more conditions, all of which must hold.
 
         Raises:
-            QueryError: Something is no condition: a bare field, a bool from `and` or `in`; or it
-                is nested more than `MAX_DEPTH` deep.
+            QueryError: Something is no condition: a bare field, a bool from `and` or `in`.
         """
         for condition in conditions:
             if not isinstance(condition, Condition):
@@ -158,13 +149,6 @@ class Select(Generic[T]):
                     "this is no condition",
                     got=condition,
                     fix="compare a field; combine with & | ~ instead of and, or, not",
-                )
-            if depth_of(condition) > MAX_DEPTH:
-                raise QueryError(
-                    "the condition is nested too deep",
-                    depth=depth_of(condition),
-                    most=MAX_DEPTH,
-                    fix="combine like with like: a | b | c is flat, and in_() takes a list",
                 )
         flat = tuple(part for condition in conditions for part in conjuncts(condition))
         return replace(self, conditions=self.conditions + flat)
@@ -314,9 +298,9 @@ class Select(Generic[T]):
         """Return the statement that fetches `rows` rows by one scanner call.
 
         Raises:
-            QueryError: `rows` is not an integer from 1 to `MAX_CACHING_ROWS`.
+            QueryError: `rows` is not a positive integer.
         """
-        return replace(self, caching_rows=_positive("caching", rows, most=MAX_CACHING_ROWS))
+        return replace(self, caching_rows=_positive("caching", rows))
 
 
 def _check_orders(orders: tuple[Order, ...]) -> None:
@@ -327,17 +311,13 @@ def _check_orders(orders: tuple[Order, ...]) -> None:
             )
 
 
-def _positive(name: str, value: object, most: int = sys.maxsize) -> int:
+def _positive(name: str, value: object) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
         raise QueryError(
             "the number must be a positive integer",
             method=name,
             got=value,
             fix="leave it out for no bound",
-        )
-    if value > most:
-        raise QueryError(
-            "the number is too large", method=name, got=value, most=most, fix=f"give at most {most}"
         )
     return value
 

@@ -18,7 +18,6 @@ from hbase_orm.schema.conditions import (
     StartsWith,
     compared_by,
     conjuncts,
-    depth_of,
     fields_of,
 )
 from hbase_orm.schema.entries import (
@@ -76,7 +75,6 @@ __all__ = [
     "check_family_name",
     "compared_by",
     "conjuncts",
-    "depth_of",
     "dynamic_of",
     "fields_of",
     "index_schema",

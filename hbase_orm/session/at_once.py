@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from hbase_orm.errors import RowNotFoundError, ValidationError
@@ -11,6 +12,7 @@ from hbase_orm.schema import Assignment, Condition, Expr
 from hbase_orm.session.binding import BoundModel
 from hbase_orm.session.by_key import append_tail, delete_cells, put_cells
 from hbase_orm.session.conditional import insert_row, stored_row, write_if
+from hbase_orm.session.hooks import prepare, tell_loaded, tell_written
 from hbase_orm.session.identity import refresh, refuse_part
 from hbase_orm.session.moves import Place, move_row, new_values, place_of
 from hbase_orm.session.pending import number_names
@@ -50,6 +52,7 @@ class SessionAtOnce(SessionWrites):
         write = self._whole(obj, "insert")
         with self._runtime.alone(write.where):
             self._mark_clean(insert_row(write, self._runtime))
+        tell_written((write,))
 
     def replace(self, obj: Model, /) -> None:
         """Make the row exactly `obj` in one atomic call: other cells, counters too, are gone.
@@ -65,6 +68,7 @@ class SessionAtOnce(SessionWrites):
         refuse_part(obj)
         write = self._whole(obj, "replace")
         self._mark_clean(replace_row(write, self._runtime))
+        tell_written((write,))
 
     def put_if(self, obj: Model, /, *conditions: Condition) -> bool:
         """Write `obj` as a flush would, if its row fulfils the conditions; say whether it did.
@@ -81,6 +85,7 @@ class SessionAtOnce(SessionWrites):
             ConnectionLostError: The outcome is unknown: read the row and decide.
         """
         self._refuse_other(obj)
+        prepare(self._bound_to(obj), obj, "put")
         return self._write_if(write_of(self._bound_to(obj), obj, "put"), conditions)
 
     def delete_if(self, obj: Model, /, *conditions: Condition) -> bool:
@@ -93,6 +98,7 @@ class SessionAtOnce(SessionWrites):
             QueryError, FeatureMissingError, ConnectionLostError: As `put_if`.
         """
         self._refuse_other(obj)
+        prepare(self._bound_to(obj), obj, "delete")
         if number_names([(obj, "delete")], self._bound):
             return False
         return self._write_if(write_of(self._bound_to(obj), obj, "delete"), conditions)
@@ -126,6 +132,7 @@ class SessionAtOnce(SessionWrites):
         self._identity.put(bound, key, obj)
         if bound.is_mutable:
             self._watched.add(bound, obj)
+        tell_loaded(obj)
 
     def move(self, obj: M, /, **new_key: Any) -> M:
         """Give the row of `obj` other key fields; return the object of the row that it is now.
@@ -185,8 +192,11 @@ class SessionAtOnce(SessionWrites):
             ConnectionLostError: The outcome is unknown.
         """
         bound = self._placed(model, key)
-        updated = update_row(bound, change, key, self._runtime)
-        found: M = self._attach(bound, updated)
+        write = update_row(bound, change, key, self._runtime)
+        found: M = self._held(bound, write.obj)
+        if found is not write.obj:
+            tell_loaded(found)
+        tell_written((replace(write, obj=found),))
         return found
 
     def put_row(self, model: type[Model], /, *assignments: Assignment, **key: Any) -> None:
@@ -237,6 +247,7 @@ class SessionAtOnce(SessionWrites):
 
     def _whole(self, obj: Model, kind: Any) -> RowWrite:
         self._refuse_other(obj)
+        prepare(self._bound_to(obj), obj, "whole")
         return write_of(self._bound_to(obj), obj, kind)
 
     def _write_if(self, write: RowWrite, conditions: tuple[Condition, ...]) -> bool:
@@ -245,6 +256,7 @@ class SessionAtOnce(SessionWrites):
         if written is None:
             return False
         self._mark_clean(written)
+        tell_written((written,))
         return True
 
 

@@ -34,6 +34,7 @@ from hbase_orm.model import Model
 from hbase_orm.ops import MutateRows, Protocol, RowMutation, ask, ask_all
 from hbase_orm.session.binding import BoundModel
 from hbase_orm.session.flush import check_indexes, emit, place
+from hbase_orm.session.hooks import prepare
 from hbase_orm.session.lanes import Item, Lane, Lanes, Sender
 from hbase_orm.session.options import options_of
 from hbase_orm.session.pending import number_names
@@ -114,6 +115,7 @@ class Bulk:
         if bound.schema.layout.table_period is not None:
             bound = self._bound_of(type(obj)).placed(obj.__dict__)
             lane = self._lanes.get(bound.schema.table)
+        prepare(bound, obj, "whole")
         key = bound.key(obj)
         cells = bound.cells(obj, key)
         check_entries(bound, key, cells)

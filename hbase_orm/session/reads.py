@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -14,8 +14,9 @@ from hbase_orm.session.analysis import analyzed
 from hbase_orm.session.binding import BoundModel
 from hbase_orm.session.gets import found_rows
 from hbase_orm.session.history import CellVersion, StoredCell, stored_cells, versions_of
+from hbase_orm.session.hooks import tell_loaded, telling
 from hbase_orm.session.pages import Page, read_page
-from hbase_orm.session.related import loader, unattached, with_related
+from hbase_orm.session.related import loader, with_related
 from hbase_orm.session.state import SessionState, check_statement
 from hbase_orm.session.stream import Stream, planned, rows_in_pages, selected
 
@@ -97,7 +98,8 @@ class SessionReads(SessionState):
             with self.stream(stmt) as values:
                 return list(values)
         bound = self._bound(stmt.model)
-        with self.stream(replace(stmt, related=())) as objects:
+        items, close = self._found(replace(stmt, related=()))
+        with Stream[Any](items, close) as objects:
             found = [self._attach_whole(stmt, bound, obj) for obj in objects]
         loader(stmt, self._bound, self._runtime, self._attach)(found)
         return found
@@ -116,7 +118,7 @@ class SessionReads(SessionState):
             MultipleRowsError: There are more.
         """
         check_statement(stmt)
-        found = self.all(stmt.limit(min(stmt.row_limit or 2, 2)))
+        found = self.all(stmt.limit(2))
         if not found:
             raise RowNotFoundError("no row matches", statement=repr(stmt.conditions))
         if len(found) > 1:
@@ -130,12 +132,17 @@ class SessionReads(SessionState):
         release the server's scanners before its end.
         """
         check_statement(stmt)
+        items, close = self._found(stmt)
+        return Stream(telling(stmt, items), close)
+
+    def _found(self, stmt: Select[Any]) -> tuple[Iterator[Any], Callable[[], None]]:
+        """Return what the statement selects, and what ends it; no object was told of its load."""
         bound = self._bound(stmt.model)
         pages = rows_in_pages(planned(stmt, bound, self._runtime), bound, self._runtime)
         if not stmt.related:
-            return Stream(selected(pages, bound, stmt), pages.close)
-        load = loader(stmt, self._bound, self._runtime, unattached)
-        return Stream(with_related(pages, bound, stmt, load), pages.close)
+            return selected(pages, bound, stmt), pages.close
+        load = loader(stmt, self._bound, self._runtime, lambda _, obj: tell_loaded(obj))
+        return with_related(pages, bound, stmt, load), pages.close
 
     def page(self, stmt: Select[T], /, *, size: int, token: str | None = None) -> Page[T]:
         """Return the next objects that the statement selects, and a token to go on from.
@@ -183,8 +190,10 @@ class SessionReads(SessionState):
 
     def _attach_whole(self, stmt: Select[Any], bound: BoundModel, obj: Any) -> Any:
         """Return the session's object of a row; what is read in part stays out of the session."""
-        is_whole = stmt.entries is None and stmt.selection is None and stmt.times is None
-        return self._attach(bound, obj) if is_whole else obj
+        if stmt.selection is not None:
+            return obj  # values of fields
+        is_whole = stmt.entries is None and stmt.times is None
+        return self._attach(bound, obj) if is_whole else tell_loaded(obj)
 
     def explain(self, stmt: Select[Any], /, *, analyze: bool = False) -> Plan:
         """Return what would be sent for the statement; it prints as a tree.

@@ -9,6 +9,7 @@ from hbase_orm.errors import ConfigurationError, QueryError
 from hbase_orm.model import Model
 from hbase_orm.query import Select
 from hbase_orm.session.binding import BoundModel
+from hbase_orm.session.hooks import tell_loaded
 from hbase_orm.session.identity import IdentityMap, refresh
 from hbase_orm.session.options import WriteOptions
 from hbase_orm.session.runtime import Runtime
@@ -43,6 +44,10 @@ class SessionState:
         self._pending.setdefault(id(obj), (obj, "put"))
 
     def _attach(self, bound: BoundModel, obj: Any) -> Any:
+        """Return the session's one object of a row, told that it was loaded."""
+        return tell_loaded(self._held(bound, obj))
+
+    def _held(self, bound: BoundModel, obj: Any) -> Any:
         """Return the session's one object of a row: `obj`, or the known one brought up to date."""
         if bound.kinds is not None or bound.schema.layout.table_period is not None:
             bound = self._bound_to(obj)

@@ -12,6 +12,7 @@ from hbase_orm.session.binding import BoundModel
 from hbase_orm.session.by_key import absent
 from hbase_orm.session.flush import guarded_change
 from hbase_orm.session.gets import key_to_change
+from hbase_orm.session.hooks import prepare, tell_loaded
 from hbase_orm.session.runtime import Runtime
 from hbase_orm.session.unit_of_work import RowWrite, acknowledged, keep_row, write_of
 
@@ -25,8 +26,8 @@ def update_row(
     change: Callable[[Any], object],
     key: Mapping[str, Any],
     runtime: Runtime,
-) -> Any:
-    """Change the object of a row and write it; return it, as new from a read.
+) -> RowWrite:
+    """Change the object of a row and write it; return its write, the object as new from a read.
 
     Raises:
         QueryError: The model is plain.
@@ -51,8 +52,9 @@ def update_row(
         found = Row(row, dict(before.cells))
         if not bound.exists(found):
             raise absent(bound, row)
-        obj = bound.hydrate(found)
+        obj = tell_loaded(bound.hydrate(found))
         change(obj)
+        prepare(bound, obj, "put")
         made[:] = [write_of(bound, obj, "put")]
         if made[0].is_idle:
             raise _UnchangedError
@@ -63,7 +65,7 @@ def update_row(
         with runtime.alone((bound.schema.table, row)):
             outcome = runtime.run(guarded_change(bound, asked, runtime))
     except _UnchangedError:
-        return made[0].obj
+        return made[0]
     write = acknowledged(made[0], outcome)
     keep_row(write)
-    return write.obj
+    return write

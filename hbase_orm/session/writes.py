@@ -15,6 +15,7 @@ from hbase_orm.session.bulk import Bulk
 from hbase_orm.session.deletes import delete_rows
 from hbase_orm.session.flush import emit
 from hbase_orm.session.gets import key_to_change
+from hbase_orm.session.hooks import prepare, tell_written
 from hbase_orm.session.identity import supersede
 from hbase_orm.session.increments import amounts_by_column
 from hbase_orm.session.options import WriteOptions, options_of, warn_of_future
@@ -96,8 +97,8 @@ class SessionWrites(SessionState):
             FlushError: Some rows were not written, or their outcome is unknown.
         """
         self._watched.prune()
-        for obj in self._watched.changed():
-            self._note_change(obj)
+        self._note_changes_in_place()
+        self._prepare()
         for obj in number_names(self._pending.values(), self._bound):
             self._pending.pop(id(obj))  # there is no such row to delete
             self._options.pop(id(obj), None)
@@ -112,8 +113,13 @@ class SessionWrites(SessionState):
             self._mark_clean(write)
         for write, error in outcome.unknown:
             self._note_doubt(write, error)
-        if outcome.not_written or outcome.unknown:
-            raise flush_error(outcome) from outcome.unexpected
+        try:
+            tell_written(outcome.written)
+        finally:  # what a hook raised becomes the context of the flush's own error
+            if outcome.unexpected is not None:
+                raise flush_error(outcome) from outcome.unexpected
+            if outcome.not_written or outcome.unknown:
+                raise flush_error(outcome)
         return FlushReport(written=len(outcome.written))
 
     def bulk(self, *, batch_rows: int = 1000, insert_only: bool = False) -> Bulk:
@@ -172,9 +178,26 @@ class SessionWrites(SessionState):
         """
         check_statement(stmt)
         bound = self._bound(stmt.model)
+        self._note_changes_in_place()
+        return delete_rows(stmt, bound, self._runtime, self._bound_to, self._note_deleted)
+
+    def _note_changes_in_place(self) -> None:
         for obj in self._watched.changed():
             self._note_change(obj)
-        return delete_rows(stmt, bound, self._runtime, self._bound_to, self._note_deleted)
+
+    def _prepare(self) -> None:
+        """Let what is pending prepare itself; a hook may change or note further objects."""
+        prepared: dict[tuple[int, str], Model] = {}
+        while waiting := [
+            (obj, kind)
+            for obj, kind in self._pending.values()
+            if type(obj).__hooks__.has_before_write and (id(obj), kind) not in prepared
+        ]:
+            for obj, kind in waiting:
+                prepared[id(obj), kind] = obj
+                if self._pending.get(id(obj), (None, ""))[1] == kind:
+                    prepare(self._bound_to(obj), obj, "delete" if kind == "delete" else "put")
+            self._note_changes_in_place()
 
     def _note_deleted(self, write: RowWrite) -> None:
         """Let the object of a deleted row be a new one, written only if that is pending."""

@@ -25,6 +25,7 @@ from hbase_orm import (
     counter,
     key,
     rowkey,
+    validators,
 )
 
 
@@ -139,3 +140,49 @@ Account(
     note="",
     created_at=utc_now(),
 )
+
+
+# --- validators, onupdate, repr --------------------------------------------------------------------
+
+
+def is_even(value: int) -> None:
+    if value % 2:
+        raise ValueError("must be even")
+
+
+class Review(Model, table="reviews"):
+    d = Family()
+    review_id: Key[str] = key()
+    stars: Mapped[int] = column(d, "s", codec=codecs.uint8(), validate=validators.between(1, 10))
+    mark: Mapped[int | None] = column(
+        d, codec=codecs.uint8(), default=None, validate=validators.between(1, 6)
+    )
+    pair: Mapped[int] = column(d, codec=codecs.uint8(), default=2, validate=is_even)
+    size: Mapped[str] = column(d, default="m", validate=validators.one_of("s", "m"))
+    code: Mapped[str] = column(d, default_factory=str, validate=validators.matches("[a-z]*"))
+    note: Mapped[str] = column(
+        d, validate=validators.all_of(validators.min_length(1), validators.max_length(80))
+    )
+    changed: Mapped[datetime] = column(d, default_factory=utc_now, onupdate=utc_now)
+    touched: Mapped[datetime | None] = column(
+        d, codec=codecs.millis(), default=None, onupdate=utc_now, repr=False
+    )
+
+    @property
+    def half(self) -> float:
+        return self.stars / 2
+
+    def before_put(self) -> None:
+        self.note = self.note.strip()
+
+    def after_load(self) -> None:
+        assert_type(self.mark, int | None)
+
+
+review = Review(review_id="r", stars=3, note="x")
+assert_type(review.stars, int)
+assert_type(review.mark, int | None)
+assert_type(review.changed, datetime)
+assert_type(review.half, float)
+assert_type(Review.stars, Expr[int])
+review.before_put()

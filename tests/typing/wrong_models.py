@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from hbase_orm import Counter, Family, Index, Key, Mapped, Model, Salt, Table, codecs, column, counter, key, rowkey
+from hbase_orm import Counter, Family, Index, Key, Mapped, Model, Salt, Table, codecs, column, counter, key, rowkey, validators
 
 
 class U(Model, table="u"):
@@ -26,6 +26,13 @@ class U(Model, table="u"):
     bad11: Mapped[str] = column(f, codec=str)  # E
     bad12: Mapped[int] = column(f, codec=codecs.uint8(), default="x")  # E
     bad13: Key[str] = key(default=1)  # E
+    bad14: Mapped[int] = column(f, codec=codecs.uint8(), validate=validators.matches("x"))  # E
+    bad15: Mapped[int] = column(f, codec=codecs.uint8(), onupdate=str)  # E
+    bad16: Mapped[int] = column(f, codec=codecs.uint8(), default=None, validate=validators.one_of("x"))  # E
+    bad17: Mapped[int] = column(f, validate=3)  # E
+    bad18: Mapped[int] = column(f, onupdate=3)  # E
+    bad19: Mapped[int] = column(f, validate=validators.max_length("3"))  # E
+    bad20: Mapped[int] = column(f, repr="no")  # E
     __rowkey__ = rowkey(uid, nmae)  # E
     ix = Index(nome)  # E
     ix2 = Index("name")  # E
@@ -70,3 +77,12 @@ u.bogus = 1  # E
 u.nmae  # E
 u.name.nope()  # E
 B.encode_key("a")  # E
+
+
+class C(Model, table="c"):
+    f = Family()
+    uid: Key[int] = key(codecs.uint64())
+    half: Mapped[int] = column(f)
+
+    def before_put(self, session: object) -> None:  # E
+        pass

@@ -62,6 +62,7 @@ PUBLIC = [
     "related",
     "rowkey",
     "select",
+    "validators",
     "version",
 ]
 
@@ -134,6 +135,7 @@ def test_sessions_and_engines_have_these_methods() -> None:
 
 def test_a_model_has_no_public_names_beyond_the_reserved_ones() -> None:
     assert public(hbase_orm.Model) == [
+        *("after_delete", "after_load", "after_put", "before_delete", "before_put"),
         *("decode_key", "describe_key", "encode_key", "from_dict", "to_dict"),
     ]
 

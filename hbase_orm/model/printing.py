@@ -1,0 +1,51 @@
+"""How objects print: long values are cut, for a megabyte in a log helps nobody."""
+
+from __future__ import annotations
+
+from reprlib import Repr
+from typing import Any, Final
+
+from hbase_orm.model.fields import Mapped
+
+LONGEST_SHOWN: Final = 80
+"""Characters of a value that are shown; of longer ones the beginning and the end."""
+
+MOST_ITEMS: Final = 10
+"""Items of a list, a set or a map that are shown."""
+
+
+class _Printer(Repr):
+    """Cuts bytes as it cuts text: before they are printed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxdict = self.maxlist = self.maxtuple = self.maxset = self.maxfrozenset = MOST_ITEMS
+        self.maxlong = LONGEST_SHOWN
+        self.maxother = 2 * LONGEST_SHOWN  # a datetime with its time zone has 90
+
+    def repr_bytes(self, value: bytes, level: int) -> str:
+        """Return bytes as they are written, the middle of long ones left out."""
+        del level
+        return repr(value) if len(value) <= LONGEST_SHOWN else self._cut(value)
+
+    def repr_str(self, x: str, level: int) -> str:
+        """Return text as it is written, the middle of a long one left out."""
+        del level
+        return repr(x) if len(x) <= LONGEST_SHOWN else self._cut(x)
+
+    def _cut(self, value: str | bytes) -> str:
+        half = LONGEST_SHOWN // 2
+        return f"{value[:half]!r}...{value[-half:]!r}"
+
+
+_PRINTER: Final = _Printer()
+
+
+def shown(value: Any) -> str:
+    """Return the `repr` of a value, cut if it is long."""
+    return _PRINTER.repr(value)
+
+
+def is_shown(field: Any) -> bool:
+    """Say whether the `repr` of objects shows a field."""
+    return not isinstance(field, Mapped) or field.is_in_repr

@@ -1,0 +1,104 @@
+"""Why an attribute cannot be set, or an object cannot be made: the errors of `Model`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from hbase_orm.errors import SchemaError, ValidationError
+from hbase_orm.model.counters import Counter, Version
+from hbase_orm.model.fields import Mapped
+from hbase_orm.model.related import Related
+
+
+def refuse_attribute(obj: Any, name: str, value: Any) -> None:
+    """Set an attribute that is no column, if the class has a property that lets it.
+
+    Raises:
+        ValidationError: It is a counter, a version or a related object.
+        AttributeError: The class has no such attribute.
+    """
+    if isinstance(obj.__schema__.fields.get(name), Counter):
+        raise ValidationError(
+            "a counter cannot be set",
+            model=type(obj).__name__,
+            field=name,
+            fix=f"use session.increment(M, M.{name}.by(...), ...)",
+        )
+    if isinstance(getattr(type(obj), name, None), Related):
+        raise ValidationError(
+            "a related object cannot be set",
+            model=type(obj).__name__,
+            field=name,
+            fix=f"set what it is found by: {', '.join(obj.__related__[name].key.values())}",
+        )
+    if isinstance(obj.__schema__.fields.get(name), Version):
+        raise ValidationError(
+            "a version cannot be set",
+            model=type(obj).__name__,
+            field=name,
+            fix="it counts up at each write of the row",
+        )
+    if not hasattr(type(obj), name):
+        raise AttributeError(f"{type(obj).__name__} has no field {name!r}")
+    object.__setattr__(obj, name, value)  # a property of the class
+
+
+def explain_arguments(obj: Any, values: Mapping[str, Any]) -> None:
+    """Refuse constructor arguments that are unknown or missing.
+
+    Raises:
+        ValidationError: Names the first such field.
+    """
+    model = type(obj).__name__
+    fields = {n: f for n, f in obj.__schema__.fields.items() if isinstance(f, Mapped)}
+    for name in values:
+        if name in obj.__schema__.dynamic_by_name:
+            raise ValidationError(
+                "dynamic columns are no constructor arguments",
+                model=model,
+                field=name,
+                fix=f'make the object, then set its {name}: obj.{name}["name"] = value',
+            ) from None
+        if name not in fields:
+            raise ValidationError(
+                "this is no constructor argument of the model",
+                model=model,
+                field=name,
+                fix=f"give only: {', '.join(fields)}",
+            ) from None
+    for name, field in fields.items():
+        if name not in values and not field.has_default:
+            raise ValidationError(
+                "a required field is missing", model=model, field=name, fix=f"give {name}=..."
+            ) from None
+
+
+def check_makes_objects(cls: Any) -> None:
+    """Refuse a model that has no rows of its own.
+
+    Raises:
+        SchemaError: It is abstract, or the base of record types.
+    """
+    schema = getattr(cls, "__schema__", None)
+    if schema is None or schema.kinds is not None:
+        raise SchemaError(
+            "this model makes no objects: it is abstract, or the base of record types",
+            model=cls.__name__,
+            fix='derive a class: class X(Base, table="..."), or with record_type="..."',
+        )
+
+
+def check_mapping(cls: type, values: object) -> None:
+    """Refuse what is no mapping of fields by name.
+
+    Raises:
+        ValidationError: It is none.
+    """
+    if not isinstance(values, Mapping) or not all(isinstance(name, str) for name in values):
+        raise ValidationError(
+            "an object is made of a mapping of fields by name",
+            model=cls.__name__,
+            got=repr(values),
+            fix="give what to_dict() returned",
+        )

@@ -1,0 +1,195 @@
+"""Validators: what `column(validate=...)` asks when a value is set.
+
+A validator is any function that raises `ValueError` for a value it refuses and returns None for
+others. These make the usual ones. The error that a program sees is a `ValidationError` that names
+model, field, value and reason.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from hbase_orm.errors import SchemaError
+
+__all__ = ["all_of", "between", "matches", "max_length", "min_length", "one_of"]
+
+T = TypeVar("T")
+
+
+class _Validator:
+    """A test of values; it prints as it was written."""
+
+    __slots__ = ("_reason", "_test", "_text")
+
+    def __init__(self, text: str, reason: str, test: Callable[[Any], bool]) -> None:
+        self._text = text
+        self._reason = reason
+        self._test = test
+
+    def __repr__(self) -> str:
+        return self._text
+
+    def __call__(self, value: Any, /) -> None:
+        try:
+            fits = self._test(value)
+        except TypeError as error:
+            raise SchemaError(
+                "the validator cannot judge a value of this type",
+                validator=self,
+                value=value,
+                reason=str(error),
+                fix="declare one that fits the field's type",
+            ) from error
+        if not fits:
+            raise ValueError(self._reason)
+
+
+def between(low: T, high: T, /) -> Callable[[T], None]:
+    """Return a validator of values from `low` to `high`, both included; NaN is refused.
+
+    Raises:
+        SchemaError: The bounds do not compare, or no value lies between them.
+
+    Examples:
+        >>> between(1, 10)(11)
+        Traceback (most recent call last):
+        ValueError: must be from 1 to 10
+    """
+    least: Any = low
+    most: Any = high
+    text = f"between({low!r}, {high!r})"
+    try:
+        is_range = bool(least <= most)
+    except TypeError:
+        is_range = False
+    if not is_range:
+        raise SchemaError(
+            "no value lies between these bounds",
+            validator=text,
+            fix="give the lower one first: between(1, 10)",
+        )
+    return _Validator(text, f"must be from {low!r} to {high!r}", lambda v: least <= v <= most)
+
+
+def one_of(*choices: T) -> Callable[[T], None]:
+    """Return a validator of values that equal one of the choices.
+
+    Raises:
+        SchemaError: There are none.
+
+    Examples:
+        >>> one_of("s", "m", "l")("xl")
+        Traceback (most recent call last):
+        ValueError: must be one of 's', 'm', 'l'
+    """
+    if not choices:
+        raise SchemaError("there is nothing to choose from", fix='write one_of("s", "m", "l")')
+    shown = ", ".join(map(repr, choices))
+    return _Validator(f"one_of({shown})", f"must be one of {shown}", lambda v: v in choices)
+
+
+def matches(pattern: str, /) -> Callable[[str], None]:
+    r"""Return a validator of text that a regular expression matches as a whole.
+
+    Raises:
+        SchemaError: It is no regular expression.
+
+    Examples:
+        >>> matches(r"[a-z]+")("ab1")
+        Traceback (most recent call last):
+        ValueError: must match '[a-z]+' as a whole
+    """
+    try:
+        compiled = re.compile(pattern)
+    except (re.error, TypeError) as error:
+        raise SchemaError(
+            "this is no regular expression",
+            pattern=pattern,
+            reason=str(error),
+            fix="mend it; a backslash that is meant stands twice or in a raw string",
+        ) from error
+    return _Validator(
+        f"matches({pattern!r})",
+        f"must match {pattern!r} as a whole",
+        lambda v: compiled.fullmatch(v) is not None,
+    )
+
+
+def min_length(n: int, /) -> Callable[[Any], None]:
+    """Return a validator of values with at least `n` characters, bytes or items.
+
+    Examples:
+        >>> min_length(1)("")
+        Traceback (most recent call last):
+        ValueError: must not be shorter than 1
+    """
+    least = _checked_length(n, "min_length")
+    return _Validator(
+        f"min_length({n})", f"must not be shorter than {n}", lambda v: len(v) >= least
+    )
+
+
+def max_length(n: int, /) -> Callable[[Any], None]:
+    """Return a validator of values with at most `n` characters, bytes or items.
+
+    Examples:
+        >>> max_length(3)("long")
+        Traceback (most recent call last):
+        ValueError: must not be longer than 3
+    """
+    most = _checked_length(n, "max_length")
+    return _Validator(f"max_length({n})", f"must not be longer than {n}", lambda v: len(v) <= most)
+
+
+def _checked_length(n: object, name: str) -> int:
+    if not isinstance(n, int) or isinstance(n, bool) or n < 0:
+        raise SchemaError(
+            "a length is an integer, 0 or more", validator=name, got=n, fix=f"write {name}(80)"
+        )
+    return n
+
+
+def all_of(*validators: Callable[[T], None]) -> Callable[[T], None]:
+    """Return a validator that asks several, in order; the first that refuses gives the reason.
+
+    Raises:
+        SchemaError: One of them is no function.
+
+    Examples:
+        >>> all_of(min_length(1), max_length(3))("long")
+        Traceback (most recent call last):
+        ValueError: must not be longer than 3
+    """
+    for each in validators:
+        if not callable(each):
+            raise SchemaError(
+                "this is no validator", got=each, fix="write all_of(min_length(1), max_length(3))"
+            )
+
+    def accepts(value: T) -> bool:
+        for each in validators:
+            ask(each, value)
+        return True
+
+    shown = ", ".join(map(repr, validators))
+    return _Validator(f"all_of({shown})", "must be accepted by all", accepts)
+
+
+def ask(validate: Callable[[Any], object], value: Any) -> None:
+    """Let a validator judge a value.
+
+    Raises:
+        ValueError: It refuses the value.
+        SchemaError: It answers, so nobody knows whether it refuses.
+    """
+    answer = validate(value)
+    if answer is not None:
+        raise SchemaError(
+            "a validator raises ValueError or returns None",
+            validator=validate,
+            value=value,
+            returned=answer,
+            fix="write a function that raises ValueError with the reason, or use one of validators",
+        )
