@@ -7,7 +7,7 @@ codec that rounds up instead (32-bit floats round to the nearest) has its ends m
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -29,9 +29,6 @@ from hbase_orm.schema import (
     dynamic_of,
     stored_column,
 )
-
-_FLIPPED: Mapping[str, Operator] = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
-
 
 _COLLECTIONS: Final = (list, set, frozenset, tuple)
 

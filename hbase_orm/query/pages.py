@@ -19,6 +19,7 @@ from typing import Any, Final
 
 from hbase_orm.errors import PageTokenError
 from hbase_orm.ops import KeyRange
+from hbase_orm.query.canonical import condition_text, entries_text
 from hbase_orm.query.plans import (
     EmptyPlan,
     GetPlan,
@@ -61,10 +62,10 @@ def fingerprint(statement: Select[Any], schema: TableSchema) -> bytes:
             layout_text(schema.layout),
             index,
             repr(statement.row_limit),
-            *map(repr, statement.conditions),
+            *map(condition_text, statement.conditions),
             "ordered by",
             *map(repr, statement.orders),
-            repr(statement.entries),
+            entries_text(statement.entries),
             repr(statement.times),
             "selecting objects" if statement.selection is None else "selecting values",
             *map(repr, statement.items),

@@ -58,12 +58,7 @@ class Shapes:
         """Return the plan of a statement of a known shape; None asks for planning anew."""
         like = statement.shape
         shape = None if like is None else self._known.get(like)
-        if shape is None:
-            return None
-        try:
-            return shape.plan(statement)
-        except (_UnusualError, CodecError, NothingMatchesError):
-            return None
+        return None if shape is None else _planned(shape, statement)
 
     def keep(self, statement: Select[Any], drawn: Plan, chosen: Candidate) -> None:
         """Remember how a statement was planned, if all statements of its shape are planned so.
@@ -79,10 +74,16 @@ class Shapes:
         if len(self._known) >= MAX_SHAPES:
             self._known.clear()
         shape = _shape(statement, drawn, chosen)
-        self._known[like] = shape
-        found = None if shape is None else self.find(statement)
-        if found is None or not _is_same(found, drawn):
-            self._known[like] = None
+        found = None if shape is None else _planned(shape, statement)
+        # Kept only once it is known to give the very plan that it was made of.
+        self._known[like] = shape if found is not None and _is_same(found, drawn) else None
+
+
+def _planned(shape: Shape, statement: Select[Any]) -> Plan | None:
+    try:
+        return shape.plan(statement)
+    except (_UnusualError, CodecError, NothingMatchesError):
+        return None
 
 
 @dataclass(frozen=True, slots=True)

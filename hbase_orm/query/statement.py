@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -20,6 +21,7 @@ from hbase_orm.schema import (
     Index,
     Order,
     conjuncts,
+    depth_of,
 )
 
 T = TypeVar("T")
@@ -38,6 +40,12 @@ class AnyIndex:
 
 
 ANY_INDEX: Final = AnyIndex()
+
+MAX_CACHING_ROWS: Final = 100_000
+"""A gateway makes room for all the rows that a fetch may have before it reads the first."""
+
+MAX_DEPTH: Final = 40
+"""Conditions nested deeper are refused: Python compiles no deeper brackets for their check."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -122,11 +130,11 @@ class Select(Generic[T]):
     def shape(self) -> Hashable | None:
         """What the plan depends on beside the values that conditions compare with.
 
-        None for a statement that gives anything but objects as they are.
+        None for a statement that gives anything but objects as they are now.
         """
         if self.selection is not None or self.related or self.entries is not None:
             return None
-        if self.groups or self.sort is not None:
+        if self.groups or self.sort is not None or self.times is not None:
             return None
         return (
             tuple([condition.shape for condition in self.conditions]),
@@ -141,7 +149,8 @@ class Select(Generic[T]):
         """Return the statement with more conditions, all of which must hold.
 
         Raises:
-            QueryError: Something is no condition: a bare field, a bool from `and` or `in`.
+            QueryError: Something is no condition: a bare field, a bool from `and` or `in`; or it
+                is nested more than `MAX_DEPTH` deep.
         """
         for condition in conditions:
             if not isinstance(condition, Condition):
@@ -149,6 +158,13 @@ class Select(Generic[T]):
                     "this is no condition",
                     got=condition,
                     fix="compare a field; combine with & | ~ instead of and, or, not",
+                )
+            if depth_of(condition) > MAX_DEPTH:
+                raise QueryError(
+                    "the condition is nested too deep",
+                    depth=depth_of(condition),
+                    most=MAX_DEPTH,
+                    fix="combine like with like: a | b | c is flat, and in_() takes a list",
                 )
         flat = tuple(part for condition in conditions for part in conjuncts(condition))
         return replace(self, conditions=self.conditions + flat)
@@ -298,9 +314,9 @@ class Select(Generic[T]):
         """Return the statement that fetches `rows` rows by one scanner call.
 
         Raises:
-            QueryError: `rows` is not a positive integer.
+            QueryError: `rows` is not an integer from 1 to `MAX_CACHING_ROWS`.
         """
-        return replace(self, caching_rows=_positive("caching", rows))
+        return replace(self, caching_rows=_positive("caching", rows, most=MAX_CACHING_ROWS))
 
 
 def _check_orders(orders: tuple[Order, ...]) -> None:
@@ -311,13 +327,17 @@ def _check_orders(orders: tuple[Order, ...]) -> None:
             )
 
 
-def _positive(name: str, value: object) -> int:
+def _positive(name: str, value: object, most: int = sys.maxsize) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
         raise QueryError(
             "the number must be a positive integer",
             method=name,
             got=value,
             fix="leave it out for no bound",
+        )
+    if value > most:
+        raise QueryError(
+            "the number is too large", method=name, got=value, most=most, fix=f"give at most {most}"
         )
     return value
 

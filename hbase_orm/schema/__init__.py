@@ -18,6 +18,7 @@ from hbase_orm.schema.conditions import (
     StartsWith,
     compared_by,
     conjuncts,
+    depth_of,
     fields_of,
 )
 from hbase_orm.schema.entries import (
@@ -75,6 +76,7 @@ __all__ = [
     "check_family_name",
     "compared_by",
     "conjuncts",
+    "depth_of",
     "dynamic_of",
     "fields_of",
     "index_schema",

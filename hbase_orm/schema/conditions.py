@@ -44,7 +44,7 @@ class Condition:
 
     def __invert__(self) -> Condition:
         """Return the condition that this one does not hold."""
-        return Not(self)
+        return self.condition if isinstance(self, Not) else Not(self)
 
     def __bool__(self) -> Never:
         """Refuse: `and`, `or`, `not` and `1 < x < 3` would silently drop a condition.
@@ -364,6 +364,22 @@ def conjuncts(condition: Condition) -> tuple[Condition, ...]:
     if isinstance(condition, And):
         return tuple(part for inner in condition.conditions for part in conjuncts(inner))
     return (condition,)
+
+
+def depth_of(condition: Condition) -> int:
+    """Return how deep AND, OR and NOT are nested in a condition; 0 is a plain comparison."""
+    deepest = 0
+    waiting = [(condition, 0)]
+    while waiting:
+        each, depth = waiting.pop()
+        deepest = max(deepest, depth)
+        inner: tuple[Condition, ...] = ()
+        if isinstance(each, (And, Or)):
+            inner = each.conditions
+        elif isinstance(each, Not):
+            inner = (each.condition,)
+        waiting += [(part, depth + 1) for part in inner]
+    return deepest
 
 
 def fields_of(condition: Condition) -> tuple[str, ...]:

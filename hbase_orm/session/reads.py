@@ -118,7 +118,7 @@ class SessionReads(SessionState):
             MultipleRowsError: There are more.
         """
         check_statement(stmt)
-        found = self.all(stmt.limit(2))
+        found = self.all(stmt.limit(min(stmt.row_limit or 2, 2)))
         if not found:
             raise RowNotFoundError("no row matches", statement=repr(stmt.conditions))
         if len(found) > 1:

@@ -95,7 +95,7 @@ def refusal(act: Callable[[], object]) -> HBaseORMError:
 # --- addresses -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("option", ["bogus=1", "tls=1", "timestamps=client", "readonly=1"])
+@pytest.mark.parametrize("option", ["bogus=1", "tls=1", "timestamps=their", "readonly=1"])
 def test_an_option_that_is_unknown_or_not_there_yet(hbase: RealHBase, option: str) -> None:
     error = refusal(lambda: connect(f"{hbase.url}&{option}"))
 

@@ -113,6 +113,7 @@ WITHOUT_SHAPE: dict[str, Any] = {
     "selection": ROWS_ALONE,
     "groups": (Part.maker,),
     "sort": Sort((), 1),
+    "times": object(),
 }
 
 

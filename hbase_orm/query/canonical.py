@@ -1,0 +1,80 @@
+"""Conditions as text that is the same in every process, whatever the order that its sets have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
+from datetime import UTC, datetime
+from enum import Enum
+from typing import Any
+
+from hbase_orm.schema import (
+    And,
+    Comparison,
+    Condition,
+    Contains,
+    EntryRange,
+    InValues,
+    Not,
+    Or,
+    StartsWith,
+)
+
+
+def condition_text(condition: Condition) -> str:
+    """Return the text of a condition; those that ask the same of the same values share it."""
+    match condition:
+        case And(conditions=inner) | Or(conditions=inner):
+            parts = "),(".join(map(condition_text, inner))
+            return f"{type(condition).__name__}(({parts}))"
+        case Not(condition=single):
+            return f"Not({condition_text(single)})"
+    return _leaf_text(condition)
+
+
+def _leaf_text(condition: Condition) -> str:
+    match condition:
+        case Comparison(field=of, operator=operator, value=value):
+            return f"{of!r} {operator} {value_text(value)}"
+        case InValues(field=of, values=values):
+            return f"{of!r} in {_sorted(values)}"
+        case StartsWith(field=of, prefix=prefix):
+            return f"{of!r} startswith {prefix!r}"
+        case Contains(field=of, value=value):
+            return f"{of!r} contains {value_text(value)}"
+    return repr(condition)
+
+
+def entries_text(entries: EntryRange | None) -> str:
+    """Return the text of a range of dynamic columns, or of none."""
+    if entries is None:
+        return "whole rows"
+    ends = f"{value_text(entries.start)}, {value_text(entries.stop)}"
+    return f"{entries.of!r} between {ends} limit {entries.limit}"
+
+
+def value_text(value: Any) -> str:
+    """Return the text of a value: times in UTC, and the members of sets and dicts sorted."""
+    if isinstance(value, Enum):
+        return f"{type(value).__name__}.{value.name}"
+    if isinstance(value, datetime) and value.tzinfo is not None:
+        return _utc_text(value)
+    if isinstance(value, Mapping):
+        items = (f"{value_text(key)}: {value_text(each)}" for key, each in value.items())
+        return f"{{{', '.join(sorted(items))}}}"
+    if isinstance(value, AbstractSet):
+        return _sorted(value)
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(value_text, value))}]"
+    return repr(value)
+
+
+def _utc_text(at: datetime) -> str:
+    try:
+        return at.astimezone(UTC).isoformat()
+    except OverflowError:  # in UTC it lies before the year 1, or behind 9999
+        return at.isoformat()
+
+
+def _sorted(values: Iterable[Any]) -> str:
+    return f"{{{', '.join(sorted(set(map(value_text, values))))}}}"
