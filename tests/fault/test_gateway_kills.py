@@ -1,0 +1,237 @@
+"""Gateways killed (SIGKILL) in the middle of `flush` and `bulk`: again, and the rows are exact.
+
+The writer is a process of its own. What it says was written goes into a ledger, a file that this
+process syncs line by line; the rows are compared with what the ledger says. A kill counts as in
+flight if the very call that had begun when the signal was sent failed, and for some rows midway: sent
+and not answered, or some written and others not.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import cycle, islice
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hbase_orm import Engine, connect, select
+from hbase_orm.server import EmbeddedServer
+from hbase_orm.server.options import GatewayName
+from tests.fault.killed_writer import (
+    BULK_ROWS,
+    BULK_STEP,
+    FLUSH_ROWS,
+    MODELS,
+    Rows,
+    bulk_rows,
+    rows_after,
+)
+from tests.integration.embedded import marks
+
+pytestmark = [*marks(), pytest.mark.fault]
+
+KILLS = 5
+SOAK_KILLS = 50
+IN_FLIGHT = 0.8
+REPOSITORY = Path(__file__).parents[2]
+
+CASES: list[tuple[str, str, GatewayName]] = [
+    ("Killed", "flush", "thrift1"),
+    ("KilledIndexed", "flush", "thrift2"),
+    ("Killed", "bulk", "thrift1"),
+    ("KilledIndexed", "bulk", "thrift2"),
+    ("Killed", "flush", "thrift2"),
+    ("KilledIndexed", "flush", "thrift1"),
+    ("KilledIndexed", "bulk", "thrift1"),
+]
+
+
+@dataclass
+class Ledger:
+    """What writers said, on disk before anything else happens."""
+
+    path: Path
+    lines: list[dict[str, Any]] = field(default_factory=list)
+
+    def enter(self, line: dict[str, Any]) -> dict[str, Any]:
+        """Add a line and sync the file."""
+        with self.path.open("a") as file:
+            file.write(json.dumps(line) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+        self.lines.append(line)
+        return line
+
+
+@dataclass(frozen=True)
+class Writer:
+    """A process that writes, and the ledger of what it says."""
+
+    process: subprocess.Popen[str]
+    ledger: Ledger
+
+    def next(self) -> dict[str, Any]:
+        """Return the next line it says, once it is in the ledger."""
+        assert self.process.stdout is not None
+        said = self.process.stdout.readline()
+        assert said, "the writer ended"
+        return self.ledger.enter(json.loads(said))
+
+    def until(self, *kinds: str) -> dict[str, Any]:
+        """Return the next line of one of some kinds."""
+        while not (kinds & self.next().keys()):
+            pass
+        return self.ledger.lines[-1]
+
+    def go_on(self) -> None:
+        """Let it flush again."""
+        assert self.process.stdin is not None
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+
+
+@contextmanager
+def writer(ledger: Ledger, *arguments: str) -> Iterator[Writer]:
+    command = [sys.executable, "-m", "tests.fault.killed_writer", *arguments]
+    with subprocess.Popen(
+        command, cwd=REPOSITORY, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        try:
+            yield Writer(process, ledger)
+            assert process.wait(60) == 0
+        finally:
+            process.kill()
+
+
+@pytest.fixture(scope="module")
+def engine(server: EmbeddedServer) -> Iterator[Engine]:
+    with connect(server.url) as connected:
+        connected.create_tables(*MODELS.values())
+        yield connected
+
+
+@dataclass(frozen=True)
+class Round:
+    """One kill."""
+
+    server: EmbeddedServer
+    engine: Engine
+    ledger: Ledger
+    name: str
+    gateway: GatewayName
+    group: str = field(default_factory=lambda: uuid.uuid4().hex)
+
+    def writer(self, verb: str) -> Any:
+        return writer(self.ledger, self.name, verb, f"{self.server.url}&retries=0", self.group)
+
+    def rows(self) -> Rows:
+        """Return what others read, and check that the index, if there is one, says the same."""
+        model = MODELS[self.name]
+        with self.engine.session() as session:
+            found = session.all(select(model).where(model.group == self.group))
+            rows = {obj.n: (obj.value, obj.note) for obj in found}
+            if self.name == "KilledIndexed":
+                note = f"{self.group}-note"
+                of_note = session.all(select(model.n).where(model.note == note))
+                assert sorted(of_note) == [n for n, row in rows.items() if row[1] == note]
+        return rows
+
+    def flush(self) -> bool:
+        """Kill the gateway in a flush; say whether that flush failed."""
+        size, note = FLUSH_ROWS[self.name], f"{self.group}-note"
+        with self.writer("flush") as process:
+            took_s = 0.0
+            for _ in range(random.randint(2, 4)):
+                process.until("begin")
+                since_s = time.monotonic()
+                process.until("done")
+                took_s = time.monotonic() - since_s
+            begun = process.until("begin")["begin"]
+            time.sleep(random.random() * took_s * 0.8)  # any moment of the call
+            self.server.kill_gateway(self.gateway)
+            failed = process.until("failed")
+            self.server.start_gateway(self.gateway)
+            before = rows_after(failed["failed"], size, note)
+            after = rows_after(failed["failed"] + 1, size, note)
+            _compare(self.rows(), before, after, failed)
+            process.go_on()
+            process.until("done")
+        assert self.rows() == after
+        return failed["failed"] == begun and _is_midway(failed)
+
+    def bulk(self) -> bool:
+        """Kill the gateway in a bulk; say whether that bulk failed."""
+        size = BULK_ROWS[self.name]
+        wanted = bulk_rows(size, f"{self.group}-note")
+        with self.writer("bulk") as process:
+            # What is told last may be far ahead: batches wait while others are under way.
+            for _ in range(random.randint(2, size // BULK_STEP // 2)):
+                process.until("begin")
+            self.server.kill_gateway(self.gateway)
+            ended = process.until("failed", "done")
+        self.server.start_gateway(self.gateway)
+        if "failed" in ended:
+            taken = {n: row for n, row in wanted.items() if n < ended["taken"]}
+            in_doubt = {*ended["not_written"], *ended["unknown"]}
+            said = {**ended, "written": [n for n in taken if n not in in_doubt]}
+            _compare(self.rows(), {}, taken, said)
+        with self.writer("bulk") as process:
+            process.until("done")
+        assert self.rows() == wanted
+        return "failed" in ended and _is_midway(ended)
+
+
+def _is_midway(failed: dict[str, Any]) -> bool:
+    """Say whether requests were on their way: not all rows were written, nor all certainly not."""
+    is_begun = bool(failed["written"]) or failed["taken"] > len(failed["not_written"])
+    return bool(failed["unknown"]) or (is_begun and bool(failed["not_written"]))
+
+
+def _compare(rows: Rows, before: Rows, after: Rows, said: dict[str, Any]) -> None:
+    """Check that rows are as was said: what changed is after, before, or either."""
+    changed = {n for n in before.keys() | after.keys() if before.get(n) != after.get(n)}
+    written, not_written, unknown = (set(said[k]) for k in ("written", "not_written", "unknown"))
+    assert changed == written | not_written | unknown
+    assert {n: rows.get(n) for n in written} == {n: after.get(n) for n in written}
+    assert {n: rows.get(n) for n in not_written} == {n: before.get(n) for n in not_written}
+    assert all(rows.get(n) in (before.get(n), after.get(n)) for n in unknown)
+    rest = before.keys() - changed
+    assert {n: rows.get(n) for n in rest} == {n: before[n] for n in rest}
+    assert rows.keys() <= before.keys() | after.keys()
+
+
+def kill(server: EmbeddedServer, engine: Engine, folder: Path, kills: int) -> list[bool]:
+    """Kill gateways so many times; return for each whether a call was in flight."""
+    in_flight = []
+    for number, (name, verb, gateway) in enumerate(islice(cycle(CASES), kills)):
+        one = Round(server, engine, Ledger(folder / f"ledger{number}"), name, gateway)
+        in_flight.append(one.flush() if verb == "flush" else one.bulk())
+    return in_flight
+
+
+def test_after_a_kill_the_rows_are_as_was_said_and_again_makes_them_exact(
+    server: EmbeddedServer, engine: Engine, tmp_path: Path
+) -> None:
+    in_flight = kill(server, engine, tmp_path, KILLS)
+
+    assert sum(in_flight) >= IN_FLIGHT * KILLS
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(1800)
+def test_after_many_kills_the_rows_are_as_was_said_and_again_makes_them_exact(
+    server: EmbeddedServer, engine: Engine, tmp_path: Path
+) -> None:
+    in_flight = kill(server, engine, tmp_path, SOAK_KILLS)
+
+    assert sum(in_flight) >= IN_FLIGHT * SOAK_KILLS
