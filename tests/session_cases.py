@@ -98,13 +98,28 @@ class LooseIndexed(Model, table="loose_indexed"):
     by_a = Index(a)
 
 
+class Bare(Model, table="bare"):
+    d = Family()
+    host: Key[str] = key()
+    body: Mapped[str | None] = column(d, "", default=None)
+    note: Mapped[str | None] = column(d, "n", default=None)
+
+
+class BareIndexed(Model, table="bare_indexed"):
+    d = Family()
+    host: Key[str] = key()
+    body: Mapped[str | None] = column(d, "", default=None)
+    note: Mapped[str | None] = column(d, "n", default=None)
+    by_body = Index(body)
+
+
 class Never(Model, table="never_made"):
     d = Family()
     host: Key[str] = key()
     a: Mapped[str] = column(d)
 
 
-MODELS = (Plain, Indexed, Loose, LooseIndexed)
+MODELS = (Plain, Indexed, Loose, LooseIndexed, Bare, BareIndexed)
 
 
 @dataclass(frozen=True)
@@ -142,6 +157,11 @@ def model(request: pytest.FixtureRequest) -> Any:
 
 @pytest.fixture(params=[Loose, LooseIndexed], ids=["plain", "indexed"])
 def loose(request: pytest.FixtureRequest) -> Any:
+    return request.param
+
+
+@pytest.fixture(params=[Bare, BareIndexed], ids=["plain", "indexed"])
+def bare(request: pytest.FixtureRequest) -> Any:
     return request.param
 
 
@@ -405,10 +425,79 @@ def test_an_object_that_does_not_fit_stops_the_flush_before_anything_is_sent(
     with pytest.raises(ValidationError) as caught:
         session.flush()
 
-    assert (caught.value.model, caught.value.field) == ("Small", "small")
+    error = caught.value
+    assert (error.model, error.field, error.row) == ("Small", "small", plain_key(host, 1))
     assert store.sent.requests == []
     bad.small = 3
     assert session.flush().written == 2
+
+
+def test_without_the_object_that_does_not_fit_the_others_are_written(
+    store: Store, model: Any, host: str
+) -> None:
+    good, bad, other = (model(host=host, n=n, value=0.5) for n in range(3))
+    session = store.engine.session()
+    session.add_all([good, bad, other])
+    bad.unit = "\ud800"
+
+    with pytest.raises(ValidationError) as caught:
+        session.flush()
+    session.expunge(bad)
+    good.unit = "ms"
+    report = session.flush()
+
+    assert (caught.value.model, caught.value.field) == (model.__name__, "unit")
+    assert caught.value.row == plain_key(host, 1)
+    assert report.written == 2
+    assert [obj.n for obj in session.all(select(model).where(model.host == host))] == [0, 2]
+    assert stored(store, model, host=host, n=0).unit == "ms"
+
+
+def test_of_nothing_nothing_is_sent(store: Store, model: Any) -> None:
+    with store.engine.session() as session:
+        session.flush()  # the engine knows its models from here on
+        store.forget()
+        session.add_all([])
+        reports = [session.flush()]
+        with session.bulk() as bulk:
+            bulk.add_all([])
+        reports.append(bulk.report)
+        found = session.get_many(model, [])
+
+    assert [report.written for report in reports] == [0, 0]
+    assert (found, store.sent.requests) == ([], [])
+
+
+def test_an_empty_value_is_a_value(store: Store, model: Any, host: str) -> None:
+    put(store, model(host=host, n=0, value=0.5, unit="", note="x"))
+
+    with store.engine.session() as session:
+        found = load(session, model, host=host, n=0)
+        assert (found.unit, found.note) == ("", "x")
+        found.note = ""
+        session.flush()
+        empty = session.all(select(model.n).where(model.host == host, model.note == ""))
+        none = session.all(select(model.n).where(model.host == host, model.note.is_null()))
+
+    assert stored(store, model, host=host, n=0).note == ""
+    assert (empty, none) == ([0], [])
+
+
+def test_an_empty_qualifier_is_a_column(store: Store, bare: Any, host: str) -> None:
+    put(store, bare(host=host, body="x", note="y"))
+
+    with store.engine.session() as session:
+        found = load(session, bare, host=host)
+        assert (found.body, found.note) == ("x", "y")
+        assert session.all(select(bare.body).where(bare.host == host)) == ["x"]
+        found.body, found.note = None, "z"
+        session.flush()
+        (row,) = gateway_of(store.engine).execute(
+            GetRows(store.table(bare), (host.encode(),), (b"d",))
+        )
+
+    assert row is not None
+    assert (set(row.cells), stored(store, bare, host=host).note) == ({b"d:n", b"d:_0"}, "z")
 
 
 # --- order and ties --------------------------------------------------------------------------------
@@ -836,6 +925,39 @@ def test_a_row_whose_columns_are_all_none_exists_until_it_is_deleted(
 
     assert (there.host, there.a, there.b) == (host, None, None)
     assert stored(store, loose, host=host) is None
+
+
+def test_every_way_of_reading_sees_a_row_whose_columns_are_all_none(
+    store: Store, loose: Any, host: str
+) -> None:
+    mine = loose.host == host
+
+    def ways() -> list[Any]:
+        with store.engine.session() as session:
+            return [
+                load(session, loose, host=host) is not None,
+                len(session.all(select(loose).where(mine))),
+                session.count(select(loose).where(mine)),
+                session.exists(select(loose).where(mine)),
+                session.all(select(loose.host).where(mine)),
+                session.all(select(loose.a, loose.hits).where(mine)),
+                session.all(select(loose.b).where(mine, loose.b.is_null())),
+                len(session.all(select(loose).where(mine, loose.a.is_null()))),
+                [obj.host for obj in session.get_many(loose, [(host,)]) if obj],
+            ]
+
+    put(store, loose(host=host))
+    there = ways()
+    put(store, loose(host=host, a="x"))
+    with store.engine.session() as session:
+        load(session, loose, host=host).a = None
+    cleared = ways()
+    with store.engine.session() as session:
+        session.delete_row(loose, host=host)
+
+    assert there == [True, 1, 1, True, [host], [(None, 0)], [None], 1, [host]]
+    assert cleared == there
+    assert ways() == [False, 0, 0, False, [], [], [], 0, []]
 
 
 def test_clearing_the_last_column_leaves_the_row(store: Store, loose: Any, host: str) -> None:

@@ -158,9 +158,13 @@ class BoundModel:
             key: Its row key, whose length counts for each cell.
 
         Raises:
-            ValidationError: A field does not fit; it names model and field.
+            ValidationError: A field does not fit; it names model, field and row key.
         """
-        cells = self.model.__mapping__.dehydrate(obj.__dict__)
+        try:
+            cells = self.model.__mapping__.dehydrate(obj.__dict__)
+        except ValidationError as error:
+            details = {**error.details, "row": key}
+            raise ValidationError(error.text, fix=error.fix, **details) from None
         if sum(map(len, cells.values())) > _SURELY_FITS_BYTES:
             self._check_sizes(key, cells)
         if self.schema.marker is not None:
@@ -176,6 +180,7 @@ class BoundModel:
                     "the field's cell is larger than HBase stores",
                     model=self.schema.model_name,
                     field=fields.get(column, column),
+                    row=key,
                     size_bytes=size,
                     limit_bytes=MAX_CELL_BYTES,
                     fix="split the value over several fields or rows",

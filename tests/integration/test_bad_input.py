@@ -300,7 +300,21 @@ def test_a_cell_that_fits_only_without_its_row_key(engine: Engine, sent: Records
     error = refusal(session.flush)
 
     assert (error.size_bytes, error.limit_bytes) == (MAX_CELL_BYTES + 1, MAX_CELL_BYTES)
-    assert sent.requests == []
+    assert (error.field, error.row, sent.requests) == ("blob", key, [])
+
+
+def test_the_largest_cell_that_fits_is_stored(engine: Engine) -> None:
+    key = Reading.encode_key(host="largest", metric=1, at=NOON)
+    blob = b"x" * (MAX_CELL_BYTES - CELL_OVERHEAD_BYTES - len(key) - len("dblob"))
+    with engine.session() as session:
+        session.add(reading(host="largest", blob=blob))
+
+    with engine.session() as session:
+        found = session.get(Reading, host="largest", metric=1, at=NOON)
+        session.delete_row(Reading, host="largest", metric=1, at=NOON)
+
+    assert found is not None
+    assert found.blob == blob
 
 
 def test_an_index_entry_over_the_limit_sends_nothing(engine: Engine, sent: RecordsRequests) -> None:
