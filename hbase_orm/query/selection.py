@@ -3,8 +3,8 @@
 Values are read with as few columns as tell that the row exists and fulfils the conditions:
 
 - the columns of the fields that are selected, compared, grouped by or sorted by;
-- one that every row has, the first required column, unless a condition already asks for a cell;
-- where no column is required, the whole families.
+- on guarded tables the first required column too, by which their rows exist;
+- where any cell makes a row, and rows without all of these may match, the whole families.
 
 If all the fields stand in the row key, no value needs to be sent: the keys of the cells will do.
 """
@@ -19,7 +19,7 @@ from hbase_orm.errors import QueryError
 from hbase_orm.query.aggregates import SORTED_TYPES, Aggregate, check_type
 from hbase_orm.query.bounds import Bounds, codec_of
 from hbase_orm.query.filters import AllOf, AnyOf, Filter, FirstKeyOnly, KeyOnly, OnlyColumn
-from hbase_orm.query.slices import slice_of
+from hbase_orm.query.slices import kinds_of, slice_of
 from hbase_orm.query.statement import Select
 from hbase_orm.rowkey import Part
 from hbase_orm.rowkey.notation import to_string_binary
@@ -108,15 +108,19 @@ def _check_sorted(schema: TableSchema, order: Order) -> None:
 
 def fields_read(statement: Select[Any]) -> tuple[Expr[Any], ...]:
     """Return the fields whose values are read, each once, those that are given first."""
-    given = [item.field if isinstance(item, Aggregate) else item for item in statement.items]
     sorts = () if statement.sort is None else statement.sort.orders
-    fields: list[Expr[Any] | None] = [*given, *statement.groups, *(each.field for each in sorts)]
+    fields = [*fields_given(statement), *(each.field for each in sorts)]
     fields += [field for condition in statement.conditions for field in compared_by(condition)]
     by_name: dict[str, Expr[Any]] = {}
     for field in fields:
-        if field is not None:
-            by_name.setdefault(field.name, field)
+        by_name.setdefault(field.name, field)
     return tuple(by_name.values())
+
+
+def fields_given(statement: Select[Any]) -> list[Expr[Any]]:
+    """Return the fields whose values are selected, aggregated or grouped by."""
+    items = [item.field if isinstance(item, Aggregate) else item for item in statement.items]
+    return [field for field in (*items, *statement.groups) if field is not None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,9 +183,12 @@ def fetched(
         return Fetch(schema.family_names, None if asked else KeyOnly())
     if not asked and not schema.is_guarded:
         return Fetch(schema.family_names, _FIRST_KEY)
-    existing = _existing(schema, columns, options)
-    if existing is None:
+    if not schema.is_guarded and _is_proof(schema, statement, columns, options):
+        return Fetch(asked)
+    anchors = tuple(dict.fromkeys(each.anchor for each in kinds_of(schema)))
+    if not schema.is_guarded or None in anchors:
         return _whole(schema, asked)
+    existing = tuple(anchor.column for anchor in anchors if anchor is not None)
     return Fetch(tuple(dict.fromkeys(asked + existing)), None if asked else KeyOnly())
 
 
@@ -206,23 +213,31 @@ def _columns_of(schema: TableSchema, field: Expr[Any]) -> list[ColumnSchema]:
     return found
 
 
-def _existing(
-    schema: TableSchema, columns: Sequence[ColumnSchema], options: Sequence[Mapping[str, Bounds]]
-) -> tuple[bytes, ...] | None:
-    """Return the columns that show whether a row exists; None if only whole families do."""
-    is_asked = options and all(
+def _is_proof(
+    schema: TableSchema,
+    statement: Select[Any],
+    columns: Sequence[ColumnSchema],
+    options: Sequence[Mapping[str, Bounds]],
+) -> bool:
+    """Say whether rows that match have a cell in one of the columns, or cannot be given."""
+    if any(_is_needed(schema, field) for field in fields_given(statement)):
+        return True
+    return bool(options) and all(
         any(_shows(schema, column, bounds.get(column.name)) for column in columns)
         for bounds in options
     )
-    if is_asked and not schema.is_guarded:
-        return ()
-    models = () if schema.kinds is None else schema.kinds.models.values()
-    anchors = [each.anchor for each in (schema, *(model.__schema__ for model in models))]
-    if schema.kinds is not None:
-        anchors = anchors[1:]  # the base has no rows of its own
-    if None in anchors:
-        return None
-    return tuple(dict.fromkeys(anchor.column for anchor in anchors if anchor is not None))
+
+
+def _is_needed(schema: TableSchema, field: Expr[Any]) -> bool:
+    """Say whether a row without a cell of a field that is given is an error, in every type."""
+    return not isinstance(field, EntryExpr) and all(
+        field.name not in each.layout.names
+        and any(
+            column.name == field.name and not (column.nullable or column.has_default)
+            for column in each.columns
+        )
+        for each in kinds_of(schema)
+    )
 
 
 def _shows(schema: TableSchema, column: ColumnSchema, bounds: Bounds | None) -> bool:
