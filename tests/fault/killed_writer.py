@@ -36,7 +36,7 @@ class KilledIndexed(Model, table="killed_indexed"):
 
 
 MODELS: dict[str, Any] = {model.__name__: model for model in (Killed, KilledIndexed)}
-FLUSH_ROWS = {"Killed": 3_000, "KilledIndexed": 100}
+FLUSH_ROWS = {"Killed": 300, "KilledIndexed": 40}
 BULK_ROWS = {"Killed": 20_000, "KilledIndexed": 800}
 
 Rows = dict[int, tuple[int, str | None]]
