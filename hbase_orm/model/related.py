@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, Never, TypeVar, overload
 
 from hbase_orm.errors import NotLoadedError, SchemaError
-from hbase_orm.schema import Expr
+from hbase_orm.schema import Expr, NoColumn
 
 T = TypeVar("T")
 
@@ -44,11 +44,16 @@ class Relation:
         obj.__dict__[_LOADED] = {**loaded, self.name: (self.key_of(obj), found)}
 
 
-class RelatedExpr(Generic[T]):
+class RelatedExpr(NoColumn, Generic[T]):
     """A related field on its class: what `.load_related()` takes."""
 
     name: str
     model_name: str
+
+    @property
+    def instead(self) -> str:
+        """Comparing the fields that the other row is found by."""
+        return f"compare the fields that {self!r} is found by; .load_related({self!r}) loads it"
 
     def __repr__(self) -> str:
         """Return the field as one writes it."""

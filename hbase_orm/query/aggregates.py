@@ -16,7 +16,7 @@ from uuid import UUID
 
 from hbase_orm.codecs import Codec
 from hbase_orm.errors import QueryError
-from hbase_orm.schema import Expr
+from hbase_orm.schema import Expr, NoColumn
 
 T = TypeVar("T")
 
@@ -51,6 +51,8 @@ class Aggregate(Expr[T]):
         Raises:
             QueryError: It is no field.
         """
+        if isinstance(field, NoColumn):
+            raise field.not_compared()
         if field is not None and (not isinstance(field, Expr) or isinstance(field, Aggregate)):
             raise QueryError(
                 "an aggregate is of a model's field",

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from hbase_orm.codecs import Codec
 from hbase_orm.errors import CodecError, QueryError
+from hbase_orm.query.comparing import check_item, check_order, check_value
 from hbase_orm.schema import (
     And,
     Comparison,
@@ -29,8 +30,6 @@ from hbase_orm.schema import (
     dynamic_of,
     stored_column,
 )
-
-_COLLECTIONS: Final = (list, set, frozenset, tuple)
 
 
 class NothingMatchesError(Exception):
@@ -70,7 +69,7 @@ class Bounds:
 
 
 def check_conditions(schema: TableSchema, conditions: Sequence[Condition]) -> None:
-    """Refuse conditions on foreign fields and comparisons with values of another type.
+    """Refuse conditions on foreign fields, and comparisons that no stored value can have.
 
     Raises:
         QueryError: Names the field, the value and the type expected.
@@ -81,15 +80,16 @@ def check_conditions(schema: TableSchema, conditions: Sequence[Condition]) -> No
                 check_conditions(schema, inner)
             case Not(condition=single):
                 check_conditions(schema, (single,))
-            case Comparison(field=of, value=value):
-                _check_value(schema, of, value)
+            case Comparison(field=of, operator=operator, value=value):
+                check_order(of, codec_of(schema, of), operator)
+                check_value(of, codec_of(schema, of), value)
             case InValues(field=of, values=values):
                 for value in values:
-                    _check_value(schema, of, value)
+                    check_value(of, codec_of(schema, of), value)
             case StartsWith(field=of, prefix=prefix):
                 _check_prefix(schema, of, prefix)
-            case Contains(field=of):
-                _check_items(schema, of)
+            case Contains(field=of, value=item):
+                check_item(of, codec_of(schema, of), item)
             case _:
                 raise QueryError("this condition is not known", condition=repr(condition))
 
@@ -113,18 +113,6 @@ def codec_of(schema: TableSchema, of: Expr[Any]) -> Codec[Any]:
     return schema.codecs[of.name]
 
 
-def _check_value(schema: TableSchema, of: Expr[Any], value: Any) -> None:
-    codec = codec_of(schema, of)
-    if value is not None and not codec.compares(value):
-        raise QueryError(
-            "the field is compared with a value of another type",
-            field=repr(of),
-            value=value,
-            expected=codec.python_type.__name__,
-            fix="datetimes must be aware" if codec.accepts_type(value) else "mend the value",
-        )
-
-
 def _check_prefix(schema: TableSchema, of: Expr[Any], prefix: object) -> None:
     codec = codec_of(schema, of)
     if not isinstance(prefix, (str, bytes)) or not isinstance(prefix, codec.python_type):
@@ -133,18 +121,9 @@ def _check_prefix(schema: TableSchema, of: Expr[Any], prefix: object) -> None:
             field=repr(of),
             prefix=prefix,
             expected=codec.python_type.__name__,
-            fix="compare numbers and times with between()",
-        )
-
-
-def _check_items(schema: TableSchema, of: Expr[Any]) -> None:
-    codec = codec_of(schema, of)
-    if codec.python_type not in _COLLECTIONS:
-        raise QueryError(
-            "only a list, set or tuple contains items",
-            field=repr(of),
-            expected=codec.python_type.__name__,
-            fix="compare text with startswith(), and a dynamic column as M.tags[name]",
+            fix=f"give a prefix of type {codec.python_type.__name__}"
+            if issubclass(codec.python_type, (str, bytes))
+            else "compare other values by ==, or with between() where they have an order",
         )
 
 

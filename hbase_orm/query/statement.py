@@ -19,6 +19,7 @@ from hbase_orm.schema import (
     EntryRange,
     Expr,
     Index,
+    NoColumn,
     Order,
     conjuncts,
     depth_of,
@@ -153,6 +154,8 @@ class Select(Generic[T]):
                 is nested more than `MAX_DEPTH` deep.
         """
         for condition in conditions:
+            if isinstance(condition, NoColumn):
+                raise condition.not_compared()
             if not isinstance(condition, Condition):
                 raise QueryError(
                     "this is no condition",
@@ -333,7 +336,9 @@ def _positive(name: str, value: object, most: int = sys.maxsize) -> int:
             "the number must be a positive integer",
             method=name,
             got=value,
-            fix="leave it out for no bound",
+            fix="give 1 or more"
+            if name == "sort_in_memory"
+            else "give 1 or more, or leave it out for no bound",
         )
     if value > most:
         raise QueryError(
@@ -367,6 +372,9 @@ def select(*what: Any) -> Select[Any]:
     Raises:
         QueryError: Neither a model nor fields, or an abstract model.
     """
+    for item in what:
+        if isinstance(item, NoColumn):
+            raise item.not_compared()
     if what and all(isinstance(item, Expr) for item in what):
         selection = Selection(what, is_bare=len(what) == 1)
         return Select(_concrete(_owner(what)), selection=selection)

@@ -30,6 +30,7 @@ from hbase_orm.schema.entries import (
     stored_name,
 )
 from hbase_orm.schema.indexes import Index, index_schema
+from hbase_orm.schema.misuse import NoColumn
 from hbase_orm.schema.packing import cells_as_rows, packed_get, packed_mutations, packed_range
 from hbase_orm.schema.tables import (
     GUARD_FAMILY,
@@ -64,6 +65,7 @@ __all__ = [
     "InValues",
     "Index",
     "IndexSchema",
+    "NoColumn",
     "Not",
     "Operator",
     "Or",

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Generic, Literal, Never, Self, TypeVar, overlo
 
 from hbase_orm.errors import QueryError
 from hbase_orm.rowkey import KeySource
+from hbase_orm.schema.misuse import Alone, NoColumn, several
 
 T = TypeVar("T")
 C = TypeVar("C")
@@ -213,7 +214,7 @@ class Owned:
         return field is other
 
 
-class Expr(Owned, KeySource, Generic[T]):
+class Expr(Alone, Owned, KeySource, Generic[T]):
     """A field of a model as part of a condition.
 
     Attributes:
@@ -251,25 +252,13 @@ class Expr(Owned, KeySource, Generic[T]):
         """Return the condition that the field is at least a value."""
         return Comparison(self, ">=", other)
 
-    def __rand__(self, other: object) -> Never:
-        """Refuse `x == 1 & y == 2`: `&` binds tighter than `==`, so brackets are needed.
-
-        Raises:
-            QueryError: Always.
-        """
-        raise _needs_brackets(self, other)
-
-    def __ror__(self, other: object) -> Never:
-        """Refuse `x == 1 | y == 2`, as `__rand__` does.
-
-        Raises:
-            QueryError: Always.
-        """
-        raise _needs_brackets(self, other)
-
     def in_(self, values: Iterable[T], /) -> Condition:
-        """Return the condition that the field equals one of `values`."""
-        return InValues(self, tuple(values))
+        """Return the condition that the field equals one of `values`.
+
+        Raises:
+            QueryError: They are one value: a text, bytes, a dict, a number, None.
+        """
+        return InValues(self, several(self, values))
 
     def between(self, low: T, high: T, /) -> Condition:
         """Return the condition that the field lies between `low` and `high`, both included."""
@@ -308,18 +297,6 @@ class Expr(Owned, KeySource, Generic[T]):
         """
         return Contains(self, value)
 
-    def __bool__(self) -> Never:
-        """Refuse: `flag and x == 1` would silently drop the flag.
-
-        Raises:
-            QueryError: Always.
-        """
-        raise QueryError(
-            "a field has no truth value",
-            field=repr(self),
-            fix="compare it: .is_(True), .is_null(), == ...; combine with & | ~",
-        )
-
     def to(self, value: T, /) -> Assignment:
         """Return the assignment of a value, for `session.put_row`; None deletes the cell."""
         return Assignment(self, value)
@@ -338,20 +315,13 @@ class Expr(Owned, KeySource, Generic[T]):
 
 
 def _condition(value: object) -> Condition:
+    if isinstance(value, NoColumn):
+        raise value.not_compared()
     if not isinstance(value, Condition):
         raise QueryError(
             "this is no condition", got=value, fix="compare a field, as in Reading.host == 'a'"
         )
     return value
-
-
-def _needs_brackets(field: object, other: object) -> QueryError:
-    return QueryError(
-        "a comparison beside & or | stands without brackets",
-        field=repr(field),
-        value=other,
-        fix="write (M.a == 1) & (M.b == 2)",
-    )
 
 
 def shown(value: Any) -> str:

@@ -11,13 +11,14 @@ from typing import Any, ClassVar, Generic, TypeVar
 from hbase_orm.codecs import Codec
 from hbase_orm.errors import CodecError, QueryError
 from hbase_orm.schema.conditions import Expr, Owned
+from hbase_orm.schema.misuse import NoColumn
 from hbase_orm.schema.tables import ColumnSchema, DynamicSchema, TableSchema
 
 K = TypeVar("K")
 V = TypeVar("V")
 
 
-class DynamicExpr(Owned, Generic[K, V]):
+class DynamicExpr(NoColumn, Owned, Generic[K, V]):
     """A field of dynamic columns as an expression: `Reading.tags["rack"]` is one of its columns.
 
     Attributes:
@@ -38,6 +39,12 @@ class DynamicExpr(Owned, Generic[K, V]):
             QueryError: No entry can have this name: it has another type, or does not fit.
         """
         return EntryExpr(self, self.stored_name(name))
+
+    @property
+    def instead(self) -> str:
+        """Naming an entry, which is a column."""
+        is_text = self.name_codec is None or self.name_codec.python_type is str
+        return f'name one entry: {self!r}["x"]' if is_text else f"name one entry: {self!r}[name]"
 
     def stored_name(self, name: Any) -> Any:
         """Return a name as it is read back.

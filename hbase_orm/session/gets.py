@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from hbase_orm.errors import MultipleRowsError, RowKeyError, TableNotFoundError
+from hbase_orm.errors import MultipleRowsError, QueryError, RowKeyError, TableNotFoundError
 from hbase_orm.model import check_key_arguments
 from hbase_orm.ops import GetRows, Row
 from hbase_orm.schema import cells_as_rows, packed_get
@@ -16,6 +16,21 @@ GET_MANY_ROWS: Final = 100
 """More row keys are asked for by several requests."""
 
 KeyValues = tuple[Any, ...] | Mapping[str, Any]
+
+
+def several_keys(keys: Iterable[KeyValues]) -> list[KeyValues]:
+    """Return keys as a list.
+
+    Raises:
+        QueryError: It is no list of keys: one key, a text, None.
+    """
+    if isinstance(keys, (str, bytes, Mapping)) or not isinstance(keys, Iterable):
+        raise QueryError(
+            "this is no list of keys",
+            got=keys,
+            fix='give a list of tuples or dicts, as [("web-1", 7), {"host": "web-2", "n": 7}]',
+        )
+    return list(keys)
 
 
 def found_rows(

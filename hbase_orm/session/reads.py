@@ -12,7 +12,7 @@ from hbase_orm.query import ROWS_ALONE, Plan, Select
 from hbase_orm.schema import Expr
 from hbase_orm.session.analysis import analyzed
 from hbase_orm.session.binding import BoundModel
-from hbase_orm.session.gets import found_rows
+from hbase_orm.session.gets import found_rows, several_keys
 from hbase_orm.session.history import CellVersion, StoredCell, stored_cells, versions_of
 from hbase_orm.session.hooks import tell_loaded, telling
 from hbase_orm.session.pages import Page, read_page
@@ -46,9 +46,10 @@ class SessionReads(SessionState):
 
         Raises:
             RowKeyError: A key field is missing, unknown or does not fit; nothing was sent.
+            QueryError: `keys` is no list of keys.
         """
         bound = self._bound(model)
-        asked = list(keys)
+        asked = several_keys(keys)
         found: list[M | None] = [None] * len(asked)
         for position, placed, row in found_rows(bound, asked, self._runtime):
             found[position] = self._attach(placed, placed.hydrate(row))

@@ -1,0 +1,179 @@
+"""What fields refuse: Python's operators, where they would ask for something else, or nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Final, Never
+
+from hbase_orm.errors import QueryError
+
+_NO_SEVERAL: Final = (str, bytes, bytearray, memoryview, Mapping)
+_METHODS: Final = frozenset(
+    {"in_", "between", "is_null", "is_", "startswith", "contains", "asc", "desc", "to"}
+)
+"""What a field of one column has, and what is no field of one column has not."""
+
+
+class Alone:
+    """A field of one column, which is no condition by itself."""
+
+    def __and__(self, other: object, /) -> Never:
+        """Refuse: a field is no condition.
+
+        Raises:
+            QueryError: Always.
+        """
+        raise _alone(self, other)
+
+    def __or__(self, other: object, /) -> Never:
+        """Refuse, as `__and__` does.
+
+        Raises:
+            QueryError: Always.
+        """
+        raise _alone(self, other)
+
+    def __invert__(self) -> Never:
+        """Refuse, as `__and__` does.
+
+        Raises:
+            QueryError: Always.
+        """
+        raise _alone(self, None)
+
+    def __rand__(self, other: object, /) -> Never:
+        """Refuse `x == 1 & y == 2`: `&` binds tighter than `==`, so brackets are needed.
+
+        Raises:
+            QueryError: Always.
+        """
+        raise _needs_brackets(self, other)
+
+    def __ror__(self, other: object, /) -> Never:
+        """Refuse `x == 1 | y == 2`, as `__rand__` does.
+
+        Raises:
+            QueryError: Always.
+        """
+        raise _needs_brackets(self, other)
+
+    def __contains__(self, item: object, /) -> Never:
+        """Refuse `"vip" in M.labels`: Python makes True or False of every answer.
+
+        Raises:
+            QueryError: Always.
+        """
+        raise QueryError(
+            "`in` makes no condition",
+            field=repr(self),
+            item=item,
+            fix=f"write {self!r}.contains({item!r})",
+        )
+
+    def __bool__(self) -> Never:
+        """Refuse: `flag and x == 1` would silently drop the flag.
+
+        Raises:
+            QueryError: Always.
+        """
+        raise QueryError(
+            "a field has no truth value",
+            field=repr(self),
+            fix="compare it: .is_(True), .is_null(), == ...; combine with & | ~",
+        )
+
+
+class NoColumn:
+    """What has no column of its own, so that it cannot be compared."""
+
+    @property
+    def instead(self) -> str:
+        """What to compare instead."""
+        raise NotImplementedError
+
+    def not_compared(self) -> QueryError:
+        """Return the error that says what to compare instead."""
+        return QueryError(
+            "this has no column of its own to ask for", field=repr(self), fix=self.instead
+        )
+
+    # Defining `__eq__` would take it away; these are told apart by identity.
+    __hash__ = object.__hash__
+
+    def __eq__(self, other: object, /) -> bool:
+        """Say whether it is the same one.
+
+        Raises:
+            QueryError: It is compared with something else.
+        """
+        if isinstance(other, NoColumn):
+            return self is other
+        raise self.not_compared()
+
+    def _refuse(self, other: object, /) -> Never:
+        """Refuse a comparison.
+
+        Raises:
+            QueryError: Always.
+        """
+        del other
+        raise self.not_compared()
+
+    __lt__ = __le__ = __gt__ = __ge__ = _refuse
+    __and__ = __or__ = __rand__ = __ror__ = __contains__ = _refuse
+
+    def __invert__(self) -> Never:
+        """Refuse: it is no condition.
+
+        Raises:
+            QueryError: Always.
+        """
+        raise self.not_compared()
+
+    if not TYPE_CHECKING:  # checkers know that there are no such methods
+
+        def __getattr__(self, name: str) -> Never:
+            """Say why the methods of fields are not here.
+
+            Raises:
+                QueryError: The name is that of such a method.
+                AttributeError: It is not.
+            """
+            if name in _METHODS:
+                raise self.not_compared()
+            message = f"{type(self).__name__!r} object has no attribute {name!r}"
+            raise AttributeError(message, name=name, obj=self)
+
+
+def several(field: object, values: Iterable[Any]) -> tuple[Any, ...]:
+    """Return the values of `in_`.
+
+    Raises:
+        QueryError: It is one value: a text would be taken for its letters, a dict for its keys.
+    """
+    if isinstance(values, _NO_SEVERAL) or not isinstance(values, Iterable):
+        raise QueryError(
+            "in_ takes a list of values",
+            field=repr(field),
+            got=values,
+            fix=f"write {field!r}.in_([...]), or == for one value",
+        )
+    return tuple(values)
+
+
+def _alone(field: object, other: object) -> QueryError:
+    return QueryError(
+        "a field alone is no condition",
+        field=repr(field),
+        **({} if other is None else {"beside": repr(other)}),
+        fix=f"compare it, in brackets: ({field!r} == ...), or {field!r}.is_(True)",
+    )
+
+
+def _needs_brackets(field: object, other: object) -> QueryError:
+    return QueryError(
+        "a comparison beside & or | stands without brackets",
+        field=repr(field),
+        value=other,
+        fix="write (M.a == 1) & (M.b == 2)",
+    )
