@@ -129,6 +129,8 @@ class SessionReads(SessionState):
     def stream(self, stmt: Select[T], /) -> Stream[T]:
         """Return an iterator over what the statement selects, in constant memory.
 
+        Through an index it remembers the row keys that it gave.
+
         Its objects are not attached to the session. Close it, or use it as a context manager, to
         release the server's scanners before its end.
         """
