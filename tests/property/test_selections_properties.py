@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from itertools import groupby
 from typing import Any
 from uuid import uuid4
 
@@ -133,6 +132,11 @@ def check_aggregates(
     assert session.count(stmt) == 1
 
 
+def told(values: Sequence[Any]) -> str:
+    """Return values as text that is the same where they are one group: the zeros are equal."""
+    return repr([abs(v) if isinstance(v, float) and not v else v for v in values])
+
+
 def check_groups(
     case: Case, question: Question, names: Sequence[str], session: Session, found: Sequence[Row]
 ) -> bool:
@@ -144,19 +148,17 @@ def check_groups(
         answer = session.all(stmt)
     except QueryError:
         return False
-    groups = [
-        (key, list(rows)) for key, rows in groupby(found, key=lambda row: [row[n] for n in names])
-    ]
-    assert len(answer) == len(groups)
-    assert len({repr(key) for key, _ in groups}) == len(groups), (
-        groups,
-        str(session.explain(stmt)),
-    )
-    for values, (key, rows) in zip(answer, groups, strict=True):
-        expected = [*[rows[0][n] for n in names], *(computed(i, rows) for i in items[len(names) :])]
-        assert [repr(v) for v in values[len(names) :]] == [repr(v) for v in expected[len(names) :]]
-        assert list(values[: len(names)]) == key or key != key  # noqa: PLR0124 - NaN
-    assert session.count(stmt.limit(1)) == len(groups[:1])
+    # The groups may be read in another way than the objects, and come in another order.
+    groups: dict[str, list[Row]] = {}
+    for row in found:
+        groups.setdefault(told([row[n] for n in names]), []).append(row)
+    given = {told(values[: len(names)]): values for values in answer}
+    assert len(given) == len(answer)
+    assert given.keys() == groups.keys(), str(session.explain(stmt))
+    for key, rows in groups.items():
+        expected = [computed(item, rows) for item in items[len(names) :]]
+        assert [repr(v) for v in given[key][len(names) :]] == [repr(v) for v in expected]
+    assert session.count(stmt.limit(1)) == min(1, len(groups))
     return True
 
 
