@@ -39,7 +39,7 @@ class Pace:
     ) -> None:
         """Begin with `first_rows`; None for `most_bytes` means whatever the rows weigh."""
         self.caching_rows = caching_rows
-        self._wanted = first_rows
+        self._first_rows = self._wanted = first_rows
         self._most_rows = most_rows
         self._most_bytes = most_bytes
         self._row_bytes = 0
@@ -60,6 +60,11 @@ class Pace:
         """Take account of an answer: the next one may be larger if rows are small."""
         self._wanted = min(self._wanted * GROWTH, self._most_rows)
         self.weigh(rows)
+
+    def restart(self) -> None:
+        """Begin with few rows again: what comes from now on may be larger."""
+        self._wanted = self._first_rows
+        self._row_bytes = 0
 
     def weigh(self, rows: Sequence[Row]) -> None:
         """Expect the next rows to be as large as these, some of which are looked at."""

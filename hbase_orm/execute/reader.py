@@ -42,15 +42,20 @@ class RangeReader:
         rows: Rows fetched and not yet taken, in order.
     """
 
-    def __init__(self, scans: Sequence[Scan], pace: Pace) -> None:
+    def __init__(
+        self, scans: Sequence[Scan], pace: Pace, unconditional: bytes | None = None
+    ) -> None:
         """Prepare to read `scans` one after the other; nothing is opened yet.
 
         Args:
             scans: The ranges, in the order of the rows.
             pace: How many rows to fetch at once; no other reader's.
+            unconditional: The filter that takes the place of a scan's own after a call was not
+                answered in time: it drops no row, and may leave cells out.
         """
         self.rows: list[Row] = []
         self._pace = pace
+        self._unconditional = unconditional
         self._page_rows = 0
         self._waiting = deque(scans)
         self._scan: Scan | None = None
@@ -90,8 +95,9 @@ class RangeReader:
                 self._scanner = None
                 if isinstance(error, ConnectionLostError):
                     # No answer in time: the server may be passing over row after row for one that
-                    # its filter lets through. Without a filter each call answers soon.
-                    self._scan = replace(self._scan, filter=None)
+                    # its filter lets through. Without conditions each call answers soon.
+                    self._scan = replace(self._scan, filter=self._unconditional)
+                self._pace.restart()
                 self._failures += 1
                 if self._failures >= MAX_FAILURES:
                     raise

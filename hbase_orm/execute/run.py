@@ -90,7 +90,7 @@ def _reader(plan: ScanPlan | SaltedScanPlan, ranges: Sequence[KeyRange]) -> Rang
         )
         for key_range in _row_ranges(plan, ranges)
     ]
-    return RangeReader(scans, pace)
+    return RangeReader(scans, pace, plan.unconditional)
 
 
 def _row_ranges(plan: ScanPlan | SaltedScanPlan, ranges: Sequence[KeyRange]) -> Sequence[KeyRange]:

@@ -351,6 +351,7 @@ def _scan_plan(
         "caching_rows": _caching(statement, chosen, DEFAULT_CACHING_ROWS, pushed.remaining),
         "most_rows": 0 if statement.caching_rows else DEFAULT_CACHING_ROWS,
         "filter": None if sent is None else bytes(sent),
+        "unconditional": None if chosen.fetch.filter is None else bytes(chosen.fetch.filter),
     }
     if len(streams) == 1:
         return ScanPlan(**common, ranges=streams[0])

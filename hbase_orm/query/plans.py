@@ -167,6 +167,8 @@ class ScanPlan(Plan):
         caching_rows: Rows fetched at once.
         most_rows: What later fetches grow to; 0 if the statement says how many each has.
         filter: What the server applies, in HBase's filter language, or None.
+        unconditional: What it applies instead, of no condition, where a call with `filter` was not
+            answered in time; it drops no row.
     """
 
     ranges: tuple[KeyRange, ...] = ()
@@ -174,6 +176,7 @@ class ScanPlan(Plan):
     caching_rows: int = 0
     most_rows: int = 0
     filter: bytes | None = None
+    unconditional: bytes | None = None
 
     def steps(self) -> list[str]:
         """Return the ranges, the first few of many, and the filter."""
@@ -203,6 +206,8 @@ class SaltedScanPlan(Plan):
         most_rows: What later fetches grow to; 0 if the statement says how many each has.
         skipped_bytes: The width of the salt, which is left out when keys are compared.
         filter: What the server applies, in HBase's filter language, or None.
+        unconditional: What it applies instead, of no condition, where a call with `filter` was not
+            answered in time; it drops no row.
     """
 
     buckets: tuple[tuple[KeyRange, ...], ...] = ()
@@ -211,6 +216,7 @@ class SaltedScanPlan(Plan):
     most_rows: int = 0
     skipped_bytes: int = 1
     filter: bytes | None = None
+    unconditional: bytes | None = None
 
     def steps(self) -> list[str]:
         """Return the fan-out, the first bucket's ranges and the filter."""

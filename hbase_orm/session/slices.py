@@ -121,7 +121,8 @@ def _existing(plan: Plan) -> Plan:
     """Return the plan that reads one cell of each row, whatever its columns."""
     match plan:
         case ScanPlan() | SaltedScanPlan():
-            return replace(plan, columns=(), filter=bytes(EXISTENCE))
+            alone = bytes(EXISTENCE)
+            return replace(plan, columns=(), filter=alone, unconditional=alone)
         case TablesPlan(plans=plans):
             return replace(plan, plans=tuple((start, _existing(each)) for start, each in plans))
         case GetPlan(keys=keys):
@@ -133,6 +134,7 @@ def _existing(plan: Plan) -> Plan:
                 ranges=tuple(map(_alone, keys)),
                 caching_rows=1,
                 filter=bytes(EXISTENCE),
+                unconditional=bytes(EXISTENCE),
             )
     return plan
 

@@ -50,10 +50,14 @@ def scan(start: bytes = b"", stop: bytes | None = None, *, reverse: bool = False
 
 
 def scripted(
-    scans: Sequence[Scan], answers: Sequence[Any]
+    scans: Sequence[Scan],
+    answers: Sequence[Any],
+    *,
+    unconditional: bytes | None = None,
+    pace: Pace | None = None,
 ) -> tuple[list[bytes], list[Operation[Any]]]:
     """Drive a reader by hand: each request gets the next answer, or the next error."""
-    reader = RangeReader(scans, Pace.steady(2))
+    reader = RangeReader(scans, pace or Pace.steady(2), unconditional)
     found: list[bytes] = []
     asked: list[Operation[Any]] = []
     waiting = iter(answers)
@@ -154,7 +158,7 @@ def test_a_lost_reverse_scanner_is_reopened_below_the_last_row() -> None:
 
 
 def test_a_filter_is_left_out_after_a_call_that_was_not_answered_in_time() -> None:
-    filtered = replace(scan(b"a", b"z"), filter=b"KeyOnlyFilter()")
+    filtered = replace(scan(b"a", b"z"), filter=b"PrefixFilter('a')")
 
     found, asked = scripted(
         [filtered, filtered],
@@ -165,6 +169,28 @@ def test_a_filter_is_left_out_after_a_call_that_was_not_answered_in_time() -> No
     opened = [step.scan for step in asked if isinstance(step, OpenScanner)]
     # What one range is slow for, the next one may be quick for.
     assert opened == [filtered, scan(b"b\x00", b"z"), filtered]
+
+
+def test_what_leaves_cells_out_stays_where_conditions_are_left_out() -> None:
+    filtered = replace(scan(b"a", b"z"), filter=b"PrefixFilter('a')")
+
+    _, asked = scripted(
+        [filtered], [ONE, rows(b"b"), FAILURES[1], TWO, [], None], unconditional=b"KeyOnlyFilter()"
+    )
+
+    opened = [step.scan.filter for step in asked if isinstance(step, OpenScanner)]
+    assert opened == [b"PrefixFilter('a')", b"KeyOnlyFilter()"]
+
+
+@pytest.mark.parametrize("failure", FAILURES, ids=lambda error: type(error).__name__)
+def test_a_reopened_scan_begins_with_few_rows(failure: GatewayError) -> None:
+    pace = Pace(2, 1000, most_bytes=1 << 20, caching_rows=9)
+
+    _, asked = scripted(
+        [scan()], [ONE, rows(b"a"), rows(b"b"), failure, TWO, rows(b"c"), [], None], pace=pace
+    )
+
+    assert [step.count for step in asked if isinstance(step, FetchRows)] == [2, 8, 32, 2, 8]
 
 
 @pytest.mark.parametrize("failure", [FAILURES[0], FAILURES[2]], ids=lambda e: type(e).__name__)

@@ -25,6 +25,7 @@ from hbase_orm import (
     select,
 )
 from hbase_orm.errors import (
+    ConnectionLostError,
     CorruptRowError,
     MissingCellError,
     MultipleRowsError,
@@ -453,6 +454,34 @@ def test_a_count_is_that_of_the_objects_and_brings_no_values(engine: Engine, mod
 
     assert measures.rows > expected > 1
     assert measures.value_bytes == 0
+
+
+class CutsFetch(MeasuresValues):
+    """Loses the connection once, in a fetch."""
+
+    is_cut = False
+
+    def execute(self, operation: Operation[R], /) -> R:
+        if isinstance(operation, FetchRows) and not self.is_cut:
+            self.is_cut = True
+            raise ConnectionLostError("cut")
+        return super().execute(operation)
+
+
+@pytest.mark.parametrize(
+    "stmt",
+    [
+        select(Reading.n).where(Reading.host == "a"),
+        select(HitsPerHour.site).where(HitsPerHour.site == "x.org"),
+        select(Draft.name).allow_full_scan(),
+    ],
+)
+def test_keys_alone_come_also_after_a_lost_connection(engine: Engine, stmt: Any) -> None:
+    cuts = CutsFetch(gateway_of(engine))
+    with through(cuts, engine).session() as session:
+        assert len(session.all(stmt)) > 1
+
+    assert (cuts.is_cut, cuts.value_bytes) == (True, 0)
 
 
 def _any_field(model: Any) -> Any:
