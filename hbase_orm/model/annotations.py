@@ -30,9 +30,9 @@ def field_type(cls: type, name: str) -> tuple[Any, bool]:
             field=name,
             fix=f"write {name}: Mapped[...] = column(...)",
         )
+    field = vars(owner)[name]
     if isinstance(annotation, str):
         annotation = resolve_annotation(owner, name, annotation)
-    field = vars(owner)[name]
     if (get_origin(annotation) or annotation) is not type(field):
         raise SchemaError(
             "the annotation does not fit what is declared",
@@ -68,7 +68,11 @@ def resolve_annotation(owner: type, name: str, annotation: str) -> Any:
     """
     module = sys.modules.get(owner.__module__)
     scope = dict(vars(module)) if module is not None else {}
-    scope.setdefault(owner.__name__, owner)  # a model may be related to itself
+    # A model may be related to itself, whatever else has its name: an import, the class before.
+    if isinstance(vars(owner).get(name), Related):
+        scope[owner.__name__] = owner
+    else:
+        scope.setdefault(owner.__name__, owner)
     # A field may be called as its type is (`date: Key[date]`): fields do not hide types here.
     fields = (*FIELD_KINDS, Related)
     own = {key: value for key, value in vars(owner).items() if not isinstance(value, fields)}

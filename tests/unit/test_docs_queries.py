@@ -1,0 +1,57 @@
+"""The examples of the page on queries run as they are written."""
+
+from __future__ import annotations
+
+import re
+import sys
+from datetime import datetime
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import hbase_orm
+from hbase_orm import Family, Key, Mapped, Model, codecs, column, connect, key, select
+
+PAGE = (Path(__file__).parents[2] / "docs" / "queries.md").read_text(encoding="utf-8")
+
+
+class Reading(Model, table="readings"):
+    d = Family()
+    host: Key[str] = key()
+    at: Key[datetime] = key(codecs.millis(desc=True))
+    value: Mapped[float] = column(d)
+
+
+def example_of(heading: str) -> str:
+    """Return the first program below a heading."""
+    below = PAGE.partition(f"\n## {heading}\n")[2]
+    found = re.search(r"```python\n(.*?)```", below, re.DOTALL)
+    assert found is not None
+    return found[1]
+
+
+def test_the_related_rows_beside_everything_that_the_library_names(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    module = ModuleType("shop_models")
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    module.__dict__.update({name: getattr(hbase_orm, name) for name in hbase_orm.__all__})
+    declared, with_, read = example_of("Related rows").partition("with session")
+    with connect("memory://") as engine, engine.session() as session:
+        exec(compile(declared, "<docs>", "exec", dont_inherit=True), module.__dict__)
+        models = module.__dict__
+        engine.create_tables(models["Customer"], models["Order"])
+        session.add(models["Customer"](customer_id=7, name="Ada"))
+        session.add(models["Order"](order_id=1, customer_id=7))
+        session.add(models["Order"](order_id=2, customer_id=8))
+        session.flush()
+        models["session"] = session
+        exec(compile(with_ + read, "<docs>", "exec", dont_inherit=True), models)
+
+    assert capsys.readouterr().out == "1 Ada\n2 unknown\n"
+    assert models["Order"].__related__["before"].target is models["Order"]
+
+
+def test_the_sort_is_a_statement() -> None:
+    exec(example_of("Sorting"), {"Reading": Reading, "select": select})
