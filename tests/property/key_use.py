@@ -98,10 +98,17 @@ class KeyUse:
         return [v for v in found.values() if all(holds(c, {name: v}) for c in own)]
 
     def ends(self, name: str) -> tuple[Any, Any]:
-        """Return the lowest and the highest value of a field that is asked for, or None."""
+        """Return the lowest and the highest value of a field that is asked for, or None.
+
+        At least the least that can be stored, and at most the greatest, says nothing.
+        """
         lows, highs = [], []
+        codec = self.declared.fields[name].codec
+        nothing = {(">=", repr(codec.minimum)), ("<=", repr(codec.maximum))}
         for condition in self.own.get(name, ()):
             operator = getattr(condition, "operator", "")
+            if (operator, repr(getattr(condition, "value", None))) in nothing:
+                continue
             if operator in {">", ">="}:
                 lows.append(condition.value)  # type: ignore[attr-defined]  # a Comparison
             if operator in {"<", "<="}:
