@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from hbase_orm.execute.meter import Meter
 from hbase_orm.execute.run import IndexedRow, PlacedRow, rows_of
-from hbase_orm.execute.steps import stream
+from hbase_orm.execute.steps import Emit, Rows, stream
 
-__all__ = ["IndexedRow", "Meter", "PlacedRow", "rows_of", "stream"]
+__all__ = ["Emit", "IndexedRow", "Meter", "PlacedRow", "Rows", "rows_of", "stream"]

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from hbase_orm.errors import ConnectionLostError, RetryableError, ScannerExpiredError
+from hbase_orm.errors import ConnectionLostError, GatewayError, RetryableError, ScannerExpiredError
 from hbase_orm.execute.pace import Pace
 from hbase_orm.ops import (
     CloseScanner,
@@ -115,8 +115,11 @@ class RangeReader:
             self.rows.extend(rows)
             self._scan = _after(scan, rows[-1].key)
             return
-        yield from ask(CloseScanner(self._scanner))
-        self._scanner = self._scan = None
+        scanner, self._scanner, self._scan = self._scanner, None, None
+        try:
+            yield from ask(CloseScanner(scanner))
+        except GatewayError:
+            return  # everything was read; the lease releases the scanner
 
 
 def _after(scan: Scan, key: bytes) -> Scan:

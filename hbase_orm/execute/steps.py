@@ -96,11 +96,11 @@ class _Scanners:
         return self.execute(step)
 
     def execute(self, operation: Operation[Any]) -> Any:
+        if isinstance(operation, CloseScanner):
+            self._open.discard(operation.scanner)  # it is closed once, even if that fails
         answer = self._execute(operation)
         if isinstance(operation, OpenScanner):
             self._open.add(answer)
-        elif isinstance(operation, CloseScanner):
-            self._open.discard(operation.scanner)
         return answer
 
     def close(self, each: Each) -> None:

@@ -13,14 +13,12 @@ from datetime import datetime
 from typing import Any, Final
 
 from hbase_orm.errors import ConnectionLostError, RetryableError, ScannerExpiredError
-from hbase_orm.execute import PlacedRow, rows_of, stream
+from hbase_orm.execute import Emit, PlacedRow, Rows, rows_of, stream
 from hbase_orm.ops import (
-    CloseScanner,
     FetchRows,
     GetRows,
     KeyRange,
     OpenScanner,
-    Protocol,
     Row,
     Scan,
     Sleep,
@@ -87,8 +85,16 @@ def _by_anchor(
     chosen: Plan, placed: _Placed, columns: tuple[bytes, ...], runtime: Runtime
 ) -> Pages:
     """Yield the rows of a model whose columns tell that a row exists."""
-    plan = replace(chosen, columns=columns)
+    plan = _narrowed(chosen, columns)
     return stream(rows_of(plan, placed.bound.guarded), runtime.answer, runtime.each)
+
+
+def _narrowed(plan: Plan, columns: tuple[bytes, ...]) -> Plan:
+    """Return the plan that reads nothing but `columns`."""
+    if not isinstance(plan, TablesPlan):
+        return replace(plan, columns=columns)
+    inner = tuple((start, _narrowed(each, columns)) for start, each in plan.plans)
+    return replace(plan, columns=columns, plans=inner)
 
 
 def _by_any_cell(
@@ -113,7 +119,7 @@ def _got(chosen: GetPlan, columns: tuple[bytes, ...], runtime: Runtime) -> Itera
             yield [row]
             continue
         scan = Scan(table, _alone(key), families, bytes(EXISTENCE), caching_rows=1)
-        if runtime.run(_first_row(scan)) is not None:
+        if _first_row(scan, runtime) is not None:
             yield [Row(key, {})]
 
 
@@ -169,18 +175,24 @@ def _with_entries(bound: BoundModel, row: Row, part: Slice | None, runtime: Runt
     dynamics = bound.schema.dynamics
     cells = {c: cell for c, cell in row.cells.items() if not any(d.holds(c) for d in dynamics)}
     if part is not None:
-        found = runtime.run(_first_row(part.scan_of(bound.schema.table, row.key)))
+        found = _first_row(part.scan_of(bound.schema.table, row.key), runtime)
         if found is not None:
             cells.update(found.cells)
     return replace(row, cells=cells)
 
 
-def _first_row(scan: Scan) -> Protocol[Row | None]:
-    """Return the first row of a scan; one that lost its scanner is opened again.
+def _first_row(scan: Scan, runtime: Runtime) -> Row | None:
+    """Return the first row of a scan, whose scanner is closed however that ends.
 
     Raises:
         GatewayError: The scan failed repeatedly, or HBase rejects it.
     """
+    with closing(stream(_fetched_once(scan), runtime.answer)) as pages:
+        return next((row for page in pages for row in page), None)
+
+
+def _fetched_once(scan: Scan) -> Rows:
+    """Emit what the first fetch gives; a scan that lost its scanner is opened again."""
     for failures in range(TRIES):
         try:
             scanner = yield from ask(OpenScanner(scan))
@@ -190,9 +202,8 @@ def _first_row(scan: Scan) -> Protocol[Row | None]:
                 raise
             yield from ask(Sleep(FIRST_PAUSE_S * 2**failures))
             continue
-        yield from ask(CloseScanner(scanner))
-        return rows[0] if rows else None
-    raise AssertionError(scan)  # the last try returned or raised
+        yield Emit(rows)
+        return
 
 
 def leave_out_others(asked: EntryRange, obj: Any) -> None:

@@ -11,10 +11,12 @@ from hbase_orm import (
     Dynamic,
     Family,
     Key,
+    Mapped,
     Model,
     Offset,
     TablePerPeriod,
     codecs,
+    column,
     connect,
     dynamic,
     key,
@@ -26,6 +28,8 @@ from hbase_orm.errors import (
     GatewayError,
     PageTokenError,
     RegionUnavailableError,
+    RejectedError,
+    RetryableError,
     ScannerExpiredError,
 )
 from hbase_orm.gateway.base import Gateway
@@ -135,6 +139,89 @@ def test_no_scanner_is_left_open(store: Store, host: str) -> None:
     opened = [one for one in store.sent.requests if isinstance(one, OpenScanner)]
     closed = [one for one in store.sent.requests if isinstance(one, CloseScanner)]
     assert len(opened) == len(closed) > 1
+
+
+class Fails(RecordsRequests):
+    """Fails one request of a kind, by its number, and counts scanners."""
+
+    def __init__(self, inner: Gateway, kind: type, at: int, error: BaseException) -> None:
+        super().__init__(inner)
+        self.kind, self.left, self.error = kind, at, error
+        self.opened: list[Any] = []
+        self.closed: list[Any] = []
+
+    def execute(self, operation: Operation[Any], /) -> Any:
+        if isinstance(operation, CloseScanner):
+            self.closed.append(operation.scanner)
+        if isinstance(operation, self.kind):
+            self.left -= 1
+            if self.left == 0:
+                raise self.error
+        answer = super().execute(operation)
+        if isinstance(operation, OpenScanner):
+            self.opened.append(answer)
+        return answer
+
+
+@pytest.mark.parametrize("error", [RejectedError("no"), RetryableError("x"), KeyboardInterrupt()])
+@pytest.mark.parametrize("at", [1, 2, 3, 4])
+def test_every_scanner_is_closed_once_whatever_fails(
+    store: Store, host: str, at: int, error: BaseException
+) -> None:
+    put(store, *(feed(host, n, 3) for n in range(3)))
+    stmt = select(Feed).where(Feed.host == host).columns_between(Feed.tags, "a", "b")
+    fails = Fails(store.sent, FetchRows, at, error)
+
+    with through(fails, store.engine).session() as session:
+        try:
+            assert len(session.all(stmt)) == 3
+        except (RejectedError, KeyboardInterrupt) as raised:
+            assert raised is error  # noqa: PT017 - only some of the errors come through
+
+    assert fails.opened
+    assert sorted(fails.closed, key=repr) == sorted(fails.opened, key=repr)
+
+
+@pytest.mark.parametrize("at", [1, 2, 3])
+def test_a_close_that_fails_fails_no_read(store: Store, host: str, at: int) -> None:
+    put(store, *(feed(host, n, 3) for n in range(3)))
+    stmt = select(Feed).where(Feed.host == host).columns_between(Feed.tags, "a", "b")
+    fails = Fails(store.sent, CloseScanner, at, RejectedError("no"))
+
+    with through(fails, store.engine).session() as session:
+        assert len(session.all(stmt)) == 3
+
+    assert fails.left <= 0
+    assert sorted(fails.closed, key=repr) == sorted(fails.opened, key=repr)
+
+
+class Hourly(Model, table=TablePerPeriod("hours_%Y%m%d", of="at", period="day", create=True)):
+    d = Family()
+    host: Key[str] = key()
+    at: Key[datetime] = key(codecs.millis())
+    size: Mapped[int] = column(d)
+    tags: Dynamic[str, str] = dynamic(d, prefix="t:")
+    __rowkey__ = rowkey(Offset("day", of=at, codec=codecs.uint32()), host)
+
+
+def test_the_rows_of_several_tables_are_found_without_their_entries(
+    store: Store, host: str
+) -> None:
+    made = [Hourly(host=host, at=NOON + timedelta(days=day), size=day) for day in range(2)]
+    for each in made:
+        each.tags = {"a": "x", "b": "y"}
+    put(store, *made)
+    between = Hourly.at.between(made[0].at, made[1].at)
+    stmt = select(Hourly).where(between).columns_between(Hourly.tags, "b", "c")
+    store.sent.requests.clear()
+
+    assert [(each.size, each.tags) for each in read(store, stmt)] == [
+        (0, {"b": "y"}),
+        (1, {"b": "y"}),
+    ]
+
+    scans = [one.scan for one in store.sent.requests if isinstance(one, OpenScanner)]
+    assert {one.columns for one in scans if one.filter is None} == {(b"d:size",)}
 
 
 def test_names_before_the_empty_one_are_none() -> None:
