@@ -8,7 +8,16 @@ is decided by the class: send it again (`RetryableError`), find out whether it w
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
+
+_SHOWN_CHARACTERS: Final = 500
+
+
+def cut(text: str) -> str:
+    """Return a text to be shown to people: of a long one its beginning, and how long it is."""
+    if len(text) <= _SHOWN_CHARACTERS:
+        return text
+    return f"{text[:_SHOWN_CHARACTERS]}… {len(text)} characters in all"
 
 
 class HBaseORMError(Exception):
@@ -40,8 +49,8 @@ class HBaseORMError(Exception):
         raise AttributeError(message)
 
     def __str__(self) -> str:
-        """Return the text, the details in brackets and the fix, on one line."""
-        shown = " ".join(f"{name}={value!r}" for name, value in self.details.items())
+        """Return the text, the details in brackets, long ones cut, and the fix, on one line."""
+        shown = " ".join(f"{name}={cut(repr(value))}" for name, value in self.details.items())
         parts = [self.text]
         if shown:
             parts.append(f" [{shown}]")

@@ -71,7 +71,7 @@ def run(arguments: Sequence[str]) -> int:
             list(arguments) or ["--help"], "hbase-orm", standalone_mode=False, obj=found
         )
     except click.ClickException as error:
-        return _fail(found, error, f"{error.format_message()}{_hint(error)}", ExitCode.USAGE)
+        return _fail(found, error, _with_hint(error), ExitCode.USAGE)
     except click.Abort as error:
         return _fail(found, error, "interrupted", ExitCode.INTERRUPTED)
     except HBaseORMError as error:
@@ -90,9 +90,13 @@ def _unexpected(found: Settings, error: Exception) -> ExitCode:
     return _fail(found, error, text, ExitCode.INTERNAL)
 
 
-def _hint(error: click.ClickException) -> str:
+def _with_hint(error: click.ClickException) -> str:
+    text = error.format_message()
     context = error.ctx if isinstance(error, click.UsageError) else None
-    return f" Try '{context.command_path} --help'." if context else ""
+    if context is None:
+        return text
+    end = "" if text.endswith((".", "?", "!")) else "."
+    return f"{text}{end} Try '{context.command_path} --help'."
 
 
 def _fail(found: Settings, error: BaseException, text: str, code: ExitCode) -> ExitCode:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from hbase_orm.errors import cut
 from hbase_orm.ops import KeyRange
 from hbase_orm.query.explain import range_text, tree
 from hbase_orm.query.fetching import Fetches, fetches
@@ -86,7 +87,7 @@ class Plan:
             "steps": [*self.resolutions(), *self.steps()],
             "columns": list(map(to_string_binary, self.fetched)),
             "reads": self.reads,
-            "client_checks": [repr(condition) for condition in self.conditions],
+            "client_checks": [cut(repr(condition)) for condition in self.conditions],
             "order": self.order,
             "limit": self.limit,
             "after": list(self.after),
@@ -105,7 +106,7 @@ class Plan:
         if self.reads:
             lines.append(self.reads)
         if self.conditions:
-            checks = " and ".join(repr(condition) for condition in self.conditions)
+            checks = " and ".join(cut(repr(condition)) for condition in self.conditions)
             lines.append(f"check on the client: {checks}")
         lines.append(f"order: {self.order}")
         if self.limit is not None:
@@ -197,7 +198,7 @@ class ScanPlan(Plan):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SaltedScanPlan(Plan):
-    """The same ranges in several salt buckets, merged by the key without the salt.
+    """The same ranges in several salt buckets, merged by the key without its first part.
 
     Attributes:
         buckets: For each bucket its ranges, in the order of the rows.
@@ -225,7 +226,7 @@ class SaltedScanPlan(Plan):
         last = [f"{verb} {range_text(r)}" for r in self.buckets[-1][:1]]
         gap = ["…"] if len(self.buckets) > 2 else []  # noqa: PLR2004 - the first and the last
         body = [*first, *_more(len(self.buckets[0]), "ranges"), *gap, *last]
-        merging = tree(f"merge {len(self.buckets)} buckets by the key without the salt", body)
+        merging = tree(f"merge {len(self.buckets)} buckets by the key without its first part", body)
         return [merging, *_filter_line(self.filter)]
 
     @property

@@ -11,15 +11,16 @@ from collections.abc import Hashable, Iterable
 from copy import copy
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, ClassVar, Generic, Literal, Never, Self, TypeVar, overload
+from typing import Any, ClassVar, Final, Generic, Literal, Never, Self, TypeVar, overload
 
-from hbase_orm.errors import QueryError
+from hbase_orm.errors import QueryError, cut
 from hbase_orm.rowkey import KeySource
 from hbase_orm.schema.misuse import Alone, NoColumn, several
 
 T = TypeVar("T")
 C = TypeVar("C")
 
+_SHOWN_VALUES: Final = 10
 Operator = Literal["==", "!=", "<", "<=", ">", ">="]
 
 
@@ -87,7 +88,9 @@ class InValues(Condition):
 
     def __repr__(self) -> str:
         """Return it as it was written."""
-        return f"{self.field!r}.in_([{', '.join(map(shown, self.values))}])"
+        more = [f"… {len(self.values)} in all"] if len(self.values) > _SHOWN_VALUES else []
+        values = ", ".join([*map(shown, self.values[:_SHOWN_VALUES]), *more])
+        return f"{self.field!r}.in_([{values}])"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -104,7 +107,7 @@ class StartsWith(Condition):
 
     def __repr__(self) -> str:
         """Return it as it was written."""
-        return f"{self.field!r}.startswith({self.prefix!r})"
+        return f"{self.field!r}.startswith({shown(self.prefix)})"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -325,8 +328,8 @@ def _condition(value: object) -> Condition:
 
 
 def shown(value: Any) -> str:
-    """Return a value as a condition prints it: a datetime as ISO 8601, not as Python code."""
-    return value.isoformat(" ") if isinstance(value, datetime) else repr(value)
+    """Return a value as a condition prints it: datetimes as ISO 8601, and long ones cut."""
+    return value.isoformat(" ") if isinstance(value, datetime) else cut(repr(value))
 
 
 def conjuncts(condition: Condition) -> tuple[Condition, ...]:

@@ -87,7 +87,7 @@ def planned(stmt: Select[Any]) -> Plan:
         (
             select(Salted).where(Salted.host.startswith("a")).limit(30),
             r"""SaltedScan ns:salted
-├─ merge 3 buckets by the key without the salt
+├─ merge 3 buckets by the key without its first part
 │  ├─ scan [\x00a, \x00b)
 │  ├─ …
 │  └─ scan [\x02a, \x02b)
@@ -155,7 +155,7 @@ def test_the_plan_of_two_buckets_shows_both() -> None:
         __rowkey__ = rowkey(Salt(2), n)
 
     assert planned(select(Two).where(Two.n > 5)).steps() == [
-        "merge 2 buckets by the key without the salt\n"
+        "merge 2 buckets by the key without its first part\n"
         r"├─ scan [\x00\x06, \x01)" + "\n"
         r"└─ scan [\x01\x06, \x02)"
     ]
