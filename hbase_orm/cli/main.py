@@ -75,7 +75,7 @@ def run(arguments: Sequence[str]) -> int:
     except click.Abort as error:
         return _fail(found, error, "interrupted", ExitCode.INTERRUPTED)
     except HBaseORMError as error:
-        return _fail(found, error, one_line(error), exit_code(error))
+        return _fail(found, error, _as_options(one_line(error)), exit_code(error))
     except Exception as error:  # noqa: BLE001 -- the outermost frame: nobody else can report it
         return _unexpected(found, error)
     return result if isinstance(result, int) else ExitCode.OK
@@ -88,6 +88,12 @@ def _unexpected(found: Settings, error: Exception) -> ExitCode:
         return ExitCode.OK
     text = f"internal error: {one_line(error)}; run again with --debug and report it"
     return _fail(found, error, text, ExitCode.INTERNAL)
+
+
+def _as_options(text: str) -> str:
+    """Return an error's advice in the words of the command line."""
+    text = text.replace(".allow_full_scan()", "--allow-full-scan")
+    return text.replace("; or sort what is read: .sort_in_memory(..., max_rows=...)", "")
 
 
 def _with_hint(error: click.ClickException) -> str:

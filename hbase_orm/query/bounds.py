@@ -64,8 +64,8 @@ class Bounds:
 
     @property
     def has_range(self) -> bool:
-        """Whether there is any end or prefix."""
-        return not (self.low is None and self.high is None and self.prefix is None)
+        """Whether there is any end, or a prefix that leaves some out."""
+        return not (self.low is None and self.high is None and not self.prefix)
 
 
 def check_conditions(schema: TableSchema, conditions: Sequence[Condition]) -> None:

@@ -68,6 +68,12 @@ def refusal(stmt: Select[Any]) -> QueryError:
     return caught.value
 
 
+def test_an_empty_prefix_asks_for_no_index() -> None:
+    model = readings({})
+
+    assert "Index(" not in refusal(select(model).where(model.unit.startswith(""))).fix
+
+
 @pytest.mark.parametrize(
     ("ask", "index"),
     [

@@ -83,3 +83,20 @@ def test_the_command_line_ends_its_sentences(
 ) -> None:
     assert run(arguments) == 2
     assert says in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("option", "says", "never"),
+    [
+        ("--where=n=7", "or say --allow-full-scan", "allow_full_scan"),
+        ("--order-by=n", "no scan gives this order", "sort_in_memory"),
+    ],
+    ids=["unbounded", "order"],
+)
+def test_the_command_line_advises_its_own_options(
+    option: str, says: str, never: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["explain", "tests.unit.test_shown_texts:Item", option]) == 2
+    shown = capsys.readouterr().err
+    assert says in shown
+    assert never not in shown
