@@ -115,7 +115,7 @@ def _plan(
         return _empty(statement, schema, str(error))
     chosen, reverse = _choose(statement, schema, candidates)
     if not chosen.access.narrows and not statement.full_scan_allowed:
-        raise unbounded(statement, schema, chosen)
+        raise unbounded(statement, schema, chosen, candidates)
     chosen = replace(chosen, fetch=fetched(statement, schema, options, chosen.index))
     if chosen.index is not None:
         found = _index_plan(statement, schema, chosen, chosen.index, reverse=reverse)

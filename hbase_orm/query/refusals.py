@@ -50,13 +50,20 @@ def _unordered(
     )
 
 
-def unbounded(statement: Select[Any], schema: TableSchema, chosen: Candidate) -> UnboundedScanError:
+def unbounded(
+    statement: Select[Any],
+    schema: TableSchema,
+    chosen: Candidate,
+    candidates: Sequence[Candidate],
+) -> UnboundedScanError:
     """Return the refusal to read a whole table, with what would make the statement cheap."""
     compared = sorted({name for c in statement.conditions for name in fields_of(c)})
     advice = _advice(chosen.parts[0], compared)
     index = narrowing_index(statement, schema)
     if compares_different_fields(statement, schema):
         advice = "ask a statement for each alternative: they compare different fields"
+    elif any(each.access.narrows for each in candidates):
+        advice += f", or {_in_another_order(statement, schema)}"
     elif index is not None and statement.index is None and schema.indexes:
         advice += f", or leave out .using(None), or declare {index}"
     elif index is not None:
@@ -67,6 +74,14 @@ def unbounded(statement: Select[Any], schema: TableSchema, chosen: Candidate) ->
         compared=compared,
         fix=f"{advice}; or say .allow_full_scan()",
     )
+
+
+def _in_another_order(statement: Select[Any], schema: TableSchema) -> str:
+    """Say what would let an index that narrows be read: it gives another order, or other groups."""
+    index = ordering_index(statement, schema) if statement.orders else None
+    leave = "leave out the order" if statement.orders else "leave out the groups"
+    declare = "" if index is None else f", or {index}"
+    return f"{leave}, which the index that narrows does not give{declare}"
 
 
 def _advice(first: Part, compared: Sequence[str]) -> str:

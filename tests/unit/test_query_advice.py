@@ -68,6 +68,19 @@ def refusal(stmt: Select[Any]) -> QueryError:
     return caught.value
 
 
+def test_an_index_that_gives_another_order_is_not_advised_again() -> None:
+    model = readings({"by_unit": lambda own: Index(own["unit"])})
+    asked = select(model).where(model.unit == "ms")
+
+    ordered = refusal(asked.order_by(model.host.asc())).fix
+    grouped = refusal(select(model.host).where(model.unit == "ms").group_by(model.host)).fix
+
+    assert "declare Index(unit, host.asc())" in ordered
+    assert "leave out the order" in ordered
+    assert "leave out the groups" in grouped
+    assert "Index(unit)" not in ordered + grouped
+
+
 def test_an_empty_prefix_asks_for_no_index() -> None:
     model = readings({})
 
