@@ -116,7 +116,8 @@ class Plan:
         if self.times is not None:
             lines.append(f"cells with {self.times!r}")
         lines += self.after
-        lines.append(f"requests: {self.requests}")
+        each = "" if self.entries is None else ", and 1 scanner for each row"
+        lines.append(f"requests: {self.requests}{each}")
         if self.measured is not None:
             lines.append(str(self.measured))
         return tree(f"{self.kind} {self.schema.table}", lines)

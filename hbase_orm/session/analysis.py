@@ -15,6 +15,7 @@ from hbase_orm.query import IndexPlan, Measured, Plan, Select, TablesPlan
 from hbase_orm.session.binding import BoundModel
 from hbase_orm.session.related import loader, unattached, with_related
 from hbase_orm.session.runtime import Runtime
+from hbase_orm.session.slices import Looked
 from hbase_orm.session.stream import planned, rows_in_pages, selected
 
 _MS: Final = 1000.0
@@ -42,7 +43,7 @@ def analyzed(stmt: Select[Any], bound_of: BoundOf, runtime: Runtime) -> Plan:
         bound = _through(bound, reading)
         load = loader(stmt, lambda model: _through(bound_of(model), relating), relating, unattached)
         watched = _Watched()
-        with closing(rows_in_pages(chosen, bound, reading)) as pages:
+        with closing(rows_in_pages(chosen, bound, reading, watched)) as pages:
             results = sum(1 for _ in _results(watched, pages, bound, stmt, load))
     waiting_ms = meter.waiting_ms - look_up_ms
     measured = _measured(chosen, results, watched, meter)
@@ -65,7 +66,7 @@ def _results(
     stmt: Select[Any],
     load: Any,
 ) -> Iterator[Any]:
-    seen = watched.pages(pages)
+    seen = pages if stmt.entries is not None else watched.pages(pages)
     if stmt.related:
         return with_related(seen, bound, stmt, load, watched.rows)
     return selected(seen, bound, stmt, watched.rows)
@@ -85,9 +86,8 @@ def _measured(chosen: Plan, results: int, watched: _Watched, meter: Meter) -> Me
         entries = sum(each.rows for each in came if each.table == chosen.index.table)
     return Measured(
         results=results,
-        fetched=sum(
-            each.cells if is_packed else each.rows for each in came if each.table in tables
-        ),
+        fetched=sum(each.cells if is_packed else each.rows for each in came if each.table in tables)
+        - watched.again,
         kept=kept,
         dropped=watched.looked - kept,
         entries=entries,
@@ -100,18 +100,20 @@ def _measured(chosen: Plan, results: int, watched: _Watched, meter: Meter) -> Me
 
 
 @dataclass(slots=True)
-class _Watched:
+class _Watched(Looked):
     """Sees rows on their way to the conditions.
 
     Attributes:
         emitted: Rows that reading gave.
         before: Rows of the pages before the last one.
         kept: Rows that went into groups or a sort; None if there are none of these.
+        again: Rows that came once more, for their entries.
     """
 
     emitted: int = 0
     before: int = 0
     kept: int | None = None
+    again: int = 0
     _last: _Page | None = None
 
     def rows(self, rows: Iterable[Any]) -> Iterator[Any]:
@@ -125,6 +127,10 @@ class _Watched:
     def looked(self) -> int:
         """How many of them were looked at: a limit leaves out what is behind."""
         return self.before + (0 if self._last is None else self._last.reached)
+
+    def beside(self, rows: int) -> None:
+        """Note that rows came once more."""
+        self.again += rows
 
     def pages(self, pages: Iterator[Sequence[Row]]) -> Generator[Sequence[Row], None, None]:
         """Yield the pages."""

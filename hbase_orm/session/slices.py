@@ -38,8 +38,22 @@ TRIES: Final = 5
 FIRST_PAUSE_S: Final = 0.1
 
 
+Pages = Generator[Sequence[Row], None, None]
+
+
+class Looked:
+    """Sees the rows that are found before their entries are read; this one does nothing."""
+
+    def pages(self, pages: Pages) -> Pages:
+        """Pass the pages of rows on."""
+        return pages
+
+    def beside(self, rows: int) -> None:
+        """Note that rows came once more: those that were found, with other cells."""
+
+
 def sliced(
-    chosen: Plan, asked: EntryRange, bound: BoundModel, runtime: Runtime
+    chosen: Plan, asked: EntryRange, bound: BoundModel, runtime: Runtime, looked: Looked
 ) -> Generator[Sequence[Row], None, None]:
     """Yield the rows that match, one at a time, each with the asked entries alone.
 
@@ -52,7 +66,7 @@ def sliced(
     read = _by_anchor if has_anchor(schema) else _by_any_cell
     placed = _Placed(bound)
     with closing(read(chosen, placed, columns, runtime)) as pages:
-        for page in pages:
+        for page in looked.pages(pages):
             bound.load_names(page)
             for row in page:
                 own = placed.of(row)
@@ -60,7 +74,7 @@ def sliced(
                     continue
                 if check is not None and not check(own.hydrate(row).__dict__):
                     continue
-                yield [_with_entries(own, row, part, runtime)]
+                yield [_with_entries(own, row, part, runtime, looked)]
 
 
 class _Placed:
@@ -76,9 +90,6 @@ class _Placed:
         if row.start not in self._tables:
             self._tables[row.start] = self.bound.placed_at(row.start)
         return self._tables[row.start]
-
-
-Pages = Generator[Sequence[Row], None, None]
 
 
 def _by_anchor(
@@ -170,13 +181,16 @@ def _alone(key: bytes) -> KeyRange:
     return KeyRange(key, key + b"\x00")
 
 
-def _with_entries(bound: BoundModel, row: Row, part: Slice | None, runtime: Runtime) -> Row:
+def _with_entries(
+    bound: BoundModel, row: Row, part: Slice | None, runtime: Runtime, looked: Looked
+) -> Row:
     """Return a row with the asked entries, and with no others that a condition had read."""
     dynamics = bound.schema.dynamics
     cells = {c: cell for c, cell in row.cells.items() if not any(d.holds(c) for d in dynamics)}
     if part is not None:
         found = _first_row(part.scan_of(bound.schema.table, row.key), runtime)
         if found is not None:
+            looked.beside(1)
             cells.update(found.cells)
     return replace(row, cells=cells)
 

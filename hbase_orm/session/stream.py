@@ -17,7 +17,7 @@ from hbase_orm.session.binding import BoundModel
 from hbase_orm.session.flush import check_indexes
 from hbase_orm.session.past import by_row_key, in_times
 from hbase_orm.session.runtime import Runtime
-from hbase_orm.session.slices import leave_out_others, sliced
+from hbase_orm.session.slices import Looked, leave_out_others, sliced
 from hbase_orm.session.values import aggregated, in_order, sort_values, sorted_values, values_found
 
 T = TypeVar("T")
@@ -86,12 +86,14 @@ def planned(stmt: Select[Any], bound: BoundModel, runtime: Runtime) -> Plan:
 
 
 def rows_in_pages(
-    chosen: Plan, bound: BoundModel, runtime: Runtime
+    chosen: Plan, bound: BoundModel, runtime: Runtime, looked: Looked | None = None
 ) -> Generator[Sequence[Row], None, None]:
     """Return what reads the rows of a plan, page by page; close it to release open scanners."""
     if chosen.times is not None:
         newest = replace(chosen, times=None)
-        return in_times(chosen.times, runtime, lambda past: rows_in_pages(newest, bound, past))
+        return in_times(
+            chosen.times, runtime, lambda past: rows_in_pages(newest, bound, past, looked)
+        )
     for key in chosen.keys if isinstance(chosen, GetPlan) else ():
         bound.checked_key(key)
     if isinstance(chosen, IndexPlan):
@@ -99,7 +101,7 @@ def rows_in_pages(
         if entry is not None:
             check_indexes(bound, entry)
     if chosen.entries is not None:
-        return sliced(chosen, chosen.entries, bound, runtime)
+        return sliced(chosen, chosen.entries, bound, runtime, looked or Looked())
     return stream(rows_of(chosen, bound.guarded), runtime.answer, runtime.each)
 
 

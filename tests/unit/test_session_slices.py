@@ -231,3 +231,19 @@ def test_names_before_the_empty_one_are_none() -> None:
         tags: Dynamic[str, str] = dynamic(d, name=codecs.get("phoenix.varchar"))
 
     assert slice_of(Odd.__schema__, EntryRange(Odd.tags, "", "")) is None
+
+
+def test_an_analysis_counts_rows_without_their_entries(store: Store, host: str) -> None:
+    made = [Hourly(host=f"{host}{n}", at=NOON, size=n % 2) for n in range(6)]
+    for each in made:
+        each.tags = {"a": "x", "b": "y"}
+    put(store, *made)
+    stmt = select(Hourly).where(Hourly.at == NOON, Hourly.host.startswith(host), Hourly.size == 1)
+
+    with store.engine.session() as session:
+        found = session.explain(stmt.columns_between(Hourly.tags, "b", "c"), analyze=True)
+
+    measured = found.measured
+    assert measured is not None
+    assert (measured.kept, measured.fetched - measured.dropped, measured.stale) == (3, 3, 0)
+    assert "and 1 scanner for each row" in str(found)
