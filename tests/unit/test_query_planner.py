@@ -833,7 +833,7 @@ def test_an_unbounded_scan_without_conditions_names_the_key() -> None:
 def test_a_value_of_another_type_is_refused(
     condition: Condition, value: Any, expected: str
 ) -> None:
-    with pytest.raises(QueryError, match="another type|no stored one") as caught:
+    with pytest.raises(QueryError, match=r"another type|no stored one") as caught:
         planned(select(Reading).where(condition).allow_full_scan())
 
     assert (caught.value.value, caught.value.expected) == (value, expected)
