@@ -95,6 +95,8 @@ class KeyUse:
             if value is not None and _is_storable(codec, value) and codec.normalize(value) == value
         ]
         found = {repr(value): value for value in (*self.declared.fields[name].values, *asked)}
+        zeros = [-v for v in found.values() if isinstance(v, float) and not v]
+        found |= {repr(zero): zero for zero in zeros}  # each is equal to both
         return [v for v in found.values() if all(holds(c, {name: v}) for c in own)]
 
     def ends(self, name: str) -> tuple[Any, Any]:
