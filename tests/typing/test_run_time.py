@@ -95,7 +95,7 @@ PLANNED: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: select(B).where(B_ANY.uid.startswith("1")),
         "only text starts",
     ),
-    "naive datetime": (lambda: select(B).where(B.at == NAIVE), "another type"),
+    "naive datetime": (lambda: select(B).where(B.at == NAIVE), "datetimes must be aware"),
     "within brackets": (
         lambda: select(B).where(~((B.name == "x") | (B_ANY.uid == "1"))),
         "another type",
