@@ -48,6 +48,7 @@ class Attempt:
         new_entries: The entries it has after.
         mutation: All changes of the data row, guard included.
         cells: The row's cells afterwards, as far as they were read or written.
+        is_scrub: Whether it puts the entries that the row should have already, too.
     """
 
     row: bytes
@@ -58,6 +59,7 @@ class Attempt:
     new_entries: frozenset[Entry]
     mutation: RowMutation
     cells: Mapping[bytes, bytes]
+    is_scrub: bool = False
 
 
 def told_timestamp(
@@ -136,6 +138,7 @@ def plan_attempt(
         new_entries=target.entries(change.row, cells),
         mutation=make(target, change, before, guard),
         cells=cells,
+        is_scrub=change.kind == "scrub",
     )
 
 
@@ -155,6 +158,8 @@ def cells_after(
     target: GuardedTable, change: RowChange, values: Mapping[bytes, bytes]
 ) -> dict[bytes, bytes]:
     """Return the row's values after anything but a delete."""
+    if change.kind == "scrub":
+        return dict(values)
     written = written_values(target, change, values)
     if change.kind == "replace":
         return written
@@ -239,7 +244,17 @@ def replace_mutation(
     )
 
 
-_MUTATIONS: Final = MappingProxyType({"delete": delete_mutation, "replace": replace_mutation})
+def scrub_mutation(
+    _target: GuardedTable, change: RowChange, _before: RowBefore, guard: GuardCell
+) -> RowMutation:
+    """Return the one mutation of a scrub: the guard alone, so that no cell lives longer for it."""
+    guard_deletes, guard_puts = guard_changes(guard)
+    return RowMutation(change.row, guard_puts, guard_deletes)
+
+
+_MUTATIONS: Final = MappingProxyType(
+    {"delete": delete_mutation, "replace": replace_mutation, "scrub": scrub_mutation}
+)
 
 
 def _row_deletes(target: GuardedTable, before: RowBefore, guard: GuardCell) -> list[Delete]:
@@ -291,7 +306,7 @@ def _by_table(mutations: Iterable[tuple[Entry, RowMutation]]) -> tuple[MutateRow
 
 
 def entries_to_put(target: GuardedTable, attempt: Attempt) -> frozenset[Entry]:
-    """Return the entries a try puts: those that are new, or all where entries expire."""
-    if target.expires:
+    """Return the entries a try puts: those that are new, or all in a scrub or where they expire."""
+    if target.expires or attempt.is_scrub:
         return attempt.new_entries
     return attempt.new_entries - attempt.old_entries

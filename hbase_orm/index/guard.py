@@ -36,6 +36,7 @@ from hbase_orm.errors import (
     GatewayError,
     RejectedError,
     RetryableError,
+    RowNotFoundError,
 )
 from hbase_orm.index import attempt as attempts
 from hbase_orm.index.attempt import Attempt
@@ -126,6 +127,7 @@ def guarded_write(
     Raises:
         DuplicateRowError: The row to insert exists.
         ConflictError: The row to update does not exist, or other writers won every round.
+        RowNotFoundError: The row to scrub does not exist; nothing is left to be done.
         ClockError: The row's timestamps are more than an hour ahead of the clock.
         CatalogLeaseError: Refresh the catalog view and write again.
         RetryableError: Not written; the same write may be made again.
@@ -194,6 +196,8 @@ def _next_attempt(
             row=change.row,
             fix="add a new object with all its fields to write the row again",
         )
+    if change.kind == "scrub" and not target.exists(before.cells):
+        raise RowNotFoundError("the row is gone", table=target.table, row=change.row)
     now_ms = context.now_ms()
     t = max(attempts.next_timestamp(now_ms, before.told_ms), history.last_ms)
     attempts.check_clock(target.table, change.row, t, now_ms)

@@ -178,7 +178,9 @@ class RowChange:
         clears: Columns that become absent.
         kind: "put" leaves other columns as they are and may make the row; "update" is refused
             where the row does not exist, "insert" where it does; "delete" removes the row, its
-            counters included; "replace" leaves of it what it puts, and nothing else.
+            counters included; "replace" leaves of it what it puts, and nothing else; "scrub"
+            changes no data, puts all entries of the row again and renews its guard, or is refused
+            where the row does not exist.
         ttl_ms: Refused when given: see `check_change`.
         reads: Columns or bare families that `decide` looks at, besides those that are changed.
         decide: Called in each try with the row as it was read; returns what to make of it, or
@@ -189,7 +191,7 @@ class RowChange:
     row: bytes
     puts: Mapping[bytes, bytes] = field(default_factory=dict[bytes, bytes])
     clears: frozenset[bytes] = frozenset()
-    kind: Literal["put", "update", "insert", "delete", "replace"] = "put"
+    kind: Literal["put", "update", "insert", "delete", "replace", "scrub"] = "put"
     ttl_ms: int | None = None
     reads: frozenset[bytes] = frozenset()
     decide: Callable[[RowBefore], RowChange] | None = None
@@ -209,7 +211,7 @@ def check_change(target: GuardedTable, change: RowChange) -> None:
             another process land on top of it.
         ValidationError: The change touches a counter other than to insert it with its row, the
             version column, a column outside the data families, or puts and clears one column; or
-            it is a delete that also writes.
+            it is a delete or a scrub that also writes.
     """
     if change.ttl_ms is not None:
         raise ConfigurationError(
@@ -218,8 +220,9 @@ def check_change(target: GuardedTable, change: RowChange) -> None:
             row=change.row,
             fix="give the column family a ttl",
         )
-    if change.kind == "delete" and (change.puts or change.clears):
-        raise ValidationError("a delete writes no columns", table=target.table, row=change.row)
+    if change.kind in {"delete", "scrub"} and (change.puts or change.clears):
+        text = "a delete writes no columns" if change.kind == "delete" else "a scrub writes no data"
+        raise ValidationError(text, table=target.table, row=change.row)
     if not change.clears and change.puts.keys() <= target.columns:
         return  # the usual case, worth a quick answer
     for column in change.puts.keys() | change.clears:
