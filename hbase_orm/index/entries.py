@@ -1,26 +1,45 @@
 """From a model's schema to what the index protocols are told: tables, columns, entry keys.
 
 An entry's key is the indexed values, each delimited and in its declared direction, followed by the
-row key of its row. A row where one of the indexed fields is None has no entry.
+row key of its row; a salted index has a bucket's byte in front, and a unique one no row key behind.
+A row where one of the indexed values is None has no entry, unless the index keeps nulls.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Final
+from typing import Any
 
 from hbase_orm.errors import CodecError, CorruptRowError, RowKeyError
+from hbase_orm.index.row_values import (
+    Values,
+    absent_value,
+    corrupt,
+    fields_in,
+    key_reader,
+    row_test,
+    value_reader,
+)
 from hbase_orm.index.targets import GuardedTable, IndexTarget
 from hbase_orm.ops import longest_row_key_bytes
-from hbase_orm.rowkey import Framing, Part
-from hbase_orm.rowkey.derivations import SaltOf
+from hbase_orm.rowkey import KeyLayout, Part
 from hbase_orm.rowkey.layout import part_bytes
-from hbase_orm.schema import ColumnSchema, IndexSchema, TableSchema
+from hbase_orm.rowkey.nulls import OrNone
+from hbase_orm.rowkey.salting import bucket_of
+from hbase_orm.schema import (
+    FUNCTIONS,
+    ColumnSchema,
+    Expr,
+    FunctionExpr,
+    IndexSchema,
+    TableSchema,
+    stored_column,
+)
 
 EntryKeys = Callable[[bytes, Mapping[bytes, bytes]], frozenset[bytes]]
-_VERSION: Final = "version column"
 
 Piece = Callable[[bytes, Mapping[bytes, bytes]], bytes | None]
+Pieces = Callable[[bytes, Mapping[bytes, bytes]], frozenset[bytes]]
 
 
 def guarded_table(schema: TableSchema) -> GuardedTable:
@@ -39,123 +58,164 @@ def guarded_table(schema: TableSchema) -> GuardedTable:
     )
 
 
-def described_key(schema: TableSchema) -> str:
-    """Return, in words, all that decides what a row key's bytes are."""
-    shown = [described_part(part) for part in schema.layout.parts]
-    return " ".join(shown)
-
-
-def described_indexes(schema: TableSchema) -> dict[str, str]:
-    """Return, by index, in words, all that decides which entries a row has and what they are.
-
-    A version column stands among them, under a name that no index has. Programs that
-    write one table must agree on it: kept in the catalog, it tells them apart.
-    """
-    by_name = schema.column_by_name
-    base_key = described_key(schema)
-    found = {}
-    for index in schema.indexes:
-        parts = " ".join(_described(part, by_name.get(part.name)) for part in index.layout.parts)
-        found[index.name] = f"{index.table}: {parts} | {base_key}"
-    if schema.version is not None:
-        found[_VERSION] = schema.version.column.decode()
-    return found
-
-
-def described_part(part: Part) -> str:
-    """Return, in words, all that decides what the bytes of a part of a row key are."""
-    derivation = part.derivation
-    if isinstance(derivation, SaltOf):
-        of = " ".join(source.name for source in derivation.inputs) or "rest"
-        return f"[salt {len(derivation.numbers)} {derivation.hash_name} of {of}]"
-    return _described(part, None)
-
-
-def _described(part: Part, column: ColumnSchema | None) -> str:
-    direction = " desc" if part.is_descending else ""
-    end = part.end.hex() or (part.codec.width_bytes or "rest")
-    stored = ""
-    if column is not None:
-        default = "" if column.nullable or not column.has_default else " default"
-        stored = f" of {column.column.decode()}{' nullable' if column.nullable else default}"
-    return f"[{part.name} {part.codec.name}{direction} {end}{stored}]"
-
-
 def index_target(schema: TableSchema, index: IndexSchema) -> IndexTarget:
     """Return one index as the protocols see it."""
-    by_name = schema.column_by_name
-    columns = {part.name: by_name[part.name] for part in index.layout.parts if part.name in by_name}
+    read = [stored_column(schema, of) for of in (*index.expressions, *fields_in(index.where))]
     return IndexTarget(
         name=index.name,
         table=index.table,
-        columns=frozenset(column.column for column in columns.values()),
-        entry_keys=_entry_keys(schema, index, columns),
+        columns=frozenset(column.column for column in read if column is not None),
+        entry_keys=_entry_keys(schema, index),
+        unique=index.unique,
+        included=tuple(column.column for column in index.included),
+        maintained_by_writes=index.maintained == "always",
     )
 
 
-def _entry_keys(
-    schema: TableSchema, index: IndexSchema, columns: Mapping[str, ColumnSchema]
-) -> EntryKeys:
-    pieces = [
-        _from_column(part, columns[part.name]) if part.name in columns else _from_key(schema, part)
-        for part in index.layout.parts
-    ]
+def _entry_keys(schema: TableSchema, index: IndexSchema) -> EntryKeys:
+    """Return what makes the keys of a row's entries."""
+    is_kept = row_test(schema, index.name, index.where)
+    keys = _several(schema, index) if index.is_multi_valued else _single(schema, index)
 
     def entry_keys(row: bytes, cells: Mapping[bytes, bytes]) -> frozenset[bytes]:
-        try:
-            found = [piece(row, cells) for piece in pieces]
-        except CodecError as error:
-            raise CorruptRowError(
-                "an indexed value does not decode as the model declares",
-                table=schema.table,
-                row=row,
-                index=index.name,
-                codec=error.details.get("codec"),
-                fix="write the field anew, or delete the row",
-            ) from error
-        if None in found:
+        if is_kept is not None and not is_kept(row, cells):
             return frozenset()
-        return frozenset((_checked(index, b"".join([*filter(None, found), row])),))
+        return frozenset([_finished(index, key) for key in keys(row, cells)])
 
     return entry_keys
 
 
-def _from_column(part: Part, column: ColumnSchema) -> Piece:
-    """Return how a part of an entry is made from a stored column."""
-    name, decode, encode = column.column, column.codec.decode, part.encode
-    if part.framing is Framing.FIXED and part.codec == column.codec:
-        width_bytes = part.codec.width_bytes
+def _single(schema: TableSchema, index: IndexSchema) -> Pieces:
+    pieces = _pieces(schema, index)
+    is_unique = index.unique
 
-        def same_bytes(_: bytes, cells: Mapping[bytes, bytes]) -> bytes | None:
-            stored = cells.get(name)
-            if stored is not None and len(stored) != width_bytes:
-                raise part.codec.corrupt(stored)
-            return stored
+    def keys(row: bytes, cells: Mapping[bytes, bytes]) -> frozenset[bytes]:
+        found = [piece(row, cells) for piece in pieces]
+        if None in found:
+            return frozenset()
+        data = b"".join(filter(None, found))
+        return frozenset((data if is_unique else data + row,))
 
-        return same_bytes
+    return keys
 
-    def piece(_: bytes, cells: Mapping[bytes, bytes]) -> bytes | None:
-        stored = cells.get(name)
-        return None if stored is None else encode(decode(stored))
+
+def _several(schema: TableSchema, index: IndexSchema) -> Pieces:
+    """Return what makes a key for each item of a collection."""
+    pieces = _pieces(schema, index)
+    place = next(n for n, of in enumerate(index.expressions) if _is_each(of))
+    items = _item_pieces(schema, index, index.layout.parts[place], index.expressions[place])
+
+    def keys(row: bytes, cells: Mapping[bytes, bytes]) -> frozenset[bytes]:
+        before = [piece(row, cells) for piece in pieces[:place]]
+        after = [piece(row, cells) for piece in pieces[place + 1 :]]
+        if None in before or None in after:
+            return frozenset()
+        start, end = b"".join(filter(None, before)), b"".join([*filter(None, after), row])
+        return frozenset(start + item + end for item in items(row, cells))
+
+    return keys
+
+
+def _is_each(of: Expr[Any]) -> bool:
+    return isinstance(of, FunctionExpr) and of.is_each
+
+
+def _pieces(schema: TableSchema, index: IndexSchema) -> list[Piece]:
+    parts = zip(index.layout.parts, index.expressions, strict=True)
+    return [_piece(schema, index, part, of) for part, of in parts]
+
+
+def _piece(schema: TableSchema, index: IndexSchema, part: Part, of: Expr[Any]) -> Piece:
+    """Return how a part of an entry is made; it gives None where that leaves the row out."""
+    if isinstance(of, FunctionExpr):
+        return _from_function(schema, index, part, of)
+    column = stored_column(schema, of)
+    if column is not None:
+        return _from_column(schema, index, part, column)
+    return _from_key(schema, index, part)
+
+
+def _from_function(
+    schema: TableSchema, index: IndexSchema, part: Part, of: FunctionExpr[Any]
+) -> Piece:
+    value_of, function = value_reader(schema, index.name, of.of), FUNCTIONS[of.function].of
+    has_null = isinstance(part.codec, OrNone)
+
+    def piece(row: bytes, cells: Mapping[bytes, bytes]) -> bytes | None:
+        value = function(value_of(row, cells))
+        return None if value is None and not has_null else part.encode(value)
 
     return piece
 
 
-def _from_key(schema: TableSchema, part: Part) -> Piece:
+def _item_pieces(schema: TableSchema, index: IndexSchema, part: Part, of: Any) -> Pieces:
+    value_of, items = value_reader(schema, index.name, of.of), FUNCTIONS["each"].of
+    return lambda row, cells: frozenset(map(part.encode, items(value_of(row, cells)) or ()))
+
+
+def _from_column(
+    schema: TableSchema, index: IndexSchema, part: Part, column: ColumnSchema
+) -> Piece:
+    """Return how a part of an entry is made from a stored column.
+
+    A row without the cell has the entry of what it reads as, if that is always the same.
+    """
+    name, decode, encode = column.column, column.codec.decode, part.encode
+    absent = None if column.default_factory is not None else absent_value(column)
+    has_null = isinstance(part.codec, OrNone)
+    of_absent = None if absent is None and not has_null else encode(absent)
+    width_bytes = part.codec.width_bytes if part.codec == column.codec else None
+
+    def piece(row: bytes, cells: Mapping[bytes, bytes]) -> bytes | None:
+        stored = cells.get(name)
+        if stored is None:
+            return of_absent
+        if width_bytes is not None:  # the same bytes
+            if len(stored) != width_bytes:
+                raise corrupt(schema, index.name, row, part.codec.corrupt(stored))
+            return stored
+        try:
+            value = decode(stored)
+        except CodecError as error:
+            raise corrupt(schema, index.name, row, error) from error
+        return encode(value)
+
+    return piece
+
+
+def _from_key(schema: TableSchema, index: IndexSchema, part: Part) -> Piece:
     """Return how a part of an entry is made from a field of the row key."""
     layout = schema.layout
     in_key = layout.part(part.name)
-    if in_key is None:  # joined of several parts
-        number = layout.decoded.index(part.name)
-        return lambda row, _: part.encode(layout.decode_parts(row)[number])
-    own_bytes = part_bytes(layout, part.name)
-    if (in_key.codec, in_key.framing) == (part.codec, part.framing):
-        return lambda row, _: own_bytes(row)  # the same bytes
-    value_of, encode = in_key.value_of, part.encode
-    return lambda row, _: encode(value_of(own_bytes(row)))
+    if in_key is not None and (in_key.codec, in_key.framing) == (part.codec, part.framing):
+        read: Values = _own_bytes(layout, part.name)  # the same bytes
+        encode: Callable[[Any], bytes] = bytes
+    else:
+        read, encode = key_reader(schema, part.name), part.encode
+
+    def piece(row: bytes, cells: Mapping[bytes, bytes]) -> bytes:
+        try:
+            value = read(row, cells)
+        except CodecError as error:
+            raise corrupt(schema, index.name, row, error) from error
+        return encode(value)
+
+    return piece
 
 
-def _checked(index: IndexSchema, key: bytes) -> bytes:
+def _own_bytes(layout: KeyLayout, name: str) -> Values:
+    own_bytes = part_bytes(layout, name)
+    return lambda row, _: own_bytes(row)
+
+
+def _finished(index: IndexSchema, key: bytes) -> bytes:
+    """Return an entry's key with its bucket in front.
+
+    Raises:
+        RowKeyError: It is longer than HBase stores.
+    """
+    if index.salt:
+        key = bytes((bucket_of(key, index.salt),)) + key
     if len(key) > longest_row_key_bytes(index.table):
         raise RowKeyError(
             "the index entry's row key is longer than HBase stores",
@@ -168,11 +228,15 @@ def _checked(index: IndexSchema, key: bytes) -> bytes:
 
 
 def base_key_of(index: IndexSchema) -> Callable[[bytes], bytes]:
-    """Return a function from an entry's key to the row key that it ends with."""
+    """Return a function from an entry's key to the row key that it ends with.
+
+    An entry of a unique index ends with none: its claim names the row.
+    """
     parts = index.layout.parts
+    begin = 1 if index.salt else 0
 
     def base_key(entry_key: bytes) -> bytes:
-        position = 0
+        position = begin
         try:
             for part in parts:
                 _, position = part.take(entry_key, position)

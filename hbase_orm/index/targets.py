@@ -40,16 +40,24 @@ class IndexTarget:
     Attributes:
         name: The index's name in the model.
         table: The index table.
-        columns: The data columns that its entries derive from.
+        columns: The data columns that its entries derive from, those of its condition among them.
         entry_keys: The keys of the entries that a row with this key and these cells has; none
             for a row that the index leaves out. Cells of columns outside `columns` may be
-            missing.
+            missing. Of a unique index it is the row of the claim: the values, without a row key.
+        unique: Whether no two rows may have the same values.
+        included: Data columns whose bytes an entry repeats; each entry of such an index says
+            whether it is verified to equal its row.
+        maintained_by_writes: Whether ordinary writes keep the entries; False leaves them to builds
+            and repairs.
     """
 
     name: str
     table: str
     columns: frozenset[bytes]
     entry_keys: Callable[[bytes, Mapping[bytes, bytes]], frozenset[bytes]]
+    unique: bool = False
+    included: tuple[bytes, ...] = ()
+    maintained_by_writes: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +99,16 @@ class GuardedTable:
             )
 
     @property
+    def maintained(self) -> tuple[IndexTarget, ...]:
+        """The indexes whose entries ordinary writes keep."""
+        return tuple(index for index in self.indexes if index.maintained_by_writes)
+
+    @property
     def indexed_columns(self) -> frozenset[bytes]:
-        """All columns that some index entry derives from."""
-        return frozenset[bytes]().union(*(index.columns for index in self.indexes))
+        """All columns that entries which writes keep derive from or repeat."""
+        return frozenset[bytes]().union(
+            *(index.columns.union(index.included) for index in self.maintained)
+        )
 
     @property
     def existence_columns(self) -> frozenset[bytes]:
@@ -107,10 +122,10 @@ class GuardedTable:
         return any(column not in self.counters for column in cells)
 
     def entries(self, row: bytes, cells: Mapping[bytes, bytes]) -> frozenset[Entry]:
-        """Return the index entries of a row with these data cells."""
+        """Return the index entries that writes keep of a row with these data cells."""
         return frozenset(
             Entry(index.table, key)
-            for index in self.indexes
+            for index in self.maintained
             for key in self.entry_keys(index, row, cells)
         )
 

@@ -17,6 +17,7 @@ from hbase_orm.model.declare import build_schema, declared, with_own_fields
 from hbase_orm.model.dynamics import dynamic
 from hbase_orm.model.fields import Key, Mapped, column, key
 from hbase_orm.model.hooks import Hooks, hooks_of
+from hbase_orm.model.indexes import with_indexes
 from hbase_orm.model.kinds import join_base, kind_of, place_of
 from hbase_orm.model.mapping import Mapping as CompiledMapping
 from hbase_orm.model.mapping import (
@@ -95,7 +96,8 @@ class Model:
         if abstract:
             return
         schema = build_schema(cls, place_of(cls, table, record_type))
-        schema = with_dynamics(cls, stamped(schema, timestamps))
+        schema = with_indexes(cls, with_dynamics(cls, schema))
+        schema = stamped(schema, timestamps)
         cls.__schema__ = with_own_fields(cls, schema)
         cls.__related__ = relations(cls)
         if record_type is not None:

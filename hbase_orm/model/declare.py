@@ -25,11 +25,9 @@ from hbase_orm.schema import (
     ColumnSchema,
     Family,
     Index,
-    IndexSchema,
     RecordKinds,
     TableSchema,
     check_family_name,
-    index_schema,
     resolve_splits,
 )
 
@@ -75,9 +73,6 @@ def build_schema(cls: type, place: Place) -> TableSchema:
         layout = key_layout(cls, replace(place, packed=packed), keys, codecs)
         split_keys = resolve_splits(place.table, layout)
     columns, counters, version = _columns(cls, fields, families, codecs, hints)
-    numbered = {lookup.field for lookup in layout.lookups if layout.part(lookup.field) is None}
-    indexable = {name: codecs[name] for name in layout.decoded if name not in numbered}
-    indexable.update({column.name: column.codec for column in columns})
     table = place.table
     return TableSchema(
         model_name=cls.__name__,
@@ -86,7 +81,7 @@ def build_schema(cls: type, place: Place) -> TableSchema:
         layout=layout,
         columns=columns,
         counters=counters,
-        indexes=_indexes(cls, place, indexable),
+        indexes=(),
         fields=MappingProxyType(dict(fields)),
         split_keys=split_keys,
         durability=table.durability,
@@ -146,21 +141,6 @@ def _check_families(cls: type, families: Mapping[str, Family]) -> None:
             families=names,
             fix="declare the family once and name it in column(<family>, ...)",
         )
-
-
-def _indexes(
-    cls: type, place: Place, indexable: Mapping[str, Codec[Any]]
-) -> tuple[IndexSchema, ...]:
-    with of_model(cls):
-        indexes = declared(cls, Index).values()
-        if indexes and place.periods is not None:
-            raise SchemaError(
-                "a model with a table for each period cannot have indexes: an entry does not tell "
-                "which table its row is in",
-                index=next(iter(indexes)).name,
-                fix="leave the index out, or keep all rows in one table",
-            )
-        return tuple(index_schema(index, place.table.name, indexable) for index in indexes)
 
 
 @contextmanager

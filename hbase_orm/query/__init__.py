@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from hbase_orm.query.aggregates import Aggregate, Grouping
-from hbase_orm.query.bounds import codec_of
 from hbase_orm.query.cell_tests import cell_test, check_flat, holds_for_absent_row, may_be_empty
-from hbase_orm.query.check import compile_check
 from hbase_orm.query.measured import Measured, Requests
 from hbase_orm.query.planner import names_in, plan
 from hbase_orm.query.plans import (
@@ -20,6 +18,7 @@ from hbase_orm.query.plans import (
 from hbase_orm.query.selection import fields_read
 from hbase_orm.query.shapes import Shapes
 from hbase_orm.query.statement import ANY_INDEX, ROWS_ALONE, AnyIndex, Select, Sort, select
+from hbase_orm.schema import codec_of, compile_check
 
 __all__ = [
     "ANY_INDEX",

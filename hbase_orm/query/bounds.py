@@ -12,23 +12,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from hbase_orm.codecs import Codec
-from hbase_orm.errors import CodecError, QueryError
-from hbase_orm.query.comparing import check_item, check_order, check_value
+from hbase_orm.errors import CodecError
 from hbase_orm.schema import (
-    And,
     Comparison,
     Condition,
-    Contains,
-    EntryExpr,
-    Expr,
     InValues,
-    Not,
     Operator,
-    Or,
     StartsWith,
     TableSchema,
-    dynamic_of,
-    stored_column,
+    codec_of,
 )
 
 
@@ -66,65 +58,6 @@ class Bounds:
     def has_range(self) -> bool:
         """Whether there is any end, or a prefix that leaves some out."""
         return not (self.low is None and self.high is None and not self.prefix)
-
-
-def check_conditions(schema: TableSchema, conditions: Sequence[Condition]) -> None:
-    """Refuse conditions on foreign fields, and comparisons that no stored value can have.
-
-    Raises:
-        QueryError: Names the field, the value and the type expected.
-    """
-    for condition in conditions:
-        match condition:
-            case And(conditions=inner) | Or(conditions=inner):
-                check_conditions(schema, inner)
-            case Not(condition=single):
-                check_conditions(schema, (single,))
-            case Comparison(field=of, operator=operator, value=value):
-                check_order(of, codec_of(schema, of), operator)
-                check_value(of, codec_of(schema, of), value)
-            case InValues(field=of, values=values):
-                for value in values:
-                    check_value(of, codec_of(schema, of), value)
-            case StartsWith(field=of, prefix=prefix):
-                _check_prefix(schema, of, prefix)
-            case Contains(field=of, value=item):
-                check_item(of, codec_of(schema, of), item)
-            case _:
-                raise QueryError("this condition is not known", condition=repr(condition))
-
-
-def codec_of(schema: TableSchema, of: Expr[Any]) -> Codec[Any]:
-    """Return the codec of a field of the model, or of an entry of its dynamic columns.
-
-    Raises:
-        QueryError: The field belongs to another model, or no entry can have the name.
-    """
-    if isinstance(of, EntryExpr):
-        stored_column(schema, of)
-        return dynamic_of(schema, of.of).codec
-    if not schema.has_field(of):
-        raise QueryError(
-            "the field is not one of the selected model",
-            field=repr(of),
-            model=schema.model_name,
-            fix=f"use the fields of {schema.model_name}",
-        )
-    return schema.codecs[of.name]
-
-
-def _check_prefix(schema: TableSchema, of: Expr[Any], prefix: object) -> None:
-    codec = codec_of(schema, of)
-    if not isinstance(prefix, (str, bytes)) or not isinstance(prefix, codec.python_type):
-        raise QueryError(
-            "only text starts with a text, and bytes with bytes",
-            field=repr(of),
-            prefix=prefix,
-            expected=codec.python_type.__name__,
-            fix=f"give a prefix of type {codec.python_type.__name__}"
-            if issubclass(codec.python_type, (str, bytes))
-            else "compare other values by ==, or with between() where they have an order",
-        )
 
 
 def bounds_of(schema: TableSchema, conditions: Sequence[Condition]) -> dict[str, Bounds]:

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 from hbase_orm.codecs import Codec
 from hbase_orm.errors import CodecError, QueryError
-from hbase_orm.query.bounds import check_conditions
 from hbase_orm.query.pushdown import ways_of
 from hbase_orm.schema import (
     ColumnSchema,
@@ -15,6 +14,7 @@ from hbase_orm.schema import (
     Condition,
     Operator,
     TableSchema,
+    check_conditions,
     conjuncts,
     stored_column,
 )

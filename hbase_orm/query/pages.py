@@ -19,7 +19,6 @@ from typing import Any, Final
 
 from hbase_orm.errors import PageTokenError
 from hbase_orm.ops import KeyRange
-from hbase_orm.query.canonical import condition_text, entries_text
 from hbase_orm.query.plans import (
     EmptyPlan,
     GetPlan,
@@ -32,6 +31,7 @@ from hbase_orm.query.plans import (
 from hbase_orm.query.statement import AnyIndex, Select
 from hbase_orm.rowkey.anatomy import layout_text
 from hbase_orm.schema import TableSchema
+from hbase_orm.schema.canonical import condition_text, entries_text
 
 VERSION: Final = 1
 _HEAD: Final = struct.Struct(">B8sQB")

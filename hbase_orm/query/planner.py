@@ -24,8 +24,6 @@ from hbase_orm.query.bounds import (
     Bounds,
     NothingMatchesError,
     bounds_of,
-    check_conditions,
-    codec_of,
 )
 from hbase_orm.query.candidates import Candidate
 from hbase_orm.query.paths import KeyAccess
@@ -51,6 +49,8 @@ from hbase_orm.schema import (
     Not,
     Or,
     TableSchema,
+    check_conditions,
+    codec_of,
     fields_of,
 )
 
@@ -170,6 +170,8 @@ def _candidates(
     behind = () if layout.spread is not None else layout.parts
     by_index = []
     for index in schema.indexes:
+        if index.where or index.salt or index.unique or index.is_multi_valued:
+            continue
         found = united(
             [Search(index.layout, bounds).access() for bounds in options], are_whole_keys=False
         )

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from hbase_orm.errors import QueryError
 from hbase_orm.query.aggregates import SORTED_TYPES, Aggregate, check_type
-from hbase_orm.query.bounds import Bounds, codec_of
+from hbase_orm.query.bounds import Bounds
 from hbase_orm.query.filters import AllOf, AnyOf, Filter, FirstKeyOnly, KeyOnly, OnlyColumn
 from hbase_orm.query.slices import kinds_of, slice_of
 from hbase_orm.query.statement import Select
@@ -30,6 +30,7 @@ from hbase_orm.schema import (
     IndexSchema,
     Order,
     TableSchema,
+    codec_of,
     compared_by,
     stored_column,
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hbase_orm.schema.checking import check_conditions, codec_of
 from hbase_orm.schema.conditions import (
     AddAmount,
     And,
@@ -11,6 +12,7 @@ from hbase_orm.schema.conditions import (
     Contains,
     Expr,
     InValues,
+    ItemBetween,
     Not,
     Operator,
     Or,
@@ -29,9 +31,11 @@ from hbase_orm.schema.entries import (
     stored_column,
     stored_name,
 )
+from hbase_orm.schema.functions import FUNCTIONS, FunctionExpr, FunctionName, column_field
 from hbase_orm.schema.indexes import Index, index_schema
 from hbase_orm.schema.misuse import NoColumn
 from hbase_orm.schema.packing import cells_as_rows, packed_get, packed_mutations, packed_range
+from hbase_orm.schema.predicates import Check, compile_check
 from hbase_orm.schema.tables import (
     GUARD_FAMILY,
     MARKER_QUALIFIER,
@@ -39,6 +43,7 @@ from hbase_orm.schema.tables import (
     DynamicSchema,
     Family,
     IndexSchema,
+    Maintained,
     RecordKinds,
     Table,
     TableSchema,
@@ -47,11 +52,13 @@ from hbase_orm.schema.tables import (
 )
 
 __all__ = [
+    "FUNCTIONS",
     "GUARD_FAMILY",
     "MARKER_QUALIFIER",
     "AddAmount",
     "And",
     "Assignment",
+    "Check",
     "ColumnSchema",
     "Comparison",
     "Condition",
@@ -62,9 +69,13 @@ __all__ = [
     "EntryRange",
     "Expr",
     "Family",
+    "FunctionExpr",
+    "FunctionName",
     "InValues",
     "Index",
     "IndexSchema",
+    "ItemBetween",
+    "Maintained",
     "NoColumn",
     "Not",
     "Operator",
@@ -75,8 +86,12 @@ __all__ = [
     "Table",
     "TableSchema",
     "cells_as_rows",
+    "check_conditions",
     "check_family_name",
+    "codec_of",
+    "column_field",
     "compared_by",
+    "compile_check",
     "conjuncts",
     "depth_of",
     "dynamic_of",

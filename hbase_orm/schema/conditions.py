@@ -123,6 +123,22 @@ class Contains(Condition):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class ItemBetween(Condition):
+    """One item of a collection lies between `low` and `high`, both included.
+
+    Two comparisons could hold of two items; this holds of one and the same.
+    """
+
+    field: Expr[Any]
+    low: Any
+    high: Any
+
+    def __repr__(self) -> str:
+        """Return it as it was written."""
+        return f"{self.field!r}.between({shown(self.low)}, {shown(self.high)})"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class And(Condition):
     """All of them hold."""
 
@@ -367,6 +383,8 @@ def compared_by(condition: Condition) -> tuple[Expr[Any], ...]:
             return tuple(field for part in inner for field in compared_by(part))
         case Not(condition=single):
             return compared_by(single)
-        case Comparison(field=of) | InValues(field=of) | StartsWith(field=of) | Contains(field=of):
+        case Comparison(field=of) | InValues(field=of) | StartsWith(field=of):
+            return (of,)
+        case Contains(field=of) | ItemBetween(field=of):
             return (of,)
     return ()

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 from hbase_orm.codecs import Codec
 from hbase_orm.errors import CodecError, QueryError
 from hbase_orm.schema.conditions import Expr, Owned
+from hbase_orm.schema.functions import column_field
 from hbase_orm.schema.misuse import NoColumn
 from hbase_orm.schema.tables import ColumnSchema, DynamicSchema, TableSchema
 
@@ -71,9 +72,26 @@ class EntryExpr(Expr[V]):
         """Name an entry, whether or not any row has it."""
         self.of = of
         self.key = key
-        self.model_name = of.model_name
-        self.owner = of.owner
-        self.name = f"{of.name}[{key!r}]"
+
+    # A map in its class's body has no name yet when an index of an entry is declared.
+    @property
+    def name(self) -> str:  # type: ignore[override]  # never set: it follows the map's
+        """What the entry is called in keys and bounds."""
+        return f"{self.of.name}[{self.key!r}]"
+
+    @property
+    def model_name(self) -> str:  # type: ignore[override]  # never set: it follows the map's
+        """The name of the class whose map it is of."""
+        return self.of.model_name
+
+    @property
+    def owner(self) -> type | None:  # type: ignore[override]  # never set: it follows the map's
+        """That class; None until it is made."""
+        return self.of.owner
+
+    def __repr__(self) -> str:
+        """Return `Model.field[name]`."""
+        return f"{self.of!r}[{self.key!r}]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +167,7 @@ def stored_column(schema: TableSchema, of: Expr[Any]) -> ColumnSchema | None:
     Raises:
         QueryError: It is an entry of another model's field, or no entry can have its name.
     """
+    of = column_field(of)
     if not isinstance(of, EntryExpr):
         return schema.column_by_name.get(of.name)
     dynamic = dynamic_of(schema, of.of)

@@ -13,6 +13,8 @@ from hbase_orm.errors import SchemaError
 from hbase_orm.ops import FamilyDescriptor
 from hbase_orm.rowkey import KeyLayout, split_keys
 from hbase_orm.rowkey.kinds import Kinds
+from hbase_orm.schema.conditions import Condition, Expr
+from hbase_orm.schema.functions import FunctionExpr
 from hbase_orm.schema.options import (
     check_choice,
     check_count,
@@ -23,6 +25,8 @@ from hbase_orm.schema.options import (
 
 GUARD_FAMILY = b"_"
 MARKER_QUALIFIER = b"_0"
+
+Maintained = Literal["always", "manual"]
 
 
 _FAMILY_CHOICES: Final[Mapping[str, tuple[object, ...]]] = MappingProxyType(
@@ -250,12 +254,35 @@ class IndexSchema:
     Attributes:
         name: The attribute it was declared as.
         table: The physical index table.
-        layout: The entry key's own parts, in order; the base row key follows them.
+        layout: The entry key's own parts, in order; the base row key follows them, but for a
+            unique index.
+        expressions: What each part holds: a field, an entry of dynamic columns, or a function of
+            one of them.
+        unique: Whether no two rows have the same values: an entry's key is the values alone.
+        included: Columns whose bytes each entry repeats.
+        covering: Whether statements may be answered from entries alone.
+        where: Only rows that fulfil all of these have entries.
+        salt: How many buckets the entries are spread over by a byte in front; 0 for none.
+        nulls: Whether a row where a part is None has an entry.
+        maintained: "always" by every write, or "manual" by builds alone.
     """
 
     name: str
     table: str
     layout: KeyLayout
+    expressions: tuple[Expr[Any], ...] = field(default=(), compare=False, repr=False)
+    unique: bool = False
+    included: tuple[ColumnSchema, ...] = ()
+    covering: bool = False
+    where: tuple[Condition, ...] = field(default=(), compare=False)
+    salt: int = 0
+    nulls: bool = False
+    maintained: Maintained = "always"
+
+    @property
+    def is_multi_valued(self) -> bool:
+        """Whether a row may have several entries."""
+        return any(isinstance(of, FunctionExpr) and of.is_each for of in self.expressions)
 
 
 @dataclass(frozen=True, slots=True)

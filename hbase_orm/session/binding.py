@@ -16,7 +16,8 @@ from hbase_orm.errors import (
 )
 from hbase_orm.gateway.base import Feature
 from hbase_orm.gateway.checks import CELL_OVERHEAD_BYTES
-from hbase_orm.index.entries import described_indexes, guarded_table
+from hbase_orm.index.described import described_indexes
+from hbase_orm.index.entries import guarded_table
 from hbase_orm.index.targets import MARKER_VALUE, GuardedTable
 from hbase_orm.model import Model
 from hbase_orm.model.kinds import kind_finder, kind_test

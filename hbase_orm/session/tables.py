@@ -17,7 +17,7 @@ from hbase_orm.errors import (
 )
 from hbase_orm.index import catalog
 from hbase_orm.index.attempt import DEAD_GUARD_TTL_MS
-from hbase_orm.index.entries import described_key
+from hbase_orm.index.described import described_key
 from hbase_orm.index.targets import ENTRY_FAMILY, GUARD_FAMILY
 from hbase_orm.numbering.dictionary import ensure_dictionary
 from hbase_orm.numbering.tables import FORMAT_ATTRIBUTE, ensure_namespace

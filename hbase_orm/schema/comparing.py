@@ -10,7 +10,7 @@ from typing import Any, Union, get_args, get_origin
 from hbase_orm.codecs import Codec
 from hbase_orm.codecs.structures import Packed
 from hbase_orm.errors import QueryError
-from hbase_orm.schema import Expr
+from hbase_orm.schema.conditions import Expr
 
 _COLLECTIONS = (list, set, frozenset, tuple)
 _UNORDERED = (dict, set, frozenset, types.UnionType)

@@ -1,4 +1,7 @@
-"""Conditions as one generated function over an object's values: the client's check of each row."""
+"""Conditions as one generated function over an object's values.
+
+It is the client's check of each row, and says which rows a partial index has entries of.
+"""
 
 from __future__ import annotations
 
@@ -7,21 +10,24 @@ from typing import Any
 
 from hbase_orm.codecs.source import Scope
 from hbase_orm.errors import QueryError
-from hbase_orm.query.bounds import codec_of
-from hbase_orm.schema import (
+from hbase_orm.schema.checking import codec_of
+from hbase_orm.schema.conditions import (
     And,
     Comparison,
     Condition,
     Contains,
-    EntryExpr,
     Expr,
     InValues,
+    ItemBetween,
     Not,
+    Operator,
     Or,
     StartsWith,
-    TableSchema,
     compared_by,
 )
+from hbase_orm.schema.entries import EntryExpr
+from hbase_orm.schema.functions import FUNCTIONS, FunctionExpr, column_field
+from hbase_orm.schema.tables import TableSchema
 
 Check = Callable[[Any], bool]
 
@@ -53,7 +59,7 @@ def _mapping(conditions: Sequence[Condition], names: Sequence[str], scope: dict[
     """Return a dict display of the fields compared, as an object has them, of a tuple `d`."""
     items: dict[str, str] = {}
     maps: dict[str, dict[str, str]] = {}
-    for field in (field for each in conditions for field in compared_by(each)):
+    for field in (column_field(of) for each in conditions for of in compared_by(each)):
         value = f"d[{names.index(field.name)}]"
         if isinstance(field, EntryExpr):
             key = _constant(field.key, scope)
@@ -77,32 +83,56 @@ def _source(schema: TableSchema, condition: Condition, scope: dict[str, Any]) ->
 
 def _leaf(schema: TableSchema, condition: Condition, scope: dict[str, Any]) -> str:
     match condition:
-        case InValues(field=of, values=values):
-            known = tuple(_comparable(schema, of, value) for value in values)
-            return f"({_value(schema, of, scope)} in {_constant(known, scope)})"
-        case StartsWith(field=of, prefix=prefix):
+        case (
+            Comparison(field=of) | InValues(field=of) | StartsWith(field=of) | ItemBetween(field=of)
+        ):
             value = _value(schema, of, scope)
-            return f"({value} is not None and {value}.startswith({_constant(prefix, scope)}))"
+            if not isinstance(of, FunctionExpr) or not of.is_each:
+                return _test(schema, condition, value, scope)
+            if isinstance(condition, Comparison) and condition.operator == "!=":
+                same = Comparison(of, "==", condition.value)
+                return f"(not {_of_some_item(schema, same, scope)})"
+            return _of_some_item(schema, condition, scope)
         case Contains(field=of, value=item):
             value = _value(schema, of, scope)
             return f"({value} is not None and {_constant(item, scope)} in {value})"
-        case Comparison():
-            return _comparison(schema, condition, scope)
     raise QueryError("this condition is not known", condition=repr(condition))
 
 
-def _comparison(schema: TableSchema, comparison: Comparison, scope: dict[str, Any]) -> str:
-    value = _value(schema, comparison.field, scope)
-    expected = _constant(_comparable(schema, comparison.field, comparison.value), scope)
-    if comparison.operator in {"==", "!="}:
-        equal = f"({value} == {expected})"
-        return equal if comparison.operator == "==" else f"(not {equal})"
-    if comparison.value is None:
+def _of_some_item(schema: TableSchema, condition: Any, scope: dict[str, Any]) -> str:
+    items = _value(schema, condition.field, scope)
+    return f"any({_test(schema, condition, 'item', scope)} for item in {items} or ())"
+
+
+def _test(schema: TableSchema, condition: Condition, value: str, scope: dict[str, Any]) -> str:
+    """Return what a condition says of a value, which is an expression."""
+    match condition:
+        case InValues(field=of, values=values):
+            known = tuple(_comparable(schema, of, value) for value in values)
+            return f"({value} in {_constant(known, scope)})"
+        case StartsWith(prefix=prefix):
+            return f"({value} is not None and {value}.startswith({_constant(prefix, scope)}))"
+        case ItemBetween(field=of, low=low, high=high):
+            ends = [_constant(_comparable(schema, of, end), scope) for end in (low, high)]
+            return f"({ends[0]} <= {value} <= {ends[1]})"
+        case Comparison(field=of, operator=operator, value=expected):
+            return _comparison(operator, value, _comparable(schema, of, expected), scope)
+    raise QueryError("this condition is not known", condition=repr(condition))
+
+
+def _comparison(operator: Operator, value: str, expected: Any, scope: dict[str, Any]) -> str:
+    if operator in {"==", "!="}:
+        equal = f"({value} == {_constant(expected, scope)})"
+        return equal if operator == "==" else f"(not {equal})"
+    if expected is None:
         return "False"
-    return f"({value} is not None and {value} {comparison.operator} {expected})"
+    return f"({value} is not None and {value} {operator} {_constant(expected, scope)})"
 
 
 def _value(schema: TableSchema, of: Expr[Any], scope: dict[str, Any]) -> str:
+    if isinstance(of, FunctionExpr):
+        function = _constant(FUNCTIONS[of.function].of, scope)
+        return f"{function}({_value(schema, of.of, scope)})"
     if isinstance(of, EntryExpr):
         return f"d[{of.of.name!r}].get({_constant(of.key, scope)})"
     is_number = any(column.name == of.name for column in schema.numbers)

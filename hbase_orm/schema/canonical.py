@@ -8,17 +8,18 @@ from datetime import UTC, datetime
 from enum import Enum
 from typing import Any
 
-from hbase_orm.schema import (
+from hbase_orm.schema.conditions import (
     And,
     Comparison,
     Condition,
     Contains,
-    EntryRange,
     InValues,
+    ItemBetween,
     Not,
     Or,
     StartsWith,
 )
+from hbase_orm.schema.entries import EntryRange
 
 
 def condition_text(condition: Condition) -> str:
@@ -35,13 +36,15 @@ def condition_text(condition: Condition) -> str:
 def _leaf_text(condition: Condition) -> str:
     match condition:
         case Comparison(field=of, operator=operator, value=value):
-            return f"{of!r} {operator} {value_text(value)}"
+            return f"{of.name} {operator} {value_text(value)}"
         case InValues(field=of, values=values):
-            return f"{of!r} in {_sorted(values)}"
+            return f"{of.name} in {_sorted(values)}"
         case StartsWith(field=of, prefix=prefix):
-            return f"{of!r} startswith {prefix!r}"
+            return f"{of.name} startswith {prefix!r}"
         case Contains(field=of, value=value):
-            return f"{of!r} contains {value_text(value)}"
+            return f"{of.name} contains {value_text(value)}"
+        case ItemBetween(field=of, low=low, high=high):
+            return f"{of.name} between {value_text(low)}, {value_text(high)}"
     return repr(condition)
 
 

@@ -1,0 +1,169 @@
+"""Functions of a field's value as expressions: what an index may keep instead of the value itself.
+
+A function is pure and the same for ever: stored entries hold what it gave. Of None every function
+is None; `each` stands for every item of a collection, and a condition on it holds of a row if it
+holds of at least one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from types import MappingProxyType
+from typing import Any, Final, Literal, TypeVar, get_args
+
+from hbase_orm.codecs import Codec, default_codec, text
+from hbase_orm.codecs.structures import Packed
+from hbase_orm.errors import QueryError
+from hbase_orm.schema.conditions import Condition, Expr, ItemBetween
+
+T = TypeVar("T")
+
+FunctionName = Literal["lower", "digit_reversed", "day", "each"]
+COLLECTIONS: Final = (list, set, frozenset, tuple)
+
+
+class FunctionExpr(Expr[T]):
+    """A function of a field, or of an entry of dynamic columns.
+
+    Attributes:
+        function: Its name.
+        of: The field.
+    """
+
+    def __init__(self, function: FunctionName, of: Expr[Any]) -> None:
+        """Name a function of a field.
+
+        Raises:
+            QueryError: It is no field, or already a function of one.
+        """
+        if not isinstance(of, Expr) or isinstance(of, FunctionExpr):
+            raise QueryError(
+                "a function takes a field",
+                function=f"func.{function}",
+                got=repr(of),
+                fix=f"write func.{function}(M.field)",
+            )
+        self.function = function
+        self.of = of
+
+    # A field in its class's body has no name yet when a function of it is declared.
+    @property
+    def name(self) -> str:  # type: ignore[override]  # never set: it follows the field's
+        """What the expression is called in keys and bounds; no field has such a name."""
+        return f"{self.function}({self.of.name})"
+
+    @property
+    def model_name(self) -> str:  # type: ignore[override]  # never set: it follows the field's
+        """The name of the class whose field it is of."""
+        return self.of.model_name
+
+    @property
+    def owner(self) -> type | None:  # type: ignore[override]  # never set: it follows the field's
+        """That class; None until it is made."""
+        return self.of.owner
+
+    @property
+    def is_each(self) -> bool:
+        """Whether it stands for every item of a collection."""
+        return self.function == "each"
+
+    def between(self, low: T, high: T, /) -> Condition:
+        """Return the condition that it, or with `each` one and the same item, lies between both."""
+        return ItemBetween(self, low, high) if self.is_each else super().between(low, high)
+
+    def is_null(self) -> Condition:
+        """Return the condition that it is None.
+
+        Raises:
+            QueryError: It is `func.each`: no item is None.
+        """
+        if self.is_each:
+            raise QueryError(
+                "no item of a collection is None",
+                field=repr(self),
+                fix=f"compare the collection: {self.of!r} == []",
+            )
+        return super().is_null()
+
+    def __repr__(self) -> str:
+        """Return it as it was written."""
+        return f"func.{self.function}({self.of!r})"
+
+
+@dataclass(frozen=True, slots=True)
+class FieldFunction:
+    """What a function does.
+
+    Attributes:
+        python_type: The type of the values that it takes.
+        apply: The function, of a value that is not None.
+        codec: The codec of what it gives, for a field of a codec; None if that is not known.
+    """
+
+    python_type: type | tuple[type, ...]
+    apply: Callable[[Any], Any]
+    codec: Callable[[Codec[Any]], Codec[Any] | None]
+
+    def of(self, value: Any) -> Any:
+        """Return what it gives of a value, or None of None."""
+        return None if value is None else self.apply(value)
+
+
+def items_codec(codec: Codec[Any]) -> Codec[Any] | None:
+    """Return the codec of a collection's items; None if their type is not known to have one."""
+    type_ = codec.type_ if isinstance(codec, Packed) else codec.python_type
+    kinds = {one for one in get_args(type_) if one is not Ellipsis}
+    return default_codec(kinds.pop()) if len(kinds) == 1 else None
+
+
+def _day(at: datetime) -> date:
+    return at.astimezone(UTC).date()
+
+
+def _items(values: Iterable[Any]) -> tuple[Any, ...]:
+    return tuple(value for value in values if value is not None)
+
+
+FUNCTIONS: Final[Mapping[FunctionName, FieldFunction]] = MappingProxyType(
+    {
+        "lower": FieldFunction(str, str.lower, lambda _: text()),
+        "digit_reversed": FieldFunction(str, lambda value: value[::-1], lambda _: text()),
+        "day": FieldFunction(datetime, _day, lambda _: default_codec(date)),
+        "each": FieldFunction(COLLECTIONS, _items, items_codec),
+    }
+)
+
+
+def column_field(of: Expr[Any]) -> Expr[Any]:
+    """Return the field, or entry, that an expression reads: that which a function is of."""
+    return of.of if isinstance(of, FunctionExpr) else of
+
+
+def function_codec(of: FunctionExpr[Any], codec: Codec[Any]) -> Codec[Any]:
+    """Return the codec of what a function gives of a field with this codec.
+
+    Raises:
+        QueryError: The field's values are of another type than it takes, or the type of a
+            collection's items is not known.
+    """
+    function = FUNCTIONS[of.function]
+    if not issubclass(codec.python_type, function.python_type):
+        wanted = function.python_type
+        names = [one.__name__ for one in (wanted if isinstance(wanted, tuple) else (wanted,))]
+        raise QueryError(
+            "the function takes values of another type",
+            field=repr(of),
+            expected=" or ".join(names),
+            type=codec.python_type.__name__,
+            fix="name a field of such a type, or compare the field itself",
+        )
+    found = function.codec(codec)
+    if found is None:
+        raise QueryError(
+            "the type of the items is not known",
+            field=repr(of),
+            fix="name it in the codec, as in codecs.json(list[str]), or write .contains(item)",
+        )
+    return found
