@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from hbase_orm.errors import GatewayError
 from hbase_orm.index import attempt as attempts
-from hbase_orm.index import guard, repair
+from hbase_orm.index import fencing, guard
 from hbase_orm.index.attempt import Attempt
 from hbase_orm.index.catalog import CatalogView
 from hbase_orm.index.guard_cell import GuardCell
@@ -142,7 +142,7 @@ CHECK_ON_VALUE: Final = Break("R3", guard, "check_on_guard", check_on_value)
 GUARD_DIES: Final = Break("R4", attempts, "guard_changes", guard_dies_with_row)
 EAGER_CLEAN_UP: Final = Break("R5", guard, "settle", settle_and_clean_up)
 DELETE_AT_NOW: Final = Break("R6", attempts, "dead_entry_deletes", delete_at_server_now)
-NO_FENCE: Final = Break("fence", repair, "fence", no_fence)
+NO_FENCE: Final = Break("fence", fencing, "fence", no_fence)
 NO_TOMBSTONES: Final = Break("told", attempts, "told_timestamp", told_without_tombstones)
 CLOCK_ALONE: Final = Break("growing", attempts, "next_timestamp", clock_alone)
 WRITE_WHILE_LOADING: Final = Break("LOADING", CatalogView, "permit", permit_always)

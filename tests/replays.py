@@ -64,25 +64,43 @@ def composite_key(row: bytes, cells: Mapping[bytes, bytes]) -> frozenset[bytes]:
     return frozenset({SEPARATOR.join((cells[V1], cells[V2], row))} if whole else ())
 
 
+def unique_key(row: bytes, cells: Mapping[bytes, bytes]) -> frozenset[bytes]:
+    del row
+    return frozenset({cells[V1]} if V1 in cells else ())
+
+
 def base_key_of(entry_key: bytes) -> bytes:
     return entry_key.rpartition(SEPARATOR)[2]
 
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """A data table with one index, on some gateway; `base_ms` is the replay's time zero."""
+    """A data table with one index, on some gateway; `base_ms` is the replay's time zero.
+
+    The index is over the first column, or over both; of unique values, or with a copy of the
+    second column, where that is said.
+    """
 
     gateway: Gateway
     prefix: str
     base_ms: int
     row: bytes = b"row"
     is_composite: bool = False
+    is_unique: bool = False
+    is_covering: bool = False
 
     @property
     def index(self) -> IndexTarget:
+        if self.is_unique:
+            return IndexTarget(
+                "by_value", f"{self.prefix}idx", frozenset((V1,)), unique_key, unique=True
+            )
         columns = {V1, V2} if self.is_composite else {V1}
         keys = composite_key if self.is_composite else single_key
-        return IndexTarget("by_value", f"{self.prefix}idx", frozenset(columns), keys)
+        included = (V2,) if self.is_covering else ()
+        return IndexTarget(
+            "by_value", f"{self.prefix}idx", frozenset(columns), keys, included=included
+        )
 
     @property
     def target(self) -> GuardedTable:

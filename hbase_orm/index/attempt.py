@@ -13,14 +13,18 @@ from types import MappingProxyType
 from typing import Final
 
 from hbase_orm.errors import CatalogLeaseError, ClockError, CorruptRowError
+from hbase_orm.index.copies import UNVERIFIED, copy_puts
 from hbase_orm.index.guard_cell import GuardCell, next_guard
 from hbase_orm.index.targets import (
     ENTRY_COLUMN,
+    ENTRY_FAMILY,
     GUARD_COLUMN,
     MARKER_VALUE,
     VERSION_BYTES,
     Entry,
+    EntryKind,
     GuardedTable,
+    IndexTarget,
     RowBefore,
     RowChange,
     family_of,
@@ -287,18 +291,36 @@ def guard_changes(guard: GuardCell) -> tuple[tuple[Delete, ...], tuple[Put, ...]
 
 
 def entry_puts(entries: Iterable[Entry], timestamp_ms: int) -> tuple[MutateRows, ...]:
-    """Return the puts of index entries, one batch for each index table."""
-    put = (Put(ENTRY_COLUMN, b"", timestamp_ms),)
-    return _by_table((entry, RowMutation(entry.key, puts=put)) for entry in sorted(entries))
+    """Return the puts of index entries, one batch for each index table; claims are left out.
+
+    Entries of a covering index are put unverified: what they repeat is not yet what the row shows.
+    """
+    puts = {
+        EntryKind.PLAIN: (Put(ENTRY_COLUMN, b"", timestamp_ms),),
+        EntryKind.COVERING: (Put(ENTRY_COLUMN, UNVERIFIED, timestamp_ms),),
+    }
+    return by_table(
+        (entry, RowMutation(entry.key, puts=puts[entry.kind]))
+        for entry in sorted(entries)
+        if entry.kind in puts
+    )
 
 
 def dead_entry_deletes(entries: Iterable[Entry], timestamp_ms: int) -> tuple[MutateRows, ...]:
     """Return the deletes of dead entries, up to `timestamp_ms` and never the server's now (R6)."""
-    delete = (Delete(ENTRY_COLUMN, timestamp_ms),)
-    return _by_table((entry, RowMutation(entry.key, deletes=delete)) for entry in sorted(entries))
+    deletes = {
+        EntryKind.PLAIN: (Delete(ENTRY_COLUMN, timestamp_ms),),
+        EntryKind.COVERING: (Delete(ENTRY_FAMILY, timestamp_ms),),
+    }
+    return by_table(
+        (entry, RowMutation(entry.key, deletes=deletes[entry.kind]))
+        for entry in sorted(entries)
+        if entry.kind in deletes
+    )
 
 
-def _by_table(mutations: Iterable[tuple[Entry, RowMutation]]) -> tuple[MutateRows, ...]:
+def by_table(mutations: Iterable[tuple[Entry, RowMutation]]) -> tuple[MutateRows, ...]:
+    """Return one batch for each table of these entries' mutations."""
     grouped: dict[str, list[RowMutation]] = {}
     for entry, mutation in mutations:
         grouped.setdefault(entry.table, []).append(mutation)
@@ -306,7 +328,45 @@ def _by_table(mutations: Iterable[tuple[Entry, RowMutation]]) -> tuple[MutateRow
 
 
 def entries_to_put(target: GuardedTable, attempt: Attempt) -> frozenset[Entry]:
-    """Return the entries a try puts: those that are new, or all in a scrub or where they expire."""
+    """Return the entries a try puts before it changes the row, claims included.
+
+    Those that are new; all in a scrub or where they expire. Of a covering index also those that
+    will be dead, and all of them when what they repeat changes: no entry may stay verified that
+    the row is about to belie.
+    """
+    new, old = attempt.new_entries, attempt.old_entries
     if target.expires or attempt.is_scrub:
-        return attempt.new_entries
-    return attempt.new_entries - attempt.old_entries
+        return new | frozenset(e for e in old if e.kind is EntryKind.COVERING)
+    if not any(entry.kind is EntryKind.COVERING for entry in new | old):
+        return new - old
+    belied = frozenset(
+        entry
+        for entry in old
+        if entry.kind is EntryKind.COVERING
+        and (entry not in new or is_recopied(target.index_of(entry), attempt))
+    )
+    return (new - old) | belied
+
+
+def is_recopied(index: IndexTarget, attempt: Attempt) -> bool:
+    """Say whether a try changes what the entries of a covering index repeat."""
+    before = attempt.before.values
+    return any(before.get(c) != attempt.cells.get(c) for c in index.included)
+
+
+def entries_to_verify(
+    target: GuardedTable, won: Attempt, put: frozenset[Entry]
+) -> tuple[MutateRows, ...]:
+    """Return the puts that make the covering entries that were put repeat the row of a won try."""
+    return by_table(
+        (entry, verified_entry(target.index_of(entry), entry.key, won.cells, won.timestamp_ms))
+        for entry in sorted(put & won.new_entries)
+        if entry.kind is EntryKind.COVERING
+    )
+
+
+def verified_entry(
+    index: IndexTarget, key: bytes, cells: Mapping[bytes, bytes], timestamp_ms: int
+) -> RowMutation:
+    """Return the put of an entry that repeats a row's cells, at the timestamp of its guard."""
+    return RowMutation(key, puts=copy_puts(index.included, cells, timestamp_ms))

@@ -1,8 +1,9 @@
 """The guarded write: the one way a row that has index entries is changed.
 
-Flow of `guarded_write`, a sans-I/O protocol: read the row and its guard; put the index entries the
-new row needs; change the row by one check-and-mutate on the guard; delete the entries it no longer
-has. A reader that verifies entries against rows then never misses a row, whoever crashes when.
+Flow of `guarded_write`, a sans-I/O protocol: read the row and its guard; claim unique values and
+put the index entries the new row needs; change the row by one check-and-mutate on the guard; delete
+the entries it no longer has. A reader that verifies entries against rows then never misses a row,
+whoever crashes when. Entries that repeat columns are put unverified, and verified after the change.
 
 The rules it stands on, each a function of its own:
 
@@ -13,8 +14,8 @@ The rules it stands on, each a function of its own:
 - R5 after a lost or unanswered try delete nothing, find out what became of it: `settle`
 - R6 dead entries are deleted up to the write's timestamp: `attempt.dead_entry_deletes`
 - timestamps only grow: `attempt.next_timestamp` above `attempt.told_timestamp`, for which
-  `read_before` looks at the tombstones of rows without a guard
-- the repairer's fence: `repair.fence`
+  `asking.read_before` looks at the tombstones of rows without a guard
+- the repairer's fence: `fencing.fence`
 
 Other writers of the table are not noticed: see the documentation on guarded tables.
 """
@@ -22,7 +23,6 @@ Other writers of the table are not noticed: see the documentation on guarded tab
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final, TypeVar
@@ -39,11 +39,12 @@ from hbase_orm.errors import (
     RowNotFoundError,
 )
 from hbase_orm.index import attempt as attempts
+from hbase_orm.index import claims
+from hbase_orm.index.asking import MAX_SENDS, ask_all_patiently, pause, read_before
 from hbase_orm.index.attempt import Attempt
-from hbase_orm.index.guard_cell import GuardCell, nonces_of
+from hbase_orm.index.guard_cell import nonces_of
 from hbase_orm.index.targets import (
     GUARD_COLUMN,
-    GUARD_FAMILY,
     Entry,
     GuardContext,
     GuardedTable,
@@ -54,13 +55,9 @@ from hbase_orm.index.targets import (
 )
 from hbase_orm.ops import (
     CheckAndMutate,
-    GetRows,
-    GetVersions,
-    Operation,
     Protocol,
     Sleep,
     ask,
-    ask_all,
 )
 
 R = TypeVar("R")
@@ -73,12 +70,6 @@ MAX_ROUNDS: Final = 100
 Eight writers of two rows need about two rounds a write, but now and then one of them twenty and
 more: a row that costs a hundred wants another key design.
 """
-
-MAX_SENDS: Final = 5
-"""How often one request that may be repeated is sent."""
-
-FIRST_PAUSE_S: Final = 0.005
-LONGEST_PAUSE_S: Final = 0.1
 
 COUNTER_TIE_S: Final = 0.002
 """A counter deleted at the server's now swallows an increment in the same millisecond."""
@@ -99,6 +90,7 @@ class History:
 
     Attributes:
         left: Entries that earlier tries put, or found, and that nobody may have deleted.
+        put: Entries that this write has put.
         sent: The tries whose row change was sent, by nonce.
         in_doubt: Nonces of those whose outcome is not known.
         last_ms: The timestamp of the last try; the next is not below, so that its deletes
@@ -107,6 +99,7 @@ class History:
     """
 
     left: frozenset[Entry] = frozenset()
+    put: frozenset[Entry] = frozenset()
     sent: dict[bytes, Attempt] = field(default_factory=dict)
     in_doubt: set[bytes] = field(default_factory=set)
     last_ms: int = 0
@@ -126,6 +119,7 @@ def guarded_write(
 
     Raises:
         DuplicateRowError: The row to insert exists.
+        UniqueViolationError: Another row has a unique value; `index` and `owner` name it.
         ConflictError: The row to update does not exist, or other writers won every round.
         RowNotFoundError: The row to scrub does not exist; nothing is left to be done.
         ClockError: The row's timestamps are more than an hour ahead of the clock.
@@ -157,10 +151,11 @@ def _rounds(
             before = yield from read_before(target, change.row, columns, context)
         attempt = _next_attempt(target, change, before, context, history)
         history.last_ms = attempt.timestamp_ms
-        history.left |= attempt.old_entries | attempts.entries_to_put(target, attempt)
+        history.put |= attempts.entries_to_put(target, attempt)
+        history.left |= attempt.old_entries | history.put
         winner, before = yield from _try_once(target, attempt, columns, context, history)
         if winner is not None:
-            return (yield from _tidy(winner, context, history))
+            return (yield from _tidy(target, winner, context, history))
         if change.is_relative and history.in_doubt:
             raise _unknown_outcome(target, change, history)
         if history.rounds > 1:
@@ -206,28 +201,6 @@ def _next_attempt(
     )
 
 
-def read_before(
-    target: GuardedTable, row: bytes, columns: tuple[bytes, ...], context: GuardContext
-) -> Protocol[RowBefore]:
-    """Read a row, its guard, and the newest timestamp it holds.
-
-    A row without a guard may have been deleted by another program: then only its tombstones tell
-    how high the next timestamp must be, and a raw read shows them. Whole families are asked for,
-    since a read of named columns does not show the tombstone of a family.
-    """
-    (found,) = yield from ask_patiently(GetRows(target.table, (row,), columns), context)
-    cells = {} if found is None else dict(found.cells)
-    stored = cells.pop(GUARD_COLUMN, None)
-    if stored is not None:
-        guard = GuardCell.decode(stored.value)
-        told_ms = attempts.told_timestamp(guard, (stored, *cells.values()), ())
-        return RowBefore(stored.value, guard, cells, told_ms)
-    families = (*target.families, GUARD_FAMILY)
-    versions = yield from ask_patiently(GetVersions(target.table, row, families, raw=True), context)
-    told_ms = attempts.told_timestamp(None, cells.values(), versions)
-    return RowBefore(b"", None, cells, told_ms)
-
-
 def _try_once(
     target: GuardedTable,
     attempt: Attempt,
@@ -253,8 +226,11 @@ def _try_once(
 def entries_then_row(
     target: GuardedTable, attempt: Attempt, context: GuardContext, history: History
 ) -> Protocol[bool | GatewayError]:
-    """Put the index entries, then change the row (R1); return the row change's answer."""
-    yield from put_entries(attempts.entries_to_put(target, attempt), attempt, context)
+    """Claim values and put entries, then change the row (R1); return the row change's answer."""
+    entries = attempts.entries_to_put(target, attempt)
+    if claimed := claims.claims_of(entries):
+        yield from claims.claim_all(target, attempt, claimed, context)
+    yield from put_entries(entries, attempt, context)
     return (yield from change_row(target, attempt, context, history))
 
 
@@ -268,7 +244,7 @@ def put_entries(
     Raises:
         GatewayError: Some put was not acknowledged; the data row must not be changed.
     """
-    yield from _ask_all_patiently(attempts.entry_puts(entries, attempt.timestamp_ms), context)
+    yield from ask_all_patiently(attempts.entry_puts(entries, attempt.timestamp_ms), context)
 
 
 def change_row(
@@ -324,52 +300,26 @@ def settle(
     return Verdict.UNKNOWN, None, now
 
 
-def _tidy(won: Attempt, context: GuardContext, history: History) -> Protocol[WriteOutcome]:
-    """Delete the entries that the row no longer has; a failure leaves them to the repair."""
+def _tidy(
+    target: GuardedTable, won: Attempt, context: GuardContext, history: History
+) -> Protocol[WriteOutcome]:
+    """Verify what entries repeat, and give up what the row no longer has.
+
+    A failure leaves that to the repair.
+    """
     dead = history.left - won.new_entries
     is_tidy = True
     try:
+        verified = attempts.entries_to_verify(target, won, history.put)
         deletes = attempts.dead_entry_deletes(dead, won.timestamp_ms)
-        yield from _ask_all_patiently(deletes, context)
+        yield from ask_all_patiently((*verified, *deletes), context)
+        yield from claims.release(dead, won.row, won.timestamp_ms, context)
     except GatewayError as error:
         is_tidy = False
-        logger.warning("dead index entries of row %r are left: %s", won.row, error)
+        logger.warning("index entries of row %r are left untidy: %s", won.row, error)
     if any(delete.timestamp_ms is None for delete in won.mutation.deletes):
         yield from ask(Sleep(COUNTER_TIE_S))
     return WriteOutcome(won.timestamp_ms, won.guard.encode(), won.cells, history.rounds, is_tidy)
-
-
-def ask_patiently(operation: Operation[R], context: GuardContext) -> Protocol[R]:
-    """Make a request that may be repeated, again after a pause while that can help."""
-    for sends in range(1, MAX_SENDS):
-        try:
-            return (yield from ask(operation))
-        except (RetryableError, ConnectionLostError):
-            yield from pause(context, sends)
-    return (yield from ask(operation))
-
-
-def _ask_all_patiently(
-    operations: Sequence[Operation[None]], context: GuardContext
-) -> Protocol[None]:
-    if len(operations) <= 1:
-        for operation in operations:
-            yield from ask_patiently(operation, context)
-        return
-    for sends in range(1, MAX_SENDS):
-        try:
-            yield from ask_all(operations)
-        except (RetryableError, ConnectionLostError):
-            yield from pause(context, sends)
-        else:
-            return
-    yield from ask_all(operations)
-
-
-def pause(context: GuardContext, sends: int) -> Protocol[None]:
-    """Wait, longer with each try and never twice the same."""
-    longest_s = min(FIRST_PAUSE_S * sends, LONGEST_PAUSE_S)
-    yield from ask(Sleep(longest_s * (1 + context.jitter()) / 2))
 
 
 def _denied(attempt: Attempt) -> ConnectionLostError:

@@ -15,7 +15,9 @@ from hbase_orm.errors import (
     RetryableError,
     ScannerExpiredError,
 )
-from hbase_orm.index.guard import MAX_SENDS, ask_patiently, pause
+from hbase_orm.index.asking import MAX_SENDS, ask_patiently, pause
+from hbase_orm.index.claims import CLAIM_COLUMN, StoredClaim
+from hbase_orm.index.copies import copied_cells
 from hbase_orm.index.targets import (
     GuardContext,
     GuardedTable,
@@ -89,16 +91,58 @@ def keys_of(target: GuardedTable, index: IndexTarget, row: Row) -> list[bytes]:
     return sorted(target.entry_keys(index, row.key, cells))
 
 
+def led_to(
+    index: IndexTarget, base_key_of: Callable[[bytes], bytes], entries: Sequence[Row]
+) -> list[tuple[Row, bytes]]:
+    """Return entries with the keys of the rows they lead to; without values that nobody owns.
+
+    Args:
+        index: The index.
+        base_key_of: Returns the row key that an entry's key ends with.
+        entries: Rows of the index table with all their cells.
+    """
+    if not index.unique:
+        return [(entry, base_key_of(entry.key)) for entry in entries]
+    claims = [(entry, StoredClaim.of(entry.cells.get(CLAIM_COLUMN)).claim) for entry in entries]
+    return [(entry, claim.owner) for entry, claim in claims if claim is not None]
+
+
+def leads_to(index: IndexTarget, entry: Row | None, base_key: bytes) -> bool:
+    """Say whether an entry, as read by its key, is there and leads to a row that has its key."""
+    if entry is None or not index.unique:
+        return entry is not None
+    claim = StoredClaim.of(entry.cells.get(CLAIM_COLUMN)).claim
+    return claim is not None and claim.owner == base_key
+
+
+def doubtful_entries(
+    target: GuardedTable,
+    index: IndexTarget,
+    entries: Sequence[tuple[Row, bytes]],
+    context: GuardContext,
+) -> Protocol[list[tuple[Row, bytes]]]:
+    """Return the entries that their rows do not have, and those that are not verified."""
+    stale = yield from entries_without_row(target, index, entries, context)
+    gone = {entry.key for entry, _ in stale}
+    return [
+        (entry, base_key)
+        for entry, base_key in entries
+        if entry.key in gone
+        or (index.included and copied_cells(index.included, entry.cells) is None)
+    ]
+
+
 def entries_without_row(
     target: GuardedTable,
     index: IndexTarget,
-    base_key_of: Callable[[bytes], bytes],
-    entries: Sequence[Row],
+    entries: Sequence[tuple[Row, bytes]],
     context: GuardContext,
-) -> Protocol[list[Row]]:
-    """Return the entries that their rows do not have."""
-    base_keys = sorted({base_key_of(entry.key) for entry in entries})
+) -> Protocol[list[tuple[Row, bytes]]]:
+    """Return the entries, each with the key of its row, that their rows do not have."""
+    base_keys = sorted({base_key for _, base_key in entries})
     columns = tuple(sorted(target.existence_columns | index.columns))
     rows = yield from get_rows(target.table, base_keys, context, columns)
-    kept = {key for row in rows if row is not None for key in keys_of(target, index, row)}
-    return [entry for entry in entries if entry.key not in kept]
+    kept = {
+        (row.key, key) for row in rows if row is not None for key in keys_of(target, index, row)
+    }
+    return [(entry, base_key) for entry, base_key in entries if (base_key, entry.key) not in kept]

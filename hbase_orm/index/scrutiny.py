@@ -5,8 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from hbase_orm.index.guard import read_before
-from hbase_orm.index.pages import PAGE_ROWS, entries_without_row, get_rows, keys_of, scan_page
+from hbase_orm.index.asking import read_before
+from hbase_orm.index.pages import (
+    PAGE_ROWS,
+    entries_without_row,
+    get_rows,
+    keys_of,
+    leads_to,
+    led_to,
+    scan_page,
+)
 from hbase_orm.index.targets import (
     ENTRY_FAMILY,
     GuardContext,
@@ -68,7 +76,9 @@ def _missing_entries(
         wanted = [(row.key, key) for row in page for key in keys_of(target, index, row)]
         found = yield from get_rows(index.table, [key for _, key in wanted], context)
         for (base_key, key), entry in zip(wanted, found, strict=True):
-            if entry is None and (yield from _is_missing(target, index, base_key, key, context)):
+            if not leads_to(index, entry, base_key) and (
+                yield from _is_missing(target, index, base_key, key, context)
+            ):
                 missing.append((base_key, key))
         start = KeyRange(page[-1].key + b"\x00")
 
@@ -81,7 +91,8 @@ def _is_missing(
     (entry,) = yield from get_rows(index.table, [key], context)
     after = yield from read_before(target, base_key, columns, context)
     has_key = key in target.entry_keys(index, base_key, after.values)
-    return entry is None and has_key and before.guard_bytes == after.guard_bytes
+    lacks_entry = not leads_to(index, entry, base_key)
+    return lacks_entry and has_key and before.guard_bytes == after.guard_bytes
 
 
 def _stale_entries(
@@ -96,7 +107,8 @@ def _stale_entries(
         page = yield from scan_page(index.table, (ENTRY_FAMILY,), start, page_rows, context)
         if not page:
             return entry_count, stale
-        entry_count += len(page)
-        suspects = yield from entries_without_row(target, index, base_key_of, page, context)
-        stale += [(base_key_of(entry.key), entry.key) for entry in suspects]
+        found = led_to(index, base_key_of, page)
+        entry_count += len(found)
+        suspects = yield from entries_without_row(target, index, found, context)
+        stale += [(base_key, entry.key) for entry, base_key in suspects]
         start = KeyRange(page[-1].key + b"\x00")

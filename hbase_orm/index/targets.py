@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Final, Literal, NamedTuple
 
 from hbase_orm.errors import ConfigurationError, ValidationError
@@ -20,10 +21,18 @@ GUARD_COLUMN: Final = b"_:g"
 
 ENTRY_FAMILY: Final = b"d"
 ENTRY_COLUMN: Final = b"d:"
-"""An index entry is one empty cell: the entry's row key says everything."""
+"""A plain entry is this cell alone, empty; in a covering index its value is the flag."""
 
 MARKER_VALUE: Final = b"x"
 VERSION_BYTES: Final = 8
+
+
+class EntryKind(Enum):
+    """What the row of an index table holds beside its key."""
+
+    PLAIN = "one empty cell: the key says everything"
+    COVERING = "a flag, and once it is verified copies of the row's columns"
+    CLAIM = "which row owns the values that are the key"
 
 
 class Entry(NamedTuple):
@@ -31,6 +40,7 @@ class Entry(NamedTuple):
 
     table: str
     key: bytes
+    kind: EntryKind = EntryKind.PLAIN
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +68,24 @@ class IndexTarget:
     unique: bool = False
     included: tuple[bytes, ...] = ()
     maintained_by_writes: bool = True
+
+    def __post_init__(self) -> None:
+        """Refuse what no entry can be."""
+        if self.unique and self.included:
+            raise ConfigurationError(
+                "a unique index repeats no columns", index=self.name, included=self.included
+            )
+
+    @property
+    def entry_kind(self) -> EntryKind:
+        """What its entries hold."""
+        if self.unique:
+            return EntryKind.CLAIM
+        return EntryKind.COVERING if self.included else EntryKind.PLAIN
+
+    def entry(self, key: bytes) -> Entry:
+        """Return the entry with this key."""
+        return Entry(self.table, key, self.entry_kind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +138,10 @@ class GuardedTable:
             *(index.columns.union(index.included) for index in self.maintained)
         )
 
+    def index_of(self, entry: Entry) -> IndexTarget:
+        """Return the index that an entry belongs to."""
+        return next(index for index in self.indexes if index.table == entry.table)
+
     @property
     def existence_columns(self) -> frozenset[bytes]:
         """What to read to know whether a row exists: the anchor, or the data families."""
@@ -124,7 +156,7 @@ class GuardedTable:
     def entries(self, row: bytes, cells: Mapping[bytes, bytes]) -> frozenset[Entry]:
         """Return the index entries that writes keep of a row with these data cells."""
         return frozenset(
-            Entry(index.table, key)
+            index.entry(key)
             for index in self.maintained
             for key in self.entry_keys(index, row, cells)
         )

@@ -21,7 +21,7 @@ import pytest
 from hbase_orm.errors import FlushError
 from hbase_orm.gateway.base import Gateway
 from hbase_orm.gateway.memory import MemoryGateway
-from hbase_orm.index.guard import MAX_SENDS
+from hbase_orm.index.asking import MAX_SENDS
 from hbase_orm.ops import Ping
 from hbase_orm.session.url import DEFAULT_RETRIES, EngineOptions, parse_url
 from hbase_orm.testing import RealHBase

@@ -17,8 +17,9 @@ from typing import Any, Literal
 import pytest
 
 from hbase_orm.gateway.memory import MemoryGateway
+from hbase_orm.index.asking import ask_patiently
 from hbase_orm.index.catalog import CatalogView, begin_loading, finish_loading, register
-from hbase_orm.index.guard import ask_patiently, guarded_write
+from hbase_orm.index.guard import guarded_write
 from hbase_orm.index.loading import guarded_load
 from hbase_orm.index.repair import repair_pass
 from hbase_orm.index.targets import GUARD_COLUMN, GuardContext, RowBefore, RowChange

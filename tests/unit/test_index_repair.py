@@ -16,9 +16,10 @@ from hbase_orm.errors import (
 )
 from hbase_orm.gateway.base import Feature, Gateway
 from hbase_orm.gateway.memory import MemoryGateway
-from hbase_orm.index.guard import read_before
+from hbase_orm.index.asking import read_before
+from hbase_orm.index.fencing import fence
 from hbase_orm.index.guard_cell import GuardCell
-from hbase_orm.index.repair import EntryState, RepairCounts, fence, repair_entry, repair_pass
+from hbase_orm.index.repair import EntryState, RepairCounts, repair_entry, repair_pass
 from hbase_orm.index.scrutiny import Scrutiny, scrutinize
 from hbase_orm.index.targets import GUARD_COLUMN
 from hbase_orm.ops import (

@@ -1,0 +1,82 @@
+"""What every protocol of guarded rows asks: requests that may be repeated, and a row's state."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, TypeVar
+
+from hbase_orm.errors import ConnectionLostError, RetryableError
+from hbase_orm.index import attempt as attempts
+from hbase_orm.index.guard_cell import GuardCell
+from hbase_orm.index.targets import (
+    GUARD_COLUMN,
+    GUARD_FAMILY,
+    GuardContext,
+    GuardedTable,
+    RowBefore,
+)
+from hbase_orm.ops import GetRows, GetVersions, Operation, Protocol, Sleep, ask, ask_all
+
+R = TypeVar("R")
+
+MAX_SENDS: Final = 5
+"""How often one request that may be repeated is sent."""
+
+FIRST_PAUSE_S: Final = 0.005
+LONGEST_PAUSE_S: Final = 0.1
+
+
+def ask_patiently(operation: Operation[R], context: GuardContext) -> Protocol[R]:
+    """Make a request that may be repeated, again after a pause while that can help."""
+    for sends in range(1, MAX_SENDS):
+        try:
+            return (yield from ask(operation))
+        except (RetryableError, ConnectionLostError):
+            yield from pause(context, sends)
+    return (yield from ask(operation))
+
+
+def ask_all_patiently(
+    operations: Sequence[Operation[None]], context: GuardContext
+) -> Protocol[None]:
+    """Make requests that may be repeated, side by side; return when all were acknowledged."""
+    if len(operations) <= 1:
+        for operation in operations:
+            yield from ask_patiently(operation, context)
+        return
+    for sends in range(1, MAX_SENDS):
+        try:
+            yield from ask_all(operations)
+        except (RetryableError, ConnectionLostError):
+            yield from pause(context, sends)
+        else:
+            return
+    yield from ask_all(operations)
+
+
+def pause(context: GuardContext, sends: int) -> Protocol[None]:
+    """Wait, longer with each try and never twice the same."""
+    longest_s = min(FIRST_PAUSE_S * sends, LONGEST_PAUSE_S)
+    yield from ask(Sleep(longest_s * (1 + context.jitter()) / 2))
+
+
+def read_before(
+    target: GuardedTable, row: bytes, columns: tuple[bytes, ...], context: GuardContext
+) -> Protocol[RowBefore]:
+    """Read a row, its guard, and the newest timestamp it holds.
+
+    A row without a guard may have been deleted by another program: then only its tombstones tell
+    how high the next timestamp must be, and a raw read shows them. Whole families are asked for,
+    since a read of named columns does not show the tombstone of a family.
+    """
+    (found,) = yield from ask_patiently(GetRows(target.table, (row,), columns), context)
+    cells = {} if found is None else dict(found.cells)
+    stored = cells.pop(GUARD_COLUMN, None)
+    if stored is not None:
+        guard = GuardCell.decode(stored.value)
+        told_ms = attempts.told_timestamp(guard, (stored, *cells.values()), ())
+        return RowBefore(stored.value, guard, cells, told_ms)
+    families = (*target.families, GUARD_FAMILY)
+    versions = yield from ask_patiently(GetVersions(target.table, row, families, raw=True), context)
+    told_ms = attempts.told_timestamp(None, cells.values(), versions)
+    return RowBefore(b"", None, cells, told_ms)

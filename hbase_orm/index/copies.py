@@ -1,0 +1,78 @@
+"""What an entry of a covering index repeats of its row, and when that may be believed.
+
+The entry's cell `d:` holds a flag. `u`: a write is, or was, under way; the row must be looked up.
+`v`: the entry repeats the row. Behind the `v` stands a bit for each included column, set where the
+row has a value; the values are in cells `d:<column>`. A bit and not the cell's absence says that
+the row has none: so verifying only puts, and what an older write has put may stay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from hbase_orm.errors import CorruptRowError
+from hbase_orm.index.targets import ENTRY_COLUMN, ENTRY_FAMILY
+from hbase_orm.ops import Cell, Put
+
+UNVERIFIED: Final = b"u"
+VERIFIED: Final = b"v"
+
+
+def copy_column(column: bytes) -> bytes:
+    """Return the entry's column that repeats a data column."""
+    return ENTRY_FAMILY + b":" + column
+
+
+def copy_puts(
+    included: Sequence[bytes], cells: Mapping[bytes, bytes], timestamp_ms: int
+) -> tuple[Put, ...]:
+    """Return the puts of an entry that repeats a row with these cells.
+
+    All of them are one row's and go in one request: flag and values are never apart.
+    """
+    values = [
+        Put(copy_column(column), cells[column], timestamp_ms)
+        for column in included
+        if column in cells
+    ]
+    flag = VERIFIED + _bits(included, cells)
+    return (Put(ENTRY_COLUMN, flag, timestamp_ms), *values)
+
+
+def _bits(included: Sequence[bytes], cells: Mapping[bytes, bytes]) -> bytes:
+    bits = sum(1 << at for at, column in enumerate(included) if column in cells)
+    return bits.to_bytes(_width_bytes(included), "big")
+
+
+def _width_bytes(included: Sequence[bytes]) -> int:
+    return (len(included) + 7) // 8
+
+
+def copied_cells(
+    included: Sequence[bytes], entry: Mapping[bytes, Cell]
+) -> dict[bytes, bytes] | None:
+    """Return what an entry says of its row's included columns; None if it may not be believed.
+
+    Args:
+        included: The index's included data columns, in the order declared.
+        entry: The entry's cells as read, all of its family.
+
+    Raises:
+        CorruptRowError: The entry was written for other included columns.
+    """
+    flag = entry[ENTRY_COLUMN].value if ENTRY_COLUMN in entry else b""
+    if not flag.startswith(VERIFIED):
+        return None
+    bits = int.from_bytes(flag[len(VERIFIED) :], "big")
+    wanted = [copy_column(c) for at, c in enumerate(included) if bits >> at & 1]
+    is_whole = len(flag) == len(VERIFIED) + _width_bytes(included) and bits >> len(included) == 0
+    if not is_whole or any(column not in entry for column in wanted):
+        raise CorruptRowError(
+            "an index entry repeats other columns than the index includes",
+            flag=flag,
+            included=tuple(included),
+            fix="rebuild the index",
+        )
+    prefix_bytes = len(copy_column(b""))
+    return {column[prefix_bytes:]: entry[column].value for column in wanted}

@@ -1,0 +1,45 @@
+"""The fence: moves a row's guard, so that whatever is under way for the row loses its check."""
+
+from __future__ import annotations
+
+from hbase_orm.errors import ConnectionLostError, RetryableError
+from hbase_orm.index import attempt as attempts
+from hbase_orm.index.guard_cell import next_guard
+from hbase_orm.index.targets import GUARD_COLUMN, GuardContext, GuardedTable, RowBefore
+from hbase_orm.ops import CheckAndMutate, Protocol, RowMutation, ask
+
+
+def is_dead_entry(before: RowBefore, entry_timestamp_ms: int) -> bool:
+    """Say whether no write under way can still need an entry that the row does not have."""
+    return before.guard is not None and before.guard.timestamp_ms >= entry_timestamp_ms
+
+
+def fence(
+    target: GuardedTable,
+    base_key: bytes,
+    before: RowBefore,
+    entry_timestamp_ms: int,
+    context: GuardContext,
+) -> Protocol[bool]:
+    """Move a row's guard to or above an entry's timestamp; say whether that surely happened.
+
+    A row without data gets a dead guard, which expires.
+    """
+    epoch = context.permit(target.table)
+    attempts.check_epoch(target.table, before, epoch)
+    is_dead = not target.exists(before.cells)
+    guard = next_guard(
+        before.guard,
+        timestamp_ms=attempts.next_timestamp(entry_timestamp_ms, before.told_ms),
+        nonce=context.nonce(),
+        epoch=epoch,
+        is_dead=is_dead,
+    )
+    deletes, puts = attempts.guard_changes(guard)
+    ttl_ms = attempts.DEAD_GUARD_TTL_MS if is_dead else None
+    mutation = RowMutation(base_key, puts, deletes, ttl_ms)
+    request = CheckAndMutate(target.table, GUARD_COLUMN, before.guard_bytes, mutation)
+    try:
+        return (yield from ask(request))
+    except (RetryableError, ConnectionLostError):
+        return False
