@@ -5,17 +5,18 @@ Each is named for what it does to requests; all else goes through untouched.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from hbase_orm import Engine
 from hbase_orm.errors import ConnectionLostError
 from hbase_orm.gateway.base import Feature, Gateway
-from hbase_orm.ops import MutateRow, MutateRows, Operation
+from hbase_orm.ops import MutateRow, MutateRows, Operation, PutRows
 
 R = TypeVar("R")
 
-WRITES = (MutateRow, MutateRows)
+BATCHES = (MutateRows, PutRows)
+WRITES = (MutateRow, *BATCHES)
 
 
 class RecordsRequests:
@@ -71,6 +72,15 @@ class LosesAnswers(RecordsRequests):
         if self.loses(operation):
             raise ConnectionLostError("the connection broke before the answer")
         return answer
+
+
+def batches_of(requests: Iterable[Operation[Any]]) -> list[MutateRows]:
+    """Return the requests that write many rows, each row by row."""
+    return [
+        request.as_mutations() if isinstance(request, PutRows) else request
+        for request in requests
+        if isinstance(request, BATCHES)
+    ]
 
 
 def gateway_of(engine: Engine) -> Gateway:

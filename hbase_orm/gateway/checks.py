@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from itertools import chain
 from typing import Any, cast
 
 from hbase_orm.errors import RejectedError
@@ -27,6 +28,7 @@ from hbase_orm.ops import (
     OpenScanner,
     Operation,
     Put,
+    PutRows,
     RowMutation,
     Sleep,
     Together,
@@ -230,6 +232,38 @@ def _check_mutate_rows(operation: MutateRows) -> None:
         )
 
 
+def _check_put_rows(operation: PutRows) -> None:
+    for column in operation.columns:
+        _check_column(column)
+    if len(set(operation.columns)) < len(operation.columns):
+        raise RejectedError(
+            "a column is named twice", columns=operation.columns, fix="name each column once"
+        )
+    _check_timestamp(operation.timestamp_ms)
+    width = 1 + len(operation.columns)
+    if any(len(row) != width for row in operation.rows):
+        raise RejectedError(
+            "a row has not one value a column",
+            columns=operation.columns,
+            fix="give each row its key and a value for each column, None for no cell",
+        )
+    if not _is_surely_fine(operation):
+        _check_mutate_rows(operation.as_mutations())
+
+
+def _is_surely_fine(operation: PutRows) -> bool:
+    """Say of nearly every batch that its rows can be stored, without a look at each of them."""
+    rows = operation.rows
+    lengths = [len(row[0]) for row in rows if row[0]]
+    if not rows or len(lengths) < len(rows) or max(lengths) > MAX_ROW_KEY_BYTES:
+        return False
+    if any(row.count(None) == len(operation.columns) for row in rows):
+        return False
+    names_bytes = max(map(len, operation.columns))
+    contents_bytes = sum(map(len, filter(None, chain.from_iterable(rows))))
+    return contents_bytes + names_bytes + CELL_OVERHEAD_BYTES <= MAX_CELL_BYTES
+
+
 def _check_conditional(operation: CheckAndMutate) -> None:
     _check_column(operation.column)
     _check_mutation(operation.mutation)
@@ -284,6 +318,7 @@ _CHECKS: dict[type, Callable[[Any], None]] = {
     MutateRow: lambda operation: _check_mutation(cast("MutateRow", operation).mutation),
     MutateRows: _check_mutate_rows,
     OpenScanner: _check_open_scanner,
+    PutRows: _check_put_rows,
     Sleep: _refuse_driver_request,
     Together: _refuse_driver_request,
 }

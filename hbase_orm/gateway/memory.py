@@ -48,6 +48,7 @@ from hbase_orm.ops import (
     OpenScanner,
     Operation,
     Ping,
+    PutRows,
     Row,
     RowMutation,
     ScannerId,
@@ -175,6 +176,7 @@ class MemoryGateway:
             Increment: self._increment,
             MutateRow: self._mutate_row,
             MutateRows: self._mutate_rows,
+            PutRows: self._put_rows,
             OpenScanner: self._open_scanner,
         }
 
@@ -244,6 +246,9 @@ class MemoryGateway:
             ]
             if failures:
                 raise failures[0]
+
+    def _put_rows(self, asked: PutRows) -> None:
+        self._mutate_rows(asked.as_mutations())
 
     def _try_apply(self, table: MemoryTable, mutation: RowMutation) -> RejectedError | None:
         now_ms = self._clock()

@@ -35,6 +35,7 @@ from hbase_orm.ops import (
     OpenScanner,
     Operation,
     Ping,
+    PutRows,
     RowMutation,
 )
 
@@ -85,6 +86,8 @@ def is_repeatable(operation: Operation[Any]) -> bool:
         return _is_stamped(operation.mutation)
     if isinstance(operation, MutateRows):
         return all(_is_stamped(mutation) for mutation in operation.mutations)
+    if isinstance(operation, PutRows):
+        return operation.timestamp_ms not in (None, _NOW_MS)
     return isinstance(operation, _READS)
 
 

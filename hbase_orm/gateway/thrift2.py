@@ -40,6 +40,7 @@ from hbase_orm.ops import (
     MutateRows,
     Operation,
     Put,
+    PutRows,
     Row,
     RowMutation,
     Scan,
@@ -123,6 +124,7 @@ class Thrift2Gateway(ThriftGateway):
             Increment: _increment,
             MutateRow: _mutate_row,
             MutateRows: _mutate_rows,
+            PutRows: _put_rows,
         }
 
     def _send_open(self, client: Any, scan: Scan, bounds: Bounds) -> int:
@@ -258,6 +260,10 @@ def _mutate_rows(client: Any, operation: MutateRows) -> None:
         client.putMultiple(table, puts)
     if deletes:
         client.deleteMultiple(table, deletes)
+
+
+def _put_rows(client: Any, operation: PutRows) -> None:
+    _mutate_rows(client, operation.as_mutations())
 
 
 def _row_changes(mutation: RowMutation) -> Any:

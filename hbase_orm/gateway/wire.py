@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import socket
+import struct
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -37,6 +38,7 @@ __all__ = [
     "Line",
     "TType",
     "WireStyle",
+    "unsendable",
 ]
 
 # A scan's answer is tens of kilobytes a call; thriftpy2's own 4 KiB means many small reads.
@@ -44,6 +46,11 @@ BUFFER_BYTES = 65_536
 
 # Thrift's sequence id is a signed 32-bit number.
 SEQUENCE_IDS = 2**31 - 1
+
+# A call in the binary protocol: version 1 and the message's kind, then the length of its name.
+_BINARY_CALL = 0x8001_0000 | TMessageType.CALL
+_MESSAGE = struct.Struct(">II")
+_INT32 = struct.Struct(">i")
 
 # What a TApplicationException of these types says: the two ends disagree on whose turn it is.
 OUT_OF_STEP = frozenset(
@@ -195,6 +202,7 @@ class Line:
     Attributes:
         is_in_step: Everything asked has been answered in full. Once False with no call under way,
             the line must be closed: a later answer would be taken for another call's.
+        is_binary: It speaks Thrift's binary protocol.
         timeout_s: Gives each call a deadline of its own; None leaves it to `set_deadline`.
     """
 
@@ -205,6 +213,8 @@ class Line:
         self.socket = DeadlineSocket(host, port, clock)
         self.transport: Any = _transport(style, self.socket)
         self.protocol: Any = _PROTOCOLS[style.protocol](self.transport, decode_response=False)
+        self.is_binary = style.protocol == "binary"
+        self._style = style
         self.is_in_step = True
         self.timeout_s: float | None = None
         self._clock = clock
@@ -235,13 +245,33 @@ class Line:
                 one to this request (types BAD_SEQUENCE_ID, WRONG_METHOD_NAME).
             RejectedError: The arguments cannot be encoded.
         """
+        self._begin()
+        self._send(method, arguments)
+        return self._end(method, result)
+
+    def exchange_encoded(self, method: str, arguments: bytes, result: Any) -> Any:
+        """Send one request whose arguments are the binary protocol's bytes already.
+
+        Only for a line that `is_binary`; else as `exchange`.
+        """
+        self._begin()
+        name = method.encode()
+        head = _MESSAGE.pack(_BINARY_CALL, len(name)) + name + _INT32.pack(self._sequence_id)
+        if self._style.transport == "framed":
+            head = _INT32.pack(len(head) + len(arguments)) + head
+        # Nothing waits in the transport's buffer: it is emptied with every request.
+        self.socket.write(head + arguments)
+        return self._end(method, result)
+
+    def _begin(self) -> None:
         if not self.is_in_step:
             raise TTransportException(TTransportException.NOT_OPEN, "the connection is out of step")
         if self.timeout_s is not None:
             self.set_deadline(self._clock() + self.timeout_s)
         self.is_in_step = False
         self._sequence_id = self._sequence_id % SEQUENCE_IDS + 1
-        self._send(method, arguments)
+
+    def _end(self, method: str, result: Any) -> Any:
         answer = self._receive(method, result)
         if isinstance(answer, TApplicationException):
             self.is_in_step = answer.type not in OUT_OF_STEP
@@ -256,11 +286,11 @@ class Line:
             arguments.write(protocol)
             protocol.write_message_end()
         except (TypeError, ValueError, AttributeError, OverflowError) as exc:
-            raise _unsendable(method) from exc
+            raise unsendable(method) from exc
         except TTransportException:
             raise
         except TException as exc:
-            raise _unsendable(method) from exc
+            raise unsendable(method) from exc
         self.transport.flush()
 
     def _receive(self, method: str, result: Any) -> Any:
@@ -321,6 +351,11 @@ class CheckedClient:
         result_type = self._results.get(method) or getattr(service, f"{method}_result")
         return self._outcome(self.line.exchange(method, arguments, result_type()))
 
+    def call_encoded(self, method: str, arguments: bytes) -> Any:
+        """Call a method whose arguments are the binary protocol's bytes already."""
+        result_type = self._results.get(method) or getattr(self._service, f"{method}_result")
+        return self._outcome(self.line.exchange_encoded(method, arguments, result_type()))
+
     def _outcome(self, result: Any) -> Any:
         value = getattr(result, "success", None)
         if value is not None:
@@ -340,7 +375,8 @@ def _transport(style: WireStyle, sock: DeadlineSocket) -> Any:
     return _TRANSPORTS[style.transport](sock, BUFFER_BYTES)
 
 
-def _unsendable(method: str) -> RejectedError:
+def unsendable(method: str) -> RejectedError:
+    """Return the error of a request that cannot be encoded."""
     return RejectedError(
         "a request holds a value of the wrong type",
         method=method,

@@ -58,6 +58,7 @@ from hbase_orm.ops.requests import (
     MutateRows,
     OpenScanner,
     Put,
+    PutRows,
     RowMutation,
     Scan,
 )
@@ -101,6 +102,7 @@ __all__ = [
     "Ping",
     "Protocol",
     "Put",
+    "PutRows",
     "Region",
     "Row",
     "RowMutation",

@@ -22,20 +22,18 @@ from hbase_orm.errors import (
     ConflictError,
     DuplicateRowError,
     FlushError,
-    GatewayError,
     QueryError,
     RowKeyError,
     ValidationError,
 )
 from hbase_orm.index import catalog
-from hbase_orm.index.loading import LoadedRow, LoadTicket, guarded_load
-from hbase_orm.index.targets import RowChange
+from hbase_orm.index.loading import LoadTicket
 from hbase_orm.model import Model
-from hbase_orm.ops import MutateRows, Protocol, RowMutation, ask, ask_all
 from hbase_orm.session.binding import BoundModel
-from hbase_orm.session.flush import check_indexes, emit, place
+from hbase_orm.session.carriers import Carrier, FlatRows, Load, RowByRow
+from hbase_orm.session.flush import check_indexes
 from hbase_orm.session.hooks import prepare
-from hbase_orm.session.lanes import Item, Lane, Lanes, Sender
+from hbase_orm.session.lanes import Lane, Lanes
 from hbase_orm.session.options import options_of
 from hbase_orm.session.pending import number_names
 from hbase_orm.session.runtime import Runtime
@@ -48,9 +46,13 @@ from hbase_orm.session.unit_of_work import (
 )
 
 IN_FLIGHT: Final = 3
+"""How many batches are under way at once, unless it is said."""
 
 NAMES_AHEAD: Final = 100
 """Objects held at once so that their new names are numbered by few requests."""
+
+Progress = Callable[[FlushReport], None]
+"""Told after each batch what was written so far."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +61,7 @@ class _Sent:
 
     future: Future[Outcome]
     lane: Lane
-    rows: Mapping[bytes, Item]
+    rows: Mapping[bytes, Any]
 
 
 class Bulk:
@@ -76,24 +78,33 @@ class Bulk:
         *,
         batch_rows: int,
         insert_only: bool,
+        parallel: int = IN_FLIGHT,
+        progress: Progress | None = None,
     ) -> None:
         """Prepare; nothing is sent.
 
         Raises:
-            QueryError: `batch_rows` is not a positive integer.
+            QueryError: `batch_rows` or `parallel` is not a positive integer.
         """
-        if not isinstance(batch_rows, int) or batch_rows < 1:
-            raise QueryError(
-                "batch_rows must be a positive integer", got=batch_rows, fix="write batch_rows=1000"
-            )
+        for name, number in (("batch_rows", batch_rows), ("parallel", parallel)):
+            if not isinstance(number, int) or isinstance(number, bool) or number < 1:
+                raise QueryError(
+                    "the argument must be a positive integer",
+                    argument=name,
+                    got=number,
+                    fix="write bulk(batch_rows=1000, parallel=3)",
+                )
         self.report = FlushReport()
         self._runtime = runtime
         self._bound_of = bound_of
         self._batch_rows = batch_rows
         self._insert_only = insert_only
         self._lanes = Lanes(batch_rows)
-        self._at_hand: RowWrite | None = None
-        self._threads = ThreadPoolExecutor(IN_FLIGHT, thread_name_prefix="hbase-orm-bulk")
+        self._parallel = parallel
+        self._progress = progress
+        self._flat: dict[type[Model], tuple[Lane, FlatRows] | None] = {}
+        self._at_hand: tuple[Lane, Any] | None = None
+        self._threads = ThreadPoolExecutor(parallel, thread_name_prefix="hbase-orm-bulk")
         self._under_way: deque[_Sent] = deque()
         self._failed = Outcome()
 
@@ -110,6 +121,29 @@ class Bulk:
             DuplicateRowError: The row was just added to a load; this one is not written.
             FlushError: Rows taken before were not all written.
         """
+        model = type(obj)
+        known = self._flat[model] if model in self._flat else self._flat_lane(model)
+        if known is not None and ttl is None:
+            lane, carrier = known
+            key = carrier.encode_key(obj.__dict__)
+            flat = carrier.item(obj, key)
+            if flat is not None:
+                self._take(lane, key, *flat)
+                return
+        self._add_write(obj, ttl)
+
+    def _flat_lane(self, model: type[Model]) -> tuple[Lane, FlatRows] | None:
+        bound = self._bound_of(model)
+        carrier = FlatRows.of(bound, self._runtime)
+        found = None
+        if carrier is not None:
+            lane = Lane(bound, carrier)
+            self._lanes.add(lane)
+            found = lane, carrier
+        self._flat[model] = found
+        return found
+
+    def _add_write(self, obj: Model, ttl: timedelta | None) -> None:
         lane = self._lanes.get(type(obj))
         bound = self._bound_of(type(obj)) if lane is None else lane.bound
         if bound.schema.layout.table_period is not None:
@@ -124,15 +158,20 @@ class Bulk:
         write = RowWrite(bound, None, key, "insert" if self._insert_only else "put", cells)
         if ttl is not None:
             write = options_of(bound, ttl, None).of(write)
-        item = (write, None if lane.ticket is None else _loaded(write, lane.ticket))
-        self._at_hand = write
+        carrier = lane.carrier
+        item = carrier.item(write) if isinstance(carrier, Load) else write
+        self._take(lane, key, item, write.size_bytes)
+
+    def _take(self, lane: Lane, key: bytes, item: Any, size_bytes: int) -> None:
+        """Let a row wait in a lane; send what is full, and what must be written before it."""
+        self._at_hand = lane, item
         try:
             self._keep_order(lane, key)
-            while full := self._lanes.too_full(lane, write.size_bytes):
+            while full := self._lanes.too_full(lane, size_bytes):
                 self._submit(full)
         finally:
             self._at_hand = None
-        self._lanes.put(lane, item)
+        self._lanes.put(lane, key, item, size_bytes)
         if len(lane.batch) >= self._batch_rows:
             self._submit(lane)
 
@@ -149,9 +188,7 @@ class Bulk:
         ahead: list[Model] = []
         for obj in objects:
             # A model that has a lane and no names to look up needs no more questions.
-            lane = self._lanes.get(type(obj))
-            has_names = lane is None or lane.bound.schema.layout.lookups
-            if not ahead and not (has_names and self._has_new_name(obj)):
+            if not ahead and not (self._may_have_names(type(obj)) and self._has_new_name(obj)):
                 yield obj
                 continue
             ahead.append(obj)
@@ -159,6 +196,12 @@ class Bulk:
                 yield from self._with_numbers(ahead)
                 ahead = []
         yield from self._with_numbers(ahead)
+
+    def _may_have_names(self, model: type[Model]) -> bool:
+        if self._flat.get(model) is not None:
+            return False
+        lane = self._lanes.get(model)
+        return lane is None or bool(lane.bound.schema.layout.lookups)
 
     def _has_new_name(self, obj: Model) -> bool:
         return not self._bound_of(type(obj)).knows_names(obj.__dict__)
@@ -188,6 +231,7 @@ class Bulk:
             if kind is None:
                 self._finish()
             else:
+                self._progress = None
                 self._settle()
         finally:
             self._threads.shutdown()
@@ -202,7 +246,7 @@ class Bulk:
         under_way = False
         for sent in self._under_way:
             under_way |= key in sent.rows and sent.lane.table == lane.table
-        if lane.ticket is not None and (waiting or under_way):
+        if isinstance(lane.carrier, Load) and (waiting or under_way):
             raise DuplicateRowError(
                 "the row stands twice in a load",
                 table=lane.table,
@@ -220,20 +264,16 @@ class Bulk:
         self._settle()
         self._refuse_failed()
         for lane in self._lanes:
-            if lane.ticket is not None:
-                table = lane.bound.schema.table
-                self._runtime.run(catalog.finish_loading(table, lane.ticket))
+            if isinstance(lane.carrier, Load):
+                finish = catalog.finish_loading(lane.table, lane.carrier.ticket)
+                self._runtime.run(finish)
 
     def _lane(self, bound: BoundModel) -> Lane:
         ticket = self._ticket(bound) if self._insert_only and bound.guarded is not None else None
-        lane = Lane(bound, self._sender(ticket), ticket)
+        carrier: Carrier = RowByRow(self._runtime)
+        lane = Lane(bound, carrier if ticket is None else Load(self._runtime, ticket))
         self._lanes.add(lane)
         return lane
-
-    def _sender(self, ticket: LoadTicket | None) -> Sender:
-        if ticket is None:
-            return lambda items: emit([write for write, _ in items], self._runtime)
-        return lambda items: send_load(items, self._runtime)
 
     def _ticket(self, bound: BoundModel) -> LoadTicket | None:
         context = self._runtime.guard_context
@@ -251,22 +291,25 @@ class Bulk:
     def _submit(self, lane: Lane) -> None:
         if not lane.batch:
             return
-        while len(self._under_way) >= IN_FLIGHT:
-            self._collect(self._under_way.popleft().future)
+        while len(self._under_way) >= self._parallel:
+            self._collect(self._under_way.popleft())
         self._refuse_failed()
         rows = self._lanes.cut(lane)
-        future = self._threads.submit(lane.send, tuple(rows.values()))
+        future = self._threads.submit(lane.carrier.send, tuple(rows.values()))
         self._under_way.append(_Sent(future, lane, rows))
 
     def _settle(self) -> None:
         while self._under_way:
-            self._collect(self._under_way.popleft().future)
+            self._collect(self._under_way.popleft())
 
-    def _collect(self, future: Future[Outcome]) -> None:
-        outcome = future.result()
-        self.report = FlushReport(written=self.report.written + len(outcome.written))
+    def _collect(self, sent: _Sent) -> None:
+        outcome = sent.future.result()
+        written = len(sent.rows) - len(outcome.not_written) - len(outcome.unknown)
+        self.report = FlushReport(written=self.report.written + written)
         self._failed.not_written += outcome.not_written
         self._failed.unknown += outcome.unknown
+        if self._progress is not None:
+            self._progress(self.report)
 
     def _refuse_failed(self) -> None:
         if self._failed.not_written or self._failed.unknown:
@@ -284,40 +327,6 @@ class Bulk:
         _, reason = [*self._failed.not_written, *self._failed.unknown][0]
         writes = self._lanes.waiting()
         if self._at_hand is not None:
-            writes.append(self._at_hand)
+            lane, item = self._at_hand
+            writes += lane.carrier.writes((item,))
         return [(write, reason) for write in writes]
-
-
-def send_load(items: Sequence[Item], runtime: Runtime) -> Outcome:
-    """Send rows of a table that is being loaded: entries first, then rows with their guards.
-
-    Everything carries the load's timestamp, so what fails may be sent again, by the same or by
-    another process.
-    """
-    outcome = Outcome()
-    writes = [write for write, _ in items]
-    table = writes[0].bound.schema.table
-    try:
-        runtime.run(_load(table, [loaded for _, loaded in items if loaded is not None]))
-    except GatewayError as error:
-        for write in writes:
-            place(write, error, outcome, batch_rows=len(writes))
-    else:
-        outcome.written += writes
-    return outcome
-
-
-def _loaded(write: RowWrite, ticket: LoadTicket) -> LoadedRow:
-    guarded: Any = write.bound.guarded  # a lane with a ticket is a guarded table's
-    return guarded_load(guarded, RowChange(write.key, write.puts), ticket)
-
-
-def _load(table: str, rows: Sequence[LoadedRow]) -> Protocol[None]:
-    entries: dict[str, list[RowMutation]] = {}
-    for row in rows:
-        for index_table, puts in row.entries.items():
-            entries.setdefault(index_table, []).extend(puts)
-    batches = [MutateRows(index_table, tuple(puts)) for index_table, puts in entries.items()]
-    if batches:
-        yield from ask_all(batches)
-    yield from ask(MutateRows(table, tuple(row.data for row in rows)))

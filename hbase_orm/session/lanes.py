@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
-from hbase_orm.index.loading import LoadedRow, LoadTicket
 from hbase_orm.model import Model
 from hbase_orm.session.binding import BoundModel
+from hbase_orm.session.carriers import Carrier, FlatRows
 from hbase_orm.session.flush import BATCH_BYTES
-from hbase_orm.session.unit_of_work import Outcome, RowWrite
+from hbase_orm.session.unit_of_work import RowWrite
 
 WAITING_BATCHES: Final = 8
 """How many batches' worth of rows wait in all lanes together.
@@ -18,9 +18,7 @@ WAITING_BATCHES: Final = 8
 More than one, so that rows that arrive for many tables in turn still travel many at a time.
 """
 
-# What a row is sent as: in a load, its entries and itself with its guard; else only the write.
-Item = tuple[RowWrite, LoadedRow | None]
-Sender = Callable[[Sequence[Item]], Outcome]
+LaneName = tuple[type[Model] | str, bool]
 
 
 @dataclass(slots=True, eq=False)
@@ -29,27 +27,32 @@ class Lane:
 
     Attributes:
         bound: The model.
-        send: Sends a batch.
-        ticket: The load under way, or None.
-        batch: Rows not sent yet, by row key.
+        carrier: Sends a batch.
+        batch: Rows not sent yet, by row key, each as the carrier wants it.
         size_bytes: How large these are.
         table: The model's table.
-        name: The model, or of a model that has several tables the table.
+        name: The model, or of a model that has several tables the table; and whether
+            the rows are flat.
     """
 
     bound: BoundModel
-    send: Sender
-    ticket: LoadTicket | None
-    batch: dict[bytes, Item] = field(default_factory=dict[bytes, Item])
+    carrier: Carrier
+    batch: dict[bytes, Any] = field(default_factory=dict[bytes, Any])
     size_bytes: int = 0
     table: str = field(init=False)
-    name: type[Model] | str = field(init=False)
+    name: LaneName = field(init=False)
+
+    @property
+    def waiting(self) -> list[RowWrite]:
+        """The writes that wait."""
+        return list(self.carrier.writes(tuple(self.batch.values())))
 
     def __post_init__(self) -> None:
         """Name it."""
         self.table = self.bound.schema.table
         is_one_of_many = self.bound.schema.layout.table_period is not None
-        self.name = self.table if is_one_of_many else self.bound.model
+        of = self.table if is_one_of_many else self.bound.model
+        self.name = of, isinstance(self.carrier, FlatRows)
 
 
 class Lanes:
@@ -61,7 +64,7 @@ class Lanes:
     def __init__(self, batch_rows: int) -> None:
         """Start without a lane."""
         self._batch_rows = batch_rows
-        self._lanes: dict[type[Model] | str, Lane] = {}
+        self._lanes: dict[LaneName, Lane] = {}
         self._by_table: dict[str, list[Lane]] = {}
         self._filled: dict[Lane, None] = {}  # in the order in which they got their first rows
         self._rows = 0
@@ -71,31 +74,32 @@ class Lanes:
         """Return every lane, also those where nothing waits."""
         return iter(tuple(self._lanes.values()))
 
-    def get(self, name: type[Model] | str) -> Lane | None:
-        """Return the lane of a model, or of a table of a period, if there is one."""
-        return self._lanes.get(name)
+    def get(self, of: type[Model] | str) -> Lane | None:
+        """Return the lane of a model's rows, or of a period's, that are not flat, if any."""
+        return self._lanes.get((of, False))
 
     def holding(self, table: str, key: bytes) -> list[Lane]:
         """Return the lanes where a row waits."""
-        return [lane for lane in self._by_table.get(table, ()) if key in lane.batch]
+        lanes = self._by_table.get(table, ())
+        return [lane for lane in lanes if key in lane.batch]
 
     def add(self, lane: Lane) -> None:
         """Keep a new lane."""
         self._lanes[lane.name] = lane
         self._by_table.setdefault(lane.table, []).append(lane)
 
-    def put(self, lane: Lane, item: Item) -> None:
+    def put(self, lane: Lane, key: bytes, item: Any, size_bytes: int) -> None:
         """Let a row wait in a lane."""
-        write = item[0]
-        if lane.name not in self._lanes:
-            self.add(lane)
-        lane.batch[write.key] = item
-        lane.size_bytes += write.size_bytes
+        if not lane.batch:
+            if lane.name not in self._lanes:
+                self.add(lane)
+            self._filled[lane] = None
+        lane.batch[key] = item
+        lane.size_bytes += size_bytes
         self._rows += 1
-        self._size_bytes += write.size_bytes
-        self._filled.setdefault(lane)
+        self._size_bytes += size_bytes
 
-    def cut(self, lane: Lane) -> Mapping[bytes, Item]:
+    def cut(self, lane: Lane) -> Mapping[bytes, Any]:
         """Take the waiting rows out of a lane and return them."""
         rows = lane.batch
         self._rows -= len(rows)
@@ -126,4 +130,4 @@ class Lanes:
 
     def waiting(self) -> list[RowWrite]:
         """Return the writes that wait."""
-        return [write for lane in self._filled for write, _ in lane.batch.values()]
+        return [write for lane in self._filled for write in lane.waiting]

@@ -11,7 +11,7 @@ from hbase_orm.model import Model, check_key_arguments
 from hbase_orm.ops import Increment
 from hbase_orm.query import Select
 from hbase_orm.schema import AddAmount
-from hbase_orm.session.bulk import Bulk
+from hbase_orm.session.bulk import IN_FLIGHT, Bulk, Progress
 from hbase_orm.session.deletes import delete_rows
 from hbase_orm.session.flush import emit
 from hbase_orm.session.gets import key_to_change
@@ -122,7 +122,14 @@ class SessionWrites(SessionState):
                 raise flush_error(outcome)
         return FlushReport(written=len(outcome.written))
 
-    def bulk(self, *, batch_rows: int = 1000, insert_only: bool = False) -> Bulk:
+    def bulk(
+        self,
+        *,
+        batch_rows: int = 1000,
+        insert_only: bool = False,
+        parallel: int = IN_FLIGHT,
+        progress: Progress | None = None,
+    ) -> Bulk:
         """Return a writer for any number of rows, in constant memory.
 
         Args:
@@ -135,8 +142,22 @@ class SessionWrites(SessionState):
                 row once. Otherwise each row
                 of a table with indexes is checked, and one that exists is reported with
                 `DuplicateRowError`. Without indexes nothing is checked.
+            parallel: Most batches under way at once, each on a connection; more than the pool has
+                only wait for each other. 1 sends a batch when the one before it was answered.
+            progress: Called in this thread after each batch with a `FlushReport` of what was
+                written so far. What it raises ends the bulk.
+
+        Raises:
+            QueryError: `batch_rows` or `parallel` is not a positive integer.
         """
-        return Bulk(self._runtime, self._bound, batch_rows=batch_rows, insert_only=insert_only)
+        return Bulk(
+            self._runtime,
+            self._bound,
+            batch_rows=batch_rows,
+            insert_only=insert_only,
+            parallel=parallel,
+            progress=progress,
+        )
 
     def increment(self, model: type[Model], /, *increments: AddAmount, **key: Any) -> list[int]:
         """Add to counters of one row at once, atomically; return their new values in order.

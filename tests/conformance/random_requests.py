@@ -33,6 +33,7 @@ from hbase_orm.ops import (
     OpenScanner,
     Operation,
     Put,
+    PutRows,
     Row,
     RowMutation,
     Scan,
@@ -149,6 +150,16 @@ def _scans(draw: st.DrawFn) -> Scan:
     )
 
 
+@st.composite
+def _flat_rows(draw: st.DrawFn) -> PutRows:
+    named = tuple(draw(st.lists(columns, min_size=1, max_size=3, unique=True)))
+    keys = draw(st.lists(rows, min_size=1, max_size=3, unique=True))
+    gaps = [st.one_of(values, values, st.none())] * (len(named) - 1)
+    cells = st.tuples(values, *gaps)
+    # One is there in any case: a row without a cell is refused.
+    return PutRows("", named, tuple((key, *draw(cells)) for key in keys), draw(times))
+
+
 reads = st.one_of(
     st.builds(GetRows, st.just(""), st.lists(rows, max_size=3).map(tuple), selections, before),
     st.builds(GetVersions, st.just(""), rows, selections, st.integers(1, 4)),
@@ -163,6 +174,7 @@ writes = st.one_of(
             _mutations(mixed=False), min_size=1, max_size=3, unique_by=lambda each: each.row
         ).map(tuple),
     ),
+    _flat_rows(),
     st.builds(MutateRow, st.just(""), _mutations(mixed=True)),
     st.builds(CheckAndMutate, st.just(""), columns, values, _mutations(mixed=True)),
 )
@@ -203,9 +215,16 @@ def placed(request: Operation[Any], table: str, prefix: bytes) -> Operation[Any]
         return replace(request, table=table, keys=tuple(prefix + key for key in request.keys))
     if isinstance(request, GetVersions):
         return replace(request, table=table, key=prefix + request.key)
+    return _placed_write(request, table, prefix)
+
+
+def _placed_write(request: Operation[Any], table: str, prefix: bytes) -> Operation[Any]:
     if isinstance(request, MutateRows):
         mutations = tuple(_below(prefix, mutation) for mutation in request.mutations)
         return replace(request, table=table, mutations=mutations)
+    if isinstance(request, PutRows):
+        flat = tuple((prefix + (row[0] or b""), *row[1:]) for row in request.rows)
+        return replace(request, table=table, rows=flat)
     if isinstance(request, (MutateRow, CheckAndMutate)):
         return replace(request, table=table, mutation=_below(prefix, request.mutation))
     assert isinstance(request, (Increment, Append))

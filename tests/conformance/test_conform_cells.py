@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from hbase_orm.errors import FamilyNotFoundError, RejectedError
+from hbase_orm.errors import FamilyNotFoundError, RejectedError, TableNotFoundError
 from hbase_orm.gateway.base import Feature
-from hbase_orm.ops import Cell, Delete, GetRows, GetVersions, MutateRows, Put, RowMutation
+from hbase_orm.ops import Cell, Delete, GetRows, GetVersions, MutateRows, Put, PutRows, RowMutation
 from tests.conformance.bench import Bench
 
 MAX_LONG = 2**63 - 1
@@ -354,3 +354,47 @@ def test_a_family_of_one_version_shows_an_older_one_as_of_before_until_it_is_flu
     assert bench.value(b"d:x", before_ms=20) == b"1"
     bench.subject.flush(bench.table)
     assert bench.value(b"d:x", before_ms=20) is None
+
+
+@pytest.mark.parametrize("stamp_ms", [None, 7])
+def test_flat_rows_put_what_they_hold_and_nothing_where_they_hold_nothing(
+    bench: Bench, stamp_ms: int | None
+) -> None:
+    columns = (b"d:x", b"e:", b"d:y")
+    bench.put(b"d:y", b"old", 3, row=b"b")
+    rows = [(b"a", b"1", b"", b"3"), (b"b", b"1", b"2" * 300, None), (b"c", None, b"", None)]
+
+    bench.run(
+        PutRows(bench.table, columns, tuple((bench.key(k), *rest) for k, *rest in rows), stamp_ms)
+    )
+
+    assert bench.values(row=b"a") == {b"d:x": b"1", b"e:": b"", b"d:y": b"3"}
+    assert bench.values(row=b"b") == {b"d:x": b"1", b"e:": b"2" * 300, b"d:y": b"old"}
+    assert bench.values(row=b"c") == {b"e:": b""}
+    stamps = {cell.timestamp_ms for row in (b"a", b"c") for cell in bench.cells(row=row).values()}
+    assert stamp_ms is None or stamps == {stamp_ms}
+
+
+def test_of_a_flat_row_that_stands_twice_the_later_one_wins(bench: Bench) -> None:
+    rows = tuple((bench.key(), b"%d" % number, None) for number in range(10))
+
+    bench.run(PutRows(bench.table, (b"d:x", b"d:y"), rows))
+    bench.run(PutRows(bench.table, (b"d:x", b"d:y"), rows, 2**40))
+
+    assert bench.values() == {b"d:x": b"9"}
+
+
+def test_flat_rows_of_none_and_of_one_are_batches_too(bench: Bench) -> None:
+    bench.run(PutRows(bench.table, (b"d:x",), ()))
+    bench.run(PutRows(bench.table, (b"d:x",), ((bench.key(), b"1"),), 5))
+
+    assert bench.cells() == {b"d:x": Cell(b"1", 5)}
+
+
+def test_flat_rows_of_a_family_or_a_table_that_does_not_exist_are_refused(bench: Bench) -> None:
+    one = ((bench.key(), b"1"),)
+
+    with pytest.raises(FamilyNotFoundError):
+        bench.run(PutRows(bench.table, (b"nope:x",), one))
+    with pytest.raises(TableNotFoundError):
+        bench.run(PutRows("nope", (b"d:x",), one))

@@ -25,6 +25,7 @@ from hbase_orm.ops import (
     MutateRows,
     Operation,
     Put,
+    PutRows,
     RowMutation,
     Scan,
     Sleep,
@@ -54,6 +55,7 @@ def test_a_row_key_that_is_empty_or_too_long_is_refused(bench: Bench, key: bytes
         GetRows(bench.table, (bench.key(), key)),
         GetVersions(bench.table, key),
         MutateRows(bench.table, (put,)),
+        PutRows(bench.table, (b"d:x",), ((bench.key(), b"1"), (key, b"1"))),
         MutateRow(bench.table, put),
         Increment(bench.table, key, {b"d:n": 1}),
         Append(bench.table, key, {b"d:x": b"1"}),
@@ -71,6 +73,29 @@ def test_one_unusable_row_key_keeps_the_whole_batch_from_being_sent(bench: Bench
     with pytest.raises(RejectedError):
         bench.run(MutateRows(bench.table, (good, bad)))
 
+    assert bench.cells() == {}
+
+
+@pytest.mark.parametrize(
+    ("columns", "bad"),
+    [
+        ((b"d:x", b"d:y"), (None, None)),
+        ((b"d:x", b"d:y"), (b"1",)),
+        ((b"d:x", b"d:y"), (b"1", bytes(MAX_CELL_BYTES))),
+        ((b"d:x", b"d"), (b"1", b"2")),
+        ((b"d:x", b"d:x"), (b"1", b"2")),
+    ],
+    ids=["no cell", "too few values", "too large a cell", "no column", "a column twice"],
+)
+def test_one_unusable_flat_row_keeps_the_whole_batch_from_being_sent(
+    bench: Bench, columns: tuple[bytes, ...], bad: tuple[bytes | None, ...]
+) -> None:
+    good = (bench.key(), b"1", b"2")
+
+    with pytest.raises(RejectedError) as caught:
+        bench.run(PutRows(bench.table, columns, (good, (bench.key(b"s"), *bad))))
+
+    assert caught.value.fix
     assert bench.cells() == {}
 
 

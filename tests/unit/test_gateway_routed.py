@@ -41,6 +41,7 @@ _DATA: list[Operation[Any]] = [
     ops.MutateRows("t", (_PUT_AT_7, _PUT_AT_7)),
     ops.OpenScanner(ops.Scan("t")),
     ops.Ping(),
+    ops.PutRows("t", (b"d:a",), ((b"r", b"1"),), 7),
 ]
 _ATOMIC: list[Operation[Any]] = [
     ops.AddFamily("t", _FAMILY),

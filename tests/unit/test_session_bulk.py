@@ -5,26 +5,41 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
+from datetime import timedelta
 from typing import Any, TypeVar
 
 import pytest
 
-from hbase_orm import Engine, Family, Index, Key, Mapped, Model, codecs, column, key, select
+from hbase_orm import (
+    Engine,
+    Family,
+    FlushReport,
+    Index,
+    Key,
+    Mapped,
+    Model,
+    codecs,
+    column,
+    key,
+    select,
+)
 from hbase_orm.errors import (
     DuplicateRowError,
     FlushError,
     QueryError,
     RegionUnavailableError,
     RowKeyError,
+    SchemaError,
     ValidationError,
 )
+from hbase_orm.gateway.checks import CELL_OVERHEAD_BYTES
 from hbase_orm.gateway.memory import MemoryGateway
 from hbase_orm.index.catalog import TableState
-from hbase_orm.ops import CheckAndMutate, GetRows, GetVersions, MutateRows, Operation
+from hbase_orm.ops import MAX_CELL_BYTES, CheckAndMutate, GetRows, GetVersions, Operation, PutRows
 from hbase_orm.session.bulk import IN_FLIGHT
 from hbase_orm.session.flush import BATCH_BYTES
 from hbase_orm.session.url import EngineOptions
-from tests.recording import FailsBeforeSending, RecordsRequests
+from tests.recording import BATCHES, FailsBeforeSending, RecordsRequests, batches_of
 
 R = TypeVar("R")
 
@@ -64,7 +79,7 @@ class HoldsBatches(RecordsRequests):
         self.waiting = 0
 
     def execute(self, operation: Operation[R], /) -> R:
-        if isinstance(operation, MutateRows):
+        if isinstance(operation, BATCHES):
             self.waiting += 1
             assert self.release.wait(10)
         return super().execute(operation)
@@ -128,11 +143,7 @@ def test_a_row_whose_earlier_batch_is_under_way_waits_for_it(model: Any) -> None
         gateway.release.set()
         second.join()
 
-    rows = [
-        [m.row[-1] for m in request.mutations]
-        for request in gateway.requests
-        if isinstance(request, MutateRows)
-    ]
+    rows = [[m.row[-1] for m in request.mutations] for request in batches_of(gateway.requests)]
     assert waiting == 1
     assert rows == [[1, 2], [1, 3]]
 
@@ -147,8 +158,7 @@ def test_two_models_of_one_table_keep_the_order_of_a_row() -> None:
 
     values = [
         mutation.puts[0].value[0]
-        for request in gateway.writes
-        if isinstance(request, MutateRows)
+        for request in batches_of(gateway.requests)
         for mutation in request.mutations
         if mutation.row[-1] == 1
     ]
@@ -162,8 +172,8 @@ def sizes_of(gateway: RecordsRequests, table: str) -> list[tuple[int, int]]:
             len(request.mutations),
             sum(len(put.value) for mutation in request.mutations for put in mutation.puts),
         )
-        for request in gateway.requests
-        if isinstance(request, MutateRows) and request.table == table
+        for request in batches_of(gateway.requests)
+        if request.table == table
     ]
 
 
@@ -247,7 +257,7 @@ def test_an_exception_in_the_block_sends_nothing_more_and_reports_what_was_sent(
 def test_a_failed_batch_stops_the_bulk_and_names_its_rows() -> None:
     moving = RegionUnavailableError("the region moves")
     gateway = FailsBeforeSending(
-        MemoryGateway(), lambda op: moving if isinstance(op, MutateRows) else None
+        MemoryGateway(), lambda op: moving if isinstance(op, BATCHES) else None
     )
     session = engine_on(gateway).session()
 
@@ -259,13 +269,169 @@ def test_a_failed_batch_stops_the_bulk_and_names_its_rows() -> None:
     assert caught.value.written == bulk.report.written == 0
 
 
-def test_batches_have_a_positive_number_of_rows() -> None:
+@pytest.mark.parametrize("argument", ["batch_rows", "parallel"])
+@pytest.mark.parametrize("wrong", [0, -1, "3", True, None])
+def test_sizes_that_are_no_positive_numbers_are_refused(argument: str, wrong: Any) -> None:
     session = engine_on(MemoryGateway()).session()
 
-    for wrong in (0, -1, "3"):
-        with pytest.raises(QueryError) as caught:
-            session.bulk(batch_rows=wrong)  # type: ignore[arg-type]  # one of them is a text
-        assert caught.value.fix
+    with pytest.raises(QueryError) as caught:
+        session.bulk(**{argument: wrong})
+
+    assert caught.value.argument == argument
+    assert caught.value.fix
+
+
+@pytest.mark.parametrize("parallel", [1, 5])
+def test_as_many_batches_are_under_way_as_is_said(parallel: int) -> None:
+    gateway = HoldsBatches(MemoryGateway())
+    session = engine_on(gateway).session()
+
+    with session.bulk(batch_rows=2, parallel=parallel) as bulk:
+        adding = threading.Thread(
+            target=bulk.add_all, args=([Plain(n=n, value=1) for n in range(40)],)
+        )
+        adding.start()
+        adding.join(0.2)
+        waiting = gateway.waiting
+        gateway.release.set()
+        adding.join()
+
+    assert waiting == parallel
+    assert bulk.report.written == 40
+
+
+def test_progress_is_told_after_each_batch() -> None:
+    told: list[int] = []
+    session = engine_on(MemoryGateway()).session()
+
+    with session.bulk(batch_rows=4, progress=lambda report: told.append(report.written)) as bulk:
+        bulk.add_all(Plain(n=n, value=1) for n in range(10))
+
+    assert told == [4, 8, 10]
+
+
+def test_what_progress_raises_ends_the_bulk() -> None:
+    gateway = RecordsRequests(MemoryGateway())
+    session = engine_on(gateway).session()
+
+    def stop(report: FlushReport) -> None:
+        raise KeyError(report.written)
+
+    with pytest.raises(KeyError), session.bulk(batch_rows=1, parallel=1, progress=stop) as bulk:
+        bulk.add_all(Plain(n=n, value=1) for n in range(100))
+
+    assert len(gateway.writes) <= 3
+
+
+def test_rows_with_and_without_ttl_keep_their_order() -> None:
+    gateway = RecordsRequests(MemoryGateway())
+    session = engine_on(gateway).session()
+    day = timedelta(days=1)
+
+    with session.bulk() as bulk:
+        bulk.add(Plain(n=1, value=1))
+        bulk.add(Plain(n=1, value=2), ttl=day)
+        bulk.add(Plain(n=1, value=3))
+        bulk.add(Plain(n=2, value=4), ttl=day)
+
+    sent = [
+        (each.row[-1], each.puts[0].value[0], each.ttl_ms)
+        for request in batches_of(gateway.requests)
+        for each in request.mutations
+    ]
+    assert sorted(sent[:3]) == sent[:3] == [(1, 1, None), (1, 2, 86_400_000), (1, 3, None)]
+    assert sent[3:] == [(2, 4, 86_400_000)]
+
+
+def test_a_value_that_only_its_codec_can_encode_is_written() -> None:
+    class Number(int):
+        """Not of the very class that the generated code knows."""
+
+    gateway = RecordsRequests(MemoryGateway())
+    session = engine_on(gateway).session()
+
+    with session.bulk() as bulk:
+        bulk.add_all([Plain(n=1, value=1), Plain(n=2, value=Number(2)), Plain(n=3, value=3)])
+
+    assert [obj.value for obj in session.all(select(Plain).allow_full_scan())] == [1, 2, 3]
+
+
+def test_rows_of_one_shape_travel_as_flat_rows() -> None:
+    gateway = RecordsRequests(MemoryGateway())
+    session = engine_on(gateway).session()
+
+    with session.bulk() as bulk:
+        bulk.add_all([Plain(n=1, value=1), Plain(n=2, value=2, note="")])
+
+    (sent,) = [each for each in gateway.requests if isinstance(each, PutRows)]
+    assert [row[1:] for row in sent.rows] == [(b"\x01", None), (b"\x02", b"")]
+
+
+def test_a_cell_that_is_too_large_fails_its_add() -> None:
+    session = engine_on(MemoryGateway()).session()
+    fits = MAX_CELL_BYTES - CELL_OVERHEAD_BYTES - len(b"....") - len(b"dnote")
+
+    with session.bulk() as bulk:
+        bulk.add(Plain(n=1, value=1, note="x" * fits))
+        with pytest.raises(ValidationError) as caught:
+            bulk.add(Plain(n=2, value=1, note="x" * (fits + 1)))
+
+    assert (caught.value.model, caught.value.field) == ("Plain", "note")
+    assert caught.value.row == b"\0\0\0\2"
+    assert [obj.n for obj in session.all(select(Plain).allow_full_scan())] == [1]
+
+
+def test_rows_that_the_client_stamps_have_later_stamps_in_later_batches() -> None:
+    gateway = RecordsRequests(MemoryGateway())
+    engine = Engine(gateway, EngineOptions(scheme="memory", timestamps="client"))
+    engine.create_tables(Plain)
+
+    with engine.session().bulk(batch_rows=2, parallel=1) as bulk:
+        bulk.add_all(Plain(n=n, value=1) for n in range(6))
+
+    stamps = [each.timestamp_ms or 0 for each in gateway.requests if isinstance(each, PutRows)]
+    assert 0 < stamps[0] < stamps[1] < stamps[2]
+
+
+def test_a_row_that_was_just_deleted_or_counted_waits_for_the_clock(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    engine, slept = engine_on(MemoryGateway()), list[float]()
+    session = engine.session()
+    monkeypatch.setattr(engine._runtime, "_sleep", slept.append)
+    monkeypatch.setattr(engine._runtime, "_monotonic_s", lambda: 100.0)
+
+    def write(n: int) -> int:
+        before = len(slept)
+        with session.bulk() as bulk:
+            bulk.add(Plain(n=n, value=1))
+        return len(slept) - before
+
+    session.delete_row(Plain, n=1)
+    session.append(Plain, Plain.note, "more", n=2)
+
+    assert [write(n) for n in (1, 2, 3)] == [1, 1, 0]
+
+
+def test_rows_of_a_table_whose_indexes_the_model_does_not_know_are_not_written() -> None:
+    class Unaware(Model, table="loaded"):
+        d = Family()
+        name: Key[str] = key()
+        value: Mapped[int] = column(d, "v", codec=codecs.uint8())
+
+    gateway = RecordsRequests(MemoryGateway())
+    engine = engine_on(gateway)
+    engine.session().insert(Loaded(name="a"))
+    gateway.requests.clear()
+
+    with pytest.raises(FlushError) as caught, engine.session().bulk() as bulk:
+        bulk.add_all([Unaware(name="b", value=1), Unaware(name="c", value=1)])
+
+    assert [(row, type(error)) for _, row, error in caught.value.not_written] == [
+        (b"b", SchemaError),
+        (b"c", SchemaError),
+    ]
+    assert gateway.writes == []
 
 
 # --- loads -----------------------------------------------------------------------------------------
@@ -285,7 +451,7 @@ def test_a_load_reads_no_row_and_opens_the_table_at_its_end() -> None:
         during = engine.table_state(Loaded)
 
     read = [r for r in gateway.requests if isinstance(r, GetRows) and r.table == "loaded"]
-    tables = [request.table for request in gateway.requests if isinstance(request, MutateRows)]
+    tables = [request.table for request in gateway.requests if isinstance(request, BATCHES)]
     assert (during, engine.table_state(Loaded)) == (TableState.LOADING, TableState.READABLE)
     assert (read, sorted(tables)) == ([], ["loaded"] * 3 + ["loaded_ix_by_unit"] * 3)
 
@@ -318,7 +484,7 @@ def test_entries_are_acknowledged_before_their_rows_are_sent() -> None:
     with engine.session().bulk(insert_only=True) as bulk:
         bulk.add_all(loaded_rows())
 
-    tables = [request.table for request in gateway.requests if isinstance(request, MutateRows)]
+    tables = [request.table for request in gateway.requests if isinstance(request, BATCHES)]
     assert tables == ["loaded_ix_by_unit", "loaded"]
 
 
@@ -356,7 +522,7 @@ def test_a_load_with_a_failed_batch_stays_open_for_the_next_one() -> None:
     gateway = FailsBeforeSending(MemoryGateway(), lambda _: None)
     engine = engine_on(gateway)
     gateway.error_of = lambda op: (
-        moving if isinstance(op, MutateRows) and op.table == "loaded" else None
+        moving if isinstance(op, BATCHES) and op.table == "loaded" else None
     )
     with pytest.raises(FlushError), engine.session().bulk(insert_only=True) as bulk:
         bulk.add_all(loaded_rows())

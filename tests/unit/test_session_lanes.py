@@ -21,10 +21,9 @@ from hbase_orm import (
 )
 from hbase_orm.errors import FlushError, RegionUnavailableError
 from hbase_orm.gateway.memory import MemoryGateway
-from hbase_orm.ops import MutateRows
 from hbase_orm.session.lanes import WAITING_BATCHES
 from hbase_orm.session.url import EngineOptions
-from tests.recording import FailsBeforeSending, RecordsRequests
+from tests.recording import BATCHES, FailsBeforeSending, RecordsRequests, batches_of
 
 DAY = timedelta(days=1)
 FIRST = datetime(2001, 1, 1, tzinfo=UTC)
@@ -44,7 +43,7 @@ class Plain(Model, table="plain"):
 
 
 def batches(gateway: RecordsRequests) -> list[int]:
-    return [len(r.mutations) for r in gateway.requests if isinstance(r, MutateRows)]
+    return [len(r.mutations) for r in batches_of(gateway.requests)]
 
 
 def test_rows_for_many_tables_do_not_all_wait() -> None:
@@ -92,7 +91,7 @@ def test_rows_that_wait_when_a_batch_fails_are_not_written() -> None:
     moving = RegionUnavailableError("the region moves")
     gateway = FailsBeforeSending(
         MemoryGateway(),
-        lambda op: moving if isinstance(op, MutateRows) and op.table == "plain" else None,
+        lambda op: moving if isinstance(op, BATCHES) and op.table == "plain" else None,
     )
     engine = Engine(gateway, MEMORY)
     engine.create_tables(Plain)
@@ -119,7 +118,7 @@ def test_rows_that_wait_at_the_end_are_told_as_well() -> None:
     moving = RegionUnavailableError("the region moves")
     gateway = FailsBeforeSending(
         MemoryGateway(),
-        lambda op: moving if isinstance(op, MutateRows) else None,
+        lambda op: moving if isinstance(op, BATCHES) else None,
     )
     engine = Engine(gateway, MEMORY)
 
