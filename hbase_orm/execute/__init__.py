@@ -2,8 +2,19 @@
 
 from __future__ import annotations
 
+from hbase_orm.execute.by_entries import IndexedRow
 from hbase_orm.execute.meter import Meter
-from hbase_orm.execute.run import IndexedRow, PlacedRow, rows_of
-from hbase_orm.execute.steps import Emit, Rows, stream
+from hbase_orm.execute.run import PlacedRow, rows_of
+from hbase_orm.execute.steps import Emit, Note, Rows, StaleEntry, stream
 
-__all__ = ["Emit", "IndexedRow", "Meter", "PlacedRow", "Rows", "rows_of", "stream"]
+__all__ = [
+    "Emit",
+    "IndexedRow",
+    "Meter",
+    "Note",
+    "PlacedRow",
+    "Rows",
+    "StaleEntry",
+    "rows_of",
+    "stream",
+]

@@ -10,14 +10,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 
-from hbase_orm.errors import HBaseORMError, QueryError, TableNotFoundError
+from hbase_orm.errors import QueryError, TableNotFoundError
+from hbase_orm.execute.by_entries import look_up
 from hbase_orm.execute.merge import merge
 from hbase_orm.execute.pace import pace_of
 from hbase_orm.execute.reader import RangeReader
-from hbase_orm.execute.steps import Emit, Rows, advance, throw
-from hbase_orm.index.entries import base_key_of, index_target
-from hbase_orm.index.targets import GuardedTable, IndexTarget
+from hbase_orm.execute.steps import Emit, Rows, through
+from hbase_orm.index.targets import GuardedTable
 from hbase_orm.ops import (
     GetRows,
     KeyRange,
@@ -57,7 +58,7 @@ def rows_of(plan: Plan, guarded: GuardedTable | None) -> Rows:
         case TablesPlan():
             return _tables(plan)
         case IndexPlan() if guarded is not None:
-            return _look_up(plan, guarded)
+            return look_up(plan, guarded)
     raise QueryError("the plan cannot be run", plan=plan.kind)
 
 
@@ -133,13 +134,6 @@ def _merge(plan: SaltedScanPlan) -> Rows:
 
 
 @dataclass(slots=True)
-class IndexedRow(Row):
-    """A row found through an index; `entry` is the key of the entry that led to it."""
-
-    entry: bytes
-
-
-@dataclass(slots=True)
 class PlacedRow(Row):
     """A row of one of several tables; `start` is the start of its table's period."""
 
@@ -149,66 +143,12 @@ class PlacedRow(Row):
 def _tables(plan: TablesPlan) -> Rows:
     """Read table after table; one that does not exist has no rows."""
     for start, inner in plan.plans:
-        rows = rows_of(inner, None)
+        placed = partial(_placed, start)
         try:
-            yield from _placed(rows, start)
+            yield from through(rows_of(inner, None), placed)
         except TableNotFoundError:
             continue
-        finally:
-            rows.close()
 
 
-def _placed(rows: Rows, start: datetime) -> Rows:
-    step = next(rows, None)
-    while step is not None:
-        if isinstance(step, Emit):
-            yield Emit([PlacedRow(row.key, row.cells, start) for row in step.rows])
-            step = advance(rows, None)
-            continue
-        try:
-            answer = yield step
-        except HBaseORMError as error:
-            step = throw(rows, error)
-        else:
-            step = advance(rows, answer)
-
-
-def _look_up(plan: IndexPlan, guarded: GuardedTable) -> Rows:
-    """Read entries, get their rows, and keep each row that has its entry.
-
-    An entry may be stale: the row is the truth, and a row that changed while the index was being
-    read counts once.
-    """
-    index = index_target(plan.schema, plan.index)
-    base_key = base_key_of(plan.index)
-    pace = pace_of(plan)
-    scans = [
-        Scan(plan.index.table, r, reverse=plan.reverse, caching_rows=pace.caching_rows)
-        for r in plan.ranges
-    ]
-    reader = RangeReader(scans, pace)
-    seen: set[bytes] = set()
-    while (yield from reader.fill()):
-        entries = [entry.key for entry in reader.take()]
-        keys = tuple(dict.fromkeys(base_key(entry) for entry in entries))
-        rows = yield from ask(GetRows(plan.schema.table, keys, plan.fetched))
-        found = dict(zip(keys, rows, strict=True))
-        pace.weigh([row for row in rows if row is not None])
-        yield Emit(_verified(guarded, index, [(e, found[base_key(e)]) for e in entries], seen))
-
-
-def _verified(
-    guarded: GuardedTable,
-    index: IndexTarget,
-    pairs: Sequence[tuple[bytes, Row | None]],
-    seen: set[bytes],
-) -> list[Row]:
-    kept: list[Row] = []
-    for entry, row in pairs:
-        if row is None or row.key in seen:
-            continue
-        values = {column: cell.value for column, cell in row.cells.items()}
-        if entry in guarded.entry_keys(index, row.key, values):
-            seen.add(row.key)
-            kept.append(IndexedRow(row.key, row.cells, entry))
-    return kept
+def _placed(start: datetime, rows: Sequence[Row]) -> Rows:
+    yield Emit([PlacedRow(row.key, row.cells, start) for row in rows])

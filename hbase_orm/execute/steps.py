@@ -16,10 +16,37 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
+class StaleEntry:
+    """An index entry whose row is gone, or does not have it any more.
+
+    Attributes:
+        index: The index's name.
+        key: The entry's key.
+        timestamp_ms: The entry's timestamp.
+        base_key: The row that it names.
+    """
+
+    index: str
+    key: bytes
+    timestamp_ms: int
+    base_key: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class Emit:
-    """Rows that are ready, in order. Not a request: nothing answers it."""
+    """Rows that are ready, in order. Not a request: nothing answers it.
+
+    Attributes:
+        rows: The rows.
+        stale: Entries on the way to them that no row has.
+    """
 
     rows: Sequence[Row]
+    stale: tuple[StaleEntry, ...] = ()
+
+
+Note = Callable[[Sequence[StaleEntry]], None]
+"""Sees entries that no row has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +79,7 @@ def in_turn(work: Callable[[T], R], items: Sequence[T], /) -> list[R]:
 
 
 def stream(
-    rows: Rows, execute: Execute, each: Each = in_turn
+    rows: Rows, execute: Execute, each: Each = in_turn, note: Note | None = None
 ) -> Generator[Sequence[Row], None, None]:
     """Drive `rows` with `execute` and yield what it emits.
 
@@ -63,12 +90,15 @@ def stream(
         rows: What to drive.
         execute: Answers a request.
         each: Runs protocols side by side, from several threads if it likes.
+        note: Is told of entries that no row has, before the rows beside them are yielded.
     """
     scanners = _Scanners(execute)
     try:
         step = next(rows, None)
         while step is not None:
             if isinstance(step, Emit):
+                if step.stale and note is not None:
+                    note(step.stale)
                 yield step.rows
                 step = advance(rows, None)
                 continue
@@ -128,6 +158,25 @@ def _run(protocol: ops.Protocol[R], *, execute: Execute) -> R:
         return cast("R", end.value)
     finally:
         protocol.close()
+
+
+def through(rows: Rows, answer: Callable[[Sequence[Row]], Rows]) -> Rows:
+    """Pass on what `rows` asks, and in place of the rows it emits what `answer` makes of them."""
+    try:
+        step = next(rows, None)
+        while step is not None:
+            if isinstance(step, Emit):
+                yield from answer(step.rows)
+                step = advance(rows, None)
+                continue
+            try:
+                got = yield step
+            except HBaseORMError as error:
+                step = throw(rows, error)
+            else:
+                step = advance(rows, got)
+    finally:
+        rows.close()
 
 
 def advance(rows: Rows, answer: Any) -> Step | None:

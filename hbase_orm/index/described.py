@@ -13,7 +13,7 @@ from hbase_orm.index.row_values import fields_in
 from hbase_orm.rowkey import Part
 from hbase_orm.rowkey.derivations import SaltOf
 from hbase_orm.rowkey.nulls import OrNone
-from hbase_orm.schema import ColumnSchema, IndexSchema, TableSchema, stored_column
+from hbase_orm.schema import ColumnSchema, IndexSchema, TableSchema, column_field, stored_column
 from hbase_orm.schema.canonical import condition_text
 
 _VERSION: Final = "version column"
@@ -35,7 +35,7 @@ def described_indexes(schema: TableSchema) -> dict[str, str]:
     found = {}
     for index in schema.indexes:
         parts = [
-            _described(part, stored_column(schema, of))
+            _described(part, stored_column(schema, column_field(of)))
             for part, of in zip(index.layout.parts, index.expressions, strict=True)
         ]
         shown = " ".join([*parts, *_described_options(schema, index)])

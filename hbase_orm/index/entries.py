@@ -15,7 +15,6 @@ from hbase_orm.index.row_values import (
     Values,
     absent_value,
     corrupt,
-    fields_in,
     key_reader,
     row_test,
     value_reader,
@@ -60,11 +59,10 @@ def guarded_table(schema: TableSchema) -> GuardedTable:
 
 def index_target(schema: TableSchema, index: IndexSchema) -> IndexTarget:
     """Return one index as the protocols see it."""
-    read = [stored_column(schema, of) for of in (*index.expressions, *fields_in(index.where))]
     return IndexTarget(
         name=index.name,
         table=index.table,
-        columns=frozenset(column.column for column in read if column is not None),
+        columns=frozenset(column.column for column in index.columns),
         entry_keys=_entry_keys(schema, index),
         unique=index.unique,
         included=tuple(column.column for column in index.included),

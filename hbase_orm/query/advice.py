@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hbase_orm.codecs import Codec
@@ -62,7 +62,7 @@ def _written(order: Order) -> str:
     return f"{order.field.name}.{'desc' if order.descending else 'asc'}()"
 
 
-def _options(statement: Select[Any], schema: TableSchema) -> Sequence[dict[str, Bounds]]:
+def _options(statement: Select[Any], schema: TableSchema) -> Sequence[Mapping[str, Bounds]]:
     try:
         return bounds_of_each(schema, statement.conditions)
     except NothingMatchesError:
@@ -86,7 +86,9 @@ def _indexable(statement: Select[Any], schema: TableSchema) -> dict[str, Codec[A
 
 
 def _narrows(bounds: Bounds | None) -> bool:
-    return bounds is not None and (bounds.equals is not None or bounds.has_range)
+    if bounds is None or not bounds.excludes_none:
+        return False
+    return bounds.equals is not None or bounds.has_range
 
 
 def _leaves_out_none(bounds: Bounds | None) -> bool:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 from hbase_orm.ops import KeyRange
@@ -57,8 +58,32 @@ def _joined(conditions: Sequence[Condition]) -> list[Condition]:
     return [*equal.values(), *others]
 
 
-def bounds_of_each(schema: TableSchema, conditions: Sequence[Condition]) -> list[dict[str, Bounds]]:
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One alternative that some row can fulfil.
+
+    Attributes:
+        conditions: They all hold.
+        bounds: What they say of each field.
+    """
+
+    conditions: Sequence[Condition]
+    bounds: Mapping[str, Bounds]
+
+
+def bounds_of_each(
+    schema: TableSchema, conditions: Sequence[Condition]
+) -> list[Mapping[str, Bounds]]:
     """Return the bounds of every alternative that some row can fulfil.
+
+    Raises:
+        NothingMatchesError: There is none.
+    """
+    return [option.bounds for option in options_of(schema, conditions)]
+
+
+def options_of(schema: TableSchema, conditions: Sequence[Condition]) -> list[Option]:
+    """Return every alternative that some row can fulfil.
 
     Raises:
         NothingMatchesError: There is none.
@@ -66,7 +91,7 @@ def bounds_of_each(schema: TableSchema, conditions: Sequence[Condition]) -> list
     found, reason = [], ""
     for group in alternatives(conditions):
         try:
-            found.append(bounds_of(schema, group))
+            found.append(Option(group, bounds_of(schema, group)))
         except NothingMatchesError as error:
             reason = str(error)
     if not found:

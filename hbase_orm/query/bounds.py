@@ -16,12 +16,18 @@ from hbase_orm.errors import CodecError
 from hbase_orm.schema import (
     Comparison,
     Condition,
+    Contains,
+    Expr,
+    FunctionExpr,
     InValues,
+    ItemBetween,
     Operator,
     StartsWith,
     TableSchema,
     codec_of,
 )
+
+_OfItem = Comparison | InValues | StartsWith | ItemBetween
 
 
 class NothingMatchesError(Exception):
@@ -41,7 +47,7 @@ class Bounds:
     """What is known of one field; built up by `narrow`.
 
     Attributes:
-        equals: The only values it can have, or None.
+        equals: The only values it can have, None among them if it may be absent; or None.
         low: The lower end, or None.
         high: The upper end, or None.
         prefix: What its text starts with, or None.
@@ -74,6 +80,17 @@ def bounds_of(schema: TableSchema, conditions: Sequence[Condition]) -> dict[str,
     found: dict[str, Bounds] = {}
     for condition in conditions:
         match condition:
+            case Contains(field=of, value=value):
+                of_items: Expr[Any] = FunctionExpr("each", of)
+                if is_indexed(schema, of_items):
+                    _narrow_by_item(schema, found, Comparison(of_items, "==", value))
+            case (
+                Comparison(field=FunctionExpr(function="each"))
+                | InValues(field=FunctionExpr(function="each"))
+                | StartsWith(field=FunctionExpr(function="each"))
+                | ItemBetween()
+            ):
+                _narrow_by_item(schema, found, condition)
             case Comparison(field=of) | InValues(field=of) | StartsWith(field=of):
                 bounds = found.setdefault(of.name, keys.get(of.name) or Bounds())
                 _narrow_by(bounds, codec_of(schema, of), condition)
@@ -84,6 +101,35 @@ def bounds_of(schema: TableSchema, conditions: Sequence[Condition]) -> dict[str,
     return found
 
 
+def is_indexed(schema: TableSchema, of: Expr[Any]) -> bool:
+    """Say whether an index has an expression for a part."""
+    return any(of.name == each.name for index in schema.indexes for each in index.expressions)
+
+
+def _narrow_by_item(schema: TableSchema, found: dict[str, Bounds], condition: _OfItem) -> None:
+    """Note what a condition says of one item of a collection.
+
+    Another condition may hold of another item: the two do not narrow each other, and the better
+    one is kept.
+    """
+    if isinstance(condition, Comparison) and condition.operator == "!=":
+        return  # of no item
+    codec = codec_of(schema, condition.field)
+    alone = Bounds(excludes_none=True)
+    try:
+        if isinstance(condition, ItemBetween):
+            _narrow(alone, codec, ">=", codec.comparable(condition.low))
+            _narrow(alone, codec, "<=", codec.comparable(condition.high))
+        else:
+            _narrow_by(alone, codec, condition)
+        _check_consistent(condition.field.name, alone)
+    except NothingMatchesError:
+        return  # the collection's own codec may store items that theirs does not
+    known = found.get(condition.field.name)
+    if known is None or (known.equals is None and alone.equals is not None):
+        found[condition.field.name] = alone
+
+
 def _narrow_by(
     bounds: Bounds, codec: Codec[Any], condition: Comparison | InValues | StartsWith
 ) -> None:
@@ -91,8 +137,8 @@ def _narrow_by(
         bounds.excludes_none = True
         _narrow_prefix(bounds, condition.prefix)
     elif isinstance(condition, InValues):
-        if bounds.excludes_none or None not in condition.values:
-            _narrow_equal(bounds, storable(codec, condition.values))
+        nones = () if bounds.excludes_none or None not in condition.values else (None,)
+        _narrow_equal(bounds, (*nones, *storable(codec, condition.values)))
     elif condition.value is None:
         _narrow_by_none(bounds, condition.operator)
     else:
@@ -104,6 +150,8 @@ def _narrow_by_none(bounds: Bounds, operator: Operator) -> None:
         bounds.excludes_none = True
     elif operator != "==" or bounds.excludes_none:
         raise NothingMatchesError("a comparison with None is false")
+    else:
+        _narrow_equal(bounds, (None,))
 
 
 def _narrow_prefix(bounds: Bounds, prefix: Any) -> None:
@@ -146,7 +194,7 @@ def _narrow_equal(bounds: Bounds, values: tuple[Any, ...]) -> None:
     if bounds.equals is not None:
         values = tuple(value for value in values if value in bounds.equals)
     bounds.equals = values
-    bounds.excludes_none = True
+    bounds.excludes_none |= None not in values
     if not values:
         raise NothingMatchesError("no stored value equals what is asked")
 
@@ -218,6 +266,8 @@ def _ends_earlier(one: End, other: End) -> bool:
 
 def _check_consistent(name: str, bounds: Bounds) -> None:
     if bounds.equals is not None:
+        if bounds.excludes_none:
+            bounds.equals = tuple(value for value in bounds.equals if value is not None)
         bounds.equals = tuple(value for value in bounds.equals if _within(value, bounds))
         if not bounds.equals:
             raise NothingMatchesError(f"the conditions on {name} contradict each other")
@@ -239,6 +289,8 @@ def check_ends(name: str, bounds: Bounds) -> None:
 
 def _within(value: Any, bounds: Bounds) -> bool:
     low, high = bounds.low, bounds.high
+    if value is None:
+        return True
     above = low is None or value > low.value or (low.included and value == low.value)
     below = high is None or value < high.value or (high.included and value == high.value)
     return above and below and (bounds.prefix is None or value.startswith(bounds.prefix))

@@ -34,11 +34,12 @@ class Candidate:
     fetch: Fetch = OBJECTS
 
     @property
-    def rank(self) -> tuple[bool, int, bool]:
-        """What a better one has more of: a whole row key, a longer run, a range after it."""
+    def rank(self) -> tuple[int, int, bool]:
+        """What a better one has more of: a whole key that can be got, a longer run, a range."""
         is_complete, run, has_range = self.access.rank
-        # A whole index prefix is no whole row key: only the row key can be got.
-        return is_complete and self.index is None, run, has_range
+        # A whole index prefix is no whole key, but for a unique index: then it names a claim.
+        is_got = is_complete and (self.index is None or self.index.unique)
+        return (1 if self.index is not None else 2) if is_got else 0, run, has_range
 
     @property
     def following(self) -> list[Part]:

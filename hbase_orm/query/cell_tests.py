@@ -12,6 +12,7 @@ from hbase_orm.schema import (
     ColumnSchema,
     Comparison,
     Condition,
+    FunctionExpr,
     Operator,
     TableSchema,
     check_conditions,
@@ -89,6 +90,8 @@ def cell_test(schema: TableSchema, conditions: Sequence[Condition]) -> CellTest:
 
 
 def _column(schema: TableSchema, condition: Comparison) -> ColumnSchema:
+    if isinstance(condition.field, FunctionExpr):
+        raise _refused("HBase compares what is stored, no function of it", schema, (condition,))
     column = stored_column(schema, condition.field)
     if column is None or column.name in schema.layout.names:
         raise QueryError(

@@ -19,6 +19,7 @@ from typing import Any, Final
 
 from hbase_orm.errors import PageTokenError
 from hbase_orm.ops import KeyRange
+from hbase_orm.query.by_index import SALT_BYTES
 from hbase_orm.query.plans import (
     EmptyPlan,
     GetPlan,
@@ -138,7 +139,9 @@ def resumed(plan: Plan, place: Place) -> Plan:
     match plan:
         case GetPlan():
             return replace(plan, keys=_after(plan.keys, place.key))
-        case ScanPlan() | IndexPlan():
+        case IndexPlan():
+            return _rest_of_entries(plan, place.key)
+        case ScanPlan():
             return replace(plan, ranges=_rest(plan.ranges, place.key, reverse=plan.reverse))
         case SaltedScanPlan():
             return replace(plan, buckets=_rest_of_buckets(plan, place.key))
@@ -171,9 +174,20 @@ def _rest(
     return tuple(each for each in cut if not each.is_empty)
 
 
-def _rest_of_buckets(plan: SaltedScanPlan, key: bytes) -> tuple[tuple[KeyRange, ...], ...]:
+def _rest_of_entries(plan: IndexPlan, key: bytes) -> IndexPlan:
+    """Return the plan for the entries behind a key."""
+    if plan.keys:
+        return replace(plan, keys=_after(plan.keys, key))
+    if plan.buckets:
+        return replace(plan, buckets=_rest_of_buckets(plan, key))
+    return replace(plan, ranges=_rest(plan.ranges, key, reverse=plan.reverse))
+
+
+def _rest_of_buckets(
+    plan: SaltedScanPlan | IndexPlan, key: bytes
+) -> tuple[tuple[KeyRange, ...], ...]:
     """Return what is left of each bucket; of equal keys, the lower bucket's comes first."""
-    width = plan.skipped_bytes
+    width = plan.skipped_bytes if isinstance(plan, SaltedScanPlan) else SALT_BYTES
     salt, behind = key[:width], key[width:]
     left = []
     for ranges in plan.buckets:

@@ -11,19 +11,20 @@ first. `using` overrides it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
 
-from hbase_orm.errors import QueryError
 from hbase_orm.ops import KeyRange, longest_row_key_bytes
 from hbase_orm.query.access import NO_NUMBERS, Numbers, Search
-from hbase_orm.query.alternatives import bounds_of_each, united
-from hbase_orm.query.bounds import (
-    Bounds,
-    NothingMatchesError,
-    bounds_of,
+from hbase_orm.query.alternatives import Option, bounds_of_each, options_of, united
+from hbase_orm.query.bounds import NothingMatchesError, bounds_of
+from hbase_orm.query.by_index import (
+    bucket_before,
+    candidates_by_index,
+    in_buckets,
+    is_covered,
 )
 from hbase_orm.query.candidates import Candidate
 from hbase_orm.query.paths import KeyAccess
@@ -43,7 +44,6 @@ from hbase_orm.query.shapes import Shapes
 from hbase_orm.query.statement import AnyIndex, Select
 from hbase_orm.schema import (
     Condition,
-    Index,
     IndexSchema,
     InValues,
     Not,
@@ -109,14 +109,16 @@ def _plan(
     for order in statement.orders:
         codec_of(schema, order.field)
     try:
-        options = bounds_of_each(schema, statement.conditions)
+        options = options_of(schema, statement.conditions)
         candidates = _candidates(statement, schema, options, numbers, tables)
     except NothingMatchesError as error:
         return _empty(statement, schema, str(error))
     chosen, reverse = _choose(statement, schema, candidates)
     if not chosen.access.narrows and not statement.full_scan_allowed:
         raise unbounded(statement, schema, chosen, candidates)
-    chosen = replace(chosen, fetch=fetched(statement, schema, options, chosen.index))
+    chosen = replace(
+        chosen, fetch=fetched(statement, schema, [each.bounds for each in options], chosen.index)
+    )
     if chosen.index is not None:
         found = _index_plan(statement, schema, chosen, chosen.index, reverse=reverse)
     else:
@@ -151,65 +153,24 @@ def names_in(statement: Select[Any], schema: TableSchema) -> frozenset[tuple[str
 def _candidates(
     statement: Select[Any],
     schema: TableSchema,
-    options: Sequence[Mapping[str, Bounds]],
+    options: Sequence[Option],
     numbers: Numbers,
     tables: Sequence[datetime] | None,
 ) -> list[Candidate]:
     layout = schema.layout
+    whole = Option(statement.conditions, bounds_of(schema, statement.conditions))
     access = united(
-        [Search(layout, bounds, numbers, tables).access() for bounds in options],
+        [Search(layout, option.bounds, numbers, tables).access() for option in options],
         are_whole_keys=True,
     )
     if access is None:  # far too many ranges: what holds in every alternative narrows less
-        options = [bounds_of(schema, statement.conditions)]
-        access = Search(layout, options[0], numbers, tables).access()
+        options = [whole]
+        access = Search(layout, whole.bounds, numbers, tables).access()
     by_key = Candidate(None, layout, layout.behind, access)
     if statement.index is None:
         return [by_key]
-    # Behind a part that spreads keys, entries of equal values are in no order of the key's parts.
-    behind = () if layout.spread is not None else layout.parts
-    by_index = []
-    for index in schema.indexes:
-        if index.where or index.salt or index.unique or index.is_multi_valued:
-            continue
-        found = united(
-            [Search(index.layout, bounds).access() for bounds in options], are_whole_keys=False
-        )
-        if found is None:
-            found = Search(index.layout, bounds_of(schema, statement.conditions)).access()
-        if _covers_all_rows(schema, index, options):
-            parts = (*index.layout.parts, *behind)
-            by_index.append(Candidate(index, index.layout, parts, found))
-    if isinstance(statement.index, AnyIndex):
-        return [by_key, *(one for one in by_index if one.access.narrows)]
-    return [_named(statement, schema, statement.index, by_index)]
-
-
-def _covers_all_rows(
-    schema: TableSchema, index: IndexSchema, options: Sequence[Mapping[str, Bounds]]
-) -> bool:
-    """Say whether every row that can match has an entry: rows with a None have none."""
-    nullable = {column.name for column in schema.columns if column.nullable}
-    return all(
-        part.name not in nullable or bounds.get(part.name, Bounds()).excludes_none
-        for part in index.layout.parts
-        for bounds in options
-    )
-
-
-def _named(
-    statement: Select[Any], schema: TableSchema, index: Index, usable: Sequence[Candidate]
-) -> Candidate:
-    if getattr(statement.model, index.name, None) is not index:
-        raise QueryError("the model has no such index", index=repr(index), model=schema.model_name)
-    for candidate in usable:
-        if candidate.index is not None and candidate.index.name == index.name:
-            return candidate
-    raise QueryError(
-        "the index has no entry for rows where an indexed field is None",
-        index=index.name,
-        fix="add conditions that exclude None on every indexed field that is nullable",
-    )
+    by_index = candidates_by_index(statement, schema, options, whole)
+    return [by_key, *by_index] if isinstance(statement.index, AnyIndex) else by_index
 
 
 def _choose(
@@ -378,20 +339,28 @@ def _index_plan(
     reverse: bool,
 ) -> Plan:
     found = [ranges for ranges in chosen.access.ranges_by_spread().values() if ranges]
-    ranges = _directed(index.table, found[0] if found else [], reverse=reverse)
-    if not ranges:
+    whole = found[0] if found else []
+    if not whole:
         return _empty(statement, schema, "the ranges of the index are empty")
+    keys: tuple[bytes, ...] = ()
+    if index.unique and chosen.access.is_complete:
+        keys = tuple(sorted({path.rest for path in chosen.access.paths}, reverse=reverse))
+    buckets = in_buckets(index, whole) if index.salt else ()
     return IndexPlan(
         **_common(statement, schema, chosen, reverse=reverse),
         index=index,
-        ranges=ranges,
+        keys=tuple(bucket_before(index, key) for key in keys),
+        ranges=() if keys or index.salt else _directed(index.table, whole, reverse=reverse),
+        buckets=() if keys else tuple(_directed(index.table, b, reverse=reverse) for b in buckets),
+        within=tuple(whole) if index.is_multi_valued else (),
+        is_covered=is_covered(statement, schema, index),
         reverse=reverse,
         caching_rows=_caching(statement, chosen, LOOKUP_ROWS, statement.conditions),
         most_rows=0 if statement.caching_rows else LOOKUP_ROWS,
     )
 
 
-def _directed(table: str, ranges: list[KeyRange], *, reverse: bool) -> tuple[KeyRange, ...]:
+def _directed(table: str, ranges: Sequence[KeyRange], *, reverse: bool) -> tuple[KeyRange, ...]:
     # A start that no region lookup takes is cut: the few rows more are dropped by the client.
     longest = longest_row_key_bytes(table)
     cut = [KeyRange(key_range.start[:longest], key_range.stop) for key_range in ranges]

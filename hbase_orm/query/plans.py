@@ -273,39 +273,67 @@ class IndexPlan(Plan):
 
     Attributes:
         index: The index.
+        keys: The claims of a unique index that are asked for, in the order of the rows; then
+            there are no ranges.
         ranges: Ranges of entry keys, in the order of the rows.
+        buckets: Of a salted index, for each bucket its ranges instead.
+        within: The ranges, without buckets, in which a row counts once: where it may have several
+            entries, at the first of them.
+        is_covered: Whether entries that are verified answer without their rows.
         reverse: Entries come in falling key order.
         caching_rows: Entries fetched at once, and rows looked up at once.
         most_rows: What later fetches grow to; 0 if the statement says how many each has.
     """
 
     index: IndexSchema = field(kw_only=True)
+    keys: tuple[bytes, ...] = ()
     ranges: tuple[KeyRange, ...] = ()
+    buckets: tuple[tuple[KeyRange, ...], ...] = ()
+    within: tuple[KeyRange, ...] = ()
+    is_covered: bool = False
     reverse: bool = False
     caching_rows: int = 0
     most_rows: int = 0
 
     def steps(self) -> list[str]:
         """Return the index ranges and the look-up."""
+        look_up = "look up each entry's row and check it against the entry"
+        if self.keys:
+            look_up = "look up the row that owns the value and check it"
+        elif self.is_covered:
+            look_up = "answer from verified entries; look up the rows of the others"
+        if self.within:
+            look_up += "; a row counts at its first entry"
+        return [tree(f"index {self.index.table}", self._entry_steps()), look_up]
+
+    def _entry_steps(self) -> list[str]:
         verb = "reverse scan" if self.reverse else "scan"
-        shown = [f"{verb} {range_text(key_range)}" for key_range in self.ranges[:_SHOWN]]
-        return [
-            tree(f"index {self.index.table}", shown + _more(len(self.ranges), "ranges")),
-            "look up each entry's row and check it against the entry",
-        ]
+        if self.keys:
+            shown = [f"get {to_string_binary(key)}" for key in self.keys[:_SHOWN]]
+            return shown + _more(len(self.keys), "keys")
+        ranges = self.buckets[0] if self.buckets else self.ranges
+        shown = [f"{verb} {range_text(each)}" for each in ranges[:_SHOWN]]
+        shown += _more(len(ranges), "ranges")
+        if not self.buckets:
+            return shown
+        return [tree(f"merge {len(self.buckets)} buckets by the key without its first byte", shown)]
 
     @property
     def requests(self) -> str:
         """One scanner a range, one multi-get a page of entries."""
-        return (
-            f"{len(self.ranges)} scanner{_s(self.ranges)}, "
-            f"1 multi-get for each {self.fetches} entries"
-        )
+        if self.keys:
+            owner = "1 get of its owner" if len(self.keys) == 1 else "1 multi-get of the owners"
+            return f"1 get of {len(self.keys)} claim{_s(self.keys)}, {owner}"
+        ranges = self.ranges or tuple(each for bucket in self.buckets for each in bucket)
+        found = f"{len(ranges)} scanner{_s(ranges)}"
+        if self.is_covered:
+            return f"{found}, {self.fetches} entries a call"
+        return f"{found}, 1 multi-get for each {self.fetches} entries"
 
     @property
     def fetches(self) -> Fetches:
         """How many entries each fetch has, and so many rows each look-up."""
-        return fetches(self.caching_rows, self.most_rows, self.limit)
+        return fetches(self.caching_rows, self.most_rows, self.limit, len(self.buckets) or 1)
 
 
 def _filter_line(text: bytes | None) -> list[str]:

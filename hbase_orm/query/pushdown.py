@@ -176,7 +176,7 @@ class _Terms:
         if not (wanted or is_exact):
             ways = ()  # more may match than does: so any may be unmatched
         absent = self._value_of_absent(column)
-        passes = absent is _UNKNOWN or _holds(leaf, absent, column.codec) is wanted
+        passes = absent is _UNKNOWN or holds(leaf, absent, column.codec) is wanted
         term = _term(column.column, ways, wanted=wanted, passes_missing=passes)
         return replace(term, is_exact=is_exact and absent is not _UNKNOWN)
 
@@ -331,7 +331,7 @@ def _test(codec: Codec[Any], value: Any, *, is_low: bool, included: bool) -> Byt
     return ByteTest("<=" if included else "<", data)
 
 
-def _holds(leaf: _Leaf, value: Any, codec: Codec[Any]) -> bool:
+def holds(leaf: _Leaf, value: Any, codec: Codec[Any]) -> bool:
     """Say whether a value fulfils the leaf, as the client's check does."""
     match leaf:
         case InValues(values=values):

@@ -12,6 +12,7 @@ from hbase_orm.ops import KeyRange, after_prefix
 from hbase_orm.query.bounds import Bounds, End
 from hbase_orm.rowkey import KeyLayout, Part
 from hbase_orm.rowkey.derivations import OffsetOf, PeriodOf
+from hbase_orm.rowkey.nulls import values_of
 
 _NO_KEY = KeyRange(stop=b"")
 
@@ -43,7 +44,7 @@ def limits_of(
 def spanned(bounds: Bounds) -> Bounds:
     """Return the bounds with equal times between the first and the last of them."""
     equals = bounds.equals
-    if not equals or not isinstance(equals[0], datetime):
+    if not equals or None in equals or not isinstance(equals[0], datetime):
         return bounds
     low, high = (End(end, included=True) for end in (min(equals), max(equals)))
     return replace(bounds, low=low, high=high)
@@ -74,9 +75,7 @@ def _of_field(part: Part, bounds: Bounds | None) -> KeyRange | None:
         return None
     if bounds.equals is not None:
         return _around(part, bounds.equals)
-    if not bounds.has_range:
-        return None
-    narrowed = KeyRange()
+    narrowed = values_of(part) if bounds.excludes_none else KeyRange()
     if bounds.prefix is not None:
         narrowed = narrowed.intersect(_text_prefix(part, bounds.prefix))
     if part.is_ordered:

@@ -31,6 +31,7 @@ from hbase_orm.schema import (
     Order,
     TableSchema,
     codec_of,
+    column_field,
     compared_by,
     stored_column,
 )
@@ -111,7 +112,7 @@ def fields_read(statement: Select[Any]) -> tuple[Expr[Any], ...]:
     """Return the fields whose values are read, each once, those that are given first."""
     sorts = () if statement.sort is None else statement.sort.orders
     fields = [*fields_given(statement), *(each.field for each in sorts)]
-    fields += [field for condition in statement.conditions for field in compared_by(condition)]
+    fields += [column_field(of) for each in statement.conditions for of in compared_by(each)]
     by_name: dict[str, Expr[Any]] = {}
     for field in fields:
         by_name.setdefault(field.name, field)
@@ -177,8 +178,7 @@ def fetched(
         return OBJECTS
     columns = [each for field in fields_read(statement) for each in _columns_of(schema, field)]
     if index is not None:
-        by_name = schema.column_by_name
-        columns += [by_name[p.name] for p in index.layout.parts if p.name in by_name]
+        columns += index.columns
     asked = tuple(dict.fromkeys(column.column for column in columns))
     if schema.packed_bytes:  # each row holds many objects, by qualifiers that vary
         return Fetch(schema.family_names, None if asked else KeyOnly())

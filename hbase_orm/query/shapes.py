@@ -26,7 +26,16 @@ from hbase_orm.query.ranges import limits_of
 from hbase_orm.query.statement import Select
 from hbase_orm.rowkey import KeyLayout, Part
 from hbase_orm.rowkey.derivations import Fixed, Hashed
-from hbase_orm.schema import Comparison, Condition, EntryExpr, StartsWith, TableSchema
+from hbase_orm.schema import (
+    Comparison,
+    Condition,
+    EntryExpr,
+    FunctionExpr,
+    StartsWith,
+    TableSchema,
+    column_field,
+    compared_by,
+)
 
 MAX_SHAPES: Final = 256
 """Shapes kept for one model: an application has few, and one that makes up more loses little."""
@@ -278,6 +287,8 @@ def _shape(statement: Select[Any], drawn: Plan, chosen: Candidate) -> Shape | No
         return None
     if any(_is_derived_of_range(part, comparing) for part in schema.layout.parts):
         return None
+    if _decides_index(schema, comparing) or _is_special(drawn):
+        return None
     is_fan_out = isinstance(drawn, SaltedScanPlan)
     streams = len(drawn.buckets) if isinstance(drawn, SaltedScanPlan) else 1
     has_one_path = len(chosen.access.paths) == streams
@@ -311,6 +322,21 @@ def _is_derived_of_range(part: Part, comparing: Sequence[_Comparing]) -> bool:
     return any(one.side != "equal" and one.field.name in part.fields for one in comparing)
 
 
+def _decides_index(schema: TableSchema, comparing: Sequence[_Comparing]) -> bool:
+    """Say whether it depends on the values which rows a partial index has entries of."""
+    compared = {one.field.name for one in comparing}
+    conditions = [condition for index in schema.indexes for condition in index.where]
+    return any(column_field(of).name in compared for each in conditions for of in compared_by(each))
+
+
+def _is_special(drawn: Plan) -> bool:
+    """Say whether more than the ranges of an index plan depends on the values."""
+    if not isinstance(drawn, IndexPlan):
+        return False
+    index = drawn.index
+    return bool(index.salt or index.unique or index.is_multi_valued or drawn.is_covered)
+
+
 def _comparing_all(
     schema: TableSchema, conditions: Sequence[Condition]
 ) -> tuple[_Comparing, ...] | None:
@@ -319,7 +345,10 @@ def _comparing_all(
     sides: dict[str, set[str]] = {}
     for condition in conditions:
         match condition:
-            case Comparison(field=EntryExpr()) | StartsWith(field=EntryExpr()):
+            case (
+                Comparison(field=EntryExpr() | FunctionExpr())
+                | StartsWith(field=EntryExpr() | FunctionExpr())
+            ):
                 return None  # made anew each time it is named
             case Comparison(field=of, operator=operator, value=value) if operator in _SIDES:
                 side = _SIDES[operator]

@@ -29,6 +29,7 @@ from hbase_orm.schema import (
     EntryExpr,
     EntryRange,
     Expr,
+    FunctionExpr,
     Not,
     Or,
     TableSchema,
@@ -156,4 +157,5 @@ def _entries_in(condition: Condition) -> list[Expr[Any]]:
         case Not(condition=single):
             return _entries_in(single)
     of = getattr(condition, "field", None)
+    of = of.of if isinstance(of, FunctionExpr) else of
     return [of] if isinstance(of, EntryExpr) else []

@@ -11,7 +11,6 @@ from typing import Any, ClassVar, Generic, TypeVar
 from hbase_orm.codecs import Codec
 from hbase_orm.errors import CodecError, QueryError
 from hbase_orm.schema.conditions import Expr, Owned
-from hbase_orm.schema.functions import column_field
 from hbase_orm.schema.misuse import NoColumn
 from hbase_orm.schema.tables import ColumnSchema, DynamicSchema, TableSchema
 
@@ -167,7 +166,6 @@ def stored_column(schema: TableSchema, of: Expr[Any]) -> ColumnSchema | None:
     Raises:
         QueryError: It is an entry of another model's field, or no entry can have its name.
     """
-    of = column_field(of)
     if not isinstance(of, EntryExpr):
         return schema.column_by_name.get(of.name)
     dynamic = dynamic_of(schema, of.of)

@@ -236,15 +236,17 @@ def index_schema(index: Index, schema: TableSchema) -> IndexSchema:
             fields=names,
             fix="declare an index for each collection",
         )
+    where = _where(index, schema)
     return IndexSchema(
         name=index.name,
         table=f"{schema.table}_ix_{index.name}",
         layout=KeyLayout(parts, tuple(names)),
         expressions=index.expressions,
+        columns=_columns(index, schema),
         unique=index.unique,
         included=tuple(_included(index, of, schema) for of in index.include),
         covering=index.covering,
-        where=_where(index, schema),
+        where=where,
         salt=index.salt,
         nulls=index.nulls,
         maintained=index.maintained,
@@ -325,6 +327,12 @@ def _own_codec(index: Index, of: Expr[Any], stored: Codec[Any], own: Codec[Any])
             fix="name one that keeps every value; for days write func.day(field)",
         )
     return own
+
+
+def _columns(index: Index, schema: TableSchema) -> tuple[ColumnSchema, ...]:
+    compared = () if index.where is None else compared_by(index.where)
+    read = [stored_column(schema, column_field(of)) for of in (*index.expressions, *compared)]
+    return tuple({column.column: column for column in read if column is not None}.values())
 
 
 def _included(index: Index, of: Expr[Any], schema: TableSchema) -> ColumnSchema:

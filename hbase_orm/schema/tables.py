@@ -258,6 +258,7 @@ class IndexSchema:
             unique index.
         expressions: What each part holds: a field, an entry of dynamic columns, or a function of
             one of them.
+        columns: The columns that a row's entries derive from, those of `where` among them.
         unique: Whether no two rows have the same values: an entry's key is the values alone.
         included: Columns whose bytes each entry repeats.
         covering: Whether statements may be answered from entries alone.
@@ -271,6 +272,7 @@ class IndexSchema:
     table: str
     layout: KeyLayout
     expressions: tuple[Expr[Any], ...] = field(default=(), compare=False, repr=False)
+    columns: tuple[ColumnSchema, ...] = ()
     unique: bool = False
     included: tuple[ColumnSchema, ...] = ()
     covering: bool = False

@@ -8,7 +8,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any, Final, overload
 
-from hbase_orm.execute import Meter
+from hbase_orm.execute import Meter, StaleEntry
 from hbase_orm.model import Model
 from hbase_orm.ops import Row
 from hbase_orm.query import IndexPlan, Measured, Plan, Select, TablesPlan
@@ -43,7 +43,7 @@ def analyzed(stmt: Select[Any], bound_of: BoundOf, runtime: Runtime) -> Plan:
         bound = _through(bound, reading)
         load = loader(stmt, lambda model: _through(bound_of(model), relating), relating, unattached)
         watched = _Watched()
-        with closing(rows_in_pages(chosen, bound, reading, watched)) as pages:
+        with closing(rows_in_pages(chosen, bound, reading, watched, watched.note)) as pages:
             results = sum(1 for _ in _results(watched, pages, bound, stmt, load))
     waiting_ms = meter.waiting_ms - look_up_ms
     measured = _measured(chosen, results, watched, meter)
@@ -91,7 +91,7 @@ def _measured(chosen: Plan, results: int, watched: _Watched, meter: Meter) -> Me
         kept=kept,
         dropped=watched.looked - kept,
         entries=entries,
-        stale=entries - watched.emitted if entries else 0,
+        stale=watched.stale,
         requests=requests,
         plan_ms=0.0,
         waiting_ms=0.0,
@@ -104,13 +104,13 @@ class _Watched(Looked):
     """Sees rows on their way to the conditions.
 
     Attributes:
-        emitted: Rows that reading gave.
+        stale: Entries that no row has.
         before: Rows of the pages before the last one.
         kept: Rows that went into groups or a sort; None if there are none of these.
         again: Rows that came once more, for their entries.
     """
 
-    emitted: int = 0
+    stale: int = 0
     before: int = 0
     kept: int | None = None
     again: int = 0
@@ -128,6 +128,10 @@ class _Watched(Looked):
         """How many of them were looked at: a limit leaves out what is behind."""
         return self.before + (0 if self._last is None else self._last.reached)
 
+    def note(self, stale: Sequence[StaleEntry]) -> None:
+        """Note entries that no row has."""
+        self.stale += len(stale)
+
     def beside(self, rows: int) -> None:
         """Note that rows came once more."""
         self.again += rows
@@ -136,7 +140,6 @@ class _Watched(Looked):
         """Yield the pages."""
         for page in pages:
             self.before = self.looked
-            self.emitted += len(page)
             self._last = _Page(page)
             yield self._last
 

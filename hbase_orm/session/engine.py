@@ -53,7 +53,11 @@ class Engine:
         # Memory answers at once: threads would only cost time.
         fan_out = 1 if options.scheme == "memory" else options.pool
         self._runtime = Runtime(
-            gateway, parallel=options.pool, fan_out=fan_out, timestamps=options.timestamps
+            gateway,
+            parallel=options.pool,
+            fan_out=fan_out,
+            timestamps=options.timestamps,
+            repairs_on_read=options.repair_on_read == "on",
         )
         self._names = Names(self._runtime, options.namespace)
         self._bound: dict[type[Model], tuple[TableSchema, BoundModel]] = {}

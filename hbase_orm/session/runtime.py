@@ -57,6 +57,7 @@ class Runtime:
         parallel: int,
         fan_out: int = 1,
         timestamps: str = "server",
+        repairs_on_read: bool = False,
         now_ms: Callable[[], int] = wall_clock_ms,
         monotonic_s: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
@@ -69,11 +70,13 @@ class Runtime:
             fan_out: How many scanners of one statement are opened and read side by side, at most
                 as many as `parallel`; 1 makes every request of a statement in turn.
             timestamps: Who stamps plain rows whose model does not say it: "server" or "client".
+            repairs_on_read: Whether stale index entries that statements meet are repaired.
             now_ms: The wall clock of guarded rows, and of those that the client stamps.
             monotonic_s: A clock for leases and waits.
             sleep: Waits so many seconds.
         """
         self.gateway = gateway
+        self.repairs_on_read = repairs_on_read
         self.catalog = CatalogView(monotonic_s)
         self.guard_context = GuardContext(
             now_ms=now_ms,

@@ -10,12 +10,13 @@ from operator import itemgetter
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 
-from hbase_orm.execute import PlacedRow, rows_of, stream
+from hbase_orm.execute import Note, PlacedRow, rows_of, stream
 from hbase_orm.ops import ListTables, Row
 from hbase_orm.query import GetPlan, IndexPlan, Plan, Select, compile_check, names_in, plan
 from hbase_orm.session.binding import BoundModel
 from hbase_orm.session.flush import check_indexes
 from hbase_orm.session.past import by_row_key, in_times
+from hbase_orm.session.repairs import repaired
 from hbase_orm.session.runtime import Runtime
 from hbase_orm.session.slices import Looked, leave_out_others, sliced
 from hbase_orm.session.values import aggregated, in_order, sort_values, sorted_values, values_found
@@ -86,9 +87,22 @@ def planned(stmt: Select[Any], bound: BoundModel, runtime: Runtime) -> Plan:
 
 
 def rows_in_pages(
-    chosen: Plan, bound: BoundModel, runtime: Runtime, looked: Looked | None = None
+    chosen: Plan,
+    bound: BoundModel,
+    runtime: Runtime,
+    looked: Looked | None = None,
+    note: Note | None = None,
 ) -> Generator[Sequence[Row], None, None]:
-    """Return what reads the rows of a plan, page by page; close it to release open scanners."""
+    """Return what reads the rows of a plan, page by page; close it to release open scanners.
+
+    Args:
+        chosen: The plan.
+        bound: Its model.
+        runtime: Where requests go.
+        looked: Sees the rows that are found before a range of their entries is read.
+        note: Sees index entries that no row has; without it they are repaired once the rows are
+            read, if the engine does so.
+    """
     if chosen.times is not None:
         newest = replace(chosen, times=None)
         return in_times(
@@ -102,7 +116,9 @@ def rows_in_pages(
             check_indexes(bound, entry)
     if chosen.entries is not None:
         return sliced(chosen, chosen.entries, bound, runtime, looked or Looked())
-    return stream(rows_of(chosen, bound.guarded), runtime.answer, runtime.each)
+    if isinstance(chosen, IndexPlan) and note is None and runtime.repairs_on_read:
+        return repaired(chosen, bound, runtime)
+    return stream(rows_of(chosen, bound.guarded), runtime.answer, runtime.each, note)
 
 
 def selected(

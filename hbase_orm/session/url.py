@@ -19,6 +19,7 @@ DEFAULT_RETRIES: Final = 3
 
 # Options of the design that this version does not have: named, so that nobody believes them on.
 _NOT_YET: Final = frozenset({"tls", "readonly"})
+_OF_MEMORY: Final = frozenset({"timestamps", "repair_on_read"})
 _MAX_PORT: Final = 65_535
 _NAMESPACE: Final = re.compile(r"\w*")
 
@@ -41,6 +42,8 @@ class EngineOptions:
         retries: Further tries of a request that may be repeated.
         timestamps: Who stamps the cells of plain models that do not say it themselves: `server`, or
             `client` with this machine's clock.
+        repair_on_read: `on` deletes stale index entries that a statement met, once its rows are
+            read: a few at a time, and none younger than a minute. `off` leaves them.
     """
 
     scheme: str = "hbase"
@@ -53,6 +56,7 @@ class EngineOptions:
     pool: int = DEFAULT_POOL
     retries: int = DEFAULT_RETRIES
     timestamps: str = "server"
+    repair_on_read: str = "on"
 
 
 def parse_url(url: str) -> EngineOptions:
@@ -108,11 +112,12 @@ def _memory(split: SplitResult) -> EngineOptions:
             "the in-process gateway has no host", host=split.netloc, fix='write "memory://"'
         )
     for name, _ in parse_qsl(split.query, keep_blank_values=True):
-        if name != "timestamps":
+        if name not in _OF_MEMORY:
             raise ConfigurationError(
                 "the in-process gateway has no such option",
                 option=name,
-                fix='write "memory://" or "memory:///namespace"; there is: timestamps',
+                fix='write "memory://" or "memory:///namespace"; there are: '
+                f"{', '.join(sorted(_OF_MEMORY))}",
             )
     options = _options(split.query)
     return EngineOptions(scheme="memory", namespace=_namespace(split.path), **options)
@@ -237,5 +242,6 @@ _PARSERS: Mapping[str, Callable[[str, str], Any]] = MappingProxyType(
         "pool": _count(1),
         "retries": _count(0),
         "timestamps": _one_of("server", "client"),
+        "repair_on_read": _one_of("on", "off"),
     }
 )

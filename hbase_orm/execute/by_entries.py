@@ -1,0 +1,207 @@
+"""Rows by an index: entries are read in order, and what each leads to is checked against its row.
+
+An entry may be stale: the row is the truth. A verified entry of a covering index repeats its row
+and needs no look-up. Entries that no row has are told with the rows, for whoever repairs them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from hbase_orm.execute.merge import merge
+from hbase_orm.execute.pace import Pace, pace_of
+from hbase_orm.execute.reader import RangeReader
+from hbase_orm.execute.steps import Emit, Rows, StaleEntry, through
+from hbase_orm.index.claims import CLAIM_COLUMN, Claim
+from hbase_orm.index.copies import copied_cells
+from hbase_orm.index.entries import base_key_of, index_target
+from hbase_orm.index.targets import ENTRY_COLUMN, GuardedTable, IndexTarget
+from hbase_orm.ops import Cell, GetRows, KeyRange, Row, Scan, ask
+from hbase_orm.query import IndexPlan
+from hbase_orm.query.by_index import SALT_BYTES, told_columns
+from hbase_orm.schema import IndexSchema, TableSchema
+
+
+@dataclass(slots=True)
+class IndexedRow(Row):
+    """A row found through an index; `entry` is the key of the entry that led to it."""
+
+    entry: bytes
+
+
+def look_up(plan: IndexPlan, guarded: GuardedTable) -> Rows:
+    """Read entries, get their rows, and keep each row that has its entry.
+
+    A row that changed while the index was being read counts once.
+    """
+    paces: list[Pace] = []
+    found = _LookUp(plan, guarded, paces)
+    return through(_entries(plan, paces), found.answer)
+
+
+def _entries(plan: IndexPlan, paces: list[Pace]) -> Rows:
+    """Read the entries, in the order of the rows."""
+    if plan.keys:
+        return _claims(plan)
+    if not plan.buckets:
+        return _in_turn(_reader(plan, plan.ranges, paces))
+    readers = [_reader(plan, ranges, paces) for ranges in plan.buckets]
+    return merge(readers, skipped_bytes=SALT_BYTES, reverse=plan.reverse, emit=Emit)
+
+
+def _claims(plan: IndexPlan) -> Rows:
+    rows = yield from ask(GetRows(plan.index.table, plan.keys))
+    yield Emit([row for row in rows if row is not None])
+
+
+def _in_turn(reader: RangeReader) -> Rows:
+    while (yield from reader.fill()):
+        yield Emit(reader.take())
+
+
+def _reader(plan: IndexPlan, ranges: Sequence[KeyRange], paces: list[Pace]) -> RangeReader:
+    pace = pace_of(plan)
+    paces.append(pace)
+    scans = [
+        Scan(plan.index.table, r, reverse=plan.reverse, caching_rows=pace.caching_rows)
+        for r in ranges
+    ]
+    return RangeReader(scans, pace)
+
+
+class _LookUp:
+    """Answers entries with the rows that have them."""
+
+    def __init__(self, plan: IndexPlan, guarded: GuardedTable, paces: Sequence[Pace]) -> None:
+        self._plan = plan
+        self._guarded = guarded
+        self._paces = paces
+        self._index = index_target(plan.schema, plan.index)
+        self._base_key = owner_of(plan.index)
+        self._covered = covered_row(plan.schema, plan.index) if plan.is_covered else None
+        self._is_first = _is_first(plan) if plan.within else None
+        self._seen: set[bytes] = set()
+
+    def answer(self, entries: Sequence[Row]) -> Rows:
+        """Emit the rows of entries, a look-up for each so many of them."""
+        most = max(self._plan.fetches.most, 1)
+        for start in range(0, len(entries), most):
+            yield from self._looked_up(entries[start : start + most])
+
+    def _looked_up(self, entries: Sequence[Row]) -> Rows:
+        told = [None if self._covered is None else self._covered(entry) for entry in entries]
+        owners = {
+            entry.key: self._base_key(entry)
+            for entry, row in zip(entries, told, strict=True)
+            if row is None
+        }
+        keys = tuple(dict.fromkeys(key for key in owners.values() if key is not None))
+        rows: Sequence[Row | None] = ()
+        if keys:
+            rows = yield from ask(GetRows(self._plan.schema.table, keys, self._plan.fetched))
+        found = dict(zip(keys, rows, strict=True))
+        self._weigh(rows)
+        kept: list[Row] = []
+        stale: list[StaleEntry] = []
+        for entry, row in zip(entries, told, strict=True):
+            if row is not None:
+                kept += self._first_seen(row)
+                continue
+            owner = owners[entry.key]
+            if owner is None:
+                continue  # nobody has the value
+            if not self._has(entry.key, found[owner]):
+                stale.append(StaleEntry(self._index.name, entry.key, _newest_ms(entry), owner))
+                continue
+            kept += self._counted(entry.key, found[owner])
+        yield Emit(kept, tuple(stale))
+
+    def _weigh(self, rows: Sequence[Row | None]) -> None:
+        looked_up = [row for row in rows if row is not None]
+        for pace in self._paces:
+            pace.weigh(looked_up)
+
+    def _has(self, entry: bytes, row: Row | None) -> bool:
+        return row is not None and entry in self._keys_of(row)
+
+    def _keys_of(self, row: Row) -> frozenset[bytes]:
+        values = {column: cell.value for column, cell in row.cells.items()}
+        return self._guarded.entry_keys(self._index, row.key, values)
+
+    def _counted(self, entry: bytes, row: Row | None) -> list[Row]:
+        """Return the row, once: with several entries at the first of those that are read."""
+        assert row is not None
+        if self._is_first is not None and not self._is_first(entry, self._keys_of(row)):
+            return []
+        return self._first_seen(IndexedRow(row.key, row.cells, entry))
+
+    def _first_seen(self, row: Row) -> list[Row]:
+        if row.key in self._seen:
+            return []
+        self._seen.add(row.key)
+        return [row]
+
+
+def owner_of(index: IndexSchema) -> Callable[[Row], bytes | None]:
+    """Return a function from an entry to the row key that it names; None if nobody's."""
+    if not index.unique:
+        base_key = base_key_of(index)
+        return lambda entry: base_key(entry.key)
+
+    def owner(entry: Row) -> bytes | None:
+        cell = entry.cells.get(CLAIM_COLUMN)
+        claim = None if cell is None else Claim.decode(cell.value)
+        return None if claim is None else claim.owner
+
+    return owner
+
+
+def _newest_ms(entry: Row) -> int:
+    return max((cell.timestamp_ms for cell in entry.cells.values()), default=0)
+
+
+def _is_first(plan: IndexPlan) -> Callable[[bytes, frozenset[bytes]], bool]:
+    """Return what says whether an entry is the first of a row's that the plan reads.
+
+    Not of those that were seen: a page begins behind the entries of the one before.
+    """
+    skipped = SALT_BYTES if plan.index.salt else 0
+    best = max if plan.reverse else min
+
+    def is_first(entry: bytes, keys: frozenset[bytes]) -> bool:
+        behind = [key[skipped:] for key in keys]
+        read = [key for key in behind if any(key in one for one in plan.within)]
+        return entry[skipped:] == best(read, default=b"")
+
+    return is_first
+
+
+def covered_row(schema: TableSchema, index: IndexSchema) -> Callable[[Row], Row | None]:
+    """Return a function from an entry to what its row has of the entry's columns.
+
+    It returns None where the entry is not verified.
+    """
+    target: IndexTarget = index_target(schema, index)
+    told = told_columns(index)
+    parts = index.layout.parts
+    begin = SALT_BYTES if index.salt else 0
+    mark = schema.marker if schema.anchor is None else schema.anchor.column
+
+    def row_of(entry: Row) -> Row | None:
+        copied = copied_cells(target.included, entry.cells)
+        if copied is None:
+            return None
+        timestamp_ms = entry.cells[ENTRY_COLUMN].timestamp_ms
+        cells = {column: Cell(value, timestamp_ms) for column, value in copied.items()}
+        position = begin
+        for part in parts:
+            value, position = part.take(entry.key, position)
+            column = told.get(part.name)
+            if column is not None and value is not None:
+                cells[column.column] = Cell(column.codec.encode(value), timestamp_ms)
+        if mark is not None:  # a verified entry is of a row that exists
+            cells.setdefault(mark, Cell(b"", timestamp_ms))
+        return IndexedRow(entry.key[position:], cells, entry.key)
+
+    return row_of

@@ -1,0 +1,64 @@
+"""Repair on read: the entries that a statement met and no row has are put right after its rows."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Generator, Sequence
+from typing import Final
+
+from hbase_orm.errors import HBaseORMError
+from hbase_orm.execute import StaleEntry, rows_of, stream
+from hbase_orm.index.repair import MIN_AGE_MS, repair_entry
+from hbase_orm.ops import Row
+from hbase_orm.query import IndexPlan
+from hbase_orm.session.binding import BoundModel
+from hbase_orm.session.runtime import Runtime
+
+logger = logging.getLogger("hbase_orm.session")
+
+MOST_REPAIRS: Final = 20
+"""Entries that one statement repairs: it costs the reader some milliseconds, once."""
+
+
+def repaired(
+    chosen: IndexPlan, bound: BoundModel, runtime: Runtime
+) -> Generator[Sequence[Row], None, None]:
+    """Read the rows of a plan, and then repair the first stale entries that were met.
+
+    A young entry, whose write may be under way, is left alone. That a repair fails is logged, and
+    is no failure of the read.
+    """
+    met: list[StaleEntry] = []
+    rows = rows_of(chosen, bound.guarded)
+    try:
+        yield from stream(rows, runtime.answer, runtime.each, met.extend)
+    finally:
+        before_ms = runtime.guard_context.now_ms() - MIN_AGE_MS
+        old = [entry for entry in met if entry.timestamp_ms <= before_ms]
+        repair(old[:MOST_REPAIRS], bound, runtime)
+
+
+def repair(met: Sequence[StaleEntry], bound: BoundModel, runtime: Runtime) -> None:
+    """Repair entries side by side; what fails is logged."""
+    guarded = bound.guarded
+    if not met or guarded is None:
+        return
+    targets = {target.name: target for target in guarded.indexes}
+    outcomes = runtime.run_many(
+        [
+            repair_entry(
+                guarded,
+                targets[entry.index],
+                runtime.guard_context,
+                entry_key=entry.key,
+                entry_timestamp_ms=entry.timestamp_ms,
+                base_key=entry.base_key,
+            )
+            for entry in met
+        ]
+    )
+    for entry, outcome in zip(met, outcomes, strict=True):
+        if isinstance(outcome.error, HBaseORMError):
+            logger.info(
+                "a stale entry %r of index %s was left: %s", entry.key, entry.index, outcome.error
+            )
