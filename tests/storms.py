@@ -1,0 +1,103 @@
+"""Storms of writers: processes started, ledgers kept, indexes compared with rows at the end."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from hbase_orm import Engine, Model
+from hbase_orm.index.entries import base_key_of
+from hbase_orm.index.scrutiny import Scrutiny, scrutinize
+
+REPOSITORY = Path(__file__).parents[1]
+WAIT_S = 600.0
+
+
+@dataclass
+class Ledger:
+    """What writers said, on disk before anything else happens."""
+
+    path: Path
+    lines: list[dict[str, Any]] = field(default_factory=list)
+
+    def enter(self, line: dict[str, Any]) -> dict[str, Any]:
+        """Add a line and sync the file."""
+        with self.path.open("a") as file:
+            file.write(json.dumps(line) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+        self.lines.append(line)
+        return line
+
+
+@dataclass(frozen=True)
+class Writer:
+    """A process that writes."""
+
+    process: subprocess.Popen[str]
+
+    def next(self) -> dict[str, Any] | None:
+        """Return the next line it says; None once it has ended."""
+        assert self.process.stdout is not None
+        said = self.process.stdout.readline()
+        return json.loads(said) if said.endswith("\n") else None
+
+    def finish(self) -> dict[str, Any]:
+        """Wait for its end; return the last line it said."""
+        said, _ = self.process.communicate(timeout=WAIT_S)
+        assert self.process.returncode == 0
+        last: dict[str, Any] = json.loads(said.splitlines()[-1])
+        return last
+
+
+@contextmanager
+def writers(calls: Sequence[tuple[object, ...]]) -> Iterator[list[Writer]]:
+    """Start a process of `tests.storm_writer` for each of these arguments; none outlives the block."""
+    with ExitStack() as stack:
+        yield [stack.enter_context(_writer(call)) for call in calls]
+
+
+@contextmanager
+def _writer(arguments: tuple[object, ...]) -> Iterator[Writer]:
+    command = [sys.executable, "-m", "tests.storm_writer", *map(str, arguments)]
+    with subprocess.Popen(command, cwd=REPOSITORY, text=True, stdout=subprocess.PIPE) as process:
+        try:
+            yield Writer(process)
+        finally:
+            process.kill()
+
+
+def compare(engine: Engine, model: type[Model]) -> dict[str, Scrutiny]:
+    """Compare every index of a model with its rows."""
+    bound, runtime = engine._bound_of(model), engine._runtime
+    assert bound.guarded is not None
+    runtime.run(runtime.catalog.refresh(bound.schema.table))
+    return {
+        index.name: runtime.run(
+            scrutinize(bound.guarded, target, base_key_of(index), runtime.guard_context)
+        )
+        for index, target in zip(bound.schema.indexes, bound.guarded.indexes, strict=True)
+    }
+
+
+def check_indexes(engine: Engine, model: type[Model], *, at_most_stale: int) -> int:
+    """Check that no entry misses and few are stale, and none after a repair; return the rows."""
+    found = compare(engine, model)
+    assert {name: one.missing for name, one in found.items()} == dict.fromkeys(found, ())
+    assert {
+        name: len(one.stale) for name, one in found.items() if len(one.stale) > at_most_stale
+    } == {}
+    engine.repair_indexes(model, min_age_ms=-3_600_000)
+    repaired = compare(engine, model)
+    assert {name: (one.missing, one.stale) for name, one in repaired.items()} == dict.fromkeys(
+        found, ((), ())
+    )
+    (rows,) = {one.rows for one in repaired.values()}
+    return rows
