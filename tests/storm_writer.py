@@ -26,7 +26,7 @@ from hbase_orm import (
     select,
 )
 from hbase_orm import key as key_field
-from hbase_orm.errors import FlushError, GatewayError
+from hbase_orm.errors import DuplicateRowError, FlushError, GatewayError, UniqueViolationError
 from hbase_orm.session.runtime import Runtime
 
 ROWS = 499
@@ -47,7 +47,15 @@ class Upserted(Model, table="upserted"):
     writer: Mapped[int] = column(d, codec=codecs.int64())
     by_a = Index(a)
     by_both = Index(b, a)
-    by_writer = Index(writer, b)
+    by_b = Index(b, include=[writer], covering=True)
+
+
+class Claiming(Model, table="claiming"):
+    d = Family()
+    racer: Key[int] = key_field(codecs.uint32())
+    n: Key[int] = key_field(codecs.uint32())
+    name: Mapped[str] = column(d)
+    by_name = Index(name, unique=True)
 
 
 def some_value() -> int | None:
@@ -94,6 +102,9 @@ def check_reads(engine: Engine, own: Upserted) -> None:
             rows = session.all(select(Upserted).where(Upserted.a == own.a))
             assert {row.a for row in rows} == {own.a}
             assert own.k in {row.k for row in rows}
+        if own.b is not None:
+            pairs = session.all(select(Upserted.k, Upserted.writer).where(Upserted.b == own.b))
+            assert (own.k, own.writer) in pairs
         if own.a is not None and own.b is not None:
             both = (Upserted.b == own.b, Upserted.a == own.a)
             rows = session.all(select(Upserted).where(*both).using(Upserted.by_both))
@@ -143,7 +154,33 @@ def die_on(engine: Engine, number: int, writes: int) -> None:
                 time.sleep(0.05)
 
 
-VERBS = {"upsert": upsert_on, "upsert few": upsert_few_on, "delete": delete_on, "die": die_on}
+def race_on(engine: Engine, number: int, writes: int) -> None:
+    """Claim names that all racers want; tell which were won, and of each that it is tried."""
+    won = []
+    for n in random.sample(range(writes), writes):
+        tell(begin=n)
+        try:
+            with engine.session() as session:
+                session.insert(Claiming(racer=number, n=n, name=name_of(n)))
+        except (UniqueViolationError, DuplicateRowError):
+            continue
+        won.append(n)
+        tell(won=n)
+    tell(done=len(won))
+
+
+def name_of(n: int) -> str:
+    """Return one of the names that racers want."""
+    return f"name-{n}"
+
+
+VERBS = {
+    "race": race_on,
+    "upsert": upsert_on,
+    "upsert few": upsert_few_on,
+    "delete": delete_on,
+    "die": die_on,
+}
 
 
 def main(verb: str, url: str, number: str, writes: str, frozen_ms: str = "") -> None:

@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -58,14 +58,14 @@ class Writer:
 
 
 @contextmanager
-def writers(calls: Sequence[tuple[object, ...]]) -> Iterator[list[Writer]]:
+def writers(calls: Sequence[tuple[object, ...]]) -> Generator[list[Writer]]:
     """Start a process of `tests.storm_writer` for each of these arguments; none outlives the block."""
     with ExitStack() as stack:
         yield [stack.enter_context(_writer(call)) for call in calls]
 
 
 @contextmanager
-def _writer(arguments: tuple[object, ...]) -> Iterator[Writer]:
+def _writer(arguments: tuple[object, ...]) -> Generator[Writer]:
     command = [sys.executable, "-m", "tests.storm_writer", *map(str, arguments)]
     with subprocess.Popen(command, cwd=REPOSITORY, text=True, stdout=subprocess.PIPE) as process:
         try:
