@@ -112,12 +112,14 @@ def shown(engine: Engine, name: str) -> int | None:
     """Return the row's value, after checking that the index says the same."""
     with engine.session() as session:
         row = session.get(Guarded, name=name)
-        value = None if row is None else row.value
         found = session.all(select(Guarded).where(Guarded.name == name, Guarded.value >= -100))
-        assert [one.value for one in found] == ([] if row is None else [value])
-        by_index = select(Guarded.name).where(Guarded.value == value).using(Guarded.by_value)
-        assert row is None or name in session.all(by_index)
-        return value
+        if row is None:
+            assert found == []
+            return None
+        assert found == [row]
+        by_index = select(Guarded.name).where(Guarded.value == row.value).using(Guarded.by_value)
+        assert name in session.all(by_index)
+        return row.value
 
 
 def compact(server: EmbeddedServer, engine: Engine) -> None:
