@@ -64,7 +64,15 @@ def day(field: Expr[datetime] | Expr[datetime | None], /) -> Expr[date]:
 
 
 def each(
-    field: Expr[list[T]] | Expr[set[T]] | Expr[frozenset[T]] | Expr[tuple[T, ...]], /
+    field: Expr[list[T]]
+    | Expr[list[T] | None]
+    | Expr[set[T]]
+    | Expr[set[T] | None]
+    | Expr[frozenset[T]]
+    | Expr[frozenset[T] | None]
+    | Expr[tuple[T, ...]]
+    | Expr[tuple[T, ...] | None],
+    /,
 ) -> Expr[T]:
     """Return the items of a collection: a condition on them holds if it holds of one item.
 

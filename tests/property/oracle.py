@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from math import copysign
 from typing import Any
@@ -34,9 +34,10 @@ from tests.property.strategies import rank
 
 
 class CountingGateway(MemoryGateway):
-    """Counts the rows that reads bring from the models' own tables."""
+    """Counts the rows that reads bring, and those of them that were got by their keys."""
 
     fetched = 0
+    got = 0
 
     def __init__(self) -> None:
         super().__init__()
@@ -47,6 +48,7 @@ class CountingGateway(MemoryGateway):
         if isinstance(operation, OpenScanner) and operation.scan.table.startswith("rows"):
             self._own.add(answer)
         is_own = isinstance(operation, GetRows) and operation.table.startswith("rows")
+        self.got += is_own and len(answer)
         if is_own or (isinstance(operation, FetchRows) and operation.scanner in self._own):
             self.fetched += sum(row is not None for row in answer)
         return answer
@@ -233,6 +235,10 @@ class Coverage:
         ends = {end for r in ranges for end in (r.start, r.stop)}
         self.seen["ends at a row"] += any(row.key in ends for row in stored)
         self.seen["several ranges"] += len(ranges) > 1
+        if isinstance(plan, IndexPlan):
+            self.seen["partial"] += bool(plan.index.where)
+            self.seen["nulls"] += plan.index.nulls
+            self.seen["salted index"] += bool(plan.index.salt)
 
     def __str__(self) -> str:
         return f"{dict(self.seen)} {dict(self.kinds)} {dict(self.components)}"
@@ -241,7 +247,7 @@ class Coverage:
 def ranges_of(plan: Plan) -> list[KeyRange]:
     if isinstance(plan, TablesPlan):
         return [key_range for _, inner in plan.plans for key_range in ranges_of(inner)]
-    if isinstance(plan, SaltedScanPlan):
+    if isinstance(plan, SaltedScanPlan) or (isinstance(plan, IndexPlan) and plan.buckets):
         return [key_range for bucket in plan.buckets for key_range in bucket]
     return list(plan.ranges) if isinstance(plan, (ScanPlan, IndexPlan)) else []
 
@@ -296,11 +302,32 @@ class Bench:
         self._check_order(question, plan, answer)
         assert answered(session, stmt.limit(question.limit)) == answer[: question.limit]
         assert session.count(stmt) == len(answer)
+        self._check_values(stmt, plan, answer, session)
         self._check_pages(stmt, question, answer, session)
         if question.orders:
             turned = [Order(o.field, descending=not o.descending) for o in question.orders]
             backwards = answered(session, stmt.order_by(*turned))
             assert backwards == answer[::-1] or (is_tied(turned, answer) and backwards == answer)
+
+    def _check_values(
+        self, stmt: Select[Any], plan: Plan, answer: Sequence[Values], session: Session
+    ) -> None:
+        """Check that the values that entries repeat are those of the rows, which nobody reads."""
+        if not isinstance(plan, IndexPlan) or not plan.index.covering:
+            return
+        told = {of.name for of in plan.index.expressions}
+        names = sorted(told | {column.name for column in plan.index.included})
+        fields = [plan.schema.fields[name] for name in names]
+        selection = select(fields[0]).selection if len(fields) == 1 else select(*fields).selection
+        asked = replace(stmt, selection=selection)
+        before = self.gateway.got if self.gateway else 0
+        found = [found if len(names) > 1 else (found,) for found in session.all(asked)]
+        shown = [tuple(row[name] for name in names) for row in answer]
+        assert repr(found) == repr(shown), (found, shown, str(session.explain(asked)))
+        covered = session.explain(asked)
+        is_covered = isinstance(covered, IndexPlan) and covered.is_covered
+        assert not (is_covered and self.gateway) or self.gateway.got == before
+        self.coverage.seen["covered"] += is_covered
 
     def _check_pages(
         self, stmt: Select[Any], question: Question, answer: list[Values], session: Session

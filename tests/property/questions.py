@@ -69,9 +69,12 @@ def where(draw: st.DrawFn, declared: Declared, rows: Sequence[Values]) -> list[C
         if all(both):
             return [And(tuple(both[0])) | And(tuple(both[1]))]
     near = draw(st.sampled_from(rows)) if rows else None
+    partial = [options["where"] for options in declared.options.values() if "where" in options]
+    own = draw(st.lists(st.sampled_from(partial), max_size=1)) if partial else []
     others = draw(st.lists(st.sampled_from(sorted(declared.fields)), max_size=1))
     return [
         *draw(_run(declared, near)),
+        *own,
         *(draw(_any_condition(declared, name, near)) for name in others),
     ]
 

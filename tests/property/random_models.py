@@ -40,7 +40,7 @@ from hbase_orm import (
 from hbase_orm.codecs import Codec
 from hbase_orm.errors import SchemaError
 from hbase_orm.rowkey import KeyLayout
-from hbase_orm.schema import Expr, Order
+from hbase_orm.schema import Comparison, Condition, Expr, Order
 from tests.property.strategies import OTHER_KINDS, TIME_KINDS, Kind
 
 RECORD_TYPES = ("S", "TT")
@@ -73,6 +73,7 @@ class Declared:
         fields: The kind of every field.
         nullable: The fields that may be None.
         indexes: For each index its parts: field, and whether it falls.
+        options: For each index how else it is declared.
     """
 
     model: type[Model]
@@ -82,10 +83,11 @@ class Declared:
     fields: Mapping[str, Kind]
     nullable: frozenset[str]
     indexes: Mapping[str, tuple[tuple[str, bool], ...]]
+    options: Mapping[str, Mapping[str, Any]]
 
     def __repr__(self) -> str:
         parts = f"{self.model.describe_key()} {dict(self.fields)}"
-        return f"{parts} nullable={sorted(self.nullable)} {dict(self.indexes)}"
+        return f"{parts} nullable={sorted(self.nullable)} {dict(self.indexes)} {dict(self.options)}"
 
     @property
     def is_base(self) -> bool:
@@ -300,11 +302,13 @@ def models(draw: st.DrawFn, *, is_split: bool = True) -> Declared:
         components = [*body.in_front(components), *components]
     body.values["__rowkey__"] = rowkey(*components)
     indexes = {} if has_types or in_tables else draw(_indexes(body))
+    options = {name: draw(_options(body)) for name in indexes}
     for name, parts in indexes.items():
         own = (_directed(body.values[f], body.fields[f], falls) for f, falls in parts)
-        body.values[name] = Index(*own)
+        body.values[name] = Index(*own, **options[name])
     table = _table(body.values.pop("__period__"), in_tables=in_tables, is_split=is_split)
-    return _declared(body, table, indexes, components, has_types=has_types)
+    declared = _declared(body, table, indexes, components, has_types=has_types)
+    return replace(declared, options=options)
 
 
 def _table(period: str, *, in_tables: bool, is_split: bool) -> Any:
@@ -341,6 +345,7 @@ def _declared(
         fields=body.fields,
         nullable=frozenset(n for n, a in body.annotations.items() if "None" in str(a)),
         indexes=indexes,
+        options={},
     )
 
 
@@ -369,6 +374,36 @@ def _indexes(draw: st.DrawFn, body: _Body) -> dict[str, tuple[tuple[str, bool], 
     least = draw(st.sampled_from((0, 0, 1)))
     drawn = draw(st.lists(st.lists(parts, min_size=1, max_size=2), min_size=least, max_size=3))
     return {f"ix{number}": tuple(index) for number, index in enumerate(drawn)}
+
+
+@st.composite
+def _options(draw: st.DrawFn, body: _Body) -> dict[str, Any]:
+    """Draw what else an index is declared with: most are plain."""
+    found: dict[str, Any] = {}
+    columns = sorted(name for name in body.fields if name.startswith("c"))
+    if draw(st.sampled_from((False, False, True))):
+        found["nulls"] = True
+    if draw(st.sampled_from((False, False, False, True))):
+        found["salt"] = draw(st.integers(2, 4))
+    if draw(st.booleans()):
+        found["where"] = draw(_where(body))
+    if columns and draw(st.sampled_from((False, False, True))):
+        names = draw(st.lists(st.sampled_from(columns), min_size=1, max_size=2, unique=True))
+        found |= {"include": [body.values[name] for name in names], "covering": draw(_MOSTLY)}
+    return found
+
+
+_MOSTLY = st.sampled_from((True, True, True, False))
+
+
+@st.composite
+def _where(draw: st.DrawFn, body: _Body) -> Condition:
+    """Draw a condition that a row's own values decide."""
+    name = draw(st.sampled_from(sorted(set(body.fields) - body.numbered)))
+    of, value = body.values[name], draw(st.sampled_from(body.fields[name].values))
+    operators = ("==", "!=", "!=") if value != value else ("==", "!=", "!=", ">=", "<=", ">")  # noqa: PLR0124 - NaN
+    condition = Comparison(of, draw(st.sampled_from(operators)), value)
+    return ~condition if draw(st.sampled_from((False, False, True))) else condition
 
 
 def _is_indexable(codec: Codec[Any]) -> bool:

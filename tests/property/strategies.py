@@ -105,9 +105,10 @@ class Falling:
 
 
 def rank(value: Any, *, desc: bool = False) -> Any:
-    """Return something that sorts as stored values do: -0.0 before 0.0, NaN last."""
+    """Return something that sorts as stored values do: None, then -0.0 before 0.0, NaN last."""
     if isinstance(value, float):
         value = (1, 0.0, 0.0) if math.isnan(value) else (0, value, math.copysign(1, value))
+    value = (0,) if value is None else (1, value)
     return Falling(value) if desc else value
 
 
