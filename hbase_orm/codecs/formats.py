@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
+from itertools import takewhile
 from types import MappingProxyType
 from typing import ClassVar
 
@@ -114,6 +115,13 @@ class Strftime(Instant):
     def is_whole(self) -> bool:
         """Whether the year is there, so that a datetime can be read back."""
         return "%Y" in self.directives
+
+    @property
+    def beginning(self) -> bytes:
+        """What the bytes of every time begin with: the text before the first directive."""
+        texts = takewhile(lambda piece: piece not in _WIDTHS, _pieces(self.format))
+        data = "".join(map(_literal, texts)).encode("ascii")
+        return invert(data) if self.desc else data
 
     @property
     def is_in_order(self) -> bool:

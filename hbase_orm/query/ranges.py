@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
+from hbase_orm.codecs.formats import Strftime
 from hbase_orm.errors import CodecError
 from hbase_orm.ops import KeyRange, after_prefix
 from hbase_orm.query.bounds import Bounds, End
@@ -190,4 +191,10 @@ def _of_offset(
             return _NO_KEY
         beyond = following is not None and high.value >= following
         high = None if beyond else End(offset.compute(high.value), high.included)
-    return _between(part, low, high)  # of a period that lies within, the whole
+    return _between(part, low, high).intersect(_beginning(part))
+
+
+def _beginning(part: Part) -> KeyRange:
+    """Return the range of what all values of a part begin with."""
+    codec = part.codec
+    return KeyRange.prefix(codec.beginning) if isinstance(codec, Strftime) else KeyRange()

@@ -127,7 +127,7 @@ DECEMBER = (Purchase.at >= at(2024, 12, 1), Purchase.at < at(2025, 1, 1))
 def test_one_users_december_is_one_range() -> None:
     found = planned(Purchase, Purchase.user == "ann", *DECEMBER)
 
-    assert ranges(found) == [(b"1122024-12ann_", b"1122024-12ann`")]
+    assert ranges(found) == [(b"1122024-12ann_-", b"1122024-12ann_.")]
     assert found.order == "offset in month of at asc"
 
 
@@ -144,18 +144,18 @@ def test_two_years_of_one_user_are_a_range_for_each_month() -> None:
 
     assert len(found) == 24
     assert found[:2] == [
-        (b"0002023-01ann_", b"0002023-01ann`"),
-        (b"0002024-01ann_", b"0002024-01ann`"),
+        (b"0002023-01ann_-", b"0002023-01ann_."),
+        (b"0002024-01ann_-", b"0002024-01ann_."),
     ]
-    assert found[-1] == (b"1122024-12ann_", b"1122024-12ann`")
+    assert found[-1] == (b"1122024-12ann_-", b"1122024-12ann_.")
 
 
 def test_the_first_and_the_last_month_are_cut() -> None:
     ends = (Purchase.at > at(2024, 11, 15), Purchase.at <= at(2024, 12, 3, 5))
 
     assert ranges(planned(Purchase, Purchase.user == "ann", *ends)) == [
-        (b"1082024-11ann_-15 00:00:01", b"1082024-11ann`"),
-        (b"1122024-12ann_", b"1122024-12ann_-03 05:00:01"),
+        (b"1082024-11ann_-15 00:00:01", b"1082024-11ann_."),
+        (b"1122024-12ann_-", b"1122024-12ann_-03 05:00:01"),
     ]
 
 
