@@ -12,13 +12,15 @@ import platform
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 
-from benchmarks import fanout, keys, load, newest, planning, pushdown, scan
+from benchmarks import fanout, guarded, keys, load, newest, planning, pushdown, scan
 from benchmarks.models import (
     HandEntry,
     HandReading,
     IndexedReading,
     PlainReading,
     SaltedReading,
+    ThriceIndexedReading,
+    TwiceIndexedReading,
     check_bytes,
     sources,
 )
@@ -29,12 +31,23 @@ from hbase_orm.server import EmbeddedServer, ServerOptions
 JOBS: dict[str, Callable[[Place], str]] = {
     "load": load.plain,
     "load-indexed": load.indexed,
+    "guarded-updates": guarded.updates,
+    "index-lookup": guarded.lookups,
     "scan": scan.scan,
     "newest": newest.newest,
     "fanout": fanout.fanout,
     "pushdown": pushdown.pushdown,
     "planning": planning.planning,
 }
+MODELS = (
+    PlainReading,
+    IndexedReading,
+    TwiceIndexedReading,
+    ThriceIndexedReading,
+    SaltedReading,
+    HandReading,
+    HandEntry,
+)
 LOCAL_JOBS: dict[str, Callable[[int], str]] = {"keys": keys.keys}
 """Jobs that need no server; they take the number of repetitions."""
 
@@ -67,7 +80,7 @@ def _run_on_server(names: Sequence[str], arguments: argparse.Namespace) -> None:
         place = Place(engine, arguments.rows, arguments.repetitions, tuple(sources(arguments.rows)))
         for name in names:
             print(JOBS[name](place), end="\n\n", flush=True)
-        engine.drop_tables(PlainReading, IndexedReading, SaltedReading, HandReading, HandEntry)
+        engine.drop_tables(*MODELS)
 
 
 def _arguments() -> argparse.Namespace:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from benchmarks.models import (
     HandEntry,
     HandReading,
     IndexedReading,
     PlainReading,
+    ThriceIndexedReading,
+    TwiceIndexedReading,
     hand_cells,
     hand_entry,
     hand_key,
@@ -49,7 +53,36 @@ def plain(place: Place) -> str:
 
 
 def indexed(place: Place) -> str:
-    """Compare loads of rows with one index into new tables."""
+    """Compare loads of rows with indexes into new tables."""
+    return "\n\n".join((_by_number_of_indexes(place), _indexed_by_hand(place)))
+
+
+def _by_number_of_indexes(place: Place) -> str:
+    def loading(name: str, model: Any) -> Variant:
+        def load() -> int:
+            session = place.engine.session()
+            with session, session.bulk(batch_rows=BATCH_ROWS, insert_only=True) as bulk:
+                bulk.add_all(model(**source._asdict()) for source in place.readings)
+            return place.rows
+
+        return Variant(name, load, lambda: place.make_anew(model))
+
+    return compare(
+        f"Load of {place.rows:,} rows of 5 cells by session.bulk(insert_only=True)",
+        "row",
+        [
+            loading("no index", PlainReading),
+            loading("the same again (A/A)", PlainReading),
+            loading("1 index", IndexedReading),
+            loading("2 indexes", TwiceIndexedReading),
+            loading("3 indexes", ThriceIndexedReading),
+        ],
+        repetitions=place.repetitions,
+        seed=3,
+    )
+
+
+def _indexed_by_hand(place: Place) -> str:
 
     def by_hand() -> int:
         connection = place.connect_happybase()

@@ -45,6 +45,21 @@ class IndexedReading(_Reading, table="bench_indexed"):
     by_unit = Index(_Reading.unit, _Reading.at)
 
 
+class TwiceIndexedReading(_Reading, table="bench_indexed_2"):
+    """With two indexes."""
+
+    by_unit = Index(_Reading.unit, _Reading.at)
+    by_status = Index(_Reading.status)
+
+
+class ThriceIndexedReading(_Reading, table="bench_indexed_3"):
+    """With three indexes."""
+
+    by_unit = Index(_Reading.unit, _Reading.at)
+    by_status = Index(_Reading.status)
+    by_total = Index(_Reading.total)
+
+
 class SaltedReading(_Reading, table="bench_salted"):
     """Spread over salt buckets."""
 

@@ -7,15 +7,23 @@ its ticket: written again, it is the same bytes at the same place.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 from hbase_orm.errors import ValidationError
-from hbase_orm.index.attempt import cells_after, entry_puts, guard_changes
+from hbase_orm.index.attempt import cells_after, entry_puts, guard_changes, written_values
 from hbase_orm.index.guard_cell import GuardCell, next_guard
-from hbase_orm.index.targets import GuardedTable, RowChange, check_change
-from hbase_orm.ops import Put, RowMutation
+from hbase_orm.index.targets import (
+    ENTRY_COLUMN,
+    EntryKind,
+    GuardedTable,
+    RowChange,
+    check_change,
+)
+from hbase_orm.ops import Put, PutRows, RowMutation
+
+FlatRow = tuple[bytes | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,3 +87,53 @@ def guarded_load(target: GuardedTable, change: RowChange, ticket: LoadTicket) ->
     batches = entry_puts(target.entries(change.row, cells), t)
     entries = {batch.table: batch.mutations for batch in batches}
     return LoadedRow(entries, RowMutation(change.row, puts=puts))
+
+
+@dataclass(frozen=True, slots=True)
+class FlatLoad:
+    """What loads flat rows: a table of plain indexes, and the columns of the rows.
+
+    Attributes:
+        target: The table.
+        ticket: The load.
+        columns: What the values of a flat row are put to, `constants` last.
+    """
+
+    target: GuardedTable
+    ticket: LoadTicket
+    columns: tuple[bytes, ...]
+
+    def entries(self, rows: Sequence[FlatRow]) -> list[PutRows]:
+        """Return the puts of index entries; all must be acknowledged before the rows are sent."""
+        keyed = [(row[0] or b"", dict(zip(self.columns, row[1:], strict=True))) for row in rows]
+        present = [
+            (key, {column: value for column, value in cells.items() if value is not None})
+            for key, cells in keyed
+        ]
+        t = self.ticket.timestamp_ms
+        puts = []
+        for index in self.target.maintained:
+            keys = [key for row, cells in present for key in index.entry_keys(row, cells)]
+            if keys:
+                entries = tuple([(key, b"") for key in keys])
+                puts.append(PutRows(index.table, (ENTRY_COLUMN,), entries, t))
+        return puts
+
+    def data(self, rows: Sequence[FlatRow]) -> PutRows:
+        """Return the put of the rows with their guards."""
+        return PutRows(self.target.table, self.columns, tuple(rows), self.ticket.timestamp_ms)
+
+
+def constants(target: GuardedTable, ticket: LoadTicket) -> tuple[tuple[bytes, bytes], ...]:
+    """Return what each loaded row has besides its own columns: marker, version, guard."""
+    own = written_values(target, RowChange(b""), {})
+    guards = ((put.column, put.value) for put in _guard_puts(ticket))
+    return (*own.items(), *guards)
+
+
+def can_load(target: GuardedTable) -> bool:
+    """Say whether the table's rows may be loaded without checks.
+
+    A load claims no unique values and does not verify what covering entries repeat.
+    """
+    return all(index.entry_kind is EntryKind.PLAIN for index in target.maintained)

@@ -27,10 +27,10 @@ from hbase_orm.errors import (
     ValidationError,
 )
 from hbase_orm.index import catalog
-from hbase_orm.index.loading import LoadTicket
+from hbase_orm.index.loading import LoadTicket, can_load
 from hbase_orm.model import Model
 from hbase_orm.session.binding import BoundModel
-from hbase_orm.session.carriers import Carrier, FlatRows, Load, RowByRow
+from hbase_orm.session.carriers import Load, Shape, carriers_of
 from hbase_orm.session.flush import check_indexes
 from hbase_orm.session.hooks import prepare
 from hbase_orm.session.lanes import Lane, Lanes
@@ -102,7 +102,7 @@ class Bulk:
         self._lanes = Lanes(batch_rows)
         self._parallel = parallel
         self._progress = progress
-        self._flat: dict[type[Model], tuple[Lane, FlatRows] | None] = {}
+        self._flat: dict[type[Model], tuple[Lane, Shape]] = {}
         self._at_hand: tuple[Lane, Any] | None = None
         self._threads = ThreadPoolExecutor(parallel, thread_name_prefix="hbase-orm-bulk")
         self._under_way: deque[_Sent] = deque()
@@ -121,27 +121,18 @@ class Bulk:
             DuplicateRowError: The row was just added to a load; this one is not written.
             FlushError: Rows taken before were not all written.
         """
-        model = type(obj)
-        known = self._flat[model] if model in self._flat else self._flat_lane(model)
-        if known is not None and ttl is None:
-            lane, carrier = known
-            key = carrier.encode_key(obj.__dict__)
-            flat = carrier.item(obj, key)
-            if flat is not None:
-                self._take(lane, key, *flat)
-                return
-        self._add_write(obj, ttl)
+        known = self._flat.get(type(obj))
+        if known is None or ttl is not None or not self._take_flat(*known, obj):
+            self._add_write(obj, ttl)
 
-    def _flat_lane(self, model: type[Model]) -> tuple[Lane, FlatRows] | None:
-        bound = self._bound_of(model)
-        carrier = FlatRows.of(bound, self._runtime)
-        found = None
-        if carrier is not None:
-            lane = Lane(bound, carrier)
-            self._lanes.add(lane)
-            found = lane, carrier
-        self._flat[model] = found
-        return found
+    def _take_flat(self, lane: Lane, shape: Shape, obj: Model) -> bool:
+        """Take an object as a flat row; say whether it could be made one."""
+        key = shape.encode_key(obj.__dict__)
+        flat = shape.item(obj, key)
+        if flat is None:
+            return False
+        self._take(lane, key, *flat)
+        return True
 
     def _add_write(self, obj: Model, ttl: timedelta | None) -> None:
         lane = self._lanes.get(type(obj))
@@ -155,6 +146,9 @@ class Bulk:
         check_entries(bound, key, cells)
         if lane is None:
             lane = self._lane(bound)
+            known = self._flat.get(type(obj))
+            if known is not None and ttl is None and self._take_flat(*known, obj):
+                return
         write = RowWrite(bound, None, key, "insert" if self._insert_only else "put", cells)
         if ttl is not None:
             write = options_of(bound, ttl, None).of(write)
@@ -198,7 +192,7 @@ class Bulk:
         yield from self._with_numbers(ahead)
 
     def _may_have_names(self, model: type[Model]) -> bool:
-        if self._flat.get(model) is not None:
+        if model in self._flat:
             return False
         lane = self._lanes.get(model)
         return lane is None or bool(lane.bound.schema.layout.lookups)
@@ -246,7 +240,7 @@ class Bulk:
         under_way = False
         for sent in self._under_way:
             under_way |= key in sent.rows and sent.lane.table == lane.table
-        if isinstance(lane.carrier, Load) and (waiting or under_way):
+        if lane.carrier.ticket is not None and (waiting or under_way):
             raise DuplicateRowError(
                 "the row stands twice in a load",
                 table=lane.table,
@@ -263,19 +257,29 @@ class Bulk:
             self._submit(lane)
         self._settle()
         self._refuse_failed()
-        for lane in self._lanes:
-            if isinstance(lane.carrier, Load):
-                finish = catalog.finish_loading(lane.table, lane.carrier.ticket)
-                self._runtime.run(finish)
+        loads = {
+            lane.table: lane.carrier.ticket
+            for lane in self._lanes
+            if lane.carrier.ticket is not None
+        }
+        for table, ticket in loads.items():
+            self._runtime.run(catalog.finish_loading(table, ticket))
 
     def _lane(self, bound: BoundModel) -> Lane:
-        ticket = self._ticket(bound) if self._insert_only and bound.guarded is not None else None
-        carrier: Carrier = RowByRow(self._runtime)
-        lane = Lane(bound, carrier if ticket is None else Load(self._runtime, ticket))
+        """Make the lanes of a model; return the one that takes any row."""
+        any_row, flat_rows = carriers_of(bound, self._ticket(bound), self._runtime)
+        lane = Lane(bound, any_row)
         self._lanes.add(lane)
+        if flat_rows is not None and flat_rows.shape is not None:
+            flat_lane = Lane(bound, flat_rows)
+            self._lanes.add(flat_lane)
+            self._flat[bound.model] = flat_lane, flat_rows.shape
         return lane
 
     def _ticket(self, bound: BoundModel) -> LoadTicket | None:
+        """Begin a load, or go on with one; None where each row is written by itself."""
+        if not self._insert_only or bound.guarded is None or not can_load(bound.guarded):
+            return None
         context = self._runtime.guard_context
         entry = self._runtime.run(catalog.read_entry(bound.schema.table))
         if entry is not None:

@@ -8,7 +8,7 @@ from typing import Any, Final, Protocol, Self
 
 from hbase_orm.errors import GatewayError, HBaseORMError
 from hbase_orm.gateway.checks import CELL_OVERHEAD_BYTES
-from hbase_orm.index.loading import LoadedRow, LoadTicket, guarded_load
+from hbase_orm.index.loading import FlatLoad, LoadedRow, LoadTicket, constants, guarded_load
 from hbase_orm.index.targets import MARKER_VALUE, RowChange
 from hbase_orm.model import Model
 from hbase_orm.model.flat import FlatRow, Flattener, flattener_of
@@ -25,7 +25,7 @@ from hbase_orm.ops import Protocol as Steps
 from hbase_orm.session.binding import BoundModel
 from hbase_orm.session.flush import emit, place, refuse_guarded_table
 from hbase_orm.session.runtime import Runtime
-from hbase_orm.session.unit_of_work import Outcome, RowWrite
+from hbase_orm.session.unit_of_work import SURELY_SHORT_BYTES, Outcome, RowWrite
 
 # Values of so few bytes in all make cells that fit, whatever their names.
 _SURELY_FITS_BYTES: Final = MAX_CELL_BYTES - 2 * MAX_ROW_KEY_BYTES
@@ -33,6 +33,16 @@ _SURELY_FITS_BYTES: Final = MAX_CELL_BYTES - 2 * MAX_ROW_KEY_BYTES
 
 class Carrier(Protocol):
     """Sends the rows of one lane."""
+
+    @property
+    def shape(self) -> Shape | None:
+        """How flat rows are made; None where rows are no flat ones."""
+        ...
+
+    @property
+    def ticket(self) -> LoadTicket | None:
+        """The load under way, or None."""
+        ...
 
     def send(self, items: Sequence[Any], /) -> Outcome:
         """Send a batch and tell what did not end well."""
@@ -48,6 +58,8 @@ class RowByRow:
     """Sends writes as a flush does: plain ones in batches, guarded ones through their guards."""
 
     runtime: Runtime
+    shape: None = None
+    ticket: None = None
 
     def send(self, items: Sequence[RowWrite], /) -> Outcome:
         """Send a batch."""
@@ -68,6 +80,7 @@ class Load:
 
     runtime: Runtime
     ticket: LoadTicket
+    shape: None = None
 
     def item(self, write: RowWrite) -> tuple[RowWrite, LoadedRow]:
         """Return a write with what loads it."""
@@ -103,8 +116,8 @@ def _load(table: str, rows: Sequence[LoadedRow]) -> Steps[None]:
 
 
 @dataclass(frozen=True, slots=True)
-class FlatRows:
-    """Sends rows of a plain model whose objects are of one shape, many in one request.
+class Shape:
+    """How flat rows are made of a model's objects.
 
     Attributes:
         bound: The model.
@@ -112,32 +125,41 @@ class FlatRows:
         encode_key: Returns an object's row key, of its `__dict__`.
         flatten: Returns its flat row.
         overhead_bytes: What HBase stores of a row beside its values and, for each cell, its key.
+        most_bytes: Rows with more bytes than these are made the plain way.
     """
 
-    runtime: Runtime
     bound: BoundModel
     columns: tuple[bytes, ...]
     encode_key: Callable[[dict[str, Any]], bytes]
     flatten: Flattener
     overhead_bytes: int
+    most_bytes: int
 
     @classmethod
-    def of(cls, bound: BoundModel, runtime: Runtime) -> Self | None:
-        """Return the carrier of a model; None for one that must be asked more of each object."""
+    def of(cls, bound: BoundModel, constants: Sequence[tuple[bytes, bytes]]) -> Self | None:
+        """Return the shape of a model's rows; None where more must be asked of each object.
+
+        Args:
+            bound: The model.
+            constants: Columns that all rows have in addition, and their value.
+        """
         schema, layout = bound.schema, bound.schema.layout
         is_asked = layout.lookups or layout.is_random or layout.table_period is not None
-        if bound.guarded is not None or is_asked or bound.model.__hooks__.has_before_write:
+        if is_asked or bound.model.__hooks__.has_before_write:
             return None
-        more = () if schema.marker is None else (MARKER_VALUE,)
         model: Any = bound.model
-        flatten = flattener_of(model, *more)
+        flatten = flattener_of(model, *(value for _, value in constants))
         if flatten is None:
             return None
-        columns = tuple(column.column for column in schema.columns)
-        columns += () if schema.marker is None else (schema.marker,)
-        overhead_bytes = sum(CELL_OVERHEAD_BYTES + len(column) for column in columns)
-        encode_key = bound.model.__mapping__.encode_key
-        return cls(runtime, bound, columns, encode_key, flatten, overhead_bytes)
+        columns = *(each.column for each in schema.columns), *(column for column, _ in constants)
+        return cls(
+            bound,
+            columns,
+            bound.model.__mapping__.encode_key,
+            flatten,
+            sum(CELL_OVERHEAD_BYTES + len(column) for column in columns),
+            SURELY_SHORT_BYTES if bound.guarded is not None else _SURELY_FITS_BYTES,
+        )
 
     def item(self, obj: Model, key: bytes) -> tuple[FlatRow, int] | None:
         """Return an object's flat row and how many bytes HBase stores of it at most.
@@ -148,24 +170,38 @@ class FlatRows:
         if flat is None or len(key) > self.bound.longest_key_bytes:
             return None
         size_bytes, row = flat
-        if size_bytes > _SURELY_FITS_BYTES:
+        if size_bytes + len(key) > self.most_bytes:
             return None
         return row, size_bytes + self.overhead_bytes + len(self.columns) * len(key)
 
+    def writes(self, items: Sequence[FlatRow]) -> Sequence[RowWrite]:
+        """Return what was to be written."""
+        return [RowWrite(self.bound, None, row[0] or b"", "put") for row in items]
+
+
+@dataclass(frozen=True, slots=True)
+class FlatRows:
+    """Sends rows of a plain model whose objects are of one shape, many in one request."""
+
+    runtime: Runtime
+    shape: Shape
+    ticket: None = None
+
     def send(self, items: Sequence[FlatRow], /) -> Outcome:
         """Send a batch."""
-        runtime, schema, outcome = self.runtime, self.bound.schema, Outcome()
-        rows = [(schema.table, row[0] or b"") for row in items]
+        runtime, bound, outcome = self.runtime, self.shape.bound, Outcome()
+        table = bound.schema.table
+        rows = [(table, row[0] or b"") for row in items]
         try:
-            refuse_guarded_table(self.bound, runtime)
+            refuse_guarded_table(bound, runtime)
         except HBaseORMError as error:  # only the catalog was read: no row was sent
             outcome.not_written += [(write, error) for write in self.writes(items)]
             return outcome
         runtime.wait_for_counts(rows)
         runtime.wait_for_ties(rows)
-        stamp_ms = runtime.stamp_ms() if runtime.stamps(schema) else None
+        stamp_ms = runtime.stamp_ms() if runtime.stamps(bound.schema) else None
         try:
-            runtime.execute(PutRows(schema.table, self.columns, tuple(items), stamp_ms))
+            runtime.execute(PutRows(table, self.shape.columns, tuple(items), stamp_ms))
         except GatewayError as error:
             for write in self.writes(items):
                 place(write, error, outcome, batch_rows=len(items))
@@ -173,4 +209,57 @@ class FlatRows:
 
     def writes(self, items: Sequence[FlatRow], /) -> Sequence[RowWrite]:
         """Return what was to be written."""
-        return [RowWrite(self.bound, None, row[0] or b"", "put") for row in items]
+        return self.shape.writes(items)
+
+
+@dataclass(frozen=True, slots=True)
+class FlatLoads:
+    """Sends rows of one shape of a table that is being loaded, as `Load` does."""
+
+    runtime: Runtime
+    shape: Shape
+    load: FlatLoad
+
+    @property
+    def ticket(self) -> LoadTicket:
+        """The load under way."""
+        return self.load.ticket
+
+    def send(self, items: Sequence[FlatRow], /) -> Outcome:
+        """Send a batch."""
+        outcome = Outcome()
+        try:
+            self.runtime.run(self._steps(items))
+        except GatewayError as error:
+            for write in self.writes(items):
+                place(write, error, outcome, batch_rows=len(items))
+        return outcome
+
+    def _steps(self, items: Sequence[FlatRow]) -> Steps[None]:
+        entries = self.load.entries(items)
+        if entries:
+            yield from ask_all(entries)
+        yield from ask(self.load.data(items))
+
+    def writes(self, items: Sequence[FlatRow], /) -> Sequence[RowWrite]:
+        """Return what was to be written."""
+        return self.shape.writes(items)
+
+
+def carriers_of(
+    bound: BoundModel, ticket: LoadTicket | None, runtime: Runtime
+) -> tuple[Carrier, Carrier | None]:
+    """Return what sends any row of a model, and what sends those of one shape, if it has one."""
+    guarded = bound.guarded
+    if guarded is None:
+        marker = bound.schema.marker
+        shape = Shape.of(bound, () if marker is None else ((marker, MARKER_VALUE),))
+        return RowByRow(runtime), None if shape is None else FlatRows(runtime, shape)
+    if ticket is None:
+        return RowByRow(runtime), None
+    shape = Shape.of(bound, constants(guarded, ticket))
+    if shape is None:
+        return Load(runtime, ticket), None
+    return Load(runtime, ticket), FlatLoads(
+        runtime, shape, FlatLoad(guarded, ticket, shape.columns)
+    )

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from hbase_orm.model import Model
 from hbase_orm.session.binding import BoundModel
-from hbase_orm.session.carriers import Carrier, FlatRows
+from hbase_orm.session.carriers import Carrier
 from hbase_orm.session.flush import BATCH_BYTES
 from hbase_orm.session.unit_of_work import RowWrite
 
@@ -52,7 +52,7 @@ class Lane:
         self.table = self.bound.schema.table
         is_one_of_many = self.bound.schema.layout.table_period is not None
         of = self.table if is_one_of_many else self.bound.model
-        self.name = of, isinstance(self.carrier, FlatRows)
+        self.name = of, self.carrier.shape is not None
 
 
 class Lanes:

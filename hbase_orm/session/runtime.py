@@ -16,6 +16,7 @@ from weakref import WeakSet
 from hbase_orm.errors import TableNotFoundError
 from hbase_orm.gateway.base import Feature, Gateway
 from hbase_orm.gateway.drive import Driver, Outcome
+from hbase_orm.gateway.grouped import run_grouped
 from hbase_orm.index.catalog import LEASE_S, CatalogEntry, CatalogView, read_entry
 from hbase_orm.index.targets import GuardContext
 from hbase_orm.ops import Operation, Protocol, Sleep
@@ -136,9 +137,9 @@ class Runtime:
         """Run a protocol to its end."""
         return self._driver.run(protocol)
 
-    def run_many(self, protocols: Sequence[Protocol[Any]]) -> list[Outcome[Any]]:
-        """Run protocols side by side; return how each ended, in order."""
-        return self._driver.run_many(protocols)
+    def run_many(self, protocols: Sequence[Protocol[R]]) -> list[Outcome[R]]:
+        """Run protocols, what they ask alike as one request; return how each ended, in order."""
+        return run_grouped(self._driver, protocols)
 
     def each(self, work: Callable[[T], R], items: Sequence[T], /) -> list[R]:
         """Do the reading work on each item, several at once; return the results in order.

@@ -22,7 +22,7 @@ from hbase_orm.session.mutable import changed_cells, loaded_entries
 
 # However an index frames or repeats them, a row key and values of so few bytes in all make entries
 # that HBase stores.
-_SURELY_SHORT_BYTES: Final = MAX_ROW_KEY_BYTES // 8
+SURELY_SHORT_BYTES: Final = MAX_ROW_KEY_BYTES // 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +176,7 @@ def check_entries(bound: BoundModel, key: bytes, cells: Mapping[bytes, bytes]) -
     """
     if bound.guarded is None:
         return
-    if len(key) + sum(map(len, cells.values())) > _SURELY_SHORT_BYTES:
+    if len(key) + sum(map(len, cells.values())) > SURELY_SHORT_BYTES:
         bound.guarded.entries(key, cells)
 
 

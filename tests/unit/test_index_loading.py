@@ -2,13 +2,34 @@
 
 from __future__ import annotations
 
-import pytest
+from collections.abc import Iterable
+from typing import Any
 
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hbase_orm import (
+    Counter,
+    Family,
+    Index,
+    Key,
+    Mapped,
+    Model,
+    Version,
+    codecs,
+    column,
+    counter,
+    key,
+    version,
+)
 from hbase_orm.errors import ValidationError
 from hbase_orm.gateway.memory import MemoryGateway
+from hbase_orm.index.entries import guarded_table
 from hbase_orm.index.guard_cell import GuardCell
-from hbase_orm.index.loading import LoadedRow, LoadTicket, guarded_load
+from hbase_orm.index.loading import FlatLoad, LoadedRow, LoadTicket, constants, guarded_load
 from hbase_orm.index.targets import RowChange
+from hbase_orm.model.flat import flattener_of
 from hbase_orm.ops import MutateRows, Put, RowMutation
 from tests.replays import V1, Bench
 from tests.stepping import drive
@@ -57,3 +78,61 @@ def test_a_load_that_is_run_again_over_later_writes_changes_nothing(bench: Bench
 
     assert (bench.values(), bench.scrutiny().missing) == ({V1: b"B"}, ())
     assert counts.scanned == 1
+
+
+class Shaped(Model, table="shaped"):
+    d = Family()
+    name: Key[str] = key()
+    unit: Mapped[str | None] = column(d, "u", default=None)
+    value: Mapped[int | None] = column(d, "v", codec=codecs.uint8(), default=None)
+    revision: Version = version(d)
+    hits: Counter = counter(d)
+    by_unit = Index(unit)
+    by_both = Index(value, unit.desc(), nulls=True)
+
+
+class Anchored(Model, table="anchored"):
+    d = Family()
+    name: Key[str] = key()
+    unit: Mapped[str] = column(d, "u")
+    value: Mapped[int | None] = column(d, "v", codec=codecs.uint8(), default=None)
+    by_value = Index(value, salt=4)
+
+
+@given(
+    st.sampled_from((Shaped, Anchored)),
+    st.dictionaries(
+        st.text("abc", min_size=1),
+        st.tuples(st.text("\0xy"), st.none() | st.integers(0, 255)),
+        min_size=1,
+    ),
+)
+def test_flat_rows_are_loaded_as_the_very_cells_of_other_rows(
+    model: Any, rows: dict[str, tuple[str, int | None]]
+) -> None:
+    objects = [model(name=name, unit=unit, value=value) for name, (unit, value) in rows.items()]
+    target, mapping = guarded_table(model.__schema__), model.__mapping__
+    fixed = constants(target, TICKET)
+    flatten: Any = flattener_of(model, *(value for _, value in fixed))
+    names = *(each.column for each in model.__schema__.columns), *(name for name, _ in fixed)
+    keyed = [(obj.__dict__, mapping.encode_key(obj.__dict__)) for obj in objects]
+    one_by_one = [
+        guarded_load(target, RowChange(key, mapping.dehydrate(values)), TICKET)
+        for values, key in keyed
+    ]
+
+    load = FlatLoad(target, TICKET, names)
+    flat = [flatten(values, key)[1] for values, key in keyed]
+    entries = {put.table: contents(put.as_mutations().mutations) for put in load.entries(flat)}
+
+    data = load.data(flat).as_mutations()
+    assert data.table == target.table
+    assert contents(data.mutations) == contents(loaded.data for loaded in one_by_one)
+    assert entries == {
+        table: contents(each for loaded in one_by_one for each in loaded.entries.get(table, ()))
+        for table in {table for loaded in one_by_one for table in loaded.entries}
+    }
+
+
+def contents(mutations: Iterable[RowMutation]) -> set[tuple[bytes, frozenset[Put]]]:
+    return {(each.row, frozenset(each.puts)) for each in mutations}
