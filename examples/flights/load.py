@@ -22,7 +22,7 @@ from examples.flights.expect import Total
 from examples.flights.model import CarrierTotal, Flight, LoadNote, flight_of
 from hbase_orm import Engine, Session, select
 from hbase_orm.errors import TableNotFoundError
-from hbase_orm.index.catalog import TableState
+from hbase_orm.index.catalog_entry import TableState
 
 NOTE = "flights"
 MODELS = (LoadNote, CarrierTotal, Flight)

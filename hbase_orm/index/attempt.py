@@ -52,7 +52,8 @@ class Attempt:
         new_entries: The entries it has after.
         mutation: All changes of the data row, guard included.
         cells: The row's cells afterwards, as far as they were read or written.
-        is_scrub: Whether it puts the entries that the row should have already, too.
+        puts_all: Whether it puts the entries that the row should have already, too: in a scrub, and
+            where the last write may not have known all indexes, by an older epoch or no guard.
     """
 
     row: bytes
@@ -63,7 +64,7 @@ class Attempt:
     new_entries: frozenset[Entry]
     mutation: RowMutation
     cells: Mapping[bytes, bytes]
-    is_scrub: bool = False
+    puts_all: bool = False
 
 
 def told_timestamp(
@@ -142,7 +143,7 @@ def plan_attempt(
         new_entries=target.entries(change.row, cells),
         mutation=make(target, change, before, guard),
         cells=cells,
-        is_scrub=change.kind == "scrub",
+        puts_all=change.kind == "scrub" or before.guard is None or before.guard.epoch < epoch,
     )
 
 
@@ -330,12 +331,12 @@ def by_table(mutations: Iterable[tuple[Entry, RowMutation]]) -> tuple[MutateRows
 def entries_to_put(target: GuardedTable, attempt: Attempt) -> frozenset[Entry]:
     """Return the entries a try puts before it changes the row, claims included.
 
-    Those that are new; all in a scrub or where they expire. Of a covering index also those that
-    will be dead, and all of them when what they repeat changes: no entry may stay verified that
-    the row is about to belie.
+    Those that are new; all where it cannot rely on those before, or they expire. Of a covering
+    index also those that will be dead, and all of them when what they repeat changes: no entry may
+    stay verified that the row is about to belie.
     """
     new, old = attempt.new_entries, attempt.old_entries
-    if target.expires or attempt.is_scrub:
+    if target.expires or attempt.puts_all:
         return new | frozenset(e for e in old if e.kind is EntryKind.COVERING)
     if not any(entry.kind is EntryKind.COVERING for entry in new | old):
         return new - old

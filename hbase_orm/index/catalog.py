@@ -5,17 +5,21 @@ it in plain batches that carry guards, everybody else is refused) or at once `RE
 writes). A writer opens a new table by moving it to `READABLE` itself, so that a load and a writer
 can never both believe the table theirs. `DROPPED` keeps the epoch of a table that is gone.
 
+Each index has a state of its own. `ABSENT`: nobody writes or reads it. `WRITE_ONLY`: every write
+keeps it, while it is built or until it is dropped. `READABLE`: queries use it too. `DROPPING`: as
+absent, and its table is about to go. Whoever changes a state waits until no process acts on the one
+before, so at any time processes act on two adjacent states at most (`index.build`). An index that
+the catalog does not name is absent.
+
 `CatalogView` is one process's view of it, good for a lease; a writer whose lease has run out is
 refused until it refreshes.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from enum import Enum
-from typing import Any, Final
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
+from typing import Final
 
 from hbase_orm.errors import (
     CatalogLeaseError,
@@ -24,6 +28,14 @@ from hbase_orm.errors import (
     CorruptRowError,
     RetryableError,
     SchemaError,
+)
+from hbase_orm.index.catalog_entry import (
+    VERSION_COLUMN,
+    CatalogEntry,
+    CatalogIndex,
+    IndexState,
+    TableState,
+    next_epoch,
 )
 from hbase_orm.index.loading import LoadTicket
 from hbase_orm.ops import (
@@ -41,80 +53,11 @@ from hbase_orm.ops import (
 CATALOG_TABLE: Final = "hbase_orm_catalog"
 CATALOG_COLUMN: Final = b"d:entry"
 
-FORMAT_VERSION: Final = 1
-MAX_EPOCH: Final = 65_535
-
 LEASE_S: Final = 30.0
 """How long a process may act on what it read; every change of state has to wait this long."""
 
 MAX_TRIES: Final = 10
 PAUSE_S: Final = 0.05
-
-
-class TableState(Enum):
-    """What may be done to a table; the values are stored."""
-
-    NEW = "NEW"
-    LOADING = "LOADING"
-    READABLE = "READABLE"
-    DROPPED = "DROPPED"
-
-
-@dataclass(frozen=True, slots=True)
-class CatalogEntry:
-    """What the catalog says of one table.
-
-    Attributes:
-        epoch: Grows with each change that writers must know of; part of every guard.
-        load: The load under way, or None.
-        indexes: What each index's entries are, in words, by the index's name.
-    """
-
-    epoch: int
-    state: TableState
-    load: LoadTicket | None = None
-    indexes: Mapping[str, str] = field(default_factory=dict)
-
-    def encode(self) -> bytes:
-        """Return the cell's value."""
-        load = self.load and {"t": self.load.timestamp_ms, "nonce": self.load.nonce.hex()}
-        indexes = {
-            name: {"state": self.state.value, "entries": entries}
-            for name, entries in sorted(self.indexes.items())
-        }
-        content = {
-            "version": FORMAT_VERSION,
-            "epoch": self.epoch,
-            "state": self.state.value,
-            "load": load,
-            "indexes": indexes,
-        }
-        return json.dumps(content, separators=(",", ":")).encode()
-
-    @classmethod
-    def decode(cls, value: bytes) -> CatalogEntry:
-        """Return the entry that `value` holds.
-
-        Raises:
-            CorruptRowError: The cell is not what this version of the library writes.
-        """
-        try:
-            return _entry_of(json.loads(value))
-        except (ValueError, KeyError, TypeError) as error:
-            raise CorruptRowError(
-                "the catalog cell does not decode",
-                value=value,
-                fix="use a version of hbase_orm that is not older than the catalog's writer",
-            ) from error
-
-
-def _entry_of(content: dict[str, Any]) -> CatalogEntry:
-    if content["version"] != FORMAT_VERSION:
-        raise ValueError(content["version"])
-    epoch, load = content["epoch"], content["load"]
-    ticket = load and LoadTicket(load["t"], bytes.fromhex(load["nonce"]), epoch)
-    indexes = {name: index["entries"] for name, index in content["indexes"].items()}
-    return CatalogEntry(epoch, TableState(content["state"]), ticket, indexes)
 
 
 def catalog_descriptor() -> TableDescriptor:
@@ -128,52 +71,96 @@ def read_entry(table: str) -> Protocol[CatalogEntry | None]:
     return CatalogEntry.decode(stored) if stored else None
 
 
-def register(table: str, indexes: Mapping[str, str], *, is_new: bool) -> Protocol[CatalogEntry]:
+def register(
+    table: str,
+    indexes: Mapping[str, str],
+    *,
+    is_new: bool,
+    has_rows: bool = False,
+    manual: Collection[str] = (),
+) -> Protocol[CatalogEntry]:
     """Enter a table and its indexes; safe to repeat.
+
+    Indexes of a table that has rows, and such as builds alone write, are absent until they are
+    built. Of a table that is known, and that somebody may have written, nothing is changed.
 
     Args:
         table: The table of the rows, as the gateway names it.
         indexes: What each index's entries are, in words, by the index's name.
         is_new: Whether the caller itself has just created the table, and with it is sure that
             nobody has written it.
+        has_rows: Whether the table has rows.
+        manual: The indexes that builds alone write.
 
     Raises:
-        SchemaError: The catalog knows the table with other indexes, or others of the same name.
+        SchemaError: Other programs write the table with indexes that are not declared here, or
+            declared otherwise.
     """
+    first = _first_indexes(indexes, manual, has_rows=has_rows)
 
     # Never from READABLE back to NEW: somebody may have found the table and written it since.
     def edit(entry: CatalogEntry | None) -> CatalogEntry:
         is_unwritten = is_new and entry is not None and entry.state is TableState.NEW
         if entry is None or entry.state is TableState.DROPPED or is_unwritten:
-            return _first_entry(entry, indexes, is_new=is_new)
-        if dict(entry.indexes) != dict(indexes):
-            if is_new:  # what the catalog knows was dropped by other means
-                return CatalogEntry(_next(entry.epoch), TableState.READABLE, None, dict(indexes))
-            raise SchemaError(
-                "the catalog knows the table with other indexes",
-                table=table,
-                catalog=dict(entry.indexes),
-                declared=dict(indexes),
-                fix="declare the same indexes, or drop and create the table",
-            )
+            return _first_entry(entry, first, is_new=is_new)
+        if is_new and dict(entry.indexes) != first:  # what the catalog knows was dropped
+            return CatalogEntry(next_epoch(entry.epoch), TableState.READABLE, None, first)
+        refuse_differences(table, entry, indexes)
+        if entry.state is TableState.NEW and not has_rows:
+            return replace(entry, indexes={**first, **entry.indexes})
         return entry
 
-    return (yield from _change(table, edit))
+    return (yield from change_entry(table, edit))
+
+
+def refuse_differences(
+    table: str, entry: CatalogEntry, declared: Mapping[str, str], **details: object
+) -> None:
+    """Refuse a program that would not keep the indexes as others do: entries would be missing.
+
+    Raises:
+        SchemaError: It declares an index that is kept otherwise, or not at all.
+    """
+    differing = entry.differing(declared)
+    if not differing:
+        return
+    raise SchemaError(
+        "the model's indexes are not those that the catalog knows for its table",
+        **details,
+        table=table,
+        differing=differing,
+        declared=dict(declared),
+        catalog=entry.described,
+        fix="declare the same indexes in every program that uses the table; one that no program "
+        "needs is dropped by 'hbase-orm index drop', and a changed one dropped and built again",
+    )
+
+
+def _first_indexes(
+    indexes: Mapping[str, str], manual: Collection[str], *, has_rows: bool
+) -> dict[str, CatalogIndex]:
+    return {
+        name: CatalogIndex(
+            entries,
+            IndexState.ABSENT
+            if name in manual or (has_rows and name != VERSION_COLUMN)
+            else IndexState.READABLE,
+            is_manual=name in manual,
+            incarnation=0 if name in manual or has_rows else 1,
+        )
+        for name, entries in indexes.items()
+    }
 
 
 def _first_entry(
-    old: CatalogEntry | None, indexes: Mapping[str, str], *, is_new: bool
+    old: CatalogEntry | None, indexes: Mapping[str, CatalogIndex], *, is_new: bool
 ) -> CatalogEntry:
     state = TableState.NEW if is_new else TableState.READABLE
     if old is None:
-        return CatalogEntry(1, state, None, dict(indexes))
-    first = CatalogEntry(old.epoch, state, None, dict(indexes))
+        return CatalogEntry(1, state, None, indexes)
+    first = CatalogEntry(old.epoch, state, None, indexes)
     # An entry like this one is the answer to our own request, repeated: the epoch stays.
-    return first if first == old else replace(first, epoch=_next(old.epoch))
-
-
-def _next(epoch: int) -> int:
-    return epoch % MAX_EPOCH + 1
+    return first if first == old else replace(first, epoch=next_epoch(old.epoch))
 
 
 def unregister(table: str) -> Protocol[CatalogEntry | None]:
@@ -185,7 +172,7 @@ def unregister(table: str) -> Protocol[CatalogEntry | None]:
         epoch = entry.epoch if entry else 1
         return CatalogEntry(epoch, TableState.DROPPED)
 
-    return (yield from _change(table, edit))
+    return (yield from change_entry(table, edit))
 
 
 def begin_loading(table: str, *, now_ms: int, nonce: bytes) -> Protocol[LoadTicket]:
@@ -215,7 +202,7 @@ def begin_loading(table: str, *, now_ms: int, nonce: bytes) -> Protocol[LoadTick
         ticket = LoadTicket(now_ms, nonce, known.epoch)
         return replace(known, state=TableState.LOADING, load=ticket)
 
-    entry = yield from _change(table, edit)
+    entry = yield from change_entry(table, edit)
     if entry.load is None:
         raise CorruptRowError("a table in LOADING has no load", table=table)
     return entry.load
@@ -234,7 +221,7 @@ def finish_loading(table: str, ticket: LoadTicket) -> Protocol[CatalogEntry]:
             raise ConflictError("the catalog does not show this load", table=table, load=ticket)
         return replace(known, state=TableState.READABLE)
 
-    return (yield from _change(table, edit))
+    return (yield from change_entry(table, edit))
 
 
 def open_for_writes(table: str) -> Protocol[CatalogEntry]:
@@ -249,7 +236,7 @@ def open_for_writes(table: str) -> Protocol[CatalogEntry]:
         is_new = known.state is TableState.NEW
         return replace(known, state=TableState.READABLE) if is_new else known
 
-    return (yield from _change(table, edit))
+    return (yield from change_entry(table, edit))
 
 
 class CatalogView:
@@ -288,6 +275,27 @@ class CatalogView:
     def is_fresh(self, table: str) -> bool:
         """Say whether the lease on `table` still runs."""
         return self.entry(table) is not None
+
+    def permit_under(self, epoch: int) -> Callable[[str], int]:
+        """Return `permit` for a write that was prepared by what the catalog said at this epoch.
+
+        Another thread may refresh the view meanwhile. A write that knows fewer indexes than the
+        view does must not carry the view's epoch: its row would pass for one with all entries.
+        """
+
+        def permit(table: str) -> int:
+            now = self.permit(table)
+            if now != epoch:
+                raise CatalogLeaseError(
+                    "the catalog has changed since the write began",
+                    table=table,
+                    epoch=now,
+                    own_epoch=epoch,
+                    fix="write again",
+                )
+            return now
+
+        return permit
 
     def permit(self, table: str) -> int:
         """Return the epoch under which guarded rows of `table` may be written now.
@@ -330,7 +338,7 @@ def _read(table: str) -> Protocol[bytes]:
     return cell.value if cell else b""
 
 
-def _change(
+def change_entry(
     table: str, edit: Callable[[CatalogEntry | None], CatalogEntry]
 ) -> Protocol[CatalogEntry]:
     """Replace an entry by what `edit` makes of it; `edit` of its own result changes nothing.

@@ -7,16 +7,14 @@ out, and nothing else may be in them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
 
+from hbase_orm.index.catalog_entry import VERSION_COLUMN
 from hbase_orm.index.row_values import fields_in
 from hbase_orm.rowkey import Part
 from hbase_orm.rowkey.derivations import SaltOf
 from hbase_orm.rowkey.nulls import OrNone
 from hbase_orm.schema import ColumnSchema, IndexSchema, TableSchema, column_field, stored_column
 from hbase_orm.schema.canonical import condition_text
-
-_VERSION: Final = "version column"
 
 
 def described_key(schema: TableSchema) -> str:
@@ -41,7 +39,7 @@ def described_indexes(schema: TableSchema) -> dict[str, str]:
         shown = " ".join([*parts, *_described_options(schema, index)])
         found[index.name] = f"{index.table}: {shown} | {base_key}"
     if schema.version is not None:
-        found[_VERSION] = schema.version.column.decode()
+        found[VERSION_COLUMN] = schema.version.column.decode()
     return found
 
 

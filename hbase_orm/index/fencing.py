@@ -32,7 +32,7 @@ def fence(
         before.guard,
         timestamp_ms=attempts.next_timestamp(entry_timestamp_ms, before.told_ms),
         nonce=context.nonce(),
-        epoch=epoch,
+        epoch=0,  # it puts no entries: the row's epoch stays that of who did
         is_dead=is_dead,
     )
     deletes, puts = attempts.guard_changes(guard)

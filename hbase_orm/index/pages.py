@@ -59,6 +59,11 @@ def scan_page(
     if key_range.is_empty:
         return []
     scan = Scan(table, key_range, columns, caching_rows=page_rows)
+    return (yield from first_rows(scan, context))
+
+
+def first_rows(scan: Scan, context: GuardContext) -> Protocol[list[Row]]:
+    """Return the first rows of a scan, as many as its `caching_rows`; see `scan_page`."""
     for sends in range(1, MAX_SENDS):
         try:
             return (yield from _fetch_once(scan))

@@ -39,6 +39,7 @@ class Plan:
         reads: The same in words; empty for objects.
         after: What is done with the rows once they are read, in words.
         times: Which versions are read; None means the newest.
+        unused: Indexes that are declared, and that the catalog does not let queries use, in words.
     """
 
     schema: TableSchema
@@ -52,6 +53,7 @@ class Plan:
     entries: EntryRange | None = field(default=None, kw_only=True)
     times: TimeRange | None = field(default=None, kw_only=True)
     measured: Measured | None = field(default=None, kw_only=True)
+    unused: tuple[str, ...] = field(default=(), kw_only=True)
 
     @property
     def fetched(self) -> tuple[bytes, ...]:
@@ -96,6 +98,8 @@ class Plan:
         }
         if self.times is not None:
             found["times"] = repr(self.times)
+        if self.unused:
+            found["unused_indexes"] = list(self.unused)
         if self.measured is not None:
             found["measured"] = self.measured.to_dict()
         return found
@@ -116,6 +120,7 @@ class Plan:
         if self.times is not None:
             lines.append(f"cells with {self.times!r}")
         lines += self.after
+        lines += [f"not used: {each}" for each in self.unused]
         each = "" if self.entries is None else ", and 1 scanner for each row"
         lines.append(f"requests: {self.requests}{each}")
         if self.measured is not None:

@@ -55,6 +55,7 @@ class BoundModel:
         is_own: Of a record type, whether a row key in its table is one of its keys.
         is_mutable: Whether objects hold values that a program can change in place.
         shapes: The shapes of statements that were planned before.
+        as_catalogued: What was made of the model by what the catalog said last.
     """
 
     model: type[Model]
@@ -68,6 +69,9 @@ class BoundModel:
     is_own: Callable[[bytes], bool] | None = None
     is_mutable: bool = False
     shapes: Shapes = field(default_factory=Shapes, init=False, repr=False, compare=False)
+    as_catalogued: dict[str, Any] = field(
+        default_factory=dict[str, Any], init=False, repr=False, compare=False
+    )
     _placed: dict[datetime, BoundModel] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )

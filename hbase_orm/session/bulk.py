@@ -27,10 +27,11 @@ from hbase_orm.errors import (
     ValidationError,
 )
 from hbase_orm.index import catalog
-from hbase_orm.index.loading import LoadTicket, can_load
+from hbase_orm.index.loading import can_load
 from hbase_orm.model import Model
 from hbase_orm.session.binding import BoundModel
-from hbase_orm.session.carriers import Load, Shape, carriers_of
+from hbase_orm.session.carriers import BegunLoad, Load, Shape, carriers_of
+from hbase_orm.session.catalogued import kept_table
 from hbase_orm.session.flush import check_indexes
 from hbase_orm.session.hooks import prepare
 from hbase_orm.session.lanes import Lane, Lanes
@@ -267,7 +268,7 @@ class Bulk:
 
     def _lane(self, bound: BoundModel) -> Lane:
         """Make the lanes of a model; return the one that takes any row."""
-        any_row, flat_rows = carriers_of(bound, self._ticket(bound), self._runtime)
+        any_row, flat_rows = carriers_of(bound, self._load(bound), self._runtime)
         lane = Lane(bound, any_row)
         self._lanes.add(lane)
         if flat_rows is not None and flat_rows.shape is not None:
@@ -276,21 +277,22 @@ class Bulk:
             self._flat[bound.model] = flat_lane, flat_rows.shape
         return lane
 
-    def _ticket(self, bound: BoundModel) -> LoadTicket | None:
+    def _load(self, bound: BoundModel) -> BegunLoad | None:
         """Begin a load, or go on with one; None where each row is written by itself."""
         if not self._insert_only or bound.guarded is None or not can_load(bound.guarded):
             return None
-        context = self._runtime.guard_context
-        entry = self._runtime.run(catalog.read_entry(bound.schema.table))
+        context, table = self._runtime.guard_context, bound.schema.table
+        entry = self._runtime.run(catalog.read_entry(table))
         if entry is not None:
             check_indexes(bound, entry)
-        begin = catalog.begin_loading(
-            bound.schema.table, now_ms=context.now_ms(), nonce=context.nonce()
-        )
+        begin = catalog.begin_loading(table, now_ms=context.now_ms(), nonce=context.nonce())
         try:
-            return self._runtime.run(begin)
+            ticket = self._runtime.run(begin)
         except ConflictError:
             return None  # guarded writers are at work: each row is checked
+        if entry is None:
+            raise AssertionError(table)  # a table that the catalog does not know is not loaded
+        return BegunLoad(ticket, kept_table(bound, entry))
 
     def _submit(self, lane: Lane) -> None:
         if not lane.batch:

@@ -9,7 +9,7 @@ from typing import Any, Final, Protocol, Self
 from hbase_orm.errors import GatewayError, HBaseORMError
 from hbase_orm.gateway.checks import CELL_OVERHEAD_BYTES
 from hbase_orm.index.loading import FlatLoad, LoadedRow, LoadTicket, constants, guarded_load
-from hbase_orm.index.targets import MARKER_VALUE, RowChange
+from hbase_orm.index.targets import MARKER_VALUE, GuardedTable, RowChange
 from hbase_orm.model import Model
 from hbase_orm.model.flat import FlatRow, Flattener, flattener_of
 from hbase_orm.ops import (
@@ -80,12 +80,12 @@ class Load:
 
     runtime: Runtime
     ticket: LoadTicket
+    target: GuardedTable
     shape: None = None
 
     def item(self, write: RowWrite) -> tuple[RowWrite, LoadedRow]:
         """Return a write with what loads it."""
-        guarded: Any = write.bound.guarded  # a load is of a guarded table
-        return write, guarded_load(guarded, RowChange(write.key, write.puts), self.ticket)
+        return write, guarded_load(self.target, RowChange(write.key, write.puts), self.ticket)
 
     def send(self, items: Sequence[tuple[RowWrite, LoadedRow]], /) -> Outcome:
         """Send a batch."""
@@ -246,20 +246,27 @@ class FlatLoads:
         return self.shape.writes(items)
 
 
+@dataclass(frozen=True, slots=True)
+class BegunLoad:
+    """A load, and the indexes that it keeps: none changes its state while its table is loaded."""
+
+    ticket: LoadTicket
+    target: GuardedTable
+
+
 def carriers_of(
-    bound: BoundModel, ticket: LoadTicket | None, runtime: Runtime
+    bound: BoundModel, load: BegunLoad | None, runtime: Runtime
 ) -> tuple[Carrier, Carrier | None]:
     """Return what sends any row of a model, and what sends those of one shape, if it has one."""
-    guarded = bound.guarded
-    if guarded is None:
+    if bound.guarded is None:
         marker = bound.schema.marker
         shape = Shape.of(bound, () if marker is None else ((marker, MARKER_VALUE),))
         return RowByRow(runtime), None if shape is None else FlatRows(runtime, shape)
-    if ticket is None:
+    if load is None:
         return RowByRow(runtime), None
-    shape = Shape.of(bound, constants(guarded, ticket))
+    ticket, target = load.ticket, load.target
+    any_row = Load(runtime, ticket, target)
+    shape = Shape.of(bound, constants(target, ticket))
     if shape is None:
-        return Load(runtime, ticket), None
-    return Load(runtime, ticket), FlatLoads(
-        runtime, shape, FlatLoad(guarded, ticket, shape.columns)
-    )
+        return any_row, None
+    return any_row, FlatLoads(runtime, shape, FlatLoad(target, ticket, shape.columns))

@@ -18,9 +18,7 @@ from hbase_orm.gateway.thrift1 import Thrift1Gateway
 from hbase_orm.gateway.thrift2 import Thrift2Gateway
 from hbase_orm.gateway.wire import WireStyle
 from hbase_orm.index import catalog
-from hbase_orm.index.catalog import TableState
-from hbase_orm.index.entries import base_key_of
-from hbase_orm.index.repair import MIN_AGE_MS, RepairCounts, repair_pass
+from hbase_orm.index.catalog_entry import TableState
 from hbase_orm.model import Model
 from hbase_orm.model.kinds import base_of, kind_of
 from hbase_orm.numbering.sequence import DEFAULT_BLOCK, SEQUENCES_TABLE, Sequence
@@ -28,8 +26,8 @@ from hbase_orm.ops import ListRegions, ListTables, Ping, Region, ask
 from hbase_orm.schema import TableSchema
 from hbase_orm.session import tables
 from hbase_orm.session.binding import BoundModel, bind
-from hbase_orm.session.flush import check_indexes
 from hbase_orm.session.gets import row_keys
+from hbase_orm.session.index_admin import IndexAdmin
 from hbase_orm.session.naming import Names, in_namespace
 from hbase_orm.session.period_tables import period_start
 from hbase_orm.session.runtime import Runtime
@@ -37,7 +35,7 @@ from hbase_orm.session.session import Session
 from hbase_orm.session.url import EngineOptions, parse_url
 
 
-class Engine:
+class Engine(IndexAdmin):
     """Connections to one HBase, and what is known of it. Threads may share it; forks may use it.
 
     Attributes:
@@ -58,6 +56,7 @@ class Engine:
             fan_out=fan_out,
             timestamps=options.timestamps,
             repairs_on_read=options.repair_on_read == "on",
+            lease_s=options.lease_s,
         )
         self._names = Names(self._runtime, options.namespace)
         self._bound: dict[type[Model], tuple[TableSchema, BoundModel]] = {}
@@ -205,37 +204,6 @@ class Engine:
     def add_guard_family(self, model: type[Model]) -> None:
         """Add the guards' family `_` to a model's existing table, online."""
         self._runtime.run(tables.add_guard_family(self._bound_of(model)))
-
-    def repair_indexes(
-        self, model: type[Model], *, min_age_ms: int = MIN_AGE_MS
-    ) -> dict[str, RepairCounts]:
-        """Delete index entries that no row has; return what was seen, by index.
-
-        Safe beside writers and readers, and to repeat; memory holds one page of entries.
-
-        Args:
-            model: The model.
-            min_age_ms: Entries younger than this, whose write may be under way, are left alone.
-
-        Raises:
-            SchemaError: The catalog knows the table with other indexes.
-        """
-        bound = self._bound_of(model)
-        if bound.guarded is None:
-            return {}
-        check_indexes(bound, self._runtime.run(self._runtime.catalog.refresh(bound.schema.table)))
-        return {
-            index.name: self._runtime.run(
-                repair_pass(
-                    bound.guarded,
-                    target,
-                    base_key_of(index),
-                    self._runtime.guard_context,
-                    min_age_ms=min_age_ms,
-                )
-            )
-            for index, target in zip(bound.schema.indexes, bound.guarded.indexes, strict=True)
-        }
 
     def regions(self, model: type[Model], *, at: datetime | None = None) -> list[Region]:
         """Return the regions of a model's table in key order, each with its server.

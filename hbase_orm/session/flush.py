@@ -18,12 +18,12 @@ from hbase_orm.errors import (
     HBaseORMError,
     NamespaceNotFoundError,
     RetryableError,
-    SchemaError,
     TableDisabledError,
     TableNotFoundError,
 )
 from hbase_orm.gateway.base import Feature
-from hbase_orm.index.catalog import CatalogEntry, TableState
+from hbase_orm.index.catalog import refuse_differences
+from hbase_orm.index.catalog_entry import CatalogEntry, TableState
 from hbase_orm.index.guard import guarded_write
 from hbase_orm.index.targets import RowChange, WriteOutcome
 from hbase_orm.ops import (
@@ -37,6 +37,7 @@ from hbase_orm.ops import (
 )
 from hbase_orm.schema import packed_mutations
 from hbase_orm.session.binding import BoundModel
+from hbase_orm.session.catalogued import kept_table
 from hbase_orm.session.period_tables import makes_tables, send
 from hbase_orm.session.runtime import Runtime
 from hbase_orm.session.unit_of_work import Outcome, RowWrite, acknowledged, rounds_of
@@ -268,8 +269,9 @@ def guarded_change(
             yield from _renew_lease(guarded.table, change.row, runtime)
         )
         check_indexes(bound, entry)
+        target, context = kept_table(bound, entry), runtime.context_under(entry.epoch)
         try:
-            return (yield from guarded_write(guarded, change, runtime.guard_context))
+            return (yield from guarded_write(target, change, context))
         except CatalogLeaseError:
             runtime.catalog.forget(guarded.table)
             if not renewals_left:
@@ -290,18 +292,10 @@ def _renew_lease(table: str, row: bytes, runtime: Runtime) -> Protocol[CatalogEn
 
 
 def check_indexes(bound: BoundModel, entry: CatalogEntry) -> None:
-    """Refuse a model whose indexes are not those that the catalog knows: entries would be missing.
+    """Refuse a model that would not keep the indexes that writers keep: entries would be missing.
 
     Raises:
         SchemaError: The model and the catalog differ.
     """
-    if entry.state is TableState.DROPPED or dict(entry.indexes) == bound.indexes:
-        return
-    raise SchemaError(
-        "the model's indexes are not those that the catalog knows for its table",
-        model=bound.schema.model_name,
-        table=bound.schema.table,
-        declared=dict(bound.indexes),
-        catalog=dict(entry.indexes),
-        fix="declare the same indexes in every program that uses the table, or make it anew",
-    )
+    if entry.state is not TableState.DROPPED:
+        refuse_differences(bound.schema.table, entry, bound.indexes, model=bound.schema.model_name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Generator, Sequence
+from dataclasses import replace
 from typing import Final
 
 from hbase_orm.errors import HBaseORMError
@@ -11,6 +12,7 @@ from hbase_orm.execute import StaleEntry, rows_of, stream
 from hbase_orm.index.repair import MIN_AGE_MS, repair_entry
 from hbase_orm.ops import Row
 from hbase_orm.query import IndexPlan
+from hbase_orm.schema import IndexSchema
 from hbase_orm.session.binding import BoundModel
 from hbase_orm.session.runtime import Runtime
 
@@ -35,20 +37,23 @@ def repaired(
     finally:
         before_ms = runtime.guard_context.now_ms() - MIN_AGE_MS
         old = [entry for entry in met if entry.timestamp_ms <= before_ms]
-        repair(old[:MOST_REPAIRS], bound, runtime)
+        repair(old[:MOST_REPAIRS], chosen.index, bound, runtime)
 
 
-def repair(met: Sequence[StaleEntry], bound: BoundModel, runtime: Runtime) -> None:
-    """Repair entries side by side; what fails is logged."""
+def repair(
+    met: Sequence[StaleEntry], index: IndexSchema, bound: BoundModel, runtime: Runtime
+) -> None:
+    """Repair entries of an index, as it was read, side by side; what fails is logged."""
     guarded = bound.guarded
     if not met or guarded is None:
         return
-    targets = {target.name: target for target in guarded.indexes}
+    declared = next(target for target in guarded.indexes if target.name == index.name)
+    target = replace(declared, table=index.table)
     outcomes = runtime.run_many(
         [
             repair_entry(
                 guarded,
-                targets[entry.index],
+                target,
                 runtime.guard_context,
                 entry_key=entry.key,
                 entry_timestamp_ms=entry.timestamp_ms,

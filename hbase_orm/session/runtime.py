@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
+from dataclasses import replace
 from typing import Any, Final, TypeVar
 from weakref import WeakSet
 
@@ -17,7 +18,8 @@ from hbase_orm.errors import TableNotFoundError
 from hbase_orm.gateway.base import Feature, Gateway
 from hbase_orm.gateway.drive import Driver, Outcome
 from hbase_orm.gateway.grouped import run_grouped
-from hbase_orm.index.catalog import LEASE_S, CatalogEntry, CatalogView, read_entry
+from hbase_orm.index.catalog import LEASE_S, CatalogView, read_entry
+from hbase_orm.index.catalog_entry import CatalogEntry
 from hbase_orm.index.targets import GuardContext
 from hbase_orm.ops import Operation, Protocol, Sleep
 from hbase_orm.schema import TableSchema
@@ -49,6 +51,7 @@ class Runtime:
         gateway: Executes single requests.
         catalog: This process's view of the catalog.
         guard_context: Clocks, randomness and the catalog's permission for guarded writes.
+        lease_s: How long what was read of the catalog may be acted on, seconds.
     """
 
     def __init__(
@@ -62,6 +65,7 @@ class Runtime:
         now_ms: Callable[[], int] = wall_clock_ms,
         monotonic_s: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
+        lease_s: float = LEASE_S,
     ) -> None:
         """Prepare; nothing is sent.
 
@@ -75,10 +79,12 @@ class Runtime:
             now_ms: The wall clock of guarded rows, and of those that the client stamps.
             monotonic_s: A clock for leases and waits.
             sleep: Waits so many seconds.
+            lease_s: How long what was read of the catalog may be acted on.
         """
         self.gateway = gateway
         self.repairs_on_read = repairs_on_read
-        self.catalog = CatalogView(monotonic_s)
+        self.lease_s = lease_s
+        self.catalog = CatalogView(monotonic_s, lease_s)
         self.guard_context = GuardContext(
             now_ms=now_ms,
             nonce=lambda: os.urandom(8),
@@ -92,6 +98,7 @@ class Runtime:
         self._monotonic_s = monotonic_s
         self._sleep = sleep
         self._looked_up: dict[str, tuple[float, CatalogEntry | None]] = {}
+        self._contexts: dict[int, GuardContext] = {}
         self._deleted: dict[tuple[str, bytes], float] = {}
         self._last_delete_s = 0.0
         self._ahead = RowsAhead()
@@ -104,6 +111,15 @@ class Runtime:
         self._lock = threading.Lock()
         self._row_locks = _new_row_locks()
         self._ahead.free_lock_in_child()
+
+    @property
+    def parallel(self) -> int:
+        """How many protocols run side by side."""
+        return self._driver.parallel
+
+    def monotonic_s(self) -> float:
+        """Return the seconds of a clock for leases and waits."""
+        return self._monotonic_s()
 
     @property
     def features(self) -> frozenset[Feature]:
@@ -151,7 +167,7 @@ class Runtime:
     def catalog_entry(self, table: str) -> CatalogEntry | None:
         """Return what the catalog says of a table, not older than a lease; opens nothing."""
         asked_s, entry = self._looked_up.get(table, (0.0, None))
-        if table not in self._looked_up or self._monotonic_s() >= asked_s + LEASE_S:
+        if table not in self._looked_up or self._monotonic_s() >= asked_s + self.lease_s:
             asked_s = self._monotonic_s()
             try:
                 entry = self.run(read_entry(table))
@@ -159,6 +175,14 @@ class Runtime:
                 entry = None  # there is no catalog: nothing here has indexes
             self._looked_up[table] = (asked_s, entry)
         return entry
+
+    def context_under(self, epoch: int) -> GuardContext:
+        """Return `guard_context` for writes prepared by what the catalog said at this epoch."""
+        known = self._contexts.get(epoch)
+        if known is None:
+            permit = self.catalog.permit_under(epoch)
+            known = self._contexts[epoch] = replace(self.guard_context, permit=permit)
+        return known
 
     def forget(self, table: str) -> None:
         """Know nothing of a table any more: it was dropped, or made anew."""

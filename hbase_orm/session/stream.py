@@ -14,7 +14,7 @@ from hbase_orm.execute import Note, PlacedRow, rows_of, stream
 from hbase_orm.ops import ListTables, Row
 from hbase_orm.query import GetPlan, IndexPlan, Plan, Select, compile_check, names_in, plan
 from hbase_orm.session.binding import BoundModel
-from hbase_orm.session.flush import check_indexes
+from hbase_orm.session.catalogued import by_readable_index
 from hbase_orm.session.past import by_row_key, in_times
 from hbase_orm.session.repairs import repaired
 from hbase_orm.session.runtime import Runtime
@@ -70,8 +70,8 @@ class Stream(Iterator[T], Generic[T]):
 def planned(stmt: Select[Any], bound: BoundModel, runtime: Runtime) -> Plan:
     """Return the plan of a statement.
 
-    Sends nothing, but to look up names that have a number in their stead, and the tables of a
-    statement that reads all of them.
+    Sends nothing, but to look up names that have a number in their stead, the tables of a
+    statement that reads all of them, and, once a lease, whether an index may be used.
     """
     schema = bound.schema
     stmt = by_row_key(stmt)
@@ -83,6 +83,14 @@ def planned(stmt: Select[Any], bound: BoundModel, runtime: Runtime) -> Plan:
         starts = (period.unit.start_of(schema.table, table) for table in tables)
         existing = [start for start in starts if start is not None]
     chosen = plan(stmt, schema, numbers, existing, bound.shapes)
+    if isinstance(chosen, IndexPlan):
+        chosen = by_readable_index(
+            stmt,
+            chosen,
+            lambda schema, shapes: plan(stmt, schema, numbers, existing, shapes),
+            bound,
+            runtime,
+        )
     return chosen if stmt.times is None else replace(chosen, times=stmt.times)
 
 
@@ -110,10 +118,6 @@ def rows_in_pages(
         )
     for key in chosen.keys if isinstance(chosen, GetPlan) else ():
         bound.checked_key(key)
-    if isinstance(chosen, IndexPlan):
-        entry = runtime.catalog_entry(bound.schema.table)
-        if entry is not None:
-            check_indexes(bound, entry)
     if chosen.entries is not None:
         return sliced(chosen, chosen.entries, bound, runtime, looked or Looked())
     if isinstance(chosen, IndexPlan) and note is None and runtime.repairs_on_read:

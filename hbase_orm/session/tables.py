@@ -1,7 +1,7 @@
 """Making and dropping a model's tables: the base table, its index tables, its catalog entry.
 
 All protocols here are safe to repeat. Index tables are made first: a base table that exists has
-all its index tables, or it was not made by this library.
+all index tables that writes keep, or it was not made by this library.
 """
 
 from __future__ import annotations
@@ -17,17 +17,23 @@ from hbase_orm.errors import (
 )
 from hbase_orm.index import catalog
 from hbase_orm.index.attempt import DEAD_GUARD_TTL_MS
+from hbase_orm.index.build import table_of
+from hbase_orm.index.catalog_entry import CatalogEntry, IndexState, TableState
 from hbase_orm.index.described import described_key
-from hbase_orm.index.targets import ENTRY_FAMILY, GUARD_FAMILY
+from hbase_orm.index.targets import ENTRY_FAMILY, GUARD_FAMILY, GuardedTable
 from hbase_orm.numbering.dictionary import ensure_dictionary
 from hbase_orm.numbering.tables import FORMAT_ATTRIBUTE, ensure_namespace
 from hbase_orm.ops import (
     AddFamily,
+    CloseScanner,
     CreateTable,
     DescribeTable,
     DropTable,
     FamilyDescriptor,
+    FetchRows,
+    OpenScanner,
     Protocol,
+    Scan,
     TableDescriptor,
     ask,
 )
@@ -47,41 +53,91 @@ _DEAD_GUARD_TTL_S: Final = DEAD_GUARD_TTL_MS // 1000
 def create(bound: BoundModel) -> Protocol[list[str]]:
     """Create what is missing of a model's tables and return the names of what was made.
 
+    An index that is new to a table with rows is left absent: `engine.build_index` makes its table.
+
     Raises:
-        SchemaError: The base table exists but an index table does not: its rows have no entries.
-            Or the base table is a dictionary, or holds sequences.
+        SchemaError: The base table exists but the table of a kept index does not: its rows have no
+            entries. Or the base table is a dictionary, or holds sequences.
         TableExistsError never: an existing table is left as it is.
     """
     schema = bound.schema
-    existing = yield from _described(schema.table)
+    existing = yield from described(schema.table)
+    entry = yield from _known_entry(bound, existing)
     if existing is not None:
         _refuse_numbers(schema, existing)
         _warn_of_differences(schema, existing)
-        yield from _check_index_tables(schema, existing)
+        yield from _check_index_tables(schema, existing, entry)
     else:
         yield from ensure_namespace(schema.table)
     made: list[str] = []
     for dictionary in dict.fromkeys(lookup.dictionary for lookup in schema.layout.lookups):
         made += yield from ensure_dictionary(bound.names.table(dictionary))
+    has_rows = False
     if bound.guarded is not None:
         made += yield from _create_table(catalog.catalog_descriptor(), ())
-        for index in schema.indexes:
-            made += yield from _create_table(_index_table(schema, index.table), ())
+        has_rows = existing is not None and (yield from _has_rows(schema))
+        if _is_unwritten(entry) and not has_rows:
+            for index in schema.indexes:
+                made += yield from ensure_index_table(schema, index.table)
     made_base: list[str] = []
     if existing is None:
         made_base = yield from _create_table(base_table(schema), schema.split_keys)
     if bound.guarded is not None:
-        yield from catalog.register(schema.table, bound.indexes, is_new=bool(made_base))
+        manual = manual_indexes(bound.guarded)
+        yield from catalog.register(
+            schema.table,
+            bound.indexes,
+            is_new=bool(made_base),
+            has_rows=has_rows,
+            manual=manual,
+        )
     return made + made_base
+
+
+def manual_indexes(guarded: GuardedTable) -> frozenset[str]:
+    """Return the names of the indexes that builds alone write."""
+    return frozenset(i.name for i in guarded.indexes if not i.maintained_by_writes)
+
+
+def _known_entry(
+    bound: BoundModel, existing: TableDescriptor | None
+) -> Protocol[CatalogEntry | None]:
+    """Return what the catalog says of a table that exists."""
+    if bound.guarded is None or existing is None:
+        return None
+    try:
+        return (yield from catalog.read_entry(bound.schema.table))
+    except TableNotFoundError:
+        return None
+
+
+def _is_unwritten(entry: CatalogEntry | None) -> bool:
+    """Say whether the catalog knows of no writer of a table."""
+    return entry is None or entry.state in {TableState.NEW, TableState.DROPPED}
+
+
+def _has_rows(schema: TableSchema) -> Protocol[bool]:
+    scanner = yield from ask(OpenScanner(Scan(schema.table, caching_rows=1)))
+    try:
+        return bool((yield from ask(FetchRows(scanner, 1))))
+    finally:
+        yield from ask(CloseScanner(scanner))
 
 
 def drop(bound: BoundModel) -> Protocol[list[str]]:
     """Drop a model's tables with all their rows; return the names of those that existed."""
     schema = bound.schema
-    dropped = yield from _drop_table(schema.table)
-    for index in schema.indexes:
-        dropped += yield from _drop_table(index.table)
-    if bound.guarded is not None and (yield from _described(catalog.CATALOG_TABLE)):
+    indexes = {index.table for index in schema.indexes}
+    is_catalogued = bound.guarded is not None and (yield from described(catalog.CATALOG_TABLE))
+    if is_catalogued:
+        entry = yield from catalog.read_entry(schema.table)
+        for name, index in (entry.indexes if entry else {}).items():
+            indexes |= {*filter(None, (index.table, index.retired))}
+            indexes.add(table_of(f"{schema.table}_ix_{name}", index.incarnation))
+    dropped = yield from drop_table(schema.table)
+    for table in sorted(indexes):
+        dropped += yield from drop_table(table)
+    if is_catalogued:
         yield from catalog.unregister(schema.table)
     return dropped
 
@@ -110,6 +166,11 @@ def _index_table(schema: TableSchema, table: str) -> TableDescriptor:
     )
 
 
+def ensure_index_table(schema: TableSchema, table: str) -> Protocol[list[str]]:
+    """Create an index table of the model's if it is missing; return its name, or nothing."""
+    return (yield from _create_table(_index_table(schema, table), ()))
+
+
 def _guard_family(schema: TableSchema) -> FamilyDescriptor:
     return FamilyDescriptor(GUARD_FAMILY, ttl_s=_longest_ttl_s(schema))
 
@@ -133,7 +194,8 @@ def _create_table(
     return [descriptor.name]
 
 
-def _drop_table(table: str) -> Protocol[list[str]]:
+def drop_table(table: str) -> Protocol[list[str]]:
+    """Drop a table if it exists; return its name, or nothing."""
     try:
         yield from ask(DropTable(table))
     except (TableNotFoundError, NamespaceNotFoundError):
@@ -141,7 +203,8 @@ def _drop_table(table: str) -> Protocol[list[str]]:
     return [table]
 
 
-def _described(table: str) -> Protocol[TableDescriptor | None]:
+def described(table: str) -> Protocol[TableDescriptor | None]:
+    """Return what a table is made of; None if there is none."""
     try:
         return (yield from ask(DescribeTable(table)))
     except TableNotFoundError:
@@ -191,18 +254,26 @@ def _warn_of_differences(schema: TableSchema, existing: TableDescriptor) -> None
         )
 
 
-def _check_index_tables(schema: TableSchema, existing: TableDescriptor) -> Protocol[None]:
-    for index in schema.indexes:
-        if (yield from _described(index.table)) is None:
-            raise SchemaError(
-                "the table exists but its index table does not: its rows would have no entries",
-                table=schema.table,
-                index=index.name,
-                fix="create the table anew with the index, or leave the index out",
-            )
+def _check_index_tables(
+    schema: TableSchema, existing: TableDescriptor, entry: CatalogEntry | None
+) -> Protocol[None]:
+    """Refuse a table without the guards' family, or one that lacks a table of a kept index."""
     if schema.is_guarded and GUARD_FAMILY not in {family.name for family in existing.families}:
         raise SchemaError(
             "the existing table has no family for the guards of rows",
             table=schema.table,
             fix="call engine.add_guard_family(model); it works online",
         )
+    if entry is None or _is_unwritten(entry):
+        return
+    for index in schema.indexes:
+        known = entry.indexes.get(index.name)
+        if known is None or known.state in {IndexState.ABSENT, IndexState.DROPPING}:
+            continue
+        if (yield from described(known.table or index.table)) is None:
+            raise SchemaError(
+                "the index's table was dropped: rows have no entries, and no row can be written",
+                table=schema.table,
+                index=index.name,
+                fix="build it again: engine.build_index(model, name), 'hbase-orm index build'",
+            )

@@ -10,12 +10,14 @@ from typing import Any, Final
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from hbase_orm.errors import ConfigurationError
+from hbase_orm.index.catalog import LEASE_S
 
 DEFAULT_THRIFT1_PORT: Final = 9090
 DEFAULT_THRIFT2_PORT: Final = 9091
 DEFAULT_TIMEOUT_S: Final = 30.0
 DEFAULT_POOL: Final = 8
 DEFAULT_RETRIES: Final = 3
+LONGEST_LEASE_S: Final = LEASE_S
 
 # Options of the design that this version does not have: named, so that nobody believes them on.
 _NOT_YET: Final = frozenset({"tls", "readonly"})
@@ -44,6 +46,9 @@ class EngineOptions:
             `client` with this machine's clock.
         repair_on_read: `on` deletes stale index entries that a statement met, once its rows are
             read: a few at a time, and none younger than a minute. `off` leaves them.
+        lease_s: How long what was read of the catalog may be acted on, seconds, at most 30; the
+            same in every program that uses the tables, for a change of an index's state waits so
+            long for the others.
     """
 
     scheme: str = "hbase"
@@ -57,6 +62,7 @@ class EngineOptions:
     retries: int = DEFAULT_RETRIES
     timestamps: str = "server"
     repair_on_read: str = "on"
+    lease_s: float = LONGEST_LEASE_S
 
 
 def parse_url(url: str) -> EngineOptions:
@@ -218,6 +224,18 @@ def _seconds(name: str, text: str) -> float:
     return seconds
 
 
+def _lease(name: str, text: str) -> float:
+    seconds = _seconds(name, text)
+    if seconds > LONGEST_LEASE_S:
+        raise ConfigurationError(
+            "a lease on the catalog is not longer than what others wait for",
+            option=name,
+            value=text,
+            fix=f"write {name}={LONGEST_LEASE_S:g} or less",
+        )
+    return seconds
+
+
 def _count(least: int) -> Callable[[str, str], int]:
     def parse(name: str, text: str) -> int:
         if not text.isdecimal() or int(text) < least:
@@ -243,5 +261,6 @@ _PARSERS: Mapping[str, Callable[[str, str], Any]] = MappingProxyType(
         "retries": _count(0),
         "timestamps": _one_of("server", "client"),
         "repair_on_read": _one_of("on", "off"),
+        "lease_s": _lease,
     }
 )

@@ -25,7 +25,7 @@ from hbase_orm import (
     select,
 )
 from hbase_orm.errors import FeatureMissingError, SchemaError
-from hbase_orm.index.catalog import TableState
+from hbase_orm.index.catalog_entry import TableState
 from hbase_orm.ops import (
     CreateNamespace,
     CreateTable,

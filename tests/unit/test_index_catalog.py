@@ -21,9 +21,7 @@ from hbase_orm.gateway.memory import MemoryGateway
 from hbase_orm.index.catalog import (
     CATALOG_COLUMN,
     CATALOG_TABLE,
-    CatalogEntry,
     CatalogView,
-    TableState,
     begin_loading,
     catalog_descriptor,
     finish_loading,
@@ -32,6 +30,7 @@ from hbase_orm.index.catalog import (
     register,
     unregister,
 )
+from hbase_orm.index.catalog_entry import CatalogEntry, CatalogIndex, TableState
 from hbase_orm.index.loading import LoadTicket
 from hbase_orm.ops import (
     CheckAndMutate,
@@ -47,6 +46,7 @@ from tests.stepping import drive
 R = TypeVar("R")
 
 INDEXES = {"by_v": "t_by_v"}
+READABLE = {"by_v": CatalogIndex("t_by_v")}
 TICKET = LoadTicket(100, b"n" * 8, 1)
 
 
@@ -74,7 +74,7 @@ def begin(gateway: Gateway, now_ms: int = 100) -> LoadTicket:
 
 
 def test_a_table_just_made_is_entered_as_new(new: MemoryGateway) -> None:
-    assert drive(read_entry("t"), new) == CatalogEntry(1, TableState.NEW, None, INDEXES)
+    assert drive(read_entry("t"), new) == CatalogEntry(1, TableState.NEW, None, READABLE)
 
 
 def test_the_cell_is_json_that_says_state_load_and_indexes(new: MemoryGateway) -> None:
@@ -83,11 +83,22 @@ def test_the_cell_is_json_that_says_state_load_and_indexes(new: MemoryGateway) -
     (row,) = new.execute(GetRows(CATALOG_TABLE, (b"t",)))
     assert row is not None
     assert json.loads(row.cells[CATALOG_COLUMN].value) == {
-        "version": 1,
+        "version": 2,
         "epoch": 1,
         "state": "LOADING",
         "load": {"t": 100, "nonce": "6e" * 8},
-        "indexes": {"by_v": {"state": "LOADING", "entries": "t_by_v"}},
+        "indexes": {
+            "by_v": {
+                "state": "READABLE",
+                "entries": "t_by_v",
+                "table": "",
+                "incarnation": 1,
+                "epoch": 0,
+                "manual": False,
+                "build": [],
+                "retired": "",
+            }
+        },
     }
 
 
@@ -377,7 +388,7 @@ def store(gateway: Gateway, value: bytes) -> None:
         b"\xff",
         b"[]",
         b"{}",
-        b'{"version":2,"epoch":1,"state":"NEW","load":null,"indexes":{}}',
+        b'{"version":3,"epoch":1,"state":"NEW","load":null,"indexes":{}}',
         b'{"version":1,"epoch":1,"state":"ODD","load":null,"indexes":{}}',
     ],
 )

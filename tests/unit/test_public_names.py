@@ -12,6 +12,7 @@ from hbase_orm import codecs, errors
 PUBLIC = [
     "Assignment",
     "Bucket",
+    "BuildProgress",
     "Bulk",
     "CellVersion",
     "Codec",
@@ -26,9 +27,12 @@ PUBLIC = [
     "Engine",
     "Expr",
     "Family",
+    "Finding",
     "FlushReport",
     "HashPrefix",
     "Index",
+    "IndexState",
+    "IndexStatus",
     "Key",
     "Mapped",
     "Model",
@@ -42,6 +46,7 @@ PUBLIC = [
     "Related",
     "RelatedExpr",
     "RowKey",
+    "RowPair",
     "Salt",
     "Select",
     "Session",
@@ -50,6 +55,7 @@ PUBLIC = [
     "Substitute",
     "Table",
     "TablePerPeriod",
+    "Verification",
     "Version",
     "codecs",
     "column",
@@ -111,8 +117,9 @@ SESSION = [
 ]
 
 ENGINE = [
-    *("add_guard_family", "close", "create_tables", "decode_key", "drop_tables", "raw"),
-    *("regions", "repair_indexes", "row_keys", "sequence", "session", "table_state"),
+    *("add_guard_family", "build_index", "close", "create_tables", "decode_key", "drop_index"),
+    *("drop_tables", "indexes", "raw", "regions", "repair_indexes", "row_keys"),
+    *("scrutinize_index", "sequence", "session", "table_state", "verify_index"),
 ]
 
 

@@ -35,7 +35,7 @@ from hbase_orm.errors import (
 )
 from hbase_orm.gateway.checks import CELL_OVERHEAD_BYTES
 from hbase_orm.gateway.memory import MemoryGateway
-from hbase_orm.index.catalog import TableState
+from hbase_orm.index.catalog_entry import TableState
 from hbase_orm.ops import MAX_CELL_BYTES, CheckAndMutate, GetRows, GetVersions, Operation, PutRows
 from hbase_orm.session.bulk import IN_FLIGHT
 from hbase_orm.session.flush import BATCH_BYTES

@@ -24,7 +24,7 @@ from hbase_orm import (
 from hbase_orm.errors import ConfigurationError, CorruptRowError, SchemaError
 from hbase_orm.gateway.base import Feature
 from hbase_orm.gateway.memory import MemoryGateway
-from hbase_orm.index.catalog import TableState
+from hbase_orm.index.catalog_entry import TableState
 from hbase_orm.index.targets import ENTRY_COLUMN
 from hbase_orm.ops import (
     CloseScanner,
@@ -114,10 +114,10 @@ def test_a_table_of_others_is_refused_for_a_model_with_indexes() -> None:
     engine = connect("memory://")
     gateway_of(engine).execute(CreateTable(TableDescriptor("guarded", (FamilyDescriptor(b"d"),))))
 
-    with pytest.raises(SchemaError, match="index table") as caught:
+    with pytest.raises(SchemaError, match="family for the guards") as caught:
         engine.create_tables(Guarded)
 
-    assert "anew" in caught.value.fix
+    assert "add_guard_family" in caught.value.fix
 
 
 def test_a_table_made_for_another_row_key_is_warned_of(caplog: pytest.LogCaptureFixture) -> None:

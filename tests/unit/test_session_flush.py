@@ -30,6 +30,7 @@ from hbase_orm.errors import (
 from hbase_orm.gateway.base import Feature, Gateway
 from hbase_orm.gateway.memory import MemoryGateway
 from hbase_orm.index import catalog
+from hbase_orm.index.catalog_entry import TableState
 from hbase_orm.ops import (
     CheckAndMutate,
     CreateTable,
@@ -325,7 +326,7 @@ def test_a_table_that_was_made_again_is_not_written_as_the_old_one() -> None:
         session.add(Guarded(name="y", a="1"))
 
     state = engine.table_state(Guarded)
-    assert state is catalog.TableState.READABLE  # it was opened, and so no load can begin
+    assert state is TableState.READABLE  # it was opened, and so no load can begin
 
 
 def test_the_catalog_does_not_know_a_table_that_others_made() -> None:

@@ -1,0 +1,303 @@
+"""The steps of an index's life, each one change of the catalog; safe to repeat, by anybody.
+
+Built: `begin_build` (a new table's name, and the ranges to go through) · the table is made ·
+`start_writing` (WRITE_ONLY, under a new epoch) · every row is scrubbed under that epoch, which puts
+its entries and fences writers who do not know the index; `checkpoint` notes how far that came ·
+when nobody can act on older states any more, rows whose guards carry an older epoch are scrubbed,
+until there are none · `finish_build` (READABLE).
+
+Dropped: `stop_reading` (WRITE_ONLY) · wait for readers · `stop_writing` (DROPPING) · wait for
+writers · its tables are dropped · `finish_drop` (ABSENT).
+
+An index that builds alone write stays as it is until `finish_build` puts a new table in its place.
+Builders need no lock: several do the same work twice, and a step that does not fit what the catalog
+says is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import Final
+
+from hbase_orm.errors import CatalogLeaseError, ConflictError, SchemaError
+from hbase_orm.index.catalog import change_entry
+from hbase_orm.index.catalog_entry import (
+    BuildRange,
+    CatalogEntry,
+    CatalogIndex,
+    IndexState,
+    TableState,
+    next_epoch,
+)
+from hbase_orm.index.guard_cell import GuardCell
+from hbase_orm.index.pages import first_rows
+from hbase_orm.index.targets import GUARD_COLUMN, GuardContext
+from hbase_orm.ops import KeyRange, Protocol, Region, Scan
+
+MOST_RANGES: Final = 256
+"""Ranges that a build keeps count of; the catalog's cell holds them all."""
+
+
+def table_of(declared: str, incarnation: int) -> str:
+    """Return the name of an index's table; no attribute has a dot, so it is no other index's."""
+    return declared if incarnation <= 1 else f"{declared}.{incarnation}"
+
+
+def ranges_of(regions: Sequence[Region]) -> tuple[BuildRange, ...]:
+    """Return the ranges of a build: the regions, neighbours joined where there are very many."""
+    step = -(-len(regions) // MOST_RANGES) or 1
+    groups = [regions[at : at + step] for at in range(0, len(regions), step)]
+    return tuple(
+        BuildRange(group[0].start, group[-1].stop or b"", group[0].start) for group in groups
+    )
+
+
+Change = Callable[[CatalogEntry, CatalogIndex], CatalogEntry]
+
+
+def begin_build(
+    table: str, name: str, entries: str, ranges: tuple[BuildRange, ...], *, is_manual: bool
+) -> Protocol[CatalogEntry]:
+    """Note that an index is to be built, or return the build that was interrupted.
+
+    Raises:
+        ConflictError: The table is being loaded, or the index is being dropped, or is readable.
+        SchemaError: The index is kept with another declaration.
+        CatalogLeaseError: The catalog does not know the table.
+    """
+
+    def change(entry: CatalogEntry, index: CatalogIndex) -> CatalogEntry:
+        if index.state is IndexState.DROPPING:
+            raise ConflictError(
+                "the index is being dropped",
+                table=table,
+                index=name,
+                fix="wait for that, or finish it: 'hbase-orm index drop'",
+            )
+        if index.entries != entries and (index.is_kept or index.build):
+            raise SchemaError(
+                "the index is kept with another declaration",
+                table=table,
+                index=name,
+                declared=entries,
+                catalog=index.entries,
+                fix="drop it first: engine.drop_index, 'hbase-orm index drop'",
+            )
+        if index.build:
+            return entry
+        if index.state is IndexState.READABLE and not is_manual:
+            raise ConflictError(
+                "the index is readable", table=table, index=name, fix="stop reading it first"
+            )
+        begun = replace(
+            index,
+            entries=entries,
+            incarnation=index.incarnation + 1,
+            is_manual=is_manual,
+            build=ranges,
+        )
+        return with_index(entry, name, begun)
+
+    absent = CatalogIndex(entries, IndexState.ABSENT, incarnation=0, is_manual=is_manual)
+    return (yield from _change_index(table, name, change, absent))
+
+
+def start_writing(table: str, name: str, declared: str, incarnation: int) -> Protocol[CatalogEntry]:
+    """Make every writer keep the index that is being built, in its new table, which exists.
+
+    Raises:
+        ConflictError: This build was given up.
+    """
+
+    def change(entry: CatalogEntry, index: CatalogIndex) -> CatalogEntry:
+        new_table = table_of(declared, incarnation)
+        if is_built(index, incarnation):
+            return entry
+        _refuse_other_build(table, name, index, incarnation)
+        if index.state is IndexState.WRITE_ONLY and index.table == new_table:
+            return entry
+        retired = "" if index.state is IndexState.ABSENT else index.table or declared
+        epoch = next_epoch(entry.epoch)
+        begun = replace(
+            index, state=IndexState.WRITE_ONLY, table=new_table, retired=retired, epoch=epoch
+        )
+        return replace(with_index(entry, name, begun), epoch=epoch)
+
+    return (yield from _change_index(table, name, change))
+
+
+def checkpoint(
+    table: str, name: str, incarnation: int, done: Iterable[BuildRange]
+) -> Protocol[CatalogEntry]:
+    """Note how far a build has come; what another builder noted is kept where it is farther.
+
+    Raises:
+        ConflictError: This build was given up.
+    """
+    by_start = {each.start: each for each in done}
+
+    def change(entry: CatalogEntry, index: CatalogIndex) -> CatalogEntry:
+        if is_built(index, incarnation):
+            return entry
+        _refuse_other_build(table, name, index, incarnation)
+        build = tuple(_farther(each, by_start.get(each.start, each)) for each in index.build)
+        return with_index(entry, name, replace(index, build=build))
+
+    return (yield from _change_index(table, name, change))
+
+
+def finish_build(table: str, name: str, declared: str, incarnation: int) -> Protocol[CatalogEntry]:
+    """Make a built index readable; finishing again is no error.
+
+    Raises:
+        ConflictError: This build was given up, or is not done.
+    """
+
+    def change(entry: CatalogEntry, index: CatalogIndex) -> CatalogEntry:
+        if is_built(index, incarnation):
+            return entry
+        _refuse_other_build(table, name, index, incarnation)
+        if any(each.next is not None for each in index.build):
+            raise ConflictError("the index is not built to the end", table=table, index=name)
+        old = index.table if index.state is IndexState.READABLE else ""
+        finished = replace(
+            index,
+            state=IndexState.READABLE,
+            table=table_of(declared, incarnation),
+            build=(),
+            retired=old or index.retired,
+        )
+        return with_index(entry, name, finished)
+
+    return (yield from _change_index(table, name, change))
+
+
+def forget_retired(table: str, name: str, dropped: str) -> Protocol[CatalogEntry]:
+    """Note that the table of an index before this one is dropped."""
+
+    def change(entry: CatalogEntry, index: CatalogIndex) -> CatalogEntry:
+        if index.retired != dropped:
+            return entry
+        return with_index(entry, name, replace(index, retired=""))
+
+    return (yield from _change_index(table, name, change))
+
+
+def stop_reading(table: str, name: str) -> Protocol[CatalogEntry]:
+    """Take an index away from queries, and give up a build of it; writers keep it."""
+
+    def change(entry: CatalogEntry, index: CatalogIndex) -> CatalogEntry:
+        if index.state is IndexState.READABLE:
+            index = replace(index, state=IndexState.WRITE_ONLY)
+        return with_index(entry, name, replace(index, build=()))
+
+    return (yield from _change_index(table, name, change))
+
+
+def stop_writing(table: str, name: str) -> Protocol[CatalogEntry]:
+    """Take an index that nobody reads away from writers.
+
+    Raises:
+        ConflictError: Somebody builds it, or has made it readable.
+    """
+
+    def change(entry: CatalogEntry, index: CatalogIndex) -> CatalogEntry:
+        if index.state is IndexState.READABLE or index.build:
+            raise ConflictError(
+                "the index is being built by somebody else",
+                table=table,
+                index=name,
+                fix="stop that, and drop the index again",
+            )
+        if index.state is IndexState.DROPPING:
+            return entry
+        dropping = replace(index, state=IndexState.DROPPING)
+        return replace(with_index(entry, name, dropping), epoch=next_epoch(entry.epoch))
+
+    return (yield from _change_index(table, name, change))
+
+
+def finish_drop(table: str, name: str) -> Protocol[CatalogEntry]:
+    """Note that the tables of an index are dropped; how many it has had is kept."""
+
+    def change(entry: CatalogEntry, index: CatalogIndex) -> CatalogEntry:
+        if index.state is not IndexState.DROPPING:
+            return entry
+        absent = replace(index, state=IndexState.ABSENT, table="", retired="")
+        return with_index(entry, name, absent)
+
+    return (yield from _change_index(table, name, change))
+
+
+def is_built(index: CatalogIndex, incarnation: int) -> bool:
+    """Say whether a build is done, whoever has finished it."""
+    is_idle = index.state is IndexState.READABLE and not index.build
+    return is_idle and index.incarnation == incarnation
+
+
+def with_index(entry: CatalogEntry, name: str, index: CatalogIndex) -> CatalogEntry:
+    """Return an entry with one of its indexes as it is now."""
+    return replace(entry, indexes={**entry.indexes, name: index})
+
+
+def _change_index(
+    table: str, name: str, change: Change, absent: CatalogIndex | None = None
+) -> Protocol[CatalogEntry]:
+    """Change what the catalog says of one index; `absent` stands for one it does not name."""
+
+    def edit(entry: CatalogEntry | None) -> CatalogEntry:
+        if entry is None or entry.state is TableState.DROPPED:
+            raise CatalogLeaseError(
+                "the catalog does not know the table",
+                table=table,
+                fix="call engine.create_tables with the model",
+            )
+        if entry.state is TableState.LOADING:
+            raise ConflictError(
+                "the table is being loaded",
+                table=table,
+                fix="wait for the load to finish; an interrupted one is finished by running it "
+                "again",
+            )
+        index = entry.indexes.get(name, absent)
+        if index is None:
+            raise ConflictError("the catalog does not know the index", table=table, index=name)
+        return change(replace(entry, state=TableState.READABLE), index)
+
+    return (yield from change_entry(table, edit))
+
+
+def _refuse_other_build(table: str, name: str, index: CatalogIndex, incarnation: int) -> None:
+    if not index.build or index.incarnation != incarnation:
+        raise ConflictError(
+            "this build of the index was given up: somebody dropped the index, or built it anew",
+            table=table,
+            index=name,
+            state=index.state.value,
+        )
+
+
+def _farther(one: BuildRange, other: BuildRange) -> BuildRange:
+    if one.next is None or other.next is None:
+        return one if one.next is None else other
+    return max(one, other, key=lambda each: each.next or b"")
+
+
+# --- rows -----------------------------------------------------------------------------------------
+
+
+def older_rows(
+    table: str, epoch: int, key_range: KeyRange, page_rows: int, context: GuardContext
+) -> Protocol[tuple[list[bytes], bytes | None]]:
+    """Return live rows of a page whose guards carry an older epoch, and where to go on.
+
+    Of rows that are up to date nothing comes; where to go on is None at the end.
+    """
+    prefix = GuardCell(epoch, 0, bytes(8)).encode()[:3].replace(b"'", b"''")
+    older = b"ValueFilter(<, 'binaryprefix:" + prefix + b"')"
+    scan = Scan(table, key_range, (GUARD_COLUMN,), older, caching_rows=page_rows)
+    page = yield from first_rows(scan, context)
+    # Dead guards sort before live ones.
+    live = [row.key for row in page if row.cells[GUARD_COLUMN].value[:1] == prefix[:1]]
+    return live, page[-1].key + b"\x00" if page else None

@@ -1,0 +1,306 @@
+"""Compares an index with its rows, page by page, in either direction; counts what it finds.
+
+From the rows: each row's entries must be there. From the entries: each entry's row must have it.
+What looks wrong is read again before it counts, so that what writers do meanwhile does not. The
+counters have the names of Phoenix's index tool.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Final
+
+from hbase_orm.errors import CorruptRowError, RowKeyError
+from hbase_orm.index.asking import read_before
+from hbase_orm.index.copies import copied_cells
+from hbase_orm.index.guard_cell import GuardCell
+from hbase_orm.index.pages import PAGE_ROWS, get_rows, keys_of, leads_to, led_to, scan_page
+from hbase_orm.index.repair import MIN_AGE_MS
+from hbase_orm.index.targets import (
+    ENTRY_FAMILY,
+    GUARD_COLUMN,
+    GuardContext,
+    GuardedTable,
+    IndexTarget,
+    RowBefore,
+    with_guard,
+)
+from hbase_orm.ops import KeyRange, Protocol, Row
+
+FOREVER_MS: Final = (1 << 63) - 1
+
+
+class Finding(Enum):
+    """What a verification finds of one entry."""
+
+    VALID = "the row and its entry agree"
+    MISSING = "the row should have this entry and has not: queries do not find it"
+    INVALID = "the entry says something else of the row than the row does"
+    UNVERIFIED = "what the entry repeats may not be believed; queries look the row up"
+    EXPIRED = "the row has expired; queries skip the entry"
+    OLD = "the row was written since and has not this entry any more; queries skip it"
+    EXTRA = "there is no such row; queries skip the entry"
+    IN_FLIGHT = "the row does not have the entry yet: its write is under way, or was broken off"
+    UNKNOWN = "what is stored does not decode: no entry of this index, or no value of the row's"
+
+
+HARMFUL: Final = frozenset({Finding.MISSING, Finding.INVALID})
+"""What makes queries give wrong answers."""
+
+FAULTS: Final = HARMFUL | {Finding.UNKNOWN}
+"""What no crash of a process that uses this library leaves behind."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowPair:
+    """A row and an entry that do not agree.
+
+    Attributes:
+        finding: What is wrong.
+        row: The row key; empty where the entry names none.
+        entry: The entry's row key.
+        row_ms: The timestamp of the row's last write, 0 for no row.
+        entry_ms: The entry's timestamp, 0 for no entry.
+    """
+
+    finding: Finding
+    row: bytes
+    entry: bytes
+    row_ms: int = 0
+    entry_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TimeSpan:
+    """Rows and entries written in a span of time: `since_ms` included, `until_ms` excluded."""
+
+    since_ms: int = 0
+    until_ms: int = FOREVER_MS
+
+    def holds(self, timestamp_ms: int) -> bool:
+        """Say whether a write at that time is meant."""
+        return self.since_ms <= timestamp_ms < self.until_ms
+
+
+EVER: Final = TimeSpan()
+
+
+@dataclass(slots=True)
+class PageFindings:
+    """What one page showed.
+
+    Attributes:
+        counts: How many entries by finding.
+        pairs: Rows and entries that do not agree.
+        foreign: Keys of rows that another program has written: without a guard, or with cells
+            that are newer than it.
+        next: Where to go on; None at the end.
+    """
+
+    counts: Counter[Finding] = field(default_factory=Counter[Finding])
+    pairs: list[RowPair] = field(default_factory=list[RowPair])
+    foreign: list[bytes] = field(default_factory=list[bytes])
+    next: bytes | None = None
+
+    def add(self, finding: Finding, pair: RowPair | None = None) -> None:
+        """Count a finding."""
+        self.counts[finding] += 1
+        if pair is not None and finding is not Finding.VALID:
+            self.pairs.append(pair)
+
+
+# --- from the rows --------------------------------------------------------------------------------
+
+
+def verify_rows(
+    target: GuardedTable,
+    index: IndexTarget,
+    key_range: KeyRange,
+    context: GuardContext,
+    *,
+    page_rows: int = PAGE_ROWS,
+    span: TimeSpan = EVER,
+) -> Protocol[PageFindings]:
+    """Look for the entries of a page of rows."""
+    columns = _columns(target, index)
+    page = yield from scan_page(target.table, columns, key_range, page_rows, context)
+    found = PageFindings(next=page[-1].key + b"\x00" if page else None)
+    rows = [
+        row
+        for row in page
+        if span.holds(_written_ms(row)) and target.exists(_without_guard(row).cells)
+    ]
+    found.foreign = [row.key for row in rows if _is_foreign(target, row)]
+    wanted = [(row, key) for row in rows for key in _keys(target, index, row, found)]
+    entries = yield from get_rows(index.table, [key for _, key in wanted], context)
+    for (row, key), entry in zip(wanted, entries, strict=True):
+        finding = _judged(index, row, entry)
+        if finding is not Finding.VALID:
+            finding = yield from _judged_again(target, index, row.key, key, context)
+        pair = RowPair(finding, row.key, key, _written_ms(row), _entry_ms(entry))
+        found.add(finding, pair)
+    return found
+
+
+def _keys(target: GuardedTable, index: IndexTarget, row: Row, found: PageFindings) -> list[bytes]:
+    """Return the keys of a row's entries; a row of which none can be computed is counted."""
+    try:
+        return keys_of(target, index, _without_guard(row))
+    except (CorruptRowError, RowKeyError):
+        found.add(Finding.UNKNOWN, RowPair(Finding.UNKNOWN, row.key, b"", _written_ms(row)))
+        return []
+
+
+def missing_of_page(
+    target: GuardedTable,
+    index: IndexTarget,
+    key_range: KeyRange,
+    context: GuardContext,
+    *,
+    page_rows: int,
+) -> Protocol[list[bytes]]:
+    """Return the keys of those rows of a page that lack an entry."""
+    found = yield from verify_rows(target, index, key_range, context, page_rows=page_rows)
+    return [pair.row for pair in found.pairs if pair.finding in HARMFUL]
+
+
+def _judged(index: IndexTarget, row: Row, entry: Row | None) -> Finding:
+    """Return how a row's entry, as read by its key, is."""
+    if entry is None or not leads_to(index, entry, row.key):
+        return Finding.MISSING
+    if not index.included:
+        return Finding.VALID
+    try:
+        copied = copied_cells(index.included, entry.cells)
+    except CorruptRowError:
+        return Finding.INVALID
+    if copied is None:
+        return Finding.UNVERIFIED
+    own = {column: row.cells[column].value for column in index.included if column in row.cells}
+    return Finding.VALID if copied == own else Finding.INVALID
+
+
+def _judged_again(
+    target: GuardedTable, index: IndexTarget, key: bytes, entry_key: bytes, context: GuardContext
+) -> Protocol[Finding]:
+    """Return how an entry is while its row stands still; what moves is being written, and right."""
+    columns = _columns(target, index)
+    before = yield from read_before(target, key, columns, context)
+    (entry,) = yield from get_rows(index.table, [entry_key], context)
+    after = yield from read_before(target, key, columns, context)
+    if not target.exists(after.cells):
+        return Finding.EXPIRED if target.expires and not _is_dead(after) else Finding.VALID
+    has_entry = entry_key in target.entry_keys(index, key, after.values)
+    if not has_entry or before.guard_bytes != after.guard_bytes:
+        return Finding.VALID
+    return _judged(index, Row(key, dict(after.cells)), entry)
+
+
+# --- from the entries -----------------------------------------------------------------------------
+
+
+def verify_entries(
+    target: GuardedTable,
+    index: IndexTarget,
+    base_key_of: Callable[[bytes], bytes],
+    key_range: KeyRange,
+    context: GuardContext,
+    *,
+    page_rows: int = PAGE_ROWS,
+    span: TimeSpan = EVER,
+) -> Protocol[PageFindings]:
+    """Look for the rows of a page of entries."""
+    page = yield from scan_page(index.table, (ENTRY_FAMILY,), key_range, page_rows, context)
+    found = PageFindings(next=page[-1].key + b"\x00" if page else None)
+    entries = [entry for entry in page if span.holds(_entry_ms(entry))]
+    pairs = _led_to(index, base_key_of, entries, found)
+    columns = _columns(target, index)
+    keys = sorted({key for _, key in pairs})
+    rows = yield from get_rows(target.table, keys, context, columns)
+    by_key = dict(zip(keys, rows, strict=True))
+    for entry, key in pairs:
+        row = by_key[key]
+        finding, row_ms = Finding.VALID, 0
+        if row is None or entry.key not in _keys(target, index, row, PageFindings()):
+            finding, row_ms = yield from _why_not(target, index, entry, key, context)
+        elif index.included:
+            finding, row_ms = _judged(index, row, entry), _written_ms(row)
+            if finding is not Finding.VALID:
+                finding = yield from _judged_again(target, index, key, entry.key, context)
+        found.add(finding, RowPair(finding, key, entry.key, row_ms, _entry_ms(entry)))
+    return found
+
+
+def _led_to(
+    index: IndexTarget,
+    base_key_of: Callable[[bytes], bytes],
+    entries: Sequence[Row],
+    found: PageFindings,
+) -> list[tuple[Row, bytes]]:
+    """Return entries with their rows' keys; what is no entry is counted."""
+    pairs = []
+    for entry in entries:
+        try:
+            pairs += led_to(index, base_key_of, [entry])
+        except CorruptRowError:
+            pair = RowPair(Finding.UNKNOWN, b"", entry.key, 0, _entry_ms(entry))
+            found.add(Finding.UNKNOWN, pair)
+    return pairs
+
+
+def _why_not(
+    target: GuardedTable, index: IndexTarget, entry: Row, key: bytes, context: GuardContext
+) -> Protocol[tuple[Finding, int]]:
+    """Return why a row does not have an entry, and when it was written."""
+    row = yield from read_before(target, key, _columns(target, index), context)
+    guard_ms = row.guard.timestamp_ms if row.guard else 0
+    try:
+        has_entry = entry.key in target.entry_keys(index, key, row.values)
+    except (CorruptRowError, RowKeyError):
+        has_entry = False
+    if has_entry:
+        return Finding.VALID, guard_ms
+    exists = target.exists(row.cells)
+    if row.guard is None and not exists and not target.expires:
+        is_young = context.now_ms() - _entry_ms(entry) < MIN_AGE_MS
+        return Finding.IN_FLIGHT if is_young else Finding.EXTRA, 0
+    if guard_ms < _entry_ms(entry) and not (target.expires and not exists):
+        return Finding.IN_FLIGHT, guard_ms
+    if exists:
+        return Finding.OLD, guard_ms
+    return Finding.EXPIRED if target.expires and not _is_dead(row) else Finding.EXTRA, guard_ms
+
+
+# --- rows -----------------------------------------------------------------------------------------
+
+
+def _columns(target: GuardedTable, index: IndexTarget) -> tuple[bytes, ...]:
+    return with_guard(target.existence_columns | index.columns | set(index.included))
+
+
+def _without_guard(row: Row) -> Row:
+    return Row(row.key, {name: cell for name, cell in row.cells.items() if name != GUARD_COLUMN})
+
+
+def _is_dead(row: RowBefore) -> bool:
+    return row.guard is not None and row.guard.is_dead
+
+
+def _is_foreign(target: GuardedTable, row: Row) -> bool:
+    guard = row.cells.get(GUARD_COLUMN)
+    if guard is None:
+        return True
+    guard_ms = GuardCell.decode(guard.value).timestamp_ms
+    cells = row.cells.items()
+    return any(c.timestamp_ms > guard_ms for name, c in cells if name not in target.counters)
+
+
+def _written_ms(row: Row) -> int:
+    return max(cell.timestamp_ms for cell in row.cells.values())
+
+
+def _entry_ms(entry: Row | None) -> int:
+    return max((cell.timestamp_ms for cell in entry.cells.values()), default=0) if entry else 0

@@ -1,0 +1,123 @@
+"""A bound model as the catalog has it now: the indexes that writes keep, those that queries use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from hbase_orm.errors import QueryError, UnboundedScanError
+from hbase_orm.index.catalog import refuse_differences
+from hbase_orm.index.catalog_entry import CatalogEntry, CatalogIndex, IndexState, TableState
+from hbase_orm.index.targets import GuardedTable
+from hbase_orm.query import IndexPlan, Plan, Select, Shapes
+from hbase_orm.schema import Index, IndexSchema, TableSchema
+from hbase_orm.session.binding import BoundModel
+from hbase_orm.session.runtime import Runtime
+
+
+def kept_table(bound: BoundModel, entry: CatalogEntry) -> GuardedTable:
+    """Return what writes are told: the indexes that are kept, each with the table it has now."""
+    guarded = bound.guarded
+    if guarded is None:
+        raise AssertionError(bound)
+    known = bound.as_catalogued.get("kept")
+    if known is not None and known[0] is entry:
+        table: GuardedTable = known[1]
+        return table
+    indexes = tuple(
+        replace(index, table=entry.indexes[index.name].table or index.table)
+        for index in guarded.indexes
+        if index.name in entry.indexes and entry.indexes[index.name].is_kept
+    )
+    kept = guarded if indexes == guarded.indexes else replace(guarded, indexes=indexes)
+    bound.as_catalogued["kept"] = (entry, kept)
+    return kept
+
+
+def readable_model(bound: BoundModel, entry: CatalogEntry | None) -> BoundModel:
+    """Return the model with the indexes that queries may use, each with the table it has now."""
+    known = bound.as_catalogued.get("readable")
+    if known is not None and known[0] is entry:
+        model: BoundModel = known[1]
+        return model
+    refused = unreadable(bound, entry)
+    tables = {} if entry is None else {n: index.table for n, index in entry.indexes.items()}
+    indexes = tuple(
+        replace(index, table=tables.get(index.name) or index.table)
+        for index in bound.schema.indexes
+        if index.name not in refused
+    )
+    found = bound
+    if indexes != bound.schema.indexes:
+        found = replace(bound, schema=replace(bound.schema, indexes=indexes))
+    bound.as_catalogued["readable"] = (entry, found)
+    return found
+
+
+def by_readable_index(
+    stmt: Select[Any],
+    chosen: IndexPlan,
+    again: Callable[[TableSchema, Shapes], Plan],
+    bound: BoundModel,
+    runtime: Runtime,
+) -> Plan:
+    """Return a statement's plan, if the catalog lets queries use its index, else another one.
+
+    Args:
+        stmt: The statement.
+        chosen: Its plan by what the model declares.
+        again: Plans it for another schema.
+        bound: The model.
+        runtime: Where the catalog is asked, unless that was done less than a lease ago.
+
+    Raises:
+        SchemaError: Writers keep the index with another declaration.
+        QueryError: The statement names an index that is not readable, or cannot do without.
+    """
+    entry = runtime.catalog_entry(bound.schema.table)
+    model = readable_model(bound, entry)
+    if entry is None or model is bound:
+        return chosen
+    refused = unreadable(bound, entry)
+    name = chosen.index.name
+    if name in refused:
+        declared = {**entry.described, name: bound.indexes[name]}
+        refuse_differences(bound.schema.table, entry, declared, model=bound.schema.model_name)
+        if isinstance(stmt.index, Index):
+            raise QueryError("the index cannot be read now", **_advice(bound, refused))
+    try:
+        plan = again(model.schema, model.shapes)
+    except UnboundedScanError as error:
+        details = {**error.details, **_advice(bound, refused)}
+        raise UnboundedScanError(error.text, **details) from None
+    return replace(plan, unused=tuple(f"{name}: {why}" for name, why in refused.items()))
+
+
+def _advice(bound: BoundModel, refused: dict[str, str]) -> dict[str, Any]:
+    model = bound.schema.model_name
+    fix = f"build it: engine.build_index({model}, ...) or 'hbase-orm index build'"
+    return {"model": model, "unreadable": refused, "fix": fix}
+
+
+def unreadable(bound: BoundModel, entry: CatalogEntry | None) -> dict[str, str]:
+    """Return why queries do not use indexes that the model declares, by the index's name."""
+    if entry is None or entry.state is TableState.DROPPED:
+        return {}
+    found = {}
+    for index in bound.schema.indexes:
+        reason = _reason(index, bound, entry.indexes.get(index.name))
+        if reason:
+            found[index.name] = reason
+    return found
+
+
+def _reason(index: IndexSchema, bound: BoundModel, known: CatalogIndex | None) -> str:
+    if known is None or known.state is IndexState.ABSENT:
+        return "ABSENT, it is not built"
+    if known.entries != bound.indexes[index.name]:
+        return "it was built with another declaration"
+    if known.state is not IndexState.READABLE:
+        doing = "being built" if known.build else "being dropped"
+        return f"{known.state.value}, it is {doing}"
+    return ""

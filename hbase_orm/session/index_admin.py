@@ -1,0 +1,361 @@
+"""What an engine does with indexes: build, drop, look at, verify, repair."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final, Literal
+
+from hbase_orm.errors import ConfigurationError, TableNotFoundError
+from hbase_orm.index import build, catalog
+from hbase_orm.index.catalog_entry import (
+    VERSION_COLUMN,
+    CatalogEntry,
+    CatalogIndex,
+    IndexState,
+)
+from hbase_orm.index.entries import base_key_of
+from hbase_orm.index.repair import MIN_AGE_MS, RepairCounts, repair_pass
+from hbase_orm.index.targets import IndexTarget
+from hbase_orm.index.verify import FOREVER_MS, TimeSpan
+from hbase_orm.model import Model
+from hbase_orm.schema import Index
+from hbase_orm.session import tables
+from hbase_orm.session.binding import BoundModel
+from hbase_orm.session.index_build import BuildProgress, IndexBuild, fraction_of
+from hbase_orm.session.index_verify import IndexVerify, Verification, in_table
+from hbase_orm.session.runtime import Runtime
+from hbase_orm.session.scrubbing import Scrubber
+from hbase_orm.session.url import EngineOptions
+
+GATEWAY_TIMEOUT_S: Final = 1200.0
+"""How long a gateway repeats a request of its own accord: hbase.client.operation.timeout."""
+
+Tell = Callable[[BuildProgress], None]
+
+
+def _silent(_: object) -> None:
+    """Show no progress."""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexStatus:
+    """What the catalog says of an index.
+
+    Attributes:
+        name: Its name.
+        state: Whether writes keep it and queries use it.
+        table: Its table; empty while there is none.
+        is_declared: Whether the model declares it, and so.
+        is_manual: Whether builds alone write it.
+        built: How much of a build is done, from 0 to 1; None while none is under way.
+        epoch: The catalog's epoch from which on writers keep it.
+    """
+
+    name: str
+    state: IndexState
+    table: str
+    is_declared: bool
+    is_manual: bool = False
+    built: float | None = None
+    epoch: int = 0
+
+
+class IndexAdmin:
+    """The part of an engine that looks after indexes."""
+
+    options: EngineOptions
+    _runtime: Runtime
+
+    def _bound_of(self, model: type[Model]) -> BoundModel:
+        raise NotImplementedError
+
+    def indexes(self, model: type[Model]) -> dict[str, IndexStatus]:
+        """Return the indexes that a model declares, and those that the catalog knows, by name."""
+        bound = self._bound_of(model)
+        known = self._catalogued(bound)
+        declared = {index.name: index.table for index in bound.schema.indexes}
+        names = dict.fromkeys([*declared, *(name for name in known if name != VERSION_COLUMN)])
+        return {name: _status(bound, name, known.get(name)) for name in names}
+
+    def build_index(
+        self,
+        model: type[Model],
+        index: Index | str,
+        /,
+        *,
+        rebuild: bool = False,
+        rows_per_second: float | None = None,
+        gateway_timeout_s: float = GATEWAY_TIMEOUT_S,
+        on_progress: Tell = _silent,
+    ) -> IndexStatus:
+        """Build an index while other processes write its table, and let queries use it.
+
+        From its beginning on every process that writes the table must keep the index: those whose
+        model does not declare it are refused. A build that was interrupted goes on where it
+        stopped; several at once only do the work twice. It takes at least the lease on the catalog
+        plus both timeouts, until nobody acts on what the catalog said before.
+
+        An index that is readable is left alone, unless its table is gone. One that builds alone
+        write (`maintained="manual"`) is built anew each time, and queries use the old one
+        meanwhile.
+
+        Args:
+            model: The model.
+            index: The index, or its name.
+            rebuild: Build it anew though it is readable; queries do without it meanwhile.
+            rows_per_second: At most so many rows, so that others are not disturbed.
+            gateway_timeout_s: How long a gateway may repeat a request by itself: as much as its
+                `hbase.client.operation.timeout`.
+            on_progress: Called after each round of some hundred rows, and while it waits.
+
+        Raises:
+            ConfigurationError: The model has no such index, or a number is out of range.
+            CatalogLeaseError: The catalog does not know the table: call `create_tables`.
+            ConflictError: The index is being dropped or the table loaded.
+            SchemaError: The index is kept with another declaration: drop it first.
+            UniqueViolationError: Two rows have the same values of a unique index.
+        """
+        bound = self._bound_of(model)
+        name = _declared_name(bound, index)
+        if (rows_per_second is not None and rows_per_second <= 0) or gateway_timeout_s < 0:
+            raise ConfigurationError(
+                "rows_per_second is above zero, and a time-out not below",
+                rows_per_second=rows_per_second,
+                gateway_timeout_s=gateway_timeout_s,
+            )
+        # In memory one process does everything, and nothing is under way between requests.
+        is_memory = self.options.scheme == "memory"
+        settle_s = self._runtime.lease_s + self.options.timeout_s + gateway_timeout_s
+        IndexBuild(
+            bound,
+            name,
+            self._runtime,
+            settle_s=0.0 if is_memory else settle_s,
+            rows_per_second=rows_per_second,
+            tell=on_progress,
+        ).run(rebuild=rebuild)
+        return self.indexes(model)[name]
+
+    def drop_index(self, model: type[Model], index: Index | str, /) -> list[str]:
+        """Drop an index, its table and a build of it; return the names of the tables dropped.
+
+        First queries do without it, then writes; each time it waits until no process acts on what
+        the catalog said before. An interrupted drop is finished by dropping again. The model need
+        not declare the index any more.
+
+        Raises:
+            ConfigurationError: Neither the model nor the catalog has such an index.
+            ConflictError: Somebody builds it meanwhile.
+        """
+        bound = self._bound_of(model)
+        name = index if isinstance(index, str) else index.name
+        known = self._catalogued(bound).get(name)
+        if known is None:
+            name = _declared_name(bound, index)
+            return []
+        table = bound.schema.table
+        if known.state is not IndexState.ABSENT or known.build:
+            self._runtime.run(build.stop_reading(table, name))
+            self._leave(table, has_users=known.state is IndexState.READABLE)
+            self._runtime.run(build.stop_writing(table, name))
+            self._leave(table, has_users=known.state is not IndexState.ABSENT)
+        declared = f"{table}_ix_{name}"
+        names = {known.table or declared, build.table_of(declared, known.incarnation)}
+        dropped = []
+        for each in sorted({*names, *filter(None, (known.retired,))}):
+            dropped += self._runtime.run(tables.drop_table(each))
+        self._runtime.run(build.finish_drop(table, name))
+        self._runtime.forget(table)
+        return dropped
+
+    def verify_index(
+        self,
+        model: type[Model],
+        index: Index | str,
+        /,
+        *,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        repair: bool = False,
+        min_age_ms: int = MIN_AGE_MS,
+        on_progress: Callable[[int], None] = _silent,
+    ) -> Verification:
+        """Compare an index with its rows, in both directions; safe beside writers.
+
+        Args:
+            model: The model.
+            index: The index, or its name.
+            since: Only rows and entries written then or later.
+            until: Only those written before.
+            repair: Put right what is found: put entries that are missing or wrong, delete those
+                that rows do not have, and take over rows that other programs have written.
+            min_age_ms: Leave entries younger than this, whose write may be under way.
+            on_progress: Called with the number of entries looked at so far.
+
+        Raises:
+            ConfigurationError: The model has no such index, or a time has no zone.
+            TableNotFoundError: The index has no table: build it.
+        """
+        span = TimeSpan(_ms(since, 0), _ms(until, FOREVER_MS))
+        verify = self._verify(
+            model, index, span, min_age_ms if repair else None, on_progress=on_progress
+        )
+        return verify.run()
+
+    def scrutinize_index(
+        self,
+        model: type[Model],
+        index: Index | str,
+        /,
+        *,
+        source: Literal["rows", "entries"] = "rows",
+    ) -> Verification:
+        """Compare an index with its rows in one direction; change nothing.
+
+        Args:
+            model: The model.
+            index: The index, or its name.
+            source: "rows" looks for the entries of each row, "entries" for the row of each entry.
+
+        Raises:
+            ConfigurationError: The model has no such index, or there is no such direction.
+        """
+        if source not in {"rows", "entries"}:
+            raise ConfigurationError(
+                "there is no such direction", source=source, fix='source="rows" or "entries"'
+            )
+        return self._verify(model, index, TimeSpan(), None).run((source,))
+
+    def repair_indexes(
+        self, model: type[Model], *, min_age_ms: int = MIN_AGE_MS
+    ) -> dict[str, RepairCounts]:
+        """Delete index entries that no row has; return what was seen, by index.
+
+        Safe beside writers and readers, and to repeat; memory holds one page of entries. Indexes
+        that have no table yet are left out.
+
+        Args:
+            model: The model.
+            min_age_ms: Entries younger than this, whose write may be under way, are left alone.
+
+        Raises:
+            SchemaError: The catalog knows the table with other indexes.
+        """
+        bound = self._bound_of(model)
+        if bound.guarded is None:
+            return {}
+        target, context = Scrubber(bound, self._runtime).renewing()
+        schemas = {index.name: index for index in bound.schema.indexes}
+        return {
+            index.name: self._runtime.run(
+                repair_pass(
+                    target,
+                    index,
+                    base_key_of(schemas[index.name]),
+                    context,
+                    min_age_ms=min_age_ms,
+                )
+            )
+            for index in target.indexes
+        }
+
+    # --- the rest ---------------------------------------------------------------------------------
+
+    def _verify(
+        self,
+        model: type[Model],
+        index: Index | str,
+        span: TimeSpan,
+        min_age_ms: int | None,
+        on_progress: Callable[[int], None] = _silent,
+    ) -> IndexVerify:
+        bound = self._bound_of(model)
+        target = _target(bound, _declared_name(bound, index))
+        known = self._catalogued(bound).get(target.name)
+        if known is None or known.state in {IndexState.ABSENT, IndexState.DROPPING}:
+            raise ConfigurationError(
+                "the index is not built",
+                model=bound.schema.model_name,
+                index=target.name,
+                state=IndexState.ABSENT.value if known is None else known.state.value,
+                fix="build it: engine.build_index(model, index), 'hbase-orm index build'",
+            )
+        target = in_table(target, known.table)
+        return IndexVerify(
+            bound, target, self._runtime, span=span, min_age_ms=min_age_ms, tell=on_progress
+        )
+
+    def _catalogued(self, bound: BoundModel) -> dict[str, CatalogIndex]:
+        """Return what the catalog says of the model's indexes, read now."""
+        try:
+            entry: CatalogEntry | None = self._runtime.run(catalog.read_entry(bound.schema.table))
+        except TableNotFoundError:
+            return {}
+        return {} if entry is None else dict(entry.indexes)
+
+    def _leave(self, table: str, *, has_users: bool) -> None:
+        """Wait until no process acts on what the catalog said of a table before."""
+        self._runtime.forget(table)
+        if has_users and self.options.scheme != "memory":
+            self._runtime.sleep(self._runtime.lease_s + self.options.timeout_s)
+
+
+def _status(bound: BoundModel, name: str, known: CatalogIndex | None) -> IndexStatus:
+    declared = bound.indexes.get(name)
+    if known is None:
+        return IndexStatus(name, IndexState.ABSENT, "", declared is not None)
+    has_table = known.state is not IndexState.ABSENT
+    built = None
+    if known.build:
+        built = sum(map(fraction_of, known.build)) / len(known.build)
+    return IndexStatus(
+        name,
+        known.state,
+        (known.table or f"{bound.schema.table}_ix_{name}") if has_table else "",
+        declared == known.entries,
+        known.is_manual,
+        built,
+        known.epoch,
+    )
+
+
+def _declared_name(bound: BoundModel, index: Index | str) -> str:
+    """Return the name of an index that the model declares.
+
+    Raises:
+        ConfigurationError: It declares no such index.
+    """
+    name = index if isinstance(index, str) else index.name
+    declared = [each.name for each in bound.schema.indexes]
+    own = getattr(bound.model, name, None)
+    if name not in declared or (isinstance(index, Index) and own is not index):
+        raise ConfigurationError(
+            "the model declares no such index",
+            model=bound.schema.model_name,
+            index=name,
+            fix=f"there are: {', '.join(declared) or 'none'}",
+        )
+    return name
+
+
+def _target(bound: BoundModel, name: str) -> IndexTarget:
+    if bound.guarded is None:
+        raise AssertionError(bound)
+    return next(index for index in bound.guarded.indexes if index.name == name)
+
+
+def _ms(at: datetime | None, otherwise_ms: int) -> int:
+    """Return a time as milliseconds since 1970.
+
+    Raises:
+        ConfigurationError: It has no time zone.
+    """
+    if at is None:
+        return otherwise_ms
+    if at.tzinfo is None:
+        raise ConfigurationError(
+            "the time has no time zone", got=at, fix="datetime(..., tzinfo=UTC)"
+        )
+    return int(at.timestamp() * 1000)

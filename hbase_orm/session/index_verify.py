@@ -1,0 +1,225 @@
+"""Verifies an index from end to end, range by range side by side, and puts right what it finds."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final, Literal
+
+from hbase_orm.index.entries import base_key_of
+from hbase_orm.index.repair import EntryState, repair_entry
+from hbase_orm.index.targets import IndexTarget
+from hbase_orm.index.verify import (
+    EVER,
+    FAULTS,
+    Finding,
+    PageFindings,
+    RowPair,
+    TimeSpan,
+    verify_entries,
+    verify_rows,
+)
+from hbase_orm.ops import KeyRange, ListRegions, Protocol, ask
+from hbase_orm.session.binding import BoundModel
+from hbase_orm.session.runtime import Runtime
+from hbase_orm.session.scrubbing import Scrubber
+
+Source = Literal["rows", "entries"]
+
+MOST_PAIRS: Final = 1000
+"""Pairs that a verification keeps; more are counted only."""
+
+PAGE_ROWS: Final = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """How an index compares with its rows.
+
+    Attributes:
+        index: The index's name.
+        rows: What was found from the rows: how many entries they should have, by finding.
+        entries: What was found from the entries: how many there are, by finding.
+        foreign: How many rows another program has written, since or before this library did.
+        repaired: How many rows and entries were put right.
+        pairs: Rows and entries that do not agree, the first `MOST_PAIRS`.
+    """
+
+    index: str
+    rows: Counter[Finding] = field(default_factory=Counter[Finding])
+    entries: Counter[Finding] = field(default_factory=Counter[Finding])
+    foreign: int = 0
+    repaired: int = 0
+    pairs: tuple[RowPair, ...] = ()
+
+    @property
+    def scanned(self) -> int:
+        """How many entries were looked for and looked at."""
+        return self.rows.total() + self.entries.total()
+
+    @property
+    def missing(self) -> int:
+        """How many entries rows should have and have not."""
+        return self.rows[Finding.MISSING]
+
+    @property
+    def invalid(self) -> int:
+        """How many entries say something else of their row than the row does."""
+        return self.rows[Finding.INVALID] + self.entries[Finding.INVALID]
+
+    @property
+    def stale(self) -> int:
+        """How many entries their rows do not have; queries skip them."""
+        kinds = (Finding.OLD, Finding.EXTRA, Finding.EXPIRED, Finding.IN_FLIGHT)
+        return sum(self.entries[kind] for kind in kinds)
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether there is nothing that no crash of a process of this library leaves behind."""
+        return not any(self.rows[kind] + self.entries[kind] for kind in FAULTS)
+
+    def counters(self) -> dict[str, dict[str, int]]:
+        """Return the counters of both directions, with Phoenix's names."""
+        return {"rows": _named(self.rows), "entries": _named(self.entries)}
+
+
+def _named(counts: Counter[Finding]) -> dict[str, int]:
+    return {"SCANNED": counts.total(), **{kind.name: counts[kind] for kind in Finding}}
+
+
+Tell = Callable[[int], None]
+
+
+class IndexVerify:
+    """One verification of one index, which may put right what it finds."""
+
+    def __init__(
+        self,
+        bound: BoundModel,
+        target: IndexTarget,
+        runtime: Runtime,
+        *,
+        span: TimeSpan = EVER,
+        min_age_ms: int | None = None,
+        tell: Tell = lambda _: None,
+    ) -> None:
+        """Prepare; nothing is sent.
+
+        Args:
+            bound: The model.
+            target: The index, with the table it has now.
+            runtime: Where requests go.
+            span: Look at rows and entries written in that time only.
+            min_age_ms: Put right what is found, but for entries younger than this where that
+                needs a fence; None changes nothing.
+            tell: Called with how many entries were looked at so far.
+        """
+        if bound.guarded is None:
+            raise AssertionError(bound)
+        self._bound = bound
+        self._table = bound.guarded
+        self._target = target
+        self._schema = next(i for i in bound.schema.indexes if i.name == target.name)
+        self._runtime = runtime
+        self._span = span
+        self._min_age_ms = min_age_ms
+        self._tell = tell
+        self._scrubber = Scrubber(bound, runtime)
+        self._scanned = 0
+        self._pairs: list[RowPair] = []
+        self._foreign = 0
+        self._repaired = 0
+
+    def run(self, sources: Sequence[Source] = ("rows", "entries")) -> Verification:
+        """Verify in the directions asked for.
+
+        Raises:
+            HBaseORMError: A read, or a repair, failed.
+        """
+        counts: dict[str, Counter[Finding]] = {
+            "rows": Counter[Finding](),
+            "entries": Counter[Finding](),
+        }
+        for source in sources:
+            counts[source] = self._direction(source)
+        return Verification(
+            self._target.name,
+            counts["rows"],
+            counts["entries"],
+            self._foreign,
+            self._repaired,
+            tuple(self._pairs[:MOST_PAIRS]),
+        )
+
+    def _direction(self, source: Source) -> Counter[Finding]:
+        counts = Counter[Finding]()
+        todo = self._ranges(self._table.table if source == "rows" else self._target.table)
+        parallel = self._runtime.parallel
+        while todo:
+            some, todo = todo[:parallel], todo[parallel:]
+            outcomes = self._runtime.run_many([self._page(source, each) for each in some])
+            for each, outcome in zip(some, outcomes, strict=True):
+                found = outcome.result()
+                counts += found.counts
+                self._note(found, source)
+                if found.next is not None:
+                    todo.append(KeyRange(found.next, each.stop))
+            self._scanned += sum(o.result().counts.total() for o in outcomes)
+            self._tell(self._scanned)
+        return counts
+
+    def _ranges(self, table: str) -> list[KeyRange]:
+        regions = self._runtime.run(ask(ListRegions(table)))
+        return [KeyRange(region.start, region.stop) for region in regions]
+
+    def _page(self, source: Source, key_range: KeyRange) -> Protocol[PageFindings]:
+        context, span = self._runtime.guard_context, self._span
+        if source == "rows":
+            return verify_rows(
+                self._table, self._target, key_range, context, page_rows=PAGE_ROWS, span=span
+            )
+        base_key = base_key_of(self._schema)
+        return verify_entries(
+            self._table,
+            self._target,
+            base_key,
+            key_range,
+            context,
+            page_rows=PAGE_ROWS,
+            span=span,
+        )
+
+    def _note(self, found: PageFindings, source: Source) -> None:
+        self._pairs += found.pairs[: MOST_PAIRS - len(self._pairs)]
+        self._foreign += len(found.foreign)
+        if self._min_age_ms is not None:
+            self._repair(found, source, self._min_age_ms)
+
+    def _repair(self, found: PageFindings, source: Source, min_age_ms: int) -> None:
+        pairs = [pair for pair in found.pairs if pair.finding is not Finding.UNKNOWN]
+        if source == "rows":
+            if self._target.maintained_by_writes:
+                keys = dict.fromkeys([*(pair.row for pair in pairs), *found.foreign])
+                self._scrubber.scrub(tuple(keys))
+                self._repaired += len(keys)
+            return
+        for pair in pairs:
+            target, context = self._scrubber.permitted()
+            state = self._runtime.run(
+                repair_entry(
+                    target,
+                    self._target,
+                    context,
+                    entry_key=pair.entry,
+                    entry_timestamp_ms=pair.entry_ms,
+                    base_key=pair.row,
+                    min_age_ms=min_age_ms,
+                )
+            )
+            self._repaired += state in {EntryState.REPAIRED, EntryState.VERIFIED}
+
+
+def in_table(target: IndexTarget, table: str) -> IndexTarget:
+    """Return an index with the table it has now."""
+    return replace(target, table=table or target.table)

@@ -1,0 +1,109 @@
+"""Scrubs rows side by side, under what the catalog says at that moment."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from hbase_orm.errors import CatalogLeaseError, ConflictError, RowNotFoundError
+from hbase_orm.gateway.drive import Outcome
+from hbase_orm.index.catalog import CatalogView
+from hbase_orm.index.catalog_entry import CatalogEntry
+from hbase_orm.index.guard import guarded_write
+from hbase_orm.index.targets import GuardContext, GuardedTable, RowChange
+from hbase_orm.session.binding import BoundModel
+from hbase_orm.session.catalogued import kept_table
+from hbase_orm.session.flush import RENEWALS, check_indexes
+from hbase_orm.session.runtime import Runtime
+
+
+class Scrubber:
+    """Scrubs rows of one table; used by one thread."""
+
+    def __init__(self, bound: BoundModel, runtime: Runtime, needs: str | None = None) -> None:
+        """Prepare; nothing is sent.
+
+        Args:
+            bound: The model.
+            runtime: Where requests go.
+            needs: The index for whose sake it is done: once writes do not keep it, scrubs fail.
+        """
+        self._bound = bound
+        self._runtime = runtime
+        self._needs = needs
+        # A view of its own: one that other threads refresh, too, may be older than a change of
+        # the catalog that this thread made.
+        self._view = CatalogView(runtime.monotonic_s, runtime.lease_s)
+
+    def forget(self) -> None:
+        """Read the catalog again before the next scrub."""
+        self._view.forget(self._bound.schema.table)
+
+    def refreshed(self) -> CatalogEntry:
+        """Return what the catalog says now."""
+        return self._runtime.run(self._view.refresh(self._bound.schema.table))
+
+    def scrub(self, keys: Sequence[bytes]) -> None:
+        """Scrub rows; those that are gone are left out.
+
+        Raises:
+            ConflictError: Writes do not keep the index that it is done for.
+            SchemaError: Writes keep indexes that the model does not declare so.
+            HBaseORMError: A scrub failed; the others were made.
+        """
+        for renewals_left in reversed(range(RENEWALS)):
+            if not keys:
+                return
+            target, context = self.permitted()
+            outcomes = self._runtime.run_many(
+                [guarded_write(target, RowChange(key, kind="scrub"), context) for key in keys]
+            )
+            made = zip(keys, outcomes, strict=True)
+            keys = [key for key, outcome in made if _is_late(outcome, renewals_left)]
+            if keys:
+                self.forget()
+
+    def permitted(self) -> tuple[GuardedTable, GuardContext]:
+        """Return what writes keep now, and what permits them as long as that holds."""
+        entry = self._view.entry(self._bound.schema.table) or self.refreshed()
+        check_indexes(self._bound, entry)
+        index = entry.indexes.get(self._needs or "")
+        if self._needs is not None and (index is None or not index.is_kept):
+            raise ConflictError(
+                "the index was dropped meanwhile",
+                table=self._bound.schema.table,
+                index=self._needs,
+            )
+        permit = self._view.permit_under(entry.epoch)
+        return kept_table(self._bound, entry), replace(self._runtime.guard_context, permit=permit)
+
+    def renewing(self) -> tuple[GuardedTable, GuardContext]:
+        """Return what writes keep now, and what permits fences as long as that holds.
+
+        It reads the catalog anew where a lease ends: for long passes that put no entries.
+        """
+        target, _ = self.permitted()
+
+        def permit(table: str) -> int:
+            now, context = self.permitted()
+            if now.indexes != target.indexes:
+                raise CatalogLeaseError(
+                    "indexes were built or dropped meanwhile", table=table, fix="begin again"
+                )
+            return context.permit(table)
+
+        return target, replace(self._runtime.guard_context, permit=permit)
+
+
+def _is_late(outcome: Outcome[Any], renewals_left: int) -> bool:
+    """Say whether a scrub must be made again under what the catalog says now.
+
+    Raises:
+        HBaseORMError: It failed for another reason.
+    """
+    if isinstance(outcome.error, CatalogLeaseError) and renewals_left:
+        return True
+    if outcome.error is not None and not isinstance(outcome.error, RowNotFoundError):
+        raise outcome.error
+    return False
