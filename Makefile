@@ -10,6 +10,7 @@ BIN := .venv/bin
 PYTHONS := python3 python3.13 python3.12 python3.11
 # Set any of these on the command line, as in `make demo DEMO_ARGS="--sample 20000"`.
 DEMO_ARGS ?=
+EXAMPLES_ARGS ?=
 PYTEST_ARGS ?=
 PYTEST_WORKERS ?= 2
 SOAK_ARGS ?=
@@ -29,6 +30,17 @@ help: ## print this list
 .PHONY: demo
 demo: $(DEMO_STAMP) ## load 336,776 real flights into a real HBase and query them
 	$(BIN)/python -m examples.flights $(DEMO_ARGS)
+
+# On the HBase of HBASE_ORM_URL, else on an embedded one. Each drops and makes its own tables.
+EXAMPLES := $(basename $(notdir $(filter-out examples/__init__.py examples/program.py, \
+    $(wildcard examples/*.py))))
+
+.PHONY: examples
+examples: $(DEV_STAMP) ## run every design of row keys as a program that checks itself
+	@for example in $(EXAMPLES); do \
+	    echo "== $$example"; \
+	    $(BIN)/python -m examples.$$example $(EXAMPLES_ARGS); \
+	done
 
 .PHONY: test
 test: gate test-server test-vectors pytest ## the gate and every test, on a real HBase (Docker if possible)
