@@ -99,7 +99,11 @@ def engine_on(gateway: Gateway, clock: Clock) -> Engine:
     """Return the engine of a process of its own."""
     engine = Engine(gateway, OPTIONS)
     engine._runtime = Runtime(
-        gateway, parallel=1, monotonic_s=clock, sleep=clock.sleep, repairs_on_read=True
+        gateway,
+        parallel=1,
+        monotonic_s=clock,
+        sleep=clock.sleep,
+        repairs_on_read=True,
     )
     return engine
 

@@ -21,6 +21,7 @@ from hbase_orm.errors import HBaseORMError
 
 TOPICS = {
     "explain": "hbase_orm.cli.explain:explain",
+    "index": "hbase_orm.cli.index:index",
     "key": "hbase_orm.cli.key:key",
     "server": "hbase_orm.cli.server:server",
     "tables": "hbase_orm.cli.tables:tables",

@@ -210,21 +210,21 @@ class IndexAdmin:
         index: Index | str,
         /,
         *,
-        source: Literal["rows", "entries"] = "rows",
+        source: Literal["data", "index"] = "data",
     ) -> Verification:
         """Compare an index with its rows in one direction; change nothing.
 
         Args:
             model: The model.
             index: The index, or its name.
-            source: "rows" looks for the entries of each row, "entries" for the row of each entry.
+            source: "data" looks for the entries of each row, "index" for the row of each entry.
 
         Raises:
             ConfigurationError: The model has no such index, or there is no such direction.
         """
-        if source not in {"rows", "entries"}:
+        if source not in {"data", "index"}:
             raise ConfigurationError(
-                "there is no such direction", source=source, fix='source="rows" or "entries"'
+                "there is no such direction", source=source, fix='source="data" or "index"'
             )
         return self._verify(model, index, TimeSpan(), None).run((source,))
 

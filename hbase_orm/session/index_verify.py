@@ -25,7 +25,7 @@ from hbase_orm.session.binding import BoundModel
 from hbase_orm.session.runtime import Runtime
 from hbase_orm.session.scrubbing import Scrubber
 
-Source = Literal["rows", "entries"]
+Source = Literal["data", "index"]
 
 MOST_PAIRS: Final = 1000
 """Pairs that a verification keeps; more are counted only."""
@@ -131,22 +131,17 @@ class IndexVerify:
         self._foreign = 0
         self._repaired = 0
 
-    def run(self, sources: Sequence[Source] = ("rows", "entries")) -> Verification:
+    def run(self, sources: Sequence[Source] = ("data", "index")) -> Verification:
         """Verify in the directions asked for.
 
         Raises:
             HBaseORMError: A read, or a repair, failed.
         """
-        counts: dict[str, Counter[Finding]] = {
-            "rows": Counter[Finding](),
-            "entries": Counter[Finding](),
-        }
-        for source in sources:
-            counts[source] = self._direction(source)
+        counts = {source: self._direction(source) for source in sources}
         return Verification(
             self._target.name,
-            counts["rows"],
-            counts["entries"],
+            counts.get("data", Counter[Finding]()),
+            counts.get("index", Counter[Finding]()),
             self._foreign,
             self._repaired,
             tuple(self._pairs[:MOST_PAIRS]),
@@ -154,7 +149,7 @@ class IndexVerify:
 
     def _direction(self, source: Source) -> Counter[Finding]:
         counts = Counter[Finding]()
-        todo = self._ranges(self._table.table if source == "rows" else self._target.table)
+        todo = self._ranges(self._table.table if source == "data" else self._target.table)
         parallel = self._runtime.parallel
         while todo:
             some, todo = todo[:parallel], todo[parallel:]
@@ -175,7 +170,7 @@ class IndexVerify:
 
     def _page(self, source: Source, key_range: KeyRange) -> Protocol[PageFindings]:
         context, span = self._runtime.guard_context, self._span
-        if source == "rows":
+        if source == "data":
             return verify_rows(
                 self._table, self._target, key_range, context, page_rows=PAGE_ROWS, span=span
             )
@@ -198,7 +193,7 @@ class IndexVerify:
 
     def _repair(self, found: PageFindings, source: Source, min_age_ms: int) -> None:
         pairs = [pair for pair in found.pairs if pair.finding is not Finding.UNKNOWN]
-        if source == "rows":
+        if source == "data":
             if self._target.maintained_by_writes:
                 keys = dict.fromkeys([*(pair.row for pair in pairs), *found.foreign])
                 self._scrubber.scrub(tuple(keys))
