@@ -6,12 +6,21 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hbase_orm.codecs import Codec
+from hbase_orm.errors import QueryError
 from hbase_orm.model.kinds import base_of
 from hbase_orm.query.alternatives import bounds_of_each
 from hbase_orm.query.bounds import Bounds, NothingMatchesError
 from hbase_orm.query.statement import Select
 from hbase_orm.rowkey import part_of
-from hbase_orm.schema import Order, TableSchema
+from hbase_orm.schema import (
+    Comparison,
+    Contains,
+    FunctionExpr,
+    Order,
+    TableSchema,
+    codec_of,
+    compared_by,
+)
 
 
 def narrowing_index(statement: Select[Any], schema: TableSchema) -> str | None:
@@ -26,7 +35,30 @@ def narrowing_index(statement: Select[Any], schema: TableSchema) -> str | None:
     equal = [name for name in shared if all(each[name].equals is not None for each in options)]
     ranged = [name for name in shared if name not in equal]
     fields = [*equal, *ranged[:1]]
+    if options and codecs and not fields:
+        fields = _functions(statement, schema)[:1]
     return f"Index({', '.join(fields)})" if fields and options else None
+
+
+def _functions(statement: Select[Any], schema: TableSchema) -> list[str]:
+    """Return the functions of fields that an index would narrow by, as they are declared."""
+    found: list[FunctionExpr[Any]] = []
+    for condition in statement.conditions:
+        match condition:
+            case Contains(field=of):
+                found.append(FunctionExpr("each", of))
+            case Comparison(operator="!=") | Comparison(value=None):
+                continue
+            case _:
+                found += [of for of in compared_by(condition) if isinstance(of, FunctionExpr)]
+    return [f"func.{of.function}({of.of.name})" for of in found if _has_codec(schema, of)]
+
+
+def _has_codec(schema: TableSchema, of: FunctionExpr[Any]) -> bool:
+    try:
+        return part_of(of.name, codec_of(schema, of), is_last=False).is_ordered
+    except QueryError:
+        return False
 
 
 def ordering_index(statement: Select[Any], schema: TableSchema) -> str | None:

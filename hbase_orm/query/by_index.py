@@ -14,6 +14,7 @@ from hbase_orm.query.alternatives import Option, united
 from hbase_orm.query.bounds import Bounds, End
 from hbase_orm.query.candidates import Candidate
 from hbase_orm.query.implied import is_implied
+from hbase_orm.query.plans import IndexPlan
 from hbase_orm.query.selection import fields_read
 from hbase_orm.query.statement import AnyIndex, Select
 from hbase_orm.rowkey import Part
@@ -203,6 +204,21 @@ def _behind(bucket: bytes, key_range: KeyRange) -> KeyRange:
     last = KeyRange.prefix(bucket).stop
     stop = last if key_range.stop is None else bucket + key_range.stop
     return KeyRange(bucket + key_range.start, stop)
+
+
+def read_anew(drawn: IndexPlan, ranges: Sequence[KeyRange], key: bytes) -> dict[str, Any]:
+    """Return what a plan of the same shape reads for other values.
+
+    Args:
+        drawn: The plan.
+        ranges: The entries, without buckets.
+        key: The values, where the plan asks for one claim.
+    """
+    if drawn.keys:
+        return {"keys": (bucket_before(drawn.index, key),)}
+    if drawn.buckets:
+        return {"buckets": tuple(map(tuple, in_buckets(drawn.index, ranges)))}
+    return {"ranges": tuple(ranges)}
 
 
 def is_covered(statement: Select[Any], schema: TableSchema, index: IndexSchema) -> bool:

@@ -27,6 +27,7 @@ from hbase_orm.schema import (
     ColumnSchema,
     EntryExpr,
     Expr,
+    FunctionExpr,
     IndexSchema,
     Order,
     TableSchema,
@@ -50,6 +51,7 @@ def check_selection(schema: TableSchema, statement: Select[Any]) -> None:
             related=[repr(field) for field in statement.related],
             fix=f"select({schema.model_name}) for objects, or leave .load_related() out",
         )
+    _check_functions(statement)
     _check_entries(schema, statement)
     for group in statement.groups:
         codec_of(schema, group)
@@ -79,6 +81,25 @@ def check_selection(schema: TableSchema, statement: Select[Any]) -> None:
             "aggregates are not sorted",
             fix="sort the list that session.all returns: there is one row a group",
         )
+
+
+def _check_functions(statement: Select[Any]) -> None:
+    """Refuse functions of fields where values are given, and orders that rows do not have."""
+    sorts = () if statement.sort is None else statement.sort.orders
+    for field in (*fields_given(statement), *(order.field for order in sorts)):
+        if isinstance(field, FunctionExpr):
+            raise QueryError(
+                "functions of fields are compared, indexed and ordered by, not given",
+                field=repr(field),
+                fix=f"select {field.of!r}, and compute it of the values in Python",
+            )
+    for order in statement.orders:
+        if isinstance(order.field, FunctionExpr) and order.field.is_each:
+            raise QueryError(
+                "a row with several items has no one place in their order",
+                order=repr(order),
+                fix="leave the order out: rows come in the order of the index",
+            )
 
 
 def _check_entries(schema: TableSchema, statement: Select[Any]) -> None:

@@ -19,6 +19,7 @@ from hbase_orm.codecs import Codec
 from hbase_orm.errors import CodecError
 from hbase_orm.ops import KeyRange, after_prefix
 from hbase_orm.query.bounds import Bounds, NothingMatchesError, check_ends, high_end, low_end
+from hbase_orm.query.by_index import read_anew
 from hbase_orm.query.candidates import Candidate
 from hbase_orm.query.plans import GetPlan, IndexPlan, Plan, SaltedScanPlan, ScanPlan
 from hbase_orm.query.pushdown import push_down
@@ -194,7 +195,7 @@ class Shape:
             raise _UnusualError
         again = partial(replace, self.drawn, conditions=conditions)
         if isinstance(self.drawn, IndexPlan):
-            return again(ranges=streams[0])
+            return again(**read_anew(self.drawn, streams[0], rest))
         if isinstance(self.drawn, ScanPlan):
             return again(ranges=streams[0], filter=server_filter)
         return again(buckets=streams, filter=server_filter)
@@ -333,8 +334,7 @@ def _is_special(drawn: Plan) -> bool:
     """Say whether more than the ranges of an index plan depends on the values."""
     if not isinstance(drawn, IndexPlan):
         return False
-    index = drawn.index
-    return bool(index.salt or index.unique or index.is_multi_valued or drawn.is_covered)
+    return drawn.index.is_multi_valued or drawn.is_covered
 
 
 def _comparing_all(

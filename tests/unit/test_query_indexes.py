@@ -449,3 +449,55 @@ def test_a_repair_that_fails_is_no_failure_of_the_read(
     monkeypatch.setattr(Slow, "execute", refuse)
     with engine.session() as session:
         assert len(session.all(select(Job).where(Job.size == 5))) == 5
+
+
+# --- what is refused ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "stmt",
+    [
+        lambda: select(func.lower(Job.mail)),
+        lambda: select(Job.n, func.day(Job.at)),
+        lambda: select(func.max(func.day(Job.at))),
+        lambda: select(func.count()).group_by(func.day(Job.at)).where(Job.n == 1),
+        lambda: select(Job).sort_in_memory(func.day(Job.at).desc(), max_rows=9),
+        lambda: select(Job).order_by(ITEMS.asc()),
+        lambda: select(Job).where(ITEMS.is_null()),
+        lambda: select(Job).where(ITEMS == None),  # noqa: E711 - asks for none
+        lambda: select(Job).where(func.day(Job.at) == T0),
+        lambda: select(Job).where(func.lower(Job.n) == "x"),
+        lambda: select(Job).where(func.each(Job.mail) == "x"),
+    ],
+)
+def test_what_functions_cannot_be_asked_is_refused_with_what_to_do(stmt: Any) -> None:
+    with pytest.raises(QueryError) as caught:
+        plan(stmt().allow_full_scan(), Job.__schema__)
+
+    assert caught.value.fix
+
+
+class Bare(Model, table="bare"):
+    d = Family()
+    n: Key[int] = key(codecs.uint16())
+    mail: Mapped[str] = column(d)
+    labels: Mapped[list[str]] = column(d, codec=codecs.json(list[str]), default_factory=list)
+    things: Mapped[list[Any]] = column(d, codec=codecs.json(list[Any]), default_factory=list)
+
+
+@pytest.mark.parametrize(
+    ("condition", "advice"),
+    [
+        (func.lower(Bare.mail) == "x", "or declare Index(func.lower(mail))"),
+        (Bare.labels.contains("x"), "or declare Index(func.each(labels))"),
+        (func.lower(Bare.mail) != "x", "first part of the key; or say"),
+        (Bare.things.contains("x"), "first part of the key; or say"),
+    ],
+)
+def test_an_index_of_a_function_is_advised_where_it_narrows(
+    condition: Condition, advice: str
+) -> None:
+    with pytest.raises(UnboundedScanError) as caught:
+        plan(select(Bare).where(condition), Bare.__schema__)
+
+    assert advice in (caught.value.fix or "")
