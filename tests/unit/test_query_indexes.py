@@ -453,6 +453,10 @@ def test_a_repair_that_fails_is_no_failure_of_the_read(
 
 # --- what is refused ------------------------------------------------------------------------------
 
+OF_ITEMS: Any = ITEMS
+NUMBER: Any = Job.n
+MAIL: Any = Job.mail
+
 
 @pytest.mark.parametrize(
     "stmt",
@@ -464,10 +468,10 @@ def test_a_repair_that_fails_is_no_failure_of_the_read(
         lambda: select(Job).sort_in_memory(func.day(Job.at).desc(), max_rows=9),
         lambda: select(Job).order_by(ITEMS.asc()),
         lambda: select(Job).where(ITEMS.is_null()),
-        lambda: select(Job).where(ITEMS == None),  # noqa: E711 - asks for none
+        lambda: select(Job).where(OF_ITEMS == None),  # noqa: E711 - asks for none
         lambda: select(Job).where(func.day(Job.at) == T0),
-        lambda: select(Job).where(func.lower(Job.n) == "x"),
-        lambda: select(Job).where(func.each(Job.mail) == "x"),
+        lambda: select(Job).where(func.lower(NUMBER) == "x"),
+        lambda: select(Job).where(func.each(MAIL) == "x"),
     ],
 )
 def test_what_functions_cannot_be_asked_is_refused_with_what_to_do(stmt: Any) -> None:
