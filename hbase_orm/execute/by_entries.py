@@ -80,7 +80,7 @@ class _LookUp:
         self._index = index_target(plan.schema, plan.index)
         self._base_key = owner_of(plan.index)
         self._covered = covered_row(plan.schema, plan.index) if plan.is_covered else None
-        self._is_first = _is_first(plan) if plan.within else None
+        self._was_given = was_given(plan, self._index) if plan.within and plan.passed else None
         self._seen: set[bytes] = set()
 
     def answer(self, entries: Sequence[Row]) -> Rows:
@@ -132,7 +132,7 @@ class _LookUp:
     def _counted(self, entry: bytes, row: Row | None) -> list[Row]:
         """Return the row, once: with several entries at the first of those that are read."""
         assert row is not None
-        if self._is_first is not None and not self._is_first(entry, self._keys_of(row)):
+        if self._was_given is not None and self._was_given(row, self._keys_of(row)):
             return []
         return self._first_seen(IndexedRow(row.key, row.cells, entry))
 
@@ -161,20 +161,28 @@ def _newest_ms(entry: Row) -> int:
     return max((cell.timestamp_ms for cell in entry.cells.values()), default=0)
 
 
-def _is_first(plan: IndexPlan) -> Callable[[bytes, frozenset[bytes]], bool]:
-    """Return what says whether an entry is the first of a row's that the plan reads.
+def was_given(plan: IndexPlan, index: IndexTarget) -> Callable[[Row, frozenset[bytes]], bool]:
+    """Return what says of a row and its entries whether a page before this one gave it.
 
-    Not of those that were seen: a page begins behind the entries of the one before.
+    One did if it passed an entry that the row had all the time. A row whose values are younger
+    than the first page may have got that entry behind the reader: it is rather given twice than
+    never.
     """
-    skipped = SALT_BYTES if plan.index.salt else 0
-    best = max if plan.reverse else min
+    passed, skipped = plan.passed, SALT_BYTES if plan.index.salt else 0
+    if passed is None:
+        raise AssertionError(plan)
+    last = passed.key[skipped:]
 
-    def is_first(entry: bytes, keys: frozenset[bytes]) -> bool:
-        behind = [key[skipped:] for key in keys]
-        read = [key for key in behind if any(key in one for one in plan.within)]
-        return entry[skipped:] == best(read, default=b"")
+    def has_passed(key: bytes) -> bool:
+        is_before = key >= last if plan.reverse else key <= last
+        return is_before and any(key in one for one in plan.within)
 
-    return is_first
+    def given(row: Row, keys: frozenset[bytes]) -> bool:
+        cells = [row.cells[column] for column in index.columns & row.cells.keys()]
+        is_young = any(cell.timestamp_ms > passed.since_ms for cell in cells)
+        return not is_young and any(has_passed(key[skipped:]) for key in keys)
+
+    return given
 
 
 def covered_row(schema: TableSchema, index: IndexSchema) -> Callable[[Row], Row | None]:

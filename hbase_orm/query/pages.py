@@ -1,9 +1,10 @@
 """Where a page of a statement's rows ended, as an opaque token, and the plan for what follows.
 
-A token is base64 of: a checksum, version, fingerprint of the statement, rows given so far, the
-period of the table or nothing, and the place of the last row: its key, or in an index its entry's.
-It holds no secret and is no permission; it is valid in every process that asks the same of the
-same table.
+A token is base64 of: a checksum, version, fingerprints of the statement and of what its rows were
+read by, rows given so far, when the first page was asked for, the period of the table or nothing,
+and the place of the last row: its key, or in an index its entry's. It holds no secret and is no
+permission; it is valid in every process that asks the same of the same table, and reads it by the
+same index or the row key.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from hbase_orm.query.plans import (
     EmptyPlan,
     GetPlan,
     IndexPlan,
+    Passed,
     Plan,
     SaltedScanPlan,
     ScanPlan,
@@ -34,8 +36,9 @@ from hbase_orm.rowkey.anatomy import layout_text
 from hbase_orm.schema import TableSchema
 from hbase_orm.schema.canonical import condition_text, entries_text
 
-VERSION: Final = 1
-_HEAD: Final = struct.Struct(">B8sQB")
+VERSION: Final = 2
+_HEAD: Final = struct.Struct(">B8s4sQQB")
+_ACCESS_BYTES: Final = 4
 _CHECKSUM_BYTES: Final = 4
 
 
@@ -46,11 +49,15 @@ class Place:
     Attributes:
         key: Its row key, or the key of the index entry that led to it.
         given: How many rows were given up to it.
+        access: What rows were read by, as `access_of` says it.
+        since_ms: When the first page was asked for.
         start: The period of its table, where there is a table for each.
     """
 
     key: bytes
     given: int
+    access: bytes
+    since_ms: int
     start: datetime | None = None
 
 
@@ -75,11 +82,26 @@ def fingerprint(statement: Select[Any], schema: TableSchema) -> bytes:
     return blake2b(said.encode("utf-8", "surrogatepass"), digest_size=8).digest()
 
 
+def access_of(plan: Plan) -> bytes:
+    """Return 4 bytes that tell what a plan reads rows by: their keys, or entries and in what order.
+
+    A place in one is none in another. What a statement is read by changes as indexes are built,
+    declared and dropped.
+    """
+    said = ""
+    if isinstance(plan, IndexPlan):
+        index = plan.index
+        order = "falling" if plan.reverse else "rising"
+        said = f"{index.name} {layout_text(index.layout)} {index.salt} {index.unique} {order}"
+    return blake2b(said.encode("utf-8", "surrogatepass"), digest_size=_ACCESS_BYTES).digest()
+
+
 def token_of(place: Place, mark: bytes) -> str:
     """Return the token of a place in the statement with this fingerprint."""
     # isoformat() pads the year; strftime does so on some systems only.
     start = "" if place.start is None else place.start.isoformat(timespec="minutes")
-    data = _HEAD.pack(VERSION, mark, place.given, len(start)) + start.encode() + place.key
+    head = _HEAD.pack(VERSION, mark, place.access, place.given, place.since_ms, len(start))
+    data = head + start.encode() + place.key
     return _text(_checksum(data) + data)
 
 
@@ -90,9 +112,11 @@ def place_of(token: str, mark: bytes) -> Place:
         PageTokenError: It is none, of another version, or of another statement.
     """
     data = _data(token)
-    version, of, given, length = _HEAD.unpack_from(data)
-    if version != VERSION:
-        raise _refused("the page token is of another version", token, version=version)
+    if data[0] != VERSION:
+        raise _refused("the page token is of another version", token, version=data[0])
+    if len(data) < _HEAD.size:
+        raise _refused("this is no page token", token)
+    _, of, access, given, since_ms, length = _HEAD.unpack_from(data)
     if of != mark:
         raise _refused("the page token is of another statement", token)
     start, key = data[_HEAD.size : _HEAD.size + length], data[_HEAD.size + length :]
@@ -100,7 +124,7 @@ def place_of(token: str, mark: bytes) -> Place:
         at = datetime.fromisoformat(start.decode()).astimezone(UTC) if length else None
     except (ValueError, OverflowError):
         raise _refused("this is no page token", token) from None
-    return Place(key, given, at)
+    return Place(key, given, access, since_ms, at)
 
 
 def _data(token: str) -> bytes:
@@ -111,7 +135,7 @@ def _data(token: str) -> bytes:
         raise _refused("this is no page token", token) from None
     checksum, packed = data[:_CHECKSUM_BYTES], data[_CHECKSUM_BYTES:]
     # The decoder passes over what is no base64, and over the last bits: only one text is a token.
-    if _text(data) != token or checksum != _checksum(packed) or len(packed) < _HEAD.size:
+    if _text(data) != token or checksum != _checksum(packed) or not packed:
         raise _refused("this is no page token", token)
     return packed
 
@@ -134,13 +158,24 @@ def resumed(plan: Plan, place: Place) -> Plan:
     """Return the plan for what comes after a place.
 
     Raises:
-        PageTokenError: The plan never passes there.
+        PageTokenError: The plan never passes there, or reads rows by something else.
     """
+    if not isinstance(plan, EmptyPlan) and place.access != access_of(plan):
+        reads = plan.index.name if isinstance(plan, IndexPlan) else "the row key"
+        raise PageTokenError(
+            "the page token is of rows that were read by another index, or by the row key",
+            table=plan.schema.table,
+            reads_now_by=reads,
+            fix="start again without a token: an index was built, dropped or declared anew since "
+            "the last page; a statement that names what it is read by, .using(M.index) or "
+            ".using(None), is not read by another",
+        )
     match plan:
         case GetPlan():
             return replace(plan, keys=_after(plan.keys, place.key))
         case IndexPlan():
-            return _rest_of_entries(plan, place.key)
+            passed = Passed(place.key, place.since_ms)
+            return replace(_rest_of_entries(plan, place.key), passed=passed)
         case ScanPlan():
             return replace(plan, ranges=_rest(plan.ranges, place.key, reverse=plan.reverse))
         case SaltedScanPlan():

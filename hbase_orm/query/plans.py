@@ -272,6 +272,19 @@ class TablesPlan(Plan):
         return f"{tables}, each: {self.plans[0][1].requests}"
 
 
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """The entries that pages before this one have read.
+
+    Attributes:
+        key: The last of them.
+        since_ms: When the first page was asked for.
+    """
+
+    key: bytes
+    since_ms: int
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class IndexPlan(Plan):
     """Entries of an index, then the rows they name; each row is checked against its entry.
@@ -283,7 +296,8 @@ class IndexPlan(Plan):
         ranges: Ranges of entry keys, in the order of the rows.
         buckets: Of a salted index, for each bucket its ranges instead.
         within: The ranges, without buckets, in which a row counts once: where it may have several
-            entries, at the first of them.
+            entries, at the first of them that is read.
+        passed: What pages before this one have read, or None.
         is_covered: Whether entries that are verified answer without their rows.
         reverse: Entries come in falling key order.
         caching_rows: Entries fetched at once, and rows looked up at once.
@@ -295,6 +309,7 @@ class IndexPlan(Plan):
     ranges: tuple[KeyRange, ...] = ()
     buckets: tuple[tuple[KeyRange, ...], ...] = ()
     within: tuple[KeyRange, ...] = ()
+    passed: Passed | None = None
     is_covered: bool = False
     reverse: bool = False
     caching_rows: int = 0

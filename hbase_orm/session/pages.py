@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any, Generic, Literal, TypeVar
 
 from hbase_orm.errors import PageTokenError, QueryError
 from hbase_orm.execute import IndexedRow, PlacedRow
 from hbase_orm.ops import Row
 from hbase_orm.query import Select
-from hbase_orm.query.pages import Place, fingerprint, place_of, resumed, token_of
+from hbase_orm.query.pages import Place, access_of, fingerprint, place_of, resumed, token_of
 from hbase_orm.session.binding import BoundModel
 from hbase_orm.session.runtime import Runtime
 from hbase_orm.session.stream import found, planned, rows_in_pages
@@ -48,7 +49,8 @@ def read_page(
 
     Raises:
         QueryError: The size is not a positive integer.
-        PageTokenError: The token is none of this statement's.
+        PageTokenError: The token is none of this statement's, or the statement is now read by
+            another index or the row key.
     """
     if not isinstance(size, int) or isinstance(size, bool) or size < 1:
         raise QueryError("a page has a positive size", got=size, fix="write size=20")
@@ -60,6 +62,7 @@ def read_page(
     mark = fingerprint(stmt, bound.schema)
     place = None if token is None else place_of(token, mark)
     given = 0 if place is None else place.given
+    since_ms = runtime.guard_context.now_ms() if place is None else place.since_ms
     room = size if stmt.row_limit is None else min(size, stmt.row_limit - given)
     if room < 1:
         raise PageTokenError("nothing follows this page token", token=token)
@@ -72,7 +75,9 @@ def read_page(
     with closing(rows_in_pages(chosen, bound, runtime)) as pages:
         for row, obj in found(pages, bound, stmt):
             if len(items) == room:
-                return Page(items, token_of(_place(last, given + room), mark), "size")
+                key, start = _end(last)
+                end = Place(key, given + room, access_of(chosen), since_ms, start)
+                return Page(items, token_of(end, mark), "size")
             items.append(attach(obj))
             last = row
             if given + len(items) == stmt.row_limit:
@@ -80,8 +85,9 @@ def read_page(
     return Page(items)
 
 
-def _place(row: Row | None, given: int) -> Place:
+def _end(row: Row | None) -> tuple[bytes, datetime | None]:
+    """Return where a page ended: its last row's key or entry, and the period of its table."""
     if row is None:
-        raise AssertionError(given)  # a page that is full has a last row
+        raise AssertionError(row)  # a page that is full has a last row
     key = row.entry if isinstance(row, IndexedRow) else row.key
-    return Place(key, given, row.start if isinstance(row, PlacedRow) else None)
+    return key, row.start if isinstance(row, PlacedRow) else None
