@@ -74,6 +74,26 @@ class LosesAnswers(RecordsRequests):
         return answer
 
 
+class HoldsBack(RecordsRequests):
+    """Keeps the first request that `holds` names, says that the connection broke, sends it late."""
+
+    def __init__(self, inner: Gateway, holds: Callable[[Operation[Any]], bool]) -> None:
+        super().__init__(inner)
+        self.holds = holds
+        self.held: Operation[Any] | None = None
+
+    def execute(self, operation: Operation[R], /) -> R:
+        self.requests.append(operation)
+        if self.held is None and self.holds(operation):
+            self.held = operation
+            raise ConnectionLostError("no answer came: the request is still under way")
+        return self.inner.execute(operation)
+
+    def send_held(self) -> None:
+        assert self.held is not None
+        self.inner.execute(self.held)
+
+
 def batches_of(requests: Iterable[Operation[Any]]) -> list[MutateRows]:
     """Return the requests that write many rows, each row by row."""
     return [

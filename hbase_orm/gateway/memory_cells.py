@@ -179,17 +179,20 @@ def _unexpired(writes: tuple[Stored, ...], timestamp_ms: int, now_ms: int) -> St
 # --- what stays on disk ---------------------------------------------------------------------------
 
 
-def compact(family: FamilyDescriptor, cells: FamilyCells, now_ms: int, *, major: bool) -> None:
+def compact(
+    family: FamilyDescriptor, cells: FamilyCells, now_ms: int, *, major: bool, lasting_ms: int = 0
+) -> None:
     """Drop what a flush (or a major compaction, which drops tombstones too) does not write.
 
     Masked, expired and surplus versions go, so that no read as of an earlier time finds them any
-    more. A family that keeps deleted cells keeps the masked ones.
+    more. A family that keeps deleted cells keeps the masked ones, and tombstones stay that are not
+    older than `lasting_ms`.
     """
     keeps = _keeps_deleted(family, cells, now_ms)
     for column in cells.columns.values():
         column.puts = dict(_kept_puts(family, cells, column, now_ms, keeps=keeps))
     if major:
-        _drop_tombstones(cells, keeps=keeps)
+        _drop_tombstones(cells, keeps=keeps, young_ms=now_ms - lasting_ms if lasting_ms else None)
 
 
 def _keeps_deleted(family: FamilyDescriptor, cells: FamilyCells, now_ms: int) -> bool:
@@ -214,10 +217,11 @@ def _kept_puts(
             yield version.timestamp_ms, (stored,)
 
 
-def _drop_tombstones(cells: FamilyCells, *, keeps: bool) -> None:
+def _drop_tombstones(cells: FamilyCells, *, keeps: bool, young_ms: int | None) -> None:
     puts = [t for column in cells.columns.values() for t in column.puts]
-    # A tombstone is kept only while it covers a deleted cell that is kept.
-    earliest = min(puts, default=None) if keeps else None
+    # A tombstone is kept only while it is young, or covers a deleted cell that is kept.
+    covering = min(puts, default=None) if keeps else None
+    earliest = min((t for t in (covering, young_ms) if t is not None), default=None)
     cells.tombstones = _covering(cells.tombstones, earliest)
     for qualifier, column in list(cells.columns.items()):
         column.tombstones = _covering(column.tombstones, earliest)

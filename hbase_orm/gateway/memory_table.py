@@ -43,6 +43,9 @@ _LONG_SPAN = 2**64
 # hbase.hregion.keyvalue.timestamp.slop.millisecs: how far ahead of the server a put may be stamped.
 _SLOP_ATTRIBUTE = "hbase.hregion.keyvalue.timestamp.slop.millisecs"
 
+# hbase.hstore.time.to.purge.deletes: tombstones not older than this outlive a major compaction.
+_PURGE_ATTRIBUTE = "hbase.hstore.time.to.purge.deletes"
+
 Selection = dict[bytes, tuple[bytes, ...] | None]
 """Families to read, in order: their qualifiers in order, or None for all."""
 
@@ -285,10 +288,11 @@ class MemoryTable:
 
     def compact(self, now_ms: int, *, major: bool) -> None:
         """Drop what a flush or a major compaction drops."""
+        lasting_ms = int(self.descriptor.attributes.get(_PURGE_ATTRIBUTE, "0"))
         for key in list(self.keys):
             row = self.rows[key]
             for name, cells in list(row.items()):
-                compact(self.families[name], cells, now_ms, major=major)
+                compact(self.families[name], cells, now_ms, major=major, lasting_ms=lasting_ms)
                 if not (cells.columns or cells.tombstones):
                     del row[name]
             if not row:

@@ -147,7 +147,8 @@ class IndexBuild:
         )
         index = entry.indexes[self._name]
         new_table = build.table_of(self._declared.table, index.incarnation)
-        self._run(tables.ensure_index_table(self._bound.schema, new_table))
+        is_covering = bool(self._declared.included)
+        self._run(tables.ensure_index_table(self._bound.schema, new_table, is_covering=is_covering))
         if not index.is_manual:
             entry = self._run(
                 build.start_writing(

@@ -45,6 +45,9 @@ logger = logging.getLogger("hbase_orm.session")
 # HRegion refuses puts whose timestamp lies so far ahead of the server's clock: a client with a
 # wrong clock is stopped before its cells outrank everybody else's for good.
 _SLOP: Final = {"hbase.hregion.keyvalue.timestamp.slop.millisecs": "7200000"}
+# Entries that repeat columns are believed, so a late put of one must find the tombstone of its row
+# however long it was under way: major compactions keep tombstones as long as guards live.
+_LASTING_TOMBSTONES: Final = {"hbase.hstore.time.to.purge.deletes": str(DEAD_GUARD_TTL_MS)}
 # What a table was made for: a program that declares another key is warned.
 KEY_ATTRIBUTE: Final = "hbase_orm.row_key"
 _DEAD_GUARD_TTL_S: Final = DEAD_GUARD_TTL_MS // 1000
@@ -78,7 +81,9 @@ def create(bound: BoundModel) -> Protocol[list[str]]:
         has_rows = existing is not None and (yield from _has_rows(schema))
         if _is_unwritten(entry) and not has_rows:
             for index in schema.indexes:
-                made += yield from ensure_index_table(schema, index.table)
+                made += yield from ensure_index_table(
+                    schema, index.table, is_covering=bool(index.included)
+                )
     made_base: list[str] = []
     if existing is None:
         made_base = yield from _create_table(base_table(schema), schema.split_keys)
@@ -159,16 +164,19 @@ def base_table(schema: TableSchema) -> TableDescriptor:
     )
 
 
-def _index_table(schema: TableSchema, table: str) -> TableDescriptor:
+def _index_table(schema: TableSchema, table: str, *, is_covering: bool) -> TableDescriptor:
     family = FamilyDescriptor(ENTRY_FAMILY, ttl_s=_longest_ttl_s(schema))
+    attributes = {**_SLOP, **(_LASTING_TOMBSTONES if is_covering else {})}
     return TableDescriptor(
-        name=table, families=(family,), attributes=_SLOP, durability=schema.durability
+        name=table, families=(family,), attributes=attributes, durability=schema.durability
     )
 
 
-def ensure_index_table(schema: TableSchema, table: str) -> Protocol[list[str]]:
+def ensure_index_table(
+    schema: TableSchema, table: str, *, is_covering: bool
+) -> Protocol[list[str]]:
     """Create an index table of the model's if it is missing; return its name, or nothing."""
-    return (yield from _create_table(_index_table(schema, table), ()))
+    return (yield from _create_table(_index_table(schema, table, is_covering=is_covering), ()))
 
 
 def _guard_family(schema: TableSchema) -> FamilyDescriptor:

@@ -7,7 +7,7 @@ import pytest
 from hbase_orm.errors import FamilyNotFoundError, RejectedError
 from hbase_orm.gateway.base import Feature
 from hbase_orm.ops import Cell, Delete, GetRows, GetVersions, Put
-from tests.conformance.bench import Bench
+from tests.conformance.bench import Bench, Subject
 
 HOUR_MS = 3_600_000
 
@@ -164,6 +164,27 @@ def test_a_tombstone_outlives_a_flush_and_dies_in_a_major_compaction(
     bench.put(b"d:x", b"3", 100)
 
     assert bench.cells() == {b"d:x": Cell(b"3", 100)}
+
+
+def test_a_young_tombstone_outlives_a_major_compaction_where_the_table_says_so(
+    subject: Subject,
+) -> None:
+    lasting = {"hbase.hstore.time.to.purge.deletes": "60000"}
+    bench = Bench(subject, subject.new_table(attributes=lasting))
+    now_ms = subject.now_ms()
+    old_ms = now_ms - HOUR_MS
+    bench.delete(b"d:x", now_ms)
+    bench.delete(b"d", now_ms, row=b"whole")
+    bench.delete(b"d:y", old_ms)
+
+    subject.compact(bench.table)
+    bench.put(b"d:x", b"late", now_ms)
+    bench.put(b"d:x", b"late", now_ms, row=b"whole")
+    bench.put(b"d:y", b"late", old_ms)
+
+    assert bench.cells() == {b"d:y": Cell(b"late", old_ms)}
+    assert bench.cells(row=b"whole") == {}
+    subject.drop(bench.table)
 
 
 def test_what_a_tombstone_masks_is_gone_for_good_after_a_major_compaction(

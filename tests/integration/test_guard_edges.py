@@ -38,6 +38,7 @@ from hbase_orm.server import EmbeddedServer, ServerOptions
 from hbase_orm.session.runtime import Runtime, wall_clock_ms
 from hbase_orm.testing.settings import TEST_SETTINGS
 from tests.integration.embedded import connected, marks
+from tests.late_copies import Repeated, answers_after_a_late_verification
 from tests.storms import compare
 
 pytestmark = marks()
@@ -135,6 +136,20 @@ def check_index(engine: Engine, name: str) -> None:
 
 
 # --- expiry and compaction ------------------------------------------------------------------------
+
+
+def test_a_verification_that_lands_after_a_compaction_is_not_believed(
+    server: EmbeddedServer, engine: Engine
+) -> None:
+    def compact_table(table: str) -> None:
+        server.admin.flush(table)
+        server.admin.major_compact(table)
+
+    engine.create_tables(Repeated)
+
+    old, new = answers_after_a_late_verification(engine, compact_table)
+
+    assert (old, new) == ([], [("a", 2)])
 
 
 def test_a_deleted_row_stays_deleted_after_its_guard_is_gone(
