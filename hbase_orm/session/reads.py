@@ -201,8 +201,8 @@ class SessionReads(SessionState):
     def explain(self, stmt: Select[Any], /, *, analyze: bool = False) -> Plan:
         """Return what would be sent for the statement; it prints as a tree.
 
-        Sends nothing, but to look up names that have a number in their stead, and the tables of
-        a statement that reads all of them.
+        Sends nothing, but to look up names that have a number in their stead, the tables of a
+        statement that reads all of them, and, once a lease, whether an index may be used.
 
         Args:
             stmt: The statement.

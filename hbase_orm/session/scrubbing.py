@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from hbase_orm.errors import CatalogLeaseError, ConflictError, RowNotFoundError
 from hbase_orm.gateway.drive import Outcome
@@ -16,6 +16,8 @@ from hbase_orm.session.binding import BoundModel
 from hbase_orm.session.catalogued import kept_table
 from hbase_orm.session.flush import RENEWALS, check_indexes
 from hbase_orm.session.runtime import Runtime
+
+AT_ONCE: Final = 200
 
 
 class Scrubber:
@@ -52,16 +54,22 @@ class Scrubber:
             SchemaError: Writes keep indexes that the model does not declare so.
             HBaseORMError: A scrub failed; the others were made.
         """
-        for renewals_left in reversed(range(RENEWALS)):
-            if not keys:
-                return
+        for start in range(0, len(keys), AT_ONCE):
+            self._scrub_some(keys[start : start + AT_ONCE])
+
+    def _scrub_some(self, keys: Sequence[bytes]) -> None:
+        """Scrub so few rows that a lease usually lasts for them; it is renewed while that helps."""
+        renewals_left = RENEWALS
+        while keys:
             target, context = self.permitted()
             outcomes = self._runtime.run_many(
                 [guarded_write(target, RowChange(key, kind="scrub"), context) for key in keys]
             )
             made = zip(keys, outcomes, strict=True)
-            keys = [key for key, outcome in made if _is_late(outcome, renewals_left)]
-            if keys:
+            late = [key for key, outcome in made if _is_late(outcome, renewals_left)]
+            renewals_left -= len(late) == len(keys)
+            keys = late
+            if late:
                 self.forget()
 
     def permitted(self) -> tuple[GuardedTable, GuardContext]:

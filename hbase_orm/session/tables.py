@@ -123,10 +123,9 @@ def _is_unwritten(entry: CatalogEntry | None) -> bool:
 
 def _has_rows(schema: TableSchema) -> Protocol[bool]:
     scanner = yield from ask(OpenScanner(Scan(schema.table, caching_rows=1)))
-    try:
-        return bool((yield from ask(FetchRows(scanner, 1))))
-    finally:
-        yield from ask(CloseScanner(scanner))
+    rows = yield from ask(FetchRows(scanner, 1))
+    yield from ask(CloseScanner(scanner))
+    return bool(rows)
 
 
 def drop(bound: BoundModel) -> Protocol[list[str]]:

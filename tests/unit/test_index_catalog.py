@@ -30,7 +30,14 @@ from hbase_orm.index.catalog import (
     register,
     unregister,
 )
-from hbase_orm.index.catalog_entry import CatalogEntry, CatalogIndex, TableState
+from hbase_orm.index.catalog_entry import (
+    VERSION_COLUMN,
+    BuildRange,
+    CatalogEntry,
+    CatalogIndex,
+    IndexState,
+    TableState,
+)
 from hbase_orm.index.loading import LoadTicket
 from hbase_orm.ops import (
     CheckAndMutate,
@@ -380,6 +387,43 @@ def test_a_refused_change_is_not_repeated(new: MemoryGateway) -> None:
 def store(gateway: Gateway, value: bytes) -> None:
     put = RowMutation(b"t", puts=(Put(CATALOG_COLUMN, value),))
     gateway.execute(MutateRows(CATALOG_TABLE, (put,)))
+
+
+def test_a_cell_of_a_time_when_indexes_had_no_states_is_read(gateway: MemoryGateway) -> None:
+    index = b'{"by_v":{"state":"READABLE","entries":"t_by_v"}}'
+    store(
+        gateway, b'{"version":1,"epoch":3,"state":"READABLE","load":null,"indexes":' + index + b"}"
+    )
+
+    assert drive(read_entry("t"), gateway) == CatalogEntry(3, TableState.READABLE, None, READABLE)
+
+
+def test_an_entry_is_read_as_it_was_written() -> None:
+    build = (BuildRange(b"", b"m", b"c\x00"), BuildRange(b"m", b"", None))
+    index = CatalogIndex("words", IndexState.WRITE_ONLY, "t_by_v.2", 2, 7, False, build, "t_by_v")
+    entry = CatalogEntry(7, TableState.READABLE, None, {"by_v": index})
+
+    assert CatalogEntry.decode(entry.encode()) == entry
+
+
+def test_indexes_of_a_table_with_rows_and_manual_ones_are_entered_as_absent(
+    gateway: MemoryGateway,
+) -> None:
+    drive(register("t", INDEXES, is_new=False, has_rows=True), gateway)
+    drive(register("u", {"a": "1", "b": "2"}, is_new=True, manual=["b"]), gateway)
+
+    with_rows, new = drive(read_entry("t"), gateway), drive(read_entry("u"), gateway)
+    assert with_rows is not None
+    assert new is not None
+    assert with_rows.indexes["by_v"].state is IndexState.ABSENT
+    assert [new.indexes[name].state for name in "ab"] == [IndexState.READABLE, IndexState.ABSENT]
+
+
+def test_a_version_column_must_be_declared_alike() -> None:
+    plain = CatalogEntry(1, TableState.READABLE, None, READABLE)
+
+    assert plain.differing(INDEXES) == []
+    assert plain.differing({**INDEXES, VERSION_COLUMN: "d:v"}) == [VERSION_COLUMN]
 
 
 @pytest.mark.parametrize(

@@ -598,6 +598,45 @@ def test_dropping_the_table_drops_the_tables_of_rebuilt_indexes(
     assert gateway.execute(ListTables()) == ["hbase_orm_catalog"]
 
 
+# --- by builds alone ------------------------------------------------------------------------------
+
+
+class ReportedOrder(Model, table="orders"):
+    d = Family()
+    number: Key[int] = key(codecs.uint16())
+    customer: Mapped[str | None] = column(d, default=None)
+    state: Mapped[str] = column(d)
+    by_state = Index(state)
+    report = Index(customer, maintained="manual")
+
+
+OF_REPORT = select(ReportedOrder.number).where(ReportedOrder.customer == "c1")
+
+
+def test_an_index_that_builds_alone_write_shows_the_last_build(
+    gateway: MemoryGateway, engine: Engine
+) -> None:
+    by_report = OF_REPORT.using(ReportedOrder.report)
+    with pytest.raises(QueryError, match="cannot be read now"):
+        engine.session().all(by_report)
+    first = engine.build_index(ReportedOrder, "report")
+    with engine.session() as session:
+        session.add(ReportedOrder(number=90, customer="c1", state="new"))
+        session.delete(ReportedOrder(number=NUMBERS[0], state="gone"))
+    before = engine.session().all(by_report)
+    old = engine_on(gateway, Clock())
+    with old.session() as session:  # a program that does not declare it writes on
+        session.add(OldOrder(number=91, customer="c1", state="new"))
+
+    second = engine.build_index(ReportedOrder, "report")
+
+    after = engine.session().all(by_report)
+    assert (first.table, second.table) == ("orders_ix_report", "orders_ix_report.2")
+    assert before == NUMBERS[1:]
+    assert after == [*NUMBERS[1:], 90, 91]
+    assert "orders_ix_report" not in gateway.execute(ListTables())
+
+
 # --- verifying ------------------------------------------------------------------------------------
 
 
