@@ -72,34 +72,34 @@ def index_target(schema: TableSchema, index: IndexSchema) -> IndexTarget:
 
 def _entry_keys(schema: TableSchema, index: IndexSchema) -> EntryKeys:
     """Return what makes the keys of a row's entries."""
-    is_kept = row_test(schema, index.name, index.where)
     keys = _several(schema, index) if index.is_multi_valued else _single(schema, index)
+    is_kept = row_test(schema, index.name, index.where)
+    if is_kept is None:
+        return keys
 
     def entry_keys(row: bytes, cells: Mapping[bytes, bytes]) -> frozenset[bytes]:
-        if is_kept is not None and not is_kept(row, cells):
-            return frozenset()
-        return frozenset([_finished(index, key) for key in keys(row, cells)])
+        return keys(row, cells) if is_kept(row, cells) else frozenset()
 
     return entry_keys
 
 
-def _single(schema: TableSchema, index: IndexSchema) -> Pieces:
-    pieces = _pieces(schema, index)
-    is_unique = index.unique
+def _single(schema: TableSchema, index: IndexSchema) -> EntryKeys:
+    pieces, finished = _pieces(schema, index), _finisher(index)
+    is_unique, nothing = index.unique, frozenset[bytes]()
 
     def keys(row: bytes, cells: Mapping[bytes, bytes]) -> frozenset[bytes]:
         found = [piece(row, cells) for piece in pieces]
         if None in found:
-            return frozenset()
-        data = b"".join(filter(None, found))
-        return frozenset((data if is_unique else data + row,))
+            return nothing
+        data = b"".join(found)  # type: ignore[arg-type]  # there is no None among them
+        return frozenset((finished(data if is_unique else data + row),))
 
     return keys
 
 
-def _several(schema: TableSchema, index: IndexSchema) -> Pieces:
+def _several(schema: TableSchema, index: IndexSchema) -> EntryKeys:
     """Return what makes a key for each item of a collection."""
-    pieces = _pieces(schema, index)
+    pieces, finished = _pieces(schema, index), _finisher(index)
     place = next(n for n, of in enumerate(index.expressions) if _is_each(of))
     items = _item_pieces(schema, index, index.layout.parts[place], index.expressions[place])
 
@@ -109,7 +109,7 @@ def _several(schema: TableSchema, index: IndexSchema) -> Pieces:
         if None in before or None in after:
             return frozenset()
         start, end = b"".join(filter(None, before)), b"".join([*filter(None, after), row])
-        return frozenset(start + item + end for item in items(row, cells))
+        return frozenset([finished(start + item + end) for item in items(row, cells)])
 
     return keys
 
@@ -206,23 +206,27 @@ def _own_bytes(layout: KeyLayout, name: str) -> Values:
     return lambda row, _: own_bytes(row)
 
 
-def _finished(index: IndexSchema, key: bytes) -> bytes:
-    """Return an entry's key with its bucket in front.
+def _finisher(index: IndexSchema) -> Callable[[bytes], bytes]:
+    """Return what puts the bucket in front of an entry's key, and refuses keys that are too long.
 
-    Raises:
-        RowKeyError: It is longer than HBase stores.
+    It raises RowKeyError.
     """
-    if index.salt:
-        key = bytes((bucket_of(key, index.salt),)) + key
-    if len(key) > longest_row_key_bytes(index.table):
-        raise RowKeyError(
-            "the index entry's row key is longer than HBase stores",
-            index=index.name,
-            length_bytes=len(key),
-            limit_bytes=longest_row_key_bytes(index.table),
-            fix="index a shorter field",
-        )
-    return key
+    longest, bucket_count = longest_row_key_bytes(index.table), index.salt
+
+    def finished(key: bytes) -> bytes:
+        if bucket_count:
+            key = bytes((bucket_of(key, bucket_count),)) + key
+        if len(key) > longest:
+            raise RowKeyError(
+                "the index entry's row key is longer than HBase stores",
+                index=index.name,
+                length_bytes=len(key),
+                limit_bytes=longest,
+                fix="index a shorter field",
+            )
+        return key
+
+    return finished
 
 
 def base_key_of(index: IndexSchema) -> Callable[[bytes], bytes]:

@@ -41,7 +41,7 @@ def require(coverage: Coverage, at_least: int) -> None:
     assert coverage.seen["non-empty"] >= 0.4 * answers, coverage
     assert coverage.seen["ends at a row"] >= 200, coverage
     assert coverage.seen["several pages"] >= 100, coverage
-    for option, least in (("partial", 20), ("nulls", 50), ("salted index", 20), ("covered", 10)):
+    for option, least in (("partial", 15), ("nulls", 50), ("salted index", 20), ("covered", 6)):
         assert coverage.seen[option] >= least, coverage
     assert coverage.seen["full scans"] <= 0.05 * answers, coverage
 
