@@ -57,6 +57,7 @@ STATEMENTS: list[Select[Any]] = [
     select(Job).where(Job.labels.contains("all"), Job.labels.contains("m2")),
     select(Job.n, Job.mail).where(Job.size >= 3),
     select(Job.mail).where(Job.size.in_([1, 5]), Job.phone == None),  # noqa: E711 - asks for none
+    select(Job).where(Job.size.in_([1, 5])),
     select(Job).where(Job.phone.is_null()),
     select(Job).where(Job.phone.in_([None, "07", "08"])),
     select(Job).where(func.lower(Job.mail).startswith("u1")),

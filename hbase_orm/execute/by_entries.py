@@ -63,9 +63,17 @@ def _in_turn(reader: RangeReader) -> Rows:
 def _reader(plan: IndexPlan, ranges: Sequence[KeyRange], paces: list[Pace]) -> RangeReader:
     pace = pace_of(plan)
     paces.append(pace)
+    # What an entry repeats is only sent where it is read.
+    is_repeated = bool(plan.index.included) and not plan.is_covered
     scans = [
-        Scan(plan.index.table, r, reverse=plan.reverse, caching_rows=pace.caching_rows)
-        for r in ranges
+        Scan(
+            plan.index.table,
+            key_range,
+            columns=(ENTRY_COLUMN,) if is_repeated else (),
+            reverse=plan.reverse,
+            caching_rows=pace.caching_rows,
+        )
+        for key_range in ranges
     ]
     return RangeReader(scans, pace)
 

@@ -25,7 +25,7 @@ from hbase_orm import (
 from hbase_orm.errors import QueryError, TableDisabledError, UnboundedScanError
 from hbase_orm.gateway.memory import MemoryGateway
 from hbase_orm.index.repair import MIN_AGE_MS
-from hbase_orm.ops import GetRows, MutateRows, Operation, Put, RowMutation
+from hbase_orm.ops import GetRows, MutateRows, OpenScanner, Operation, Put, RowMutation
 from hbase_orm.query import EmptyPlan, GetPlan, IndexPlan, Plan, Select, plan
 from hbase_orm.session.url import parse_url
 from tests.index_cases import ITEMS, STATEMENTS, T0, Job, add, check_answer, check_pages
@@ -331,6 +331,20 @@ def test_verified_entries_answer_without_their_rows(engine: Engine, gateway: Slo
         session.all(stmt)
 
         assert got(gateway) == 0
+
+
+def test_what_entries_repeat_is_sent_only_where_it_is_read(engine: Engine, gateway: Slow) -> None:
+    add(engine)
+
+    def columns_of(stmt: Select[Any]) -> list[tuple[bytes, ...]]:
+        gateway.sent.clear()
+        with engine.session() as session:
+            session.all(stmt)
+        opened = [op.scan for op in gateway.sent if isinstance(op, OpenScanner)]
+        return [scan.columns for scan in opened if scan.table == "jobs_ix_by_size"]
+
+    assert columns_of(select(Job).where(Job.size == 5)) == [(b"d:",)]
+    assert columns_of(select(Job.mail).where(Job.size == 5)) == [()]
 
 
 @pytest.mark.parametrize("flag", [b"u", b""])
