@@ -2,15 +2,21 @@
 
 The protocols are the library's own generators. A process is known by the answers it was given, so
 a branch is taken up again by giving a fresh generator the same answers; states that were seen
-before are not explored again. The first state that fails a check ends the run with its trace.
+before are not explored again. The first state that fails a check ends the run with its trace, the
+shortest there is.
+
+One step is what HBase does at once: a request for one row. A batch is done row by row, and requests
+that are made together one by one, in any order; what is lost of them may be a part.
+
+Stores, requests, answers and processes are known by numbers while a run lasts, so that states are
+small; what a request does to a store, and what a process asks next, is found out once.
 """
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from hbase_orm.errors import ConnectionLostError, HBaseORMError
 from hbase_orm.ops import (
@@ -24,41 +30,37 @@ from hbase_orm.ops import (
     Protocol,
     ScannerId,
     Sleep,
+    Together,
 )
 from tests.model.cells import Store, execute
+
+T = TypeVar("T", bound=Hashable)
 
 WRITES = (MutateRows, MutateRow, CheckAndMutate, Increment)
 
 ACKNOWLEDGED, UNKNOWN, REFUSED, CRASHED = "acknowledged", "unknown", "refused", "crashed"
+ENDS = (ACKNOWLEDGED, UNKNOWN, REFUSED, CRASHED)
 
+LOST = ConnectionLostError("lost")
 
-class Running(NamedTuple):
-    """A process under way, by the numbers of the answers it got."""
-
-    answers: tuple[int, ...] = ()
-
-
-Process = Running | str
-"""A process: running, or how it ended."""
+Order = tuple[tuple[str, int], ...]
+"""Which process started and which was acknowledged, one after the other."""
 
 
 class State(NamedTuple):
-    """Everything: two equal states have the same future.
+    """What a check is shown.
 
-    `net` are requests under way whose senders do not listen any more; `order` tells which process
-    started and which was acknowledged, in order.
+    Attributes:
+        store: All cells.
+        processes: How each process has ended; empty while it is running.
+        order: Which process started and which was acknowledged, in order.
+        is_quiet: Whether no process is running and no request under way.
     """
 
     store: Store
-    processes: tuple[Process, ...]
-    net: tuple[Operation[Any], ...]
-    crashes: int
-    losses: int
-    order: tuple[tuple[str, int], ...]
-
-    @property
-    def is_quiet(self) -> bool:
-        return not self.net and not any(isinstance(p, Running) for p in self.processes)
+    processes: tuple[str, ...]
+    order: Order
+    is_quiet: bool
 
 
 class Violation(NamedTuple):
@@ -67,15 +69,60 @@ class Violation(NamedTuple):
     state: State
 
 
+class _Key(NamedTuple):
+    """A state, by numbers; two equal ones have the same future.
+
+    `processes` holds for each process the number of what it was told, and the set of the parts of
+    its request that are done; `net` are requests under way whose senders listen no more.
+    """
+
+    store: int
+    processes: tuple[tuple[int, int], ...]
+    net: tuple[int, ...]
+    crashes: int
+    losses: int
+    order: int
+
+
+class _Step(NamedTuple):
+    what: str
+    process: int
+    request: int
+
+
+@dataclass(slots=True)
+class _Numbered(Generic[T]):
+    """Values, each known by a number."""
+
+    values: list[T] = field(default_factory=list)
+    numbers: dict[T, int] = field(default_factory=dict)
+
+    def number(self, value: T) -> int:
+        if value not in self.numbers:
+            self.numbers[value] = len(self.values)
+            self.values.append(value)
+        return self.numbers[value]
+
+
+class _Told(NamedTuple):
+    """A process, by the numbers of the answers it was given."""
+
+    process: int
+    answers: tuple[int, ...]
+
+
 @dataclass(slots=True)
 class Explorer:
     """Explores one system.
 
     Attributes:
         makers: Make each process's protocol anew.
-        check: Says what is wrong with a state, or nothing.
+        check: Says what is wrong with a state, or nothing. While a process is running or a request
+            under way it may look at the store alone.
         crashes: How many processes may crash, each with or without its request under way.
         losses: How many answers may be lost, their requests applied now, later, or never.
+        states: How many states were seen.
+        depth: How many steps the longest of all shortest ways to a state has.
     """
 
     makers: Sequence[Callable[[], Protocol[Any]]]
@@ -83,94 +130,201 @@ class Explorer:
     crashes: int
     losses: int
     states: int = 0
+    depth: int = 0
+    _stores: _Numbered[Store] = field(default_factory=_Numbered)
+    _requests: _Numbered[Operation[Any]] = field(default_factory=_Numbered)
+    _orders: _Numbered[Order] = field(default_factory=_Numbered)
+    _told: _Numbered[_Told] = field(default_factory=_Numbered)
     _answers: list[Any] = field(default_factory=list)
-    _numbers: dict[str, int] = field(default_factory=dict)
-    _nexts: dict[tuple[int, tuple[int, ...]], Operation[Any] | str] = field(default_factory=dict)
+    _answer_numbers: dict[str, int] = field(default_factory=dict)
+    _effects: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
+    _nexts: dict[int, tuple[int, ...] | str] = field(default_factory=dict)
+    _whole: dict[int, int] = field(default_factory=dict)
+    _following: dict[tuple[int, int], int] = field(default_factory=dict)
+    _sound: set[int] = field(default_factory=set)
 
     def run(self, store: Store) -> Violation | None:
         """Return the first violation, by the shortest trace, or None when all states are sound."""
-        first = State(store, (Running(),) * len(self.makers), (), self.crashes, self.losses, ())
-        parents: dict[State, tuple[State, str] | None] = {first: None}
-        queue = deque([first])
-        while queue:
-            state = queue.popleft()
-            self.states += 1
-            if what := self.check(state):
-                return Violation(what, _trace(parents, state), state)
-            for label, following in self._successors(state):
-                if following not in parents:
-                    parents[following] = (state, label)
-                    queue.append(following)
+        processes = tuple((self._told.number(_Told(n, ())), 0) for n in range(len(self.makers)))
+        order = self._orders.number(())
+        first = _Key(self._stores.number(store), processes, (), self.crashes, self.losses, order)
+        parents: dict[_Key, tuple[_Key, _Step] | None] = {first: None}
+        level = [first]
+        while level:
+            following: list[_Key] = []
+            for key in level:
+                if what := self._fault(key):
+                    return Violation(what, self._trace(parents, key), self._state(key))
+                for step, reached in self._successors(key):
+                    if reached not in parents:
+                        parents[reached] = (key, step)
+                        following.append(reached)
+            self.states += len(level)
+            self.depth += bool(following)
+            level = following
         return None
 
-    def _successors(self, state: State) -> Iterator[tuple[str, State]]:
-        for at, request in enumerate(state.net):
-            store, answer = execute(state.store, request)
-            net = state.net[:at] + state.net[at + 1 :]
-            yield f"late {request} -> {answer}", state._replace(store=store, net=net)
-        for number, process in enumerate(state.processes):
-            if isinstance(process, Running):
-                yield from self._steps(state, number, process)
+    def _fault(self, key: _Key) -> str:
+        is_running = bool(key.net) or any(
+            not isinstance(self._next(told), str) for told, _ in key.processes
+        )
+        if is_running and key.store in self._sound:
+            return ""
+        what = self.check(self._state(key))
+        if is_running and not what:
+            self._sound.add(key.store)
+        return what
 
-    def _steps(self, state: State, number: int, process: Running) -> Iterator[tuple[str, State]]:
-        request = self._next(number, process.answers)
-        assert isinstance(request, Operation)
-        if not process.answers:
-            state = state._replace(order=(*state.order, ("start", number)))
-        store, answer = execute(state.store, request)
-        label = f"p{number} {request}"
-        applied = state._replace(store=store)
-        yield f"{label} -> {answer}", self._answered(applied, number, process, answer)
-        if state.crashes:
-            crashed = _with_process(state, number, CRASHED)._replace(crashes=state.crashes - 1)
-            yield f"{label} CRASH", crashed
-            if isinstance(request, WRITES):
-                yield f"{label} CRASH, under way", crashed._replace(net=(*state.net, request))
-        if state.losses and isinstance(request, WRITES):
-            yield from self._losses(state, applied, number, process, request, answer)
+    def _state(self, key: _Key) -> State:
+        nexts = [self._next(told) for told, _ in key.processes]
+        processes = tuple(ended if isinstance(ended, str) else "" for ended in nexts)
+        is_quiet = not key.net and all(processes)
+        order = self._orders.values[key.order]
+        return State(self._stores.values[key.store], processes, order, is_quiet)
 
-    def _losses(  # noqa: PLR0917  # one branch point, spelled out
-        self,
-        state: State,
-        applied: State,
-        number: int,
-        process: Running,
-        request: Operation[Any],
-        answer: object,
-    ) -> Iterator[tuple[str, State]]:
-        lost = ConnectionLostError("lost")
-        label, left = f"p{number} {request}", state.losses - 1
-        before = self._answered(state, number, process, lost)._replace(losses=left)
-        yield f"{label} LOST, under way", before._replace(net=(*state.net, request))
-        yield f"{label} LOST", before
-        after = self._answered(applied, number, process, lost)._replace(losses=left)
-        yield f"{label} applied, answer LOST", after
-        if answer is True:
-            repeated = self._answered(applied, number, process, False)  # an answer
-            yield f"{label} applied, answer False", repeated._replace(losses=left)
+    def _successors(self, key: _Key) -> Iterator[tuple[_Step, _Key]]:
+        for at, request in enumerate(key.net):
+            store, _ = self._effect(key.store, request)
+            net = key.net[:at] + key.net[at + 1 :]
+            yield _Step("late", -1, request), key._replace(store=store, net=net)
+        for number, (told, done) in enumerate(key.processes):
+            parts = self._next(told)
+            if not isinstance(parts, str):
+                yield from self._steps(key, number, parts, told, done)
 
-    def _answered(self, state: State, number: int, process: Running, answer: object) -> State:
-        answers = (*process.answers, self._number_of(answer))
-        following = self._next(number, answers)
-        if isinstance(following, Operation):
-            return _with_process(state, number, Running(answers))
-        order = (*state.order, ("acknowledged", number)) if following == ACKNOWLEDGED else None
-        return _with_process(state, number, following)._replace(order=order or state.order)
+    def _steps(  # one branch point, spelled out
+        self, key: _Key, number: int, parts: tuple[int, ...], told: int, done: int
+    ) -> Iterator[tuple[_Step, _Key]]:
+        if not done and not self._told.values[told].answers:
+            key = key._replace(order=self._happened(key.order, "start", number))
+        left = [at for at in range(len(parts)) if not done >> at & 1]
+        for at in left:
+            request = parts[at]
+            store, answer = self._effect(key.store, request)
+            applied = key._replace(store=store)
+            if len(left) > 1:
+                yield (
+                    _Step("", number, request),
+                    _with_process(applied, number, (told, done | 1 << at)),
+                )
+                continue
+            whole = answer if len(parts) == 1 else self._whole_answer(told)
+            yield _Step("", number, request), self._answered(applied, number, told, whole)
+            if key.losses and isinstance(self._requests.values[request], WRITES):
+                yield from self._answer_lost(applied, number, told, request, answer)
+        yield from self._faults(key, number, tuple(parts[at] for at in left), told)
 
-    def _number_of(self, answer: object) -> int:
+    def _answer_lost(  # one branch point, spelled out
+        self, applied: _Key, number: int, told: int, request: int, answer: int
+    ) -> Iterator[tuple[_Step, _Key]]:
+        fewer = applied._replace(losses=applied.losses - 1)
+        lost = self._answer_number(LOST)
+        yield _Step("LOST answer of", number, request), self._answered(fewer, number, told, lost)
+        if self._answers[answer] is True:
+            false = self._answer_number(False)  # an answer
+            yield _Step("False for", number, request), self._answered(fewer, number, told, false)
+
+    def _faults(
+        self, key: _Key, number: int, left: tuple[int, ...], told: int
+    ) -> Iterator[tuple[_Step, _Key]]:
+        """Yield the crashes and the losses before what is left of a request is done."""
+        is_write = isinstance(self._requests.values[left[0]], WRITES)
+        net = tuple(sorted((*key.net, *left)))
+        if key.crashes:
+            ended = self._ended(number, CRASHED)
+            crashed = _with_process(key, number, (ended, 0))._replace(crashes=key.crashes - 1)
+            yield _Step("CRASH before", number, left[0]), crashed
+            if is_write:
+                yield _Step("CRASH, under way", number, left[0]), crashed._replace(net=net)
+        if key.losses and is_write:
+            lost = self._answer_number(LOST)
+            fewer = key._replace(losses=key.losses - 1)
+            before = self._answered(fewer, number, told, lost)
+            yield _Step("LOST", number, left[0]), before
+            yield _Step("LOST, under way", number, left[0]), before._replace(net=net)
+
+    def _answered(self, key: _Key, number: int, told: int, answer: int) -> _Key:
+        """Return the state after a process was given an answer."""
+        at = (told, answer)
+        if at not in self._following:
+            answers = self._told.values[told].answers
+            self._following[at] = self._told.number(_Told(number, (*answers, answer)))
+        following = self._following[at]
+        key = _with_process(key, number, (following, 0))
+        end = self._next(following)
+        if not isinstance(end, str):
+            return key
+        if end == ACKNOWLEDGED:
+            key = key._replace(order=self._happened(key.order, ACKNOWLEDGED, number))
+        return _with_process(key, number, (self._ended(number, end), 0))
+
+    def _ended(self, number: int, end: str) -> int:
+        """Return the one number of all ways in which a process has ended so."""
+        told = self._told.number(_Told(number, (-1 - ENDS.index(end),)))
+        self._nexts[told] = end
+        return told
+
+    def _happened(self, order: int, what: str, number: int) -> int:
+        return self._orders.number((*self._orders.values[order], (what, number)))
+
+    def _effect(self, store: int, request: int) -> tuple[int, int]:
+        """Return the store after a request, and the answer."""
+        at = (store, request)
+        if at not in self._effects:
+            after, answer = execute(self._stores.values[store], self._requests.values[request])
+            self._effects[at] = self._stores.number(after), self._answer_number(answer)
+        return self._effects[at]
+
+    def _answer_number(self, answer: object) -> int:
         shown = repr(answer)
-        if shown not in self._numbers:
-            self._numbers[shown] = len(self._answers)
+        if shown not in self._answer_numbers:
+            self._answer_numbers[shown] = len(self._answers)
             self._answers.append(answer)
-        return self._numbers[shown]
+        return self._answer_numbers[shown]
 
-    def _next(self, number: int, answers: tuple[int, ...]) -> Operation[Any] | str:
-        """Return a process's next request, or how it ends, after these answers."""
-        key = (number, answers)
-        if key not in self._nexts:
+    def _next(self, told: int) -> tuple[int, ...] | str:
+        """Return the parts of a process's next request, or how it ends."""
+        if told not in self._nexts:
+            process, answers = self._told.values[told]
             given = [self._answers[answer] for answer in answers]
-            self._nexts[key] = _replayed(self.makers[number](), given)
-        return self._nexts[key]
+            request = _replayed(self.makers[process](), given)
+            if isinstance(request, str):
+                self._nexts[told] = request
+            else:
+                parts = tuple(self._requests.number(part) for part in parts_of(request))
+                self._nexts[told] = parts
+                if isinstance(request, Together):
+                    self._whole[told] = self._answer_number((None,) * len(request.operations))
+        return self._nexts[told]
+
+    def _whole_answer(self, told: int) -> int:
+        """Return the answer to a request of several parts, which are all writes."""
+        return self._whole.get(told, self._answer_number(None))
+
+    def _trace(self, parents: dict[_Key, tuple[_Key, _Step] | None], key: _Key) -> tuple[str, ...]:
+        labels: list[str] = []
+        while (parent := parents[key]) is not None:
+            key, step = parent
+            request = self._requests.values[step.request]
+            answer = (
+                ""
+                if step.what
+                else f" -> {self._answers[self._effect(key.store, step.request)[1]]}"
+            )
+            labels.append(f"p{step.process} {step.what} {request}{answer}")
+        return tuple(reversed(labels))
+
+
+def parts_of(request: Operation[Any]) -> tuple[Operation[Any], ...]:
+    """Return the steps that HBase makes of a request: one for each row that it writes."""
+    match request:
+        case Together(operations):
+            assert all(isinstance(operation, MutateRows) for operation in operations)
+            return tuple(part for operation in operations for part in parts_of(operation))
+        case MutateRows(table, mutations) if len(mutations) > 1:
+            return tuple(MutateRows(table, (mutation,)) for mutation in mutations)
+        case _:
+            return (request,)
 
 
 def _replayed(protocol: Protocol[Any], answers: Sequence[Any]) -> Operation[Any] | str:
@@ -202,17 +356,9 @@ def _past_pauses(protocol: Protocol[Any], request: Operation[Any]) -> Operation[
                 return request
 
 
-def _with_process(state: State, number: int, process: Process) -> State:
-    processes = (*state.processes[:number], process, *state.processes[number + 1 :])
-    return state._replace(processes=processes)
-
-
-def _trace(parents: dict[State, tuple[State, str] | None], state: State) -> tuple[str, ...]:
-    labels: list[str] = []
-    while (parent := parents[state]) is not None:
-        state, label = parent
-        labels.append(label)
-    return tuple(reversed(labels))
+def _with_process(key: _Key, number: int, process: tuple[int, int]) -> _Key:
+    processes = (*key.processes[:number], process, *key.processes[number + 1 :])
+    return key._replace(processes=processes)
 
 
 def run_alone(protocol: Protocol[Any], store: Store) -> Store:
@@ -220,7 +366,12 @@ def run_alone(protocol: Protocol[Any], store: Store) -> Store:
     try:
         request = _past_pauses(protocol, next(protocol))
         while True:
-            store, answer = execute(store, request)
+            answer = None
+            parts = parts_of(request)
+            for part in parts:
+                store, answer = execute(store, part)
+            if isinstance(request, Together):
+                answer = (None,) * len(request.operations)
             request = _past_pauses(protocol, protocol.send(answer))
     except StopIteration:
         return store
