@@ -68,7 +68,7 @@ test-vectors: $(DEV_STAMP)
 
 .PHONY: model
 model: $(DEV_STAMP) ## every interleaving and crash of the index protocol
-	$(BIN)/pytest tests/model $(PYTEST_ARGS)
+	$(BIN)/python -m tests.model.proof
 
 .PHONY: soak
 soak: test-server ## the full number of random cases; takes long

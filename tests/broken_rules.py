@@ -5,14 +5,14 @@ Tests put these in the place of the library's functions, and must then find dama
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Any, Final
 
 from hbase_orm.errors import GatewayError
 from hbase_orm.index import attempt as attempts
-from hbase_orm.index import fencing, guard
+from hbase_orm.index import claims, fencing, guard
 from hbase_orm.index.attempt import Attempt
 from hbase_orm.index.catalog import CatalogView
 from hbase_orm.index.guard_cell import GuardCell
@@ -22,6 +22,8 @@ from tests.replays import V1
 
 ORIGINAL_GUARD_CHANGES: Final = attempts.guard_changes
 ORIGINAL_SETTLE: Final = guard.settle
+ORIGINAL_CLAIM_VALUE: Final = claims.claim_value
+ORIGINAL_RELEASE: Final = claims.release
 ORIGINAL_DEAD_ENTRY_DELETES: Final = attempts.dead_entry_deletes
 
 
@@ -117,6 +119,51 @@ def no_fence(*_: object) -> Protocol[bool]:
     return True
 
 
+def verify_before_the_change(
+    target: GuardedTable, attempt: Attempt, context: GuardContext, history: guard.History
+) -> Protocol[bool | GatewayError]:
+    new = attempt.new_entries
+    early = attempts.verified_entries(target, new, attempt.cells, attempt.timestamp_ms)
+    for put in early:
+        yield from ask(put)
+    return (yield from guard.change_row(target, attempt, context, history))
+
+
+def put_new_entries_alone(_: GuardedTable, attempt: Attempt) -> frozenset[Entry]:
+    return attempt.new_entries - attempt.old_entries
+
+
+def no_owner_fence(*_: object) -> Protocol[bool]:
+    yield from ()
+    return True
+
+
+def keep_own_claim(
+    target: GuardedTable, attempt: Attempt, entry: Entry, context: GuardContext
+) -> Protocol[None]:
+    stored = yield from claims.read_claim(entry, context)
+    if stored.claim is None or stored.claim.owner != attempt.row:
+        yield from ORIGINAL_CLAIM_VALUE(target, attempt, entry, context)
+
+
+def own_timestamp(attempt: Attempt, replaced: claims.Claim | None) -> int:
+    del replaced
+    return attempt.timestamp_ms
+
+
+def release_any(
+    entries: Iterable[Entry], row: bytes, up_to_ms: int, context: GuardContext
+) -> Protocol[None]:
+    del up_to_ms
+    yield from ORIGINAL_RELEASE(entries, row, 2**62, context)
+
+
+def delete_claim(entry: Entry, stored: claims.StoredClaim, nonce: bytes) -> RowMutation:
+    del nonce
+    delete = Delete(claims.CLAIM_COLUMN, stored.timestamp_ms)
+    return RowMutation(entry.key, deletes=(delete,))
+
+
 def permit_always(*_: object) -> int:
     return 1
 
@@ -146,3 +193,12 @@ NO_FENCE: Final = Break("fence", fencing, "fence", no_fence)
 NO_TOMBSTONES: Final = Break("told", attempts, "told_timestamp", told_without_tombstones)
 CLOCK_ALONE: Final = Break("growing", attempts, "next_timestamp", clock_alone)
 WRITE_WHILE_LOADING: Final = Break("LOADING", CatalogView, "permit", permit_always)
+BELIEVED_EARLY: Final = Break("flag", guard, "entries_then_row", verify_before_the_change)
+BELIEVED_TOO_LONG: Final = Break("flag", attempts, "entries_to_put", put_new_entries_alone)
+NO_OWNER_FENCE: Final = Break("owner's fence", claims, "fence_owner", no_owner_fence)
+CLAIM_KEPT: Final = Break("claim anew", claims, "claim_value", keep_own_claim)
+CLAIM_OF_ITS_OWN_TIME: Final = Break(
+    "newest timestamp", claims, "covering_timestamp", own_timestamp
+)
+RELEASED_WHOEVER_CLAIMED: Final = Break("release", claims, "release", release_any)
+CLAIM_DELETED: Final = Break("FREE", claims, "free_mutation", delete_claim)

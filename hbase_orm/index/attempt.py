@@ -355,13 +355,13 @@ def is_recopied(index: IndexTarget, attempt: Attempt) -> bool:
     return any(before.get(c) != attempt.cells.get(c) for c in index.included)
 
 
-def entries_to_verify(
-    target: GuardedTable, won: Attempt, put: frozenset[Entry]
+def verified_entries(
+    target: GuardedTable, entries: Iterable[Entry], cells: Mapping[bytes, bytes], timestamp_ms: int
 ) -> tuple[MutateRows, ...]:
-    """Return the puts that make the covering entries that were put repeat the row of a won try."""
+    """Return the puts that make those entries that are covering repeat a row with these cells."""
     return by_table(
-        (entry, verified_entry(target.index_of(entry), entry.key, won.cells, won.timestamp_ms))
-        for entry in sorted(put & won.new_entries)
+        (entry, verified_entry(target.index_of(entry), entry.key, cells, timestamp_ms))
+        for entry in sorted(entries)
         if entry.kind is EntryKind.COVERING
     )
 

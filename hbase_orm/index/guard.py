@@ -310,7 +310,8 @@ def _tidy(
     dead = history.left - won.new_entries
     is_tidy = True
     try:
-        verified = attempts.entries_to_verify(target, won, history.put)
+        put = history.put & won.new_entries
+        verified = attempts.verified_entries(target, put, won.cells, won.timestamp_ms)
         deletes = attempts.dead_entry_deletes(dead, won.timestamp_ms)
         yield from ask_all_patiently((*verified, *deletes), context)
         yield from claims.release(dead, won.row, won.timestamp_ms, context)

@@ -8,6 +8,7 @@ protocols under test make. A test compares it with the memory gateway.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from hbase_orm.ops import (
@@ -30,6 +31,8 @@ from hbase_orm.ops import (
 
 SERVER_NOW_MS = 1_000
 
+READS = (GetRows, GetVersions, FetchRows)
+
 
 class Place(NamedTuple):
     table: str
@@ -47,15 +50,42 @@ class Stored(NamedTuple):
 
 Store = tuple[tuple[Place, Stored], ...]
 
-COLUMNS = (b"_:g", b"d:", b"d:v1", b"d:v2")
+COLUMNS = (b"_:g", b"d:", b"d:d:v2", b"d:o", b"d:v1", b"d:v2")
 """Every column there is: what the delete of a family covers."""
+
+CLOCK_TABLE = "(the server's clock)"
 
 EMPTY: Store = ()
 
 
-def execute(store: Store, request: Operation[Any]) -> tuple[Store, Any]:
+@dataclass(frozen=True, slots=True)
+class Compact(Operation[None]):
+    """A major compaction: tombstones are gone, but in the tables that keep theirs for a while."""
+
+    keeping: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ExpireDeadGuards(Operation[None]):
+    """The guards of deleted rows and the marks of values given up have reached their TTL."""
+
+
+def ticking(store: Store, at_ms: int = SERVER_NOW_MS) -> Store:
+    """Return a store whose server's clock moves on with every write; otherwise it stands still."""
+    return tuple(sorted((*store, (Place(CLOCK_TABLE, b"", b""), Stored(at_ms)))))
+
+
+def execute(  # noqa: PLR0911  # one return a kind of request
+    store: Store, request: Operation[Any]
+) -> tuple[Store, Any]:
     """Return the store after a request, and the request's answer."""
+    if store and store[0][0].table == CLOCK_TABLE and not isinstance(request, READS):
+        store = ((store[0][0], Stored(store[0][1].timestamp_ms + 1)), *store[1:])
     match request:
+        case Compact(keeping):
+            return tuple(_compacted(store, keeping)), None
+        case ExpireDeadGuards():
+            return tuple((place, _expired(place, stored)) for place, stored in store), None
         case MutateRows(table, mutations):
             for mutation in mutations:
                 store = _mutate(store, table, mutation)
@@ -70,6 +100,23 @@ def execute(store: Store, request: Operation[Any]) -> tuple[Store, Any]:
         case Increment(table, row, amounts):
             return _increment(store, table, row, amounts)
     return store, _read(store, request)
+
+
+def _compacted(store: Store, keeping: tuple[str, ...]) -> Iterator[tuple[Place, Stored]]:
+    for place, stored in store:
+        if place.table in keeping:
+            yield place, stored
+        elif stored.value is not None or place.table == CLOCK_TABLE:
+            yield place, stored._replace(dead_up_to_ms=-1)
+
+
+def _expired(place: Place, stored: Stored) -> Stored:
+    value = stored.value or b""
+    is_dead_guard = place.column == b"_:g" and value[:1] == b"D"
+    is_freed_claim = place.column == b"d:o" and value[:1] == b"F"
+    if is_dead_guard or is_freed_claim:
+        return Stored(dead_up_to_ms=stored.dead_up_to_ms)
+    return stored
 
 
 def _read(store: Store, request: Operation[Any]) -> list[Row | None] | tuple[CellVersion, ...]:
@@ -115,14 +162,22 @@ def _versions(store: Store, table: str, key: bytes) -> Iterator[CellVersion]:
 
 def _mutate(store: Store, table: str, mutation: RowMutation) -> Store:
     cells = dict(store)
+    now_ms = _now_ms(store)
     for delete in mutation.deletes:
+        up_to_ms = now_ms if delete.timestamp_ms is None else delete.timestamp_ms
         for column in _covered(delete):
             place = Place(table, mutation.row, column)
-            cells[place] = _deleted(cells.get(place, Stored()), _or_now(delete.timestamp_ms))
+            cells[place] = _deleted(cells.get(place, Stored()), up_to_ms)
     for put in mutation.puts:
         place = Place(table, mutation.row, put.column)
-        cells[place] = _put(cells.get(place, Stored()), put)
+        t = now_ms if put.timestamp_ms is None else put.timestamp_ms
+        cells[place] = _put(cells.get(place, Stored()), put.value, t)
     return tuple(sorted(cells.items()))
+
+
+def _now_ms(store: Store) -> int:
+    has_clock = bool(store) and store[0][0].table == CLOCK_TABLE
+    return store[0][1].timestamp_ms if has_clock else SERVER_NOW_MS
 
 
 def _increment(
@@ -143,11 +198,10 @@ def _covered(delete: Delete) -> tuple[bytes, ...]:
     return tuple(column for column in COLUMNS if column.startswith(delete.column + b":"))
 
 
-def _put(stored: Stored, put: Put) -> Stored:
-    t = _or_now(put.timestamp_ms)
-    if t <= stored.dead_up_to_ms or t < stored.timestamp_ms:
+def _put(stored: Stored, value: bytes, timestamp_ms: int) -> Stored:
+    if timestamp_ms <= stored.dead_up_to_ms or timestamp_ms < stored.timestamp_ms:
         return stored
-    return Stored(t, put.value, stored.dead_up_to_ms)
+    return Stored(timestamp_ms, value, stored.dead_up_to_ms)
 
 
 def _deleted(stored: Stored, up_to_ms: int) -> Stored:
@@ -155,7 +209,3 @@ def _deleted(stored: Stored, up_to_ms: int) -> Stored:
     if stored.timestamp_ms <= dead_up_to_ms:
         return Stored(dead_up_to_ms=dead_up_to_ms)
     return stored._replace(dead_up_to_ms=dead_up_to_ms)
-
-
-def _or_now(timestamp_ms: int | None) -> int:
-    return SERVER_NOW_MS if timestamp_ms is None else timestamp_ms

@@ -1,0 +1,420 @@
+"""What the explorer is given: a few processes on one or two rows, and what must hold of them.
+
+Every process is a protocol of the library. In every state each row has its entries, no verified
+entry belies its row, and no two rows own one value; when all is quiet the acknowledged writes
+explain the rows, and one repair pass leaves exactly the rows' entries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import chain, combinations, count, permutations
+from typing import Any, Literal
+
+import pytest
+
+from hbase_orm.errors import HBaseORMError
+from hbase_orm.gateway.memory import MemoryGateway
+from hbase_orm.index import claims, guard
+from hbase_orm.index.asking import ask_patiently, read_before
+from hbase_orm.index.attempt import entry_puts
+from hbase_orm.index.catalog import CatalogView, begin_loading, finish_loading, register
+from hbase_orm.index.claims import CLAIM_COLUMN, StoredClaim
+from hbase_orm.index.copies import copied_cells
+from hbase_orm.index.guard import guarded_write
+from hbase_orm.index.loading import guarded_load
+from hbase_orm.index.repair import repair_pass
+from hbase_orm.index.scrutiny import scrutinize
+from hbase_orm.index.targets import GUARD_COLUMN, GuardContext, RowBefore, RowChange, with_guard
+from hbase_orm.ops import Cell, MutateRows, Operation, Protocol, ask
+from tests.model.cells import EMPTY, Compact, ExpireDeadGuards, Store
+from tests.model.explorer import ACKNOWLEDGED, CRASHED, REFUSED, UNKNOWN, Explorer, State, run_alone
+from tests.replays import V1, V2, Bench, Kind, base_key_of
+
+ROW, SECOND = b"r", b"s"
+REPAIR_CLOCK_MS = 100
+
+Cells = Mapping[bytes, bytes]
+Rows = Mapping[bytes, Cells]
+
+Due = Mapping[bytes, object]
+"""What entries say, by their keys: nothing, copies of their row, or the row that owns the value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """One process.
+
+    Attributes:
+        puts: What a write puts; an "extend" puts it behind what the row has.
+        kind: A change, a repair pass, a scrutiny, the load of a new table, the backfill of a row,
+            one that only puts entries, a major compaction, one that keeps no tombstones though
+            the index needs them, or the expiry of dead guards.
+        clock_ms: Its clock, which stands still.
+        row: The row that is changed.
+        is_unaware: Whether it does not know the index.
+    """
+
+    puts: Cells = field(default_factory=dict)
+    kind: (
+        Literal[
+            "repair",
+            "scrutiny",
+            "load",
+            "extend",
+            "scrub",
+            "plain backfill",
+            "compact",
+            "forget",
+            "expire",
+        ]
+        | Kind
+    ) = "put"
+    clock_ms: int = 10
+    row: bytes = ROW
+    is_unaware: bool = False
+
+    @property
+    def writes(self) -> bool:
+        return self.kind in {"put", "insert", "delete", "replace", "load", "extend"}
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """Some processes on one or two rows, and what the adversary may do.
+
+    Attributes:
+        before: The first row, where there is one.
+        beside: The second row, where there is one.
+        at_least: How many states there are at least: fewer means that something is left out.
+        is_built: Whether the index is new: the rows before have no entries, and must have them
+            once they were scrubbed.
+        stale_claim: A value that the second row has claimed, crashed, and never shown.
+        tries: How often a write, and a claim of a value, begins anew: where two rows fence each
+            other in turn there is no other end.
+    """
+
+    name: str
+    before: Cells
+    workers: Sequence[Worker]
+    crashes: int = 1
+    losses: int = 1
+    at_least: int = 100
+    beside: Cells = field(default_factory=dict)
+    is_composite: bool = False
+    is_unique: bool = False
+    is_covering: bool = False
+    has_guard: bool = True
+    is_new: bool = False
+    is_built: bool = False
+    stale_claim: bytes = b""
+    tries: int = 3
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def bench(self) -> Bench:
+        return Bench(
+            MemoryGateway(),
+            "",
+            base_ms=0,
+            row=ROW,
+            is_composite=self.is_composite,
+            is_unique=self.is_unique,
+            is_covering=self.is_covering,
+        )
+
+
+def context(number: int, clock_ms: int, epoch: int = 1) -> GuardContext:
+    """Return a context that gives a process taken up again the same nonces."""
+    nonces = count(1)
+    return GuardContext(
+        now_ms=lambda: clock_ms,
+        nonce=lambda: bytes((number, next(nonces), 0, 0, 0, 0, 0, 0)),
+        jitter=lambda: 0.0,
+        permit=lambda _: epoch,
+    )
+
+
+# --- the processes --------------------------------------------------------------------------------
+
+
+def protocol(  # noqa: PLR0911  # one return a kind of worker
+    system: System, number: int, worker: Worker
+) -> Protocol[Any]:
+    bench = system.bench
+    own = context(number, worker.clock_ms, 2 if system.is_built and not worker.is_unaware else 1)
+    match worker.kind:
+        case "repair":
+            return repair_pass(bench.target, bench.index, base_key_of, own, min_age_ms=-99)
+        case "scrutiny":
+            return scrutiny(bench, own)
+        case "load":
+            return load(bench, worker, own)
+        case "compact":
+            # A covering index keeps its tombstones: see `session.tables`.
+            return step(Compact((bench.index.table,) if system.is_covering else ()))
+        case "forget":
+            return step(Compact())
+        case "plain backfill":
+            return plain_backfill(bench, own)
+        case "expire":
+            return step(ExpireDeadGuards())
+    target = replace(bench.target, indexes=()) if worker.is_unaware else bench.target
+    if system.is_new:
+        return write_as_the_catalog_permits(bench, change_of(worker), own)
+    return guarded_write(target, change_of(worker), own)
+
+
+def change_of(worker: Worker) -> RowChange:
+    if worker.kind == "extend":
+        return extension(worker)
+    assert worker.kind in {"put", "insert", "delete", "replace", "scrub"}
+    return RowChange(worker.row, worker.puts, kind=worker.kind)
+
+
+def extension(worker: Worker) -> RowChange:
+    def decide(before: RowBefore) -> RowChange:
+        return RowChange(worker.row, extended(before.values, worker.puts))
+
+    return RowChange(worker.row, reads=frozenset(worker.puts), decide=decide)
+
+
+def extended(row: Cells, tails: Cells) -> dict[bytes, bytes]:
+    return {column: row.get(column, b"") + tail for column, tail in tails.items()}
+
+
+def step(operation: Operation[None]) -> Protocol[None]:
+    yield from ask(operation)
+
+
+def plain_backfill(bench: Bench, own: GuardContext) -> Protocol[None]:
+    """Put the entries that the row has at its guard's timestamp, and fence nobody."""
+    columns = with_guard(bench.target.existence_columns | bench.index.columns)
+    before = yield from read_before(bench.target, bench.row, columns, own)
+    entries = bench.target.entries(bench.row, before.values)
+    for put in entry_puts(entries, before.told_ms):
+        yield from ask_patiently(put, own)
+
+
+def scrutiny(bench: Bench, own: GuardContext) -> Protocol[None]:
+    """Look for missing entries beside writers; being refused means to have seen one."""
+    found = yield from scrutinize(bench.target, bench.index, base_key_of, own)
+    if found.missing:
+        raise HBaseORMError("the scrutiny saw an entry missing", missing=found.missing)
+
+
+def load(bench: Bench, worker: Worker, own: GuardContext) -> Protocol[None]:
+    table = bench.target.table
+    ticket = yield from begin_loading(table, now_ms=worker.clock_ms, nonce=own.nonce())
+    loaded = guarded_load(bench.target, RowChange(worker.row, worker.puts), ticket)
+    for index_table, mutations in loaded.entries.items():
+        yield from ask_patiently(MutateRows(index_table, mutations), own)
+    yield from ask_patiently(MutateRows(table, (loaded.data,)), own)
+    yield from finish_loading(table, ticket)
+
+
+def write_as_the_catalog_permits(
+    bench: Bench, change: RowChange, own: GuardContext
+) -> Protocol[None]:
+    view = CatalogView(lambda: 0.0)
+    yield from view.refresh(bench.target.table)
+    yield from guarded_write(bench.target, change, replace(own, permit=view.permit))
+
+
+# --- the exploration ------------------------------------------------------------------------------
+
+
+def explore(system: System) -> Explorer:
+    """Explore a system; fail with the trace of the first state that is not sound."""
+    makers = [
+        partial(protocol, system, number, worker)
+        for number, worker in enumerate(system.workers, start=1)
+    ]
+    explorer = Explorer(makers, Soundness(system).fault_of, system.crashes, system.losses)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(guard, "MAX_ROUNDS", system.tries)
+        patch.setattr(claims, "MAX_CLAIM_ROUNDS", system.tries)
+        patch.setattr(claims, "POLITE_ROUNDS", 0)  # politeness is time, and time stands still
+        violation = explorer.run(store_before(system))
+    if violation:
+        pytest.fail("\n".join((violation.what, *violation.trace)), pytrace=False)
+    return explorer
+
+
+def store_before(system: System) -> Store:
+    store = EMPTY
+    rows = {ROW: system.before, SECOND: system.beside}
+    for number, (row, cells) in enumerate(rows.items(), start=98):
+        if cells:
+            first = Worker(cells, clock_ms=5, row=row, is_unaware=system.is_built)
+            store = run_alone(protocol(system, number, first), store)
+    if system.stale_claim:
+        store = with_stale_claim(system, store)
+    if not system.has_guard:
+        store = tuple((p, s) for p, s in store if p.column != GUARD_COLUMN)
+    if system.is_new:
+        store = run_alone(register(system.bench.target.table, {}, is_new=True), store)
+    return store
+
+
+def with_stale_claim(system: System, store: Store) -> Store:
+    """Return the store after the second row has claimed a value and crashed."""
+    bench = system.bench
+    whole = run_alone(
+        protocol(system, 97, Worker({V1: system.stale_claim}, clock_ms=7, row=SECOND)), store
+    )
+    claim = {p: s for p, s in whole if (p.table, p.row) == (bench.index.table, system.stale_claim)}
+    return tuple(sorted({**dict(store), **claim}.items()))
+
+
+# --- what must hold -------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Soundness:
+    """Says what is wrong with a state of one system, or nothing."""
+
+    system: System
+    bench: Bench = field(init=False)
+    _repaired: dict[Store, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.bench = self.system.bench
+
+    def fault_of(self, state: State) -> str:
+        due = self.due(state.store)
+        is_missing_due = self.system.is_built and not self._is_backfilled(state)
+        if what := self.fault_of_entries(due, state.store, may_lack=is_missing_due):
+            return what
+        if not state.is_quiet:
+            return ""
+        if self._is_refused(state):
+            return "a process was refused that never should be"
+        if not is_explained(self.system, state, self.rows(state.store)):
+            return "the acknowledged writes do not explain the rows"
+        return "" if is_missing_due else self._fault_after_repair(state.store)
+
+    def fault_of_entries(self, due: Due, store: Store, *, may_lack: bool = False) -> str:
+        seen = self.seen(store)
+        if not may_lack and any(key not in seen for key in due):
+            return "a row has no entry"
+        if self.system.is_unique and any(seen[key] != owner for key, owner in due.items()):
+            return "a row's value is owned by another row"
+        believed = {key: said for key, said in seen.items() if isinstance(said, dict)}
+        if any(due.get(key) != said for key, said in believed.items()):
+            return "a verified entry belies its row"
+        return ""
+
+    def due(self, store: Store) -> Due:
+        """Return what entries must say."""
+        due: dict[bytes, object] = {}
+        for row, cells in self.rows(store).items():
+            for key in self.bench.target.entry_keys(self.bench.index, row, cells):
+                due[key] = self._due_of(row, cells) if key not in due else "two rows"
+        return due
+
+    def _due_of(self, row: bytes, cells: Cells) -> object:
+        if self.system.is_unique:
+            return row
+        if self.system.is_covering:
+            return {V2: cells[V2]} if V2 in cells else {}
+        return None
+
+    def seen(self, store: Store) -> Due:
+        """Return what entries say; of one that is not verified None."""
+        found: dict[bytes, dict[bytes, Cell]] = {}
+        for place, stored in store:
+            if place.table == self.bench.index.table and stored.value is not None:
+                cells = found.setdefault(place.row, {})
+                cells[place.column] = Cell(stored.value, stored.timestamp_ms)
+        if not self.system.is_unique:
+            return {key: copied_cells((V2,), cells) for key, cells in found.items()}
+        made = {key: StoredClaim.of(cells[CLAIM_COLUMN]).claim for key, cells in found.items()}
+        return {key: claim.owner for key, claim in made.items() if claim is not None}
+
+    def rows(self, store: Store) -> Rows:
+        """Return the rows by their keys."""
+        found: dict[bytes, dict[bytes, bytes]] = {}
+        for place, stored in store:
+            is_data = place.table == self.bench.target.table and place.column != GUARD_COLUMN
+            if is_data and stored.value is not None:
+                found.setdefault(place.row, {})[place.column] = stored.value
+        return found
+
+    def _is_backfilled(self, state: State) -> bool:
+        return state.is_quiet and any(
+            worker.kind in {"scrub", "plain backfill"} and end == ACKNOWLEDGED
+            for worker, end in zip(self.system.workers, state.processes, strict=True)
+        )
+
+    def _is_refused(self, state: State) -> bool:
+        return any(
+            worker.kind in {"scrutiny", "repair"} and end == REFUSED
+            for worker, end in zip(self.system.workers, state.processes, strict=True)
+        )
+
+    def _fault_after_repair(self, store: Store) -> str:
+        if store not in self._repaired:
+            repair = Worker(kind="repair", clock_ms=REPAIR_CLOCK_MS)
+            after = run_alone(protocol(self.system, 96, repair), store)
+            due, is_same = self.due(after), self.rows(after) == self.rows(store)
+            is_clean = is_same and due == self.seen(after)
+            self._repaired[store] = (
+                "" if is_clean else "a repair pass does not leave the rows' entries"
+            )
+        return self._repaired[store]
+
+
+def is_explained(system: System, state: State, rows: Rows) -> bool:
+    """Say whether some order of the changes explains the rows that are seen.
+
+    Every acknowledged one is in it, none that was refused, and those of unknown outcome may be.
+    """
+    writes = [number for number, worker in enumerate(system.workers) if worker.writes]
+    sure = [number for number in writes if state.processes[number] == ACKNOWLEDGED]
+    maybe = [number for number in writes if state.processes[number] in {UNKNOWN, CRASHED}]
+    subsets = chain.from_iterable(combinations(maybe, size) for size in range(len(maybe) + 1))
+    return any(
+        is_in_real_time(state, order) and rows_after(system, order) == rows
+        for subset in subsets
+        for order in permutations((*sure, *subset))
+    )
+
+
+def is_in_real_time(state: State, order: Sequence[int]) -> bool:
+    """Say whether no change stands before one that was acknowledged before it started."""
+    at = {event: position for position, event in enumerate(state.order)}
+    never = len(at)
+    return all(
+        at.get(("start", one), never) < at.get((ACKNOWLEDGED, other), never + 1)
+        for one, other in combinations(order, 2)
+    )
+
+
+def rows_after(system: System, order: Sequence[int]) -> Rows | None:
+    """Return the rows after these changes one by one; None if one of them could not be made."""
+    rows = {ROW: dict(system.before), SECOND: dict(system.beside)}
+    for worker in (system.workers[number] for number in order):
+        row = rows[worker.row]
+        if worker.kind == "insert" and row:
+            return None
+        rows[worker.row] = row_after(row, worker)
+        if system.is_unique and V1 in rows[ROW] and rows[ROW][V1] == rows[SECOND].get(V1):
+            return None
+    return {key: row for key, row in rows.items() if row}
+
+
+def row_after(row: Cells, worker: Worker) -> dict[bytes, bytes]:
+    match worker.kind:
+        case "delete":
+            return {}
+        case "replace":
+            return dict(worker.puts)
+        case "extend":
+            return {**row, **extended(row, worker.puts)}
+        case _:
+            return {**row, **worker.puts}
