@@ -138,11 +138,6 @@ class GuardedTable:
             *(index.columns.union(index.included) for index in self.maintained)
         )
 
-    @property
-    def has_unique_index(self) -> bool:
-        """Whether some index is of unique values."""
-        return any(index.unique for index in self.indexes)
-
     def index_of(self, entry: Entry) -> IndexTarget:
         """Return the index that an entry belongs to."""
         return next(index for index in self.indexes if index.table == entry.table)

@@ -117,10 +117,11 @@ class Explorer:
 
     Attributes:
         makers: Make each process's protocol anew.
-        check: Says what is wrong with a state, or nothing. While a process is running or a request
-            under way it may look at the store alone.
+        check: Says what is wrong with a state, or nothing.
         crashes: How many processes may crash, each with or without its request under way.
         losses: How many answers may be lost, their requests applied now, later, or never.
+        shares_checks: Whether the check, while a process is running or a request under way, looks
+            at the store alone, and so is asked once a store.
         states: How many states were seen.
         depth: How many steps the longest of all shortest ways to a state has.
     """
@@ -129,6 +130,7 @@ class Explorer:
     check: Callable[[State], str]
     crashes: int
     losses: int
+    shares_checks: bool = True
     states: int = 0
     depth: int = 0
     _stores: _Numbered[Store] = field(default_factory=_Numbered)
@@ -165,8 +167,8 @@ class Explorer:
         return None
 
     def _fault(self, key: _Key) -> str:
-        is_running = bool(key.net) or any(
-            not isinstance(self._next(told), str) for told, _ in key.processes
+        is_running = self.shares_checks and (
+            bool(key.net) or any(not isinstance(self._next(told), str) for told, _ in key.processes)
         )
         if is_running and key.store in self._sound:
             return ""
