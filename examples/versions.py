@@ -54,11 +54,11 @@ def at(timestamp_ms: int) -> datetime:
 
 def put_and_delete(session: Session, model: type[Config | Forgetful]) -> None:
     """Put at 10, 12 and 14, delete at 11."""
+    row = model(name="r1")
     for timestamp_ms in (10, 12, 14):
-        session.add(model(name="r1", value=f"value {timestamp_ms}"), timestamp_ms=timestamp_ms)
+        row.value = f"value {timestamp_ms}"
+        session.add(row, timestamp_ms=timestamp_ms)
         session.flush()
-    row = session.get(model, name="r1")
-    assert row is not None
     row.value = None  # deletes the column's cells, up to the timestamp of the write
     session.add(row, timestamp_ms=11)
     session.flush()

@@ -44,8 +44,8 @@ with connect(sys.argv[1]) as plain:
 
 
 @pytest.fixture(scope="module")
-def first(stage: Stage) -> tuple[str, Rows]:
-    return stage.play(rekey_script), stage.rows("rekey_salted")
+def first(stage: Stage) -> tuple[str, Rows, list[bytes]]:
+    return stage.play(rekey_script), stage.rows("rekey_salted"), stage.starts("rekey_salted")
 
 
 def salt_of(key: bytes) -> int:
@@ -57,12 +57,15 @@ def salt_of(key: bytes) -> int:
     return abs(number) % 8
 
 
-def test_rows_get_a_salt_and_keep_their_cells(first: tuple[str, Rows]) -> None:
-    printed, rows = first
+def test_rows_get_a_salt_and_keep_their_cells(
+    first: tuple[str, Rows, list[bytes]],
+) -> None:
+    printed, rows, starts = first
 
     assert "copied 2,000, up to web-6" in printed
     assert "every row of the one table is in the other" in printed
     assert len(rows) == 2000
+    assert starts == [b"", *(bytes([salt]) for salt in range(1, 8))]
     assert rows[b"\x03web-1\x00\x01\x00\x00\x01\x8c\xc2\x51\xf7\xe8"] == {b"d:v": b"1"}
 
 
