@@ -148,12 +148,23 @@ def plan_attempt(
 
 
 def _old_entries(target: GuardedTable, row: bytes, before: RowBefore) -> frozenset[Entry]:
-    """Return the entries the row has; none, with a warning, where a stored value is corrupt.
+    """Return the entries the row has; of an index with a corrupt value none, with a warning.
 
-    Its row must stay mendable: entries that are left are found by the repair.
+    The row must stay mendable: entries that are left are found by the repair.
     """
+    values = before.values
+    return frozenset(
+        index.entry(key)
+        for index in target.maintained
+        for key in _old_keys(target, index, row, values)
+    )
+
+
+def _old_keys(
+    target: GuardedTable, index: IndexTarget, row: bytes, values: Mapping[bytes, bytes]
+) -> frozenset[bytes]:
     try:
-        return target.entries(row, before.values)
+        return target.entry_keys(index, row, values)
     except CorruptRowError as error:
         logger.warning("old index entries of row %r of %s are left: %s", row, target.table, error)
         return frozenset()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from hbase_orm.index.asking import ask_patiently
 from hbase_orm.index.attempt import entry_puts
-from hbase_orm.index.pages import keys_of, scan_page
+from hbase_orm.index.pages import scan_page
 from hbase_orm.index.targets import GuardContext, GuardedTable, IndexTarget, with_guard
 from hbase_orm.ops import KeyRange, MutateRows, Protocol, Row
 
@@ -27,7 +27,9 @@ def fill_page(
     puts: list[MutateRows] = []
     for row in page:
         told_ms = max(cell.timestamp_ms for cell in row.cells.values())
-        entries = [index.entry(key) for key in keys_of(target, index, row)]
+        cells = {column: cell.value for column, cell in row.cells.items()}
+        keys = target.needed_keys(index, row.key, cells)
+        entries = [index.entry(key) for key in sorted(keys)]
         puts += entry_puts(entries, told_ms)
     if puts:
         mutations = tuple(mutation for put in puts for mutation in put.mutations)

@@ -113,7 +113,9 @@ class FlatLoad:
         t = self.ticket.timestamp_ms
         puts = []
         for index in self.target.maintained:
-            keys = [key for row, cells in present for key in index.entry_keys(row, cells)]
+            keys = [
+                key for row, cells in present for key in self.target.needed_keys(index, row, cells)
+            ]
             if keys:
                 entries = tuple([(key, b"") for key in keys])
                 puts.append(PutRows(index.table, (ENTRY_COLUMN,), entries, t))

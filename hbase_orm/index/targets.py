@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final, Literal, NamedTuple
 
-from hbase_orm.errors import ConfigurationError, ValidationError
+from hbase_orm.errors import CodecError, ConfigurationError, RowKeyError, ValidationError
 from hbase_orm.index.guard_cell import ABSENT_NONCE, GuardCell
 from hbase_orm.ops import Cell
 
@@ -51,7 +51,8 @@ class IndexTarget:
         name: The index's name in the model.
         table: The index table.
         columns: The data columns that its entries derive from, those of its condition among them.
-        entry_keys: The keys of the entries that a row with this key and these cells has; none
+        entry_keys: The keys of the entries that a row with this key and these cells has, asked by
+            `GuardedTable` alone, which says what its errors mean; none
             for a row that the index leaves out. Cells of columns outside `columns` may be
             missing. Of a unique index it is the row of the claim: the values, without a row key.
         unique: Whether no two rows may have the same values.
@@ -154,18 +155,54 @@ class GuardedTable:
         return any(column not in self.counters for column in cells)
 
     def entries(self, row: bytes, cells: Mapping[bytes, bytes]) -> frozenset[Entry]:
-        """Return the index entries that writes keep of a row with these data cells."""
+        """Return the index entries that writes must keep of a row with these data cells.
+
+        Raises:
+            ValidationError, RowKeyError, CorruptRowError: As `needed_keys` does.
+        """
         return frozenset(
             index.entry(key)
             for index in self.maintained
-            for key in self.entry_keys(index, row, cells)
+            for key in self.needed_keys(index, row, cells)
         )
+
+    def needed_keys(
+        self, index: IndexTarget, row: bytes, cells: Mapping[bytes, bytes]
+    ) -> frozenset[bytes]:
+        """Return the keys that one index must hold of a row; none where the row does not exist.
+
+        Raises:
+            ValidationError: A value does not fit the index's own codec.
+            RowKeyError: An entry's key is longer than HBase stores.
+            CorruptRowError: A stored value does not decode.
+        """
+        try:
+            return index.entry_keys(row, cells) if self.exists(cells) else frozenset()
+        except CodecError as error:
+            raise ValidationError(
+                "an index cannot store the value",
+                **{**error.details, "index": index.name, "table": self.table, "row": row},
+                fix="store a value that fits, or give the index a wider codec",
+            ) from error
+        except RowKeyError as error:
+            details = {**error.details, "index": index.name, "table": self.table, "row": row}
+            raise RowKeyError(error.text, **details, fix=error.fix) from error
 
     def entry_keys(
         self, index: IndexTarget, row: bytes, cells: Mapping[bytes, bytes]
     ) -> frozenset[bytes]:
-        """Return the keys of one index's entries of a row; none where the row does not exist."""
-        return index.entry_keys(row, cells) if self.exists(cells) else frozenset()
+        """Return the keys of one index's entries of a row as it is stored.
+
+        None where the row does not exist, or where its values fit no entry: nobody can have put
+        one.
+
+        Raises:
+            CorruptRowError: A stored value does not decode.
+        """
+        try:
+            return index.entry_keys(row, cells) if self.exists(cells) else frozenset()
+        except (CodecError, RowKeyError):
+            return frozenset()
 
     def read_columns(self, change: RowChange) -> tuple[bytes, ...]:
         """Return what a write of `change` reads first: guard, existence, keys, what it touches."""

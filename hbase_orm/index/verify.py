@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final
 
-from hbase_orm.errors import CorruptRowError, RowKeyError
+from hbase_orm.errors import CorruptRowError, RowKeyError, ValidationError
 from hbase_orm.index.asking import read_before
 from hbase_orm.index.copies import copied_cells
 from hbase_orm.index.guard_cell import GuardCell
-from hbase_orm.index.pages import PAGE_ROWS, get_rows, keys_of, leads_to, led_to, scan_page
+from hbase_orm.index.pages import PAGE_ROWS, get_rows, leads_to, led_to, scan_page
 from hbase_orm.index.repair import MIN_AGE_MS
 from hbase_orm.index.targets import (
     ENTRY_FAMILY,
@@ -44,7 +44,7 @@ class Finding(Enum):
     OLD = "the row was written since and has not this entry any more; queries skip it"
     EXTRA = "there is no such row; queries skip the entry"
     IN_FLIGHT = "the row does not have the entry yet: its write is under way, or was broken off"
-    UNKNOWN = "what is stored does not decode: no entry of this index, or no value of the row's"
+    UNKNOWN = "what is stored is no entry of this index, or no value that it can store"
 
 
 HARMFUL: Final = frozenset({Finding.MISSING, Finding.INVALID})
@@ -148,8 +148,9 @@ def verify_rows(
 def _keys(target: GuardedTable, index: IndexTarget, row: Row, found: PageFindings) -> list[bytes]:
     """Return the keys of a row's entries; a row of which none can be computed is counted."""
     try:
-        return keys_of(target, index, _without_guard(row))
-    except (CorruptRowError, RowKeyError):
+        own = {name: cell.value for name, cell in row.cells.items() if name != GUARD_COLUMN}
+        return sorted(target.needed_keys(index, row.key, own))
+    except (CorruptRowError, RowKeyError, ValidationError):
         found.add(Finding.UNKNOWN, RowPair(Finding.UNKNOWN, row.key, b"", _written_ms(row)))
         return []
 
@@ -259,7 +260,7 @@ def _why_not(
     guard_ms = row.guard.timestamp_ms if row.guard else 0
     try:
         has_entry = entry.key in target.entry_keys(index, key, row.values)
-    except (CorruptRowError, RowKeyError):
+    except CorruptRowError:
         has_entry = False
     if has_entry:
         return Finding.VALID, guard_ms

@@ -6,7 +6,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from hbase_orm.errors import CatalogLeaseError, ConflictError, RowNotFoundError
+from hbase_orm.errors import (
+    CatalogLeaseError,
+    ConflictError,
+    CorruptRowError,
+    RowKeyError,
+    RowNotFoundError,
+    ValidationError,
+)
 from hbase_orm.gateway.drive import Outcome
 from hbase_orm.index.catalog import CatalogView
 from hbase_orm.index.catalog_entry import CatalogEntry
@@ -18,6 +25,8 @@ from hbase_orm.session.flush import RENEWALS, check_indexes
 from hbase_orm.session.runtime import Runtime
 
 AT_ONCE: Final = 200
+
+_MISFITS: Final = (ValidationError, RowKeyError, CorruptRowError)
 
 
 class Scrubber:
@@ -65,7 +74,8 @@ class Scrubber:
             outcomes = self._runtime.run_many(
                 [guarded_write(target, RowChange(key, kind="scrub"), context) for key in keys]
             )
-            made = zip(keys, outcomes, strict=True)
+            made = list(zip(keys, outcomes, strict=True))
+            _refuse_misfits(target.table, made)
             late = [key for key, outcome in made if _is_late(outcome, renewals_left)]
             renewals_left -= len(late) == len(keys)
             keys = late
@@ -102,6 +112,26 @@ class Scrubber:
             return context.permit(table)
 
         return target, replace(self._runtime.guard_context, permit=permit)
+
+
+def _refuse_misfits(table: str, made: Sequence[tuple[bytes, Outcome[Any]]]) -> None:
+    """Refuse to go on with rows that an index cannot have entries of.
+
+    Raises:
+        ValidationError: There are some; the others were scrubbed.
+    """
+    misfits = {key: outcome.error for key, outcome in made if isinstance(outcome.error, _MISFITS)}
+    if not misfits:
+        return
+    first = next(iter(misfits.values()))
+    raise ValidationError(
+        "rows do not fit an index that writes keep",
+        table=table,
+        index=first.index,
+        rows=list(misfits),
+        first=str(first),
+        fix="change these rows or delete them, or drop the index; then begin again",
+    ) from first
 
 
 def _is_late(outcome: Outcome[Any], renewals_left: int) -> bool:
