@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, Never, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, Never, TypeVar, overload
 
 from hbase_orm.errors import QueryError, SchemaError
+from hbase_orm.model.attributes import Attribute
 from hbase_orm.schema import AddAmount, Expr, Family
+
+E = TypeVar("E")
 
 
 class CounterExpr(Expr[int]):
@@ -27,22 +30,21 @@ class CounterExpr(Expr[int]):
         return AddAmount(self, amount)
 
 
-class Counter(CounterExpr):
-    """A 64-bit counter that HBase adds to: `hits: Counter = counter(d)`; absent, it reads 0."""
+class _Counted(Attribute, Generic[E]):
+    """A number that nobody sets; on an instance without the cell it reads 0.
+
+    Attributes:
+        family: Where it is stored; None means the model's only family.
+        qualifier: The column's qualifier; None means the field's name.
+    """
 
     def __init__(self, *, family: Family | None = None, qualifier: str | None = None) -> None:
         """Keep the declaration."""
         self.family = family
         self.qualifier = qualifier
 
-    def __set_name__(self, owner: type, name: str) -> None:
-        """Take the attribute's name."""
-        self.name = name
-        self.model_name = owner.__name__
-        self.owner = owner
-
     @overload
-    def __get__(self, instance: None, owner: Any, /) -> CounterExpr: ...
+    def __get__(self, instance: None, owner: Any, /) -> E: ...
     @overload
     def __get__(self, instance: object, owner: Any, /) -> int: ...
     def __get__(self, instance: object | None, owner: Any, /) -> Any:
@@ -52,39 +54,19 @@ class Counter(CounterExpr):
     if TYPE_CHECKING:
 
         def __set__(self, instance: Any, value: Never, /) -> None:
-            """Refuse: counters are incremented."""
+            """Refuse: it is counted."""
 
 
-class Version(Expr[int]):
+class Counter(_Counted[CounterExpr], CounterExpr):
+    """A 64-bit counter that HBase adds to: `hits: Counter = counter(d)`; absent, it reads 0."""
+
+
+class Version(_Counted[Expr[int]], Expr[int]):
     """How often this library wrote the row: `revision: Version = version(d)`; 0 in a new object.
 
     A model with one is written under a guard: the flush of an object whose row somebody else has
     written since it was loaded raises `VersionConflictError`.
     """
-
-    def __init__(self, *, family: Family | None = None, qualifier: str | None = None) -> None:
-        """Keep the declaration."""
-        self.family = family
-        self.qualifier = qualifier
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        """Take the attribute's name."""
-        self.name = name
-        self.model_name = owner.__name__
-        self.owner = owner
-
-    @overload
-    def __get__(self, instance: None, owner: Any, /) -> Expr[int]: ...
-    @overload
-    def __get__(self, instance: object, owner: Any, /) -> int: ...
-    def __get__(self, instance: object | None, owner: Any, /) -> Any:
-        """Return the expression on the class, 0 on an instance that was not read."""
-        return self if instance is None else 0
-
-    if TYPE_CHECKING:
-
-        def __set__(self, instance: Any, value: Never, /) -> None:
-            """Refuse: writes count."""
 
 
 def counter(

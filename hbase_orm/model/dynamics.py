@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from hbase_orm.codecs import Codec
 from hbase_orm.errors import NotLoadedError, SchemaError
+from hbase_orm.model.attributes import Attribute
 from hbase_orm.schema import DynamicExpr, Family
 
 K = TypeVar("K")
 V = TypeVar("V")
 
 
-class Dynamic(DynamicExpr[K, V]):
+class Dynamic(Attribute, DynamicExpr[K, V]):
     """A map over the columns of a family whose qualifiers start with a prefix.
 
     An object's attribute is a dict: change it in place or set it; an entry of None is an absent
@@ -50,12 +51,6 @@ class Dynamic(DynamicExpr[K, V]):
         self.prefix = prefix
         self.given_name_codec = name
         self.codec = codec
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        """Take the attribute's name."""
-        self.name = name
-        self.model_name = owner.__name__
-        self.owner = owner
 
     @overload
     def __get__(self, instance: None, owner: Any, /) -> DynamicExpr[K, V]: ...

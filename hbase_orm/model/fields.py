@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
 
 from hbase_orm.codecs import Codec
 from hbase_orm.errors import MissingCellError, SchemaError
+from hbase_orm.model.attributes import Attribute
 from hbase_orm.rowkey import Offset
 from hbase_orm.schema import Expr, Family
 
@@ -29,7 +30,7 @@ class Unset:
 UNSET: Final = Unset()
 
 
-class Mapped(Expr[T]):
+class Mapped(Attribute, Expr[T]):
     """A field stored in a column: `value: Mapped[float] = column(d, "v")`.
 
     Attributes:
@@ -79,12 +80,6 @@ class Mapped(Expr[T]):
         self.onupdate = onupdate
         self.validate = validate
         self.is_in_repr = is_in_repr
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        """Take the attribute's name."""
-        self.name = name
-        self.model_name = owner.__name__
-        self.owner = owner
 
     @property
     def has_default(self) -> bool:

@@ -12,17 +12,14 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, datetime, time, timedelta
-from decimal import Decimal
-from ipaddress import IPv4Address, IPv6Address
 from math import inf, isnan
 from types import MappingProxyType
 from typing import Any, Final
-from uuid import UUID
 
 from hbase_orm.codecs import Codec
 from hbase_orm.codecs.text import Raw, Text
 from hbase_orm.errors import CodecError, QueryError
+from hbase_orm.query.aggregates import SORTED_TYPES
 from hbase_orm.query.bounds import NothingMatchesError, high_end, low_end, storable
 from hbase_orm.query.filters import (
     ANY_BYTES,
@@ -56,10 +53,6 @@ MAX_FILTER_BYTES: Final = 65_536
 
 _Leaf = Comparison | InValues | StartsWith
 
-_SORTED_TYPES = (
-    *(int, float, Decimal, str, bytes, bool, datetime, date, time, timedelta),
-    *(UUID, IPv4Address, IPv6Address),
-)
 _OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = MappingProxyType(
     {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 )
@@ -306,7 +299,7 @@ def _starting(codec: Codec[Any], prefix: Any) -> tuple[_Ways, bool]:
 def _within(codec: Codec[Any], comparison: Comparison) -> tuple[_Ways, bool]:
     value = codec.comparable(comparison.value)
     is_real = codec.python_type is float
-    if not (codec.canonical and codec.ordered and codec.python_type in _SORTED_TYPES):
+    if not (codec.canonical and codec.ordered and codec.python_type in SORTED_TYPES):
         return _ANY_WAY, False
     if isinstance(value, float) and isnan(value):
         return _NO_WAY, True  # nothing is less or greater

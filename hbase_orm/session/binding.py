@@ -14,6 +14,7 @@ from hbase_orm.errors import (
     RowKeyError,
     ValidationError,
 )
+from hbase_orm.execute.run import PlacedRow
 from hbase_orm.gateway.base import Feature
 from hbase_orm.gateway.checks import CELL_OVERHEAD_BYTES
 from hbase_orm.index.described import described_indexes
@@ -110,6 +111,10 @@ class BoundModel:
             self._placed.clear()
         self._placed[start] = placed
         return placed
+
+    def of_row(self, row: Row) -> BoundModel:
+        """Return the model with the table that a row was read from."""
+        return self.placed_at(row.start) if isinstance(row, PlacedRow) else self
 
     def in_table(self, table: str) -> BoundModel:
         """Return the model with one of its tables."""

@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
-from datetime import datetime
 from typing import Any, Final
 
 from hbase_orm.errors import ConnectionLostError, RetryableError, ScannerExpiredError
-from hbase_orm.execute import Emit, PlacedRow, Rows, rows_of, stream
+from hbase_orm.execute import Emit, Rows, rows_of, stream
 from hbase_orm.ops import (
     FetchRows,
     GetRows,
@@ -64,12 +63,11 @@ def sliced(
     part = slice_of(schema, asked)
     check = compile_check(schema, chosen.conditions)
     read = _by_anchor if has_anchor(schema) else _by_any_cell
-    placed = _Placed(bound)
-    with closing(read(chosen, placed, columns, runtime)) as pages:
+    with closing(read(chosen, bound, columns, runtime)) as pages:
         for page in looked.pages(pages):
             bound.load_names(page)
             for row in page:
-                own = placed.of(row)
+                own = bound.of_row(row)
                 if not own.exists(row):
                     continue
                 if check is not None and not check(own.hydrate(row).__dict__):
@@ -77,27 +75,12 @@ def sliced(
                 yield [_with_entries(own, row, part, runtime, looked)]
 
 
-class _Placed:
-    """The model with the table of a row; each is made once."""
-
-    def __init__(self, bound: BoundModel) -> None:
-        self.bound = bound
-        self._tables: dict[datetime, BoundModel] = {}
-
-    def of(self, row: Row) -> BoundModel:
-        if not isinstance(row, PlacedRow):
-            return self.bound
-        if row.start not in self._tables:
-            self._tables[row.start] = self.bound.placed_at(row.start)
-        return self._tables[row.start]
-
-
 def _by_anchor(
-    chosen: Plan, placed: _Placed, columns: tuple[bytes, ...], runtime: Runtime
+    chosen: Plan, bound: BoundModel, columns: tuple[bytes, ...], runtime: Runtime
 ) -> Pages:
     """Yield the rows of a model whose columns tell that a row exists."""
     plan = _narrowed(chosen, columns)
-    return stream(rows_of(plan, placed.bound.guarded), runtime.answer, runtime.each)
+    return stream(rows_of(plan, bound.guarded), runtime.answer, runtime.each)
 
 
 def _narrowed(plan: Plan, columns: tuple[bytes, ...]) -> Plan:
@@ -109,17 +92,17 @@ def _narrowed(plan: Plan, columns: tuple[bytes, ...]) -> Plan:
 
 
 def _by_any_cell(
-    chosen: Plan, placed: _Placed, columns: tuple[bytes, ...], runtime: Runtime
+    chosen: Plan, bound: BoundModel, columns: tuple[bytes, ...], runtime: Runtime
 ) -> Pages:
     """Yield the rows of a model of which any cell makes one, other programs' too."""
     if isinstance(chosen, GetPlan):
         yield from _got(chosen, columns, runtime)
         return
-    rows = rows_of(_existing(chosen), placed.bound.guarded)
+    rows = rows_of(_existing(chosen), bound.guarded)
     with closing(stream(rows, runtime.answer, runtime.each)) as pages:
         for page in pages:
             for start in range(0, len(page), GET_MANY_ROWS):
-                yield _filled(page[start : start + GET_MANY_ROWS], placed, columns, runtime)
+                yield _filled(page[start : start + GET_MANY_ROWS], bound, columns, runtime)
 
 
 def _got(chosen: GetPlan, columns: tuple[bytes, ...], runtime: Runtime) -> Iterator[Sequence[Row]]:
@@ -157,14 +140,14 @@ def _existing(plan: Plan) -> Plan:
 
 
 def _filled(
-    rows: Sequence[Row], placed: _Placed, columns: tuple[bytes, ...], runtime: Runtime
+    rows: Sequence[Row], bound: BoundModel, columns: tuple[bytes, ...], runtime: Runtime
 ) -> Sequence[Row]:
     """Return rows of which one cell was read with the cells of `columns`."""
     if not columns:
         return rows
     by_table: dict[str, list[Row]] = {}
     for row in rows:
-        by_table.setdefault(placed.of(row).schema.table, []).append(row)
+        by_table.setdefault(bound.of_row(row).schema.table, []).append(row)
     cells = {}
     for table, some in by_table.items():
         found = runtime.execute(GetRows(table, tuple(row.key for row in some), columns))
@@ -174,7 +157,7 @@ def _filled(
                 for row, full in zip(some, found, strict=True)
             }
         )
-    return [replace(row, cells=cells[placed.of(row).schema.table, row.key]) for row in rows]
+    return [replace(row, cells=cells[bound.of_row(row).schema.table, row.key]) for row in rows]
 
 
 def _alone(key: bytes) -> KeyRange:

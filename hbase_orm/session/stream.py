@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import replace
-from datetime import datetime
 from itertools import islice
 from operator import itemgetter
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 
-from hbase_orm.execute import Note, PlacedRow, rows_of, stream
+from hbase_orm.execute import Note, rows_of, stream
 from hbase_orm.ops import ListTables, Row
 from hbase_orm.query import GetPlan, IndexPlan, Plan, Select, compile_check, names_in, plan
 from hbase_orm.session.binding import BoundModel
@@ -166,13 +165,12 @@ def _objects(
     # Of a row that comes with a range of its entries, more was read when it was checked.
     conditions = stmt.conditions if stmt.entries is None else ()
     check = compile_check(bound.schema, conditions)
-    tables: dict[datetime, BoundModel] = {}
     for page in pages:
         bound.load_names(page)
         for row in page:
             if not bound.exists(row):
                 continue
-            obj = _placed(bound, row, tables).hydrate(row)
+            obj = bound.of_row(row).hydrate(row)
             if check is not None and not check(obj.__dict__):
                 continue
             if stmt.entries is not None:
@@ -180,13 +178,3 @@ def _objects(
             if stmt.times is not None:
                 obj._row = None  # noqa: SLF001 - what was is nothing to compare changes with
             yield row, obj
-
-
-def _placed(bound: BoundModel, row: Row, tables: dict[datetime, BoundModel]) -> BoundModel:
-    """Return the model with the table of a row; each is made once."""
-    if not isinstance(row, PlacedRow):
-        return bound
-    known = tables.get(row.start)
-    if known is None:
-        known = tables[row.start] = bound.placed_at(row.start)
-    return known

@@ -6,12 +6,10 @@ Values are read straight from the rows; groups are folded as they pass; a sort h
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import datetime
 from operator import itemgetter
 from typing import Any
 
 from hbase_orm.errors import QueryError
-from hbase_orm.execute import PlacedRow
 from hbase_orm.model.projection import check_present, reader_of, required
 from hbase_orm.ops import Row
 from hbase_orm.query import Aggregate, Grouping, Select, Sort, codec_of, compile_check, fields_read
@@ -32,7 +30,6 @@ class ValueReader:
         given = [item.field if isinstance(item, Aggregate) else item for item in stmt.items]
         self._given = {field.name for field in (*given, *stmt.groups) if field is not None}
         self._check = compile_check(bound.schema, stmt.conditions, self.names)
-        self._contexts: dict[datetime, BoundModel] = {}
         self._required: dict[Any, list[tuple[int, ColumnSchema]]] = {}
 
     def rows(self, pages: Iterable[Sequence[Row]]) -> Iterator[tuple[Row, Values]]:
@@ -61,27 +58,19 @@ class ValueReader:
                 yield row, values
 
     def _reader(self) -> Callable[[Row], Values]:
-        model: Any = self._bound.model
+        bound = self._bound
+        model: Any = bound.model
         read = reader_of(model, self.fields)
-        if self._bound.context is None and self._bound.schema.layout.table_period is None:
+        if bound.context is None and bound.schema.layout.table_period is None:
             return read
-        return lambda row: read(row, self._placed(row).context)
+        return lambda row: read(row, bound.of_row(row).context)
 
     def _read_any(self, row: Row) -> Values:
         """Read a row of any of a base's record types."""
         bound = self._bound
         assert bound.kinds is not None
         model: Any = bound.kinds(row.key)
-        return reader_of(model, self.fields)(row, self._placed(row).context)
-
-    def _placed(self, row: Row) -> BoundModel:
-        """Return the model with the table of a row; each is made once."""
-        if not isinstance(row, PlacedRow):
-            return self._bound
-        known = self._contexts.get(row.start)
-        if known is None:
-            known = self._contexts[row.start] = self._bound.placed_at(row.start)
-        return known
+        return reader_of(model, self.fields)(row, bound.of_row(row).context)
 
     def _check_present(self, row: Row, values: Values) -> None:
         model = self._bound.model if self._bound.kinds is None else self._bound.kinds(row.key)
@@ -159,7 +148,7 @@ def _rank_at(place: int) -> Callable[[tuple[Values, Any]], Any]:
     def rank(pair: tuple[Values, Any]) -> tuple[bool, bool, Any]:
         value = pair[0][place]
         # Only NaN differs from itself; nothing is less or greater.
-        return value is not None, value != value, value  # noqa: PLR0124
+        return value is not None, value != value, value  # noqa: PLR0124  # so is NaN alone
 
     return rank
 

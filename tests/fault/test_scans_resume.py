@@ -16,16 +16,9 @@ import pytest
 
 from hbase_orm import (
     Engine,
-    Family,
     Index,
-    Key,
-    Mapped,
-    Model,
     Salt,
-    codecs,
-    column,
     connect,
-    key,
     rowkey,
     select,
 )
@@ -36,6 +29,7 @@ from hbase_orm.query import Select
 from hbase_orm.server import EmbeddedServer
 from tests.fault.conftest import READ_TIMEOUT_S
 from tests.integration.embedded import marks
+from tests.numbered import Numbered
 from tests.recording import RecordsRequests, gateway_of, through
 
 pytestmark = [*marks(), pytest.mark.fault]
@@ -53,27 +47,20 @@ CACHING = 20
 LEASE_S = 12.0
 
 
-class _Numbered(Model, abstract=True):
-    d = Family()
-    group: Key[str] = key(codecs.text(separator=b"\x00"))
-    n: Key[int] = key(codecs.uint32())
-    v: Mapped[int] = column(d, codec=codecs.uint8())
-
-
-class Plain(_Numbered, table="resumed_plain"):
+class Plain(Numbered, table="resumed_plain"):
     """Read by scans."""
 
 
-class Salted(_Numbered, table="resumed_salted"):
+class Salted(Numbered, table="resumed_salted"):
     """Read by merges."""
 
-    __rowkey__ = rowkey(Salt(4), _Numbered.group, _Numbered.n)
+    __rowkey__ = rowkey(Salt(4), Numbered.group, Numbered.n)
 
 
-class Indexed(_Numbered, table="resumed_indexed"):
+class Indexed(Numbered, table="resumed_indexed"):
     """Read through an index."""
 
-    by_v = Index(_Numbered.v)
+    by_v = Index(Numbered.v)
 
 
 MODELS = (Plain, Salted, Indexed)

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from uuid import uuid4
 
 import pytest
 
 from hbase_orm import connect
 from hbase_orm.errors import ConfigurationError, FeatureMissingError
-from hbase_orm.testing import RealHBase
 
 pytest.register_assert_rewrite("tests.at_once_cases")
 
@@ -25,13 +23,6 @@ from tests.at_once_cases import (  # noqa: E402  # after the rewriting is regist
 )
 
 pytestmark = pytest.mark.hbase
-
-
-@pytest.fixture(scope="module")
-def url(hbase: RealHBase) -> Iterator[str]:
-    namespace = f"n{uuid4().hex[:12]}"
-    yield hbase.url_in(namespace)
-    hbase.drop_namespace(namespace)
 
 
 @pytest.fixture(scope="module")

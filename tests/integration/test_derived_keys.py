@@ -10,27 +10,25 @@ from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import pytest
 
 from hbase_orm import Engine, connect, select
-from hbase_orm.testing import RealHBase
 
 pytest.register_assert_rewrite("tests.session_keys")
 
 # The cases are shared with the memory gateway; they are imported after the rewriting is registered.
-from tests.session_keys.dictionaries import *  # noqa: E402, F403
-from tests.session_keys.dictionaries import TAG_MODELS  # noqa: E402
-from tests.session_keys.random_salt import *  # noqa: E402, F403
-from tests.session_keys.random_salt import VISIT_MODELS  # noqa: E402
-from tests.session_keys.record_type import *  # noqa: E402, F403
-from tests.session_keys.record_type import RECORD_MODELS  # noqa: E402
-from tests.session_keys.stores import Store  # noqa: E402
-from tests.session_keys.substitute import *  # noqa: E402, F403
-from tests.session_keys.substitute import LOG_MODELS, Log  # noqa: E402
-from tests.session_keys.table_per_period import *  # noqa: E402, F403
-from tests.session_keys.table_per_period import DAY, Sighting  # noqa: E402
+from tests.session_keys.dictionaries import *  # noqa: E402, F403  # its tests run here, their asserts rewritten
+from tests.session_keys.dictionaries import TAG_MODELS  # noqa: E402  # after the rewriting is registered
+from tests.session_keys.random_salt import *  # noqa: E402, F403  # its tests run here, their asserts rewritten
+from tests.session_keys.random_salt import VISIT_MODELS  # noqa: E402  # after the rewriting is registered
+from tests.session_keys.record_type import *  # noqa: E402, F403  # its tests run here, their asserts rewritten
+from tests.session_keys.record_type import RECORD_MODELS  # noqa: E402  # after the rewriting is registered
+from tests.session_keys.stores import Store  # noqa: E402  # after the rewriting is registered
+from tests.session_keys.substitute import *  # noqa: E402, F403  # its tests run here, their asserts rewritten
+from tests.session_keys.substitute import LOG_MODELS, Log  # noqa: E402  # after the rewriting is registered
+from tests.session_keys.table_per_period import *  # noqa: E402, F403  # its tests run here, their asserts rewritten
+from tests.session_keys.table_per_period import DAY, Sighting  # noqa: E402  # after the rewriting is registered
 
 pytestmark = pytest.mark.hbase
 
@@ -64,13 +62,6 @@ _TABLES = """
     session.flush()
     session.increment(Sighting, Sighting.hits.by(1), at=day + timedelta(3), host="both")
 """
-
-
-@pytest.fixture(scope="module")
-def url(hbase: RealHBase) -> Iterator[str]:
-    namespace = f"n{uuid4().hex[:12]}"
-    yield hbase.url_in(namespace)
-    hbase.drop_namespace(namespace)
 
 
 @pytest.fixture(scope="module")

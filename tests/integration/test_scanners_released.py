@@ -12,16 +12,9 @@ import pytest
 
 from hbase_orm import (
     Engine,
-    Family,
     Index,
-    Key,
-    Mapped,
-    Model,
     Salt,
-    codecs,
-    column,
     connect,
-    key,
     rowkey,
     select,
 )
@@ -30,6 +23,7 @@ from hbase_orm.ops import CloseScanner, OpenScanner, Scan
 from hbase_orm.query import Select
 from hbase_orm.session.session import Session
 from hbase_orm.testing import RealHBase
+from tests.numbered import Numbered
 from tests.recording import RecordsRequests, gateway_of, through
 
 pytestmark = pytest.mark.hbase
@@ -38,19 +32,12 @@ ROWS = 200
 BUCKETS = 4
 
 
-class _Numbered(Model, abstract=True):
-    d = Family()
-    group: Key[str] = key(codecs.text(separator=b"\x00"))
-    n: Key[int] = key(codecs.uint32())
-    v: Mapped[int] = column(d, codec=codecs.uint8())
+class Plain(Numbered, table="left_plain"):
+    by_v = Index(Numbered.v)
 
 
-class Plain(_Numbered, table="left_plain"):
-    by_v = Index(_Numbered.v)
-
-
-class Salted(_Numbered, table="left_salted"):
-    __rowkey__ = rowkey(Salt(BUCKETS), _Numbered.group, _Numbered.n)
+class Salted(Numbered, table="left_salted"):
+    __rowkey__ = rowkey(Salt(BUCKETS), Numbered.group, Numbered.n)
 
 
 STATEMENTS: dict[str, tuple[Select[Any], int]] = {

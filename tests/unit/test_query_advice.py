@@ -92,7 +92,7 @@ def test_an_empty_prefix_asks_for_no_index() -> None:
     [
         (lambda m: [m.value > 1.0], "Index(value)"),
         (lambda m: [m.value > 1.0, m.unit == "ms"], "Index(unit, value)"),
-        (lambda m: [m.unit.startswith("m"), m.is_on == True], "Index(is_on, unit)"),  # noqa: E712
+        (lambda m: [m.unit.startswith("m"), m.is_on == True], "Index(is_on, unit)"),  # noqa: E712  # as users write it
         (lambda m: [m.price.in_([Decimal(1), Decimal(2)])], "Index(price)"),
         (lambda m: [m.unit.in_(["ms", "s"])], "Index(unit)"),
         (lambda m: [m.metric == 7], "Index(metric)"),

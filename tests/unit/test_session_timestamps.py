@@ -264,7 +264,7 @@ def test_a_flush_whose_outcome_is_unknown_is_repeated_exactly(
         losing.loses = lambda _: False
         clock.ms += 50
         session.flush()
-        first, second = (w for w in losing.writes if w.table == "own")  # type: ignore[attr-defined]
+        first, second = (w for w in losing.writes if w.table == "own")  # type: ignore[attr-defined]  # they name a table
         assert first == second
         assert len(stamps(sent, Own)) == 1
         own.text = "2"
