@@ -2,13 +2,14 @@
 
 Run as a program with the model's name, the verb, the URL and the group of its rows. A line of
 output is one JSON object: that a call begins, that it is done, or how each row ended when it
-failed. After a failed flush it waits for a line of input and flushes the same session again.
+failed, and when. After a failed flush it waits for a line of input and flushes the same session again.
 """
 
 from __future__ import annotations
 
 import json
 import sys
+import time
 from collections.abc import Iterable
 from typing import Any
 
@@ -64,8 +65,8 @@ def bulk_rows(size: int, note: str) -> Rows:
 
 
 def tell(**line: Any) -> None:
-    """Write a line for the parent."""
-    sys.stdout.write(json.dumps(line) + "\n")
+    """Write a line for the parent, with the time by the clock of the machine."""
+    sys.stdout.write(json.dumps({**line, "at": time.monotonic()}) + "\n")
     sys.stdout.flush()
 
 
