@@ -5,16 +5,16 @@ from __future__ import annotations
 from hbase_orm.execute.by_entries import IndexedRow
 from hbase_orm.execute.meter import Meter
 from hbase_orm.execute.run import PlacedRow, rows_of
-from hbase_orm.execute.steps import Emit, Note, Rows, StaleEntry, stream
+from hbase_orm.execute.steps import DoubtfulEntry, Emit, Note, Rows, stream
 
 __all__ = [
+    "DoubtfulEntry",
     "Emit",
     "IndexedRow",
     "Meter",
     "Note",
     "PlacedRow",
     "Rows",
-    "StaleEntry",
     "rows_of",
     "stream",
 ]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from hbase_orm.execute.merge import merge
 from hbase_orm.execute.pace import Pace, pace_of
 from hbase_orm.execute.reader import RangeReader
-from hbase_orm.execute.steps import Emit, Rows, StaleEntry, through
+from hbase_orm.execute.steps import DoubtfulEntry, Emit, Rows, through
 from hbase_orm.index.claims import CLAIM_COLUMN, Claim
 from hbase_orm.index.copies import copied_cells
 from hbase_orm.index.entries import base_key_of, index_target
@@ -111,7 +111,7 @@ class _LookUp:
         found = dict(zip(keys, rows, strict=True))
         self._weigh(rows)
         kept: list[Row] = []
-        stale: list[StaleEntry] = []
+        doubtful: list[DoubtfulEntry] = []
         for entry, row in zip(entries, told, strict=True):
             if row is not None:
                 kept += self._first_seen(row)
@@ -119,11 +119,15 @@ class _LookUp:
             owner = owners[entry.key]
             if owner is None:
                 continue  # nobody has the value
-            if not self._has(entry.key, found[owner]):
-                stale.append(StaleEntry(self._index.name, entry.key, _newest_ms(entry), owner))
-                continue
-            kept += self._counted(entry.key, found[owner])
-        yield Emit(kept, tuple(stale))
+            has_entry = self._has(entry.key, found[owner])
+            if has_entry:
+                kept += self._counted(entry.key, found[owner])
+            if self._covered is not None or not has_entry:
+                doubtful.append(self._doubtful(entry, owner, is_stale=not has_entry))
+        yield Emit(kept, tuple(doubtful))
+
+    def _doubtful(self, entry: Row, owner: bytes, *, is_stale: bool) -> DoubtfulEntry:
+        return DoubtfulEntry(self._index.name, entry.key, _newest_ms(entry), owner, is_stale)
 
     def _weigh(self, rows: Sequence[Row | None]) -> None:
         looked_up = [row for row in rows if row is not None]

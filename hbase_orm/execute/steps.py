@@ -16,20 +16,23 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class StaleEntry:
-    """An index entry whose row is gone, or does not have it any more.
+class DoubtfulEntry:
+    """An index entry that is stale or not verified.
 
     Attributes:
         index: The index's name.
         key: The entry's key.
         timestamp_ms: The entry's timestamp.
         base_key: The row that it names.
+        is_stale: Whether its row is gone, or does not have it any more; else the row has it, and
+            what it repeats could not be believed.
     """
 
     index: str
     key: bytes
     timestamp_ms: int
     base_key: bytes
+    is_stale: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,15 +41,15 @@ class Emit:
 
     Attributes:
         rows: The rows.
-        stale: Entries on the way to them that no row has.
+        doubtful: Entries on the way to them that no row has, or that had to be looked up.
     """
 
     rows: Sequence[Row]
-    stale: tuple[StaleEntry, ...] = ()
+    doubtful: tuple[DoubtfulEntry, ...] = ()
 
 
-Note = Callable[[Sequence[StaleEntry]], None]
-"""Sees entries that no row has."""
+Note = Callable[[Sequence[DoubtfulEntry]], None]
+"""Sees entries that are stale or not verified."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,15 +93,15 @@ def stream(
         rows: What to drive.
         execute: Answers a request.
         each: Runs protocols side by side, from several threads if it likes.
-        note: Is told of entries that no row has, before the rows beside them are yielded.
+        note: Is told of doubtful entries, before the rows beside them are yielded.
     """
     scanners = _Scanners(execute)
     try:
         step = next(rows, None)
         while step is not None:
             if isinstance(step, Emit):
-                if step.stale and note is not None:
-                    note(step.stale)
+                if step.doubtful and note is not None:
+                    note(step.doubtful)
                 yield step.rows
                 step = advance(rows, None)
                 continue

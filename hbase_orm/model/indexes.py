@@ -16,9 +16,11 @@ def with_indexes(cls: type, schema: TableSchema) -> TableSchema:
         SchemaError: A declaration is wrong; it names the class, the index and the fix.
     """
     indexes: dict[str, Index] = declared(cls, Index)
-    if not indexes:
-        return schema
     with of_model(cls):
+        _check_names(indexes)
+        _check_lists(cls)
+        if not indexes:
+            return schema
         if schema.layout.table_period is not None:
             raise SchemaError(
                 "a model with a table for each period cannot have indexes: an entry does not tell "
@@ -28,3 +30,27 @@ def with_indexes(cls: type, schema: TableSchema) -> TableSchema:
             )
         made = tuple(index_schema(index, schema) for index in indexes.values())
         return replace(schema, indexes=made)
+
+
+def _check_names(indexes: dict[str, Index]) -> None:
+    """Refuse one index under two names: it has one table, and the last name counts."""
+    for name, index in indexes.items():
+        if index.name != name:
+            raise SchemaError(
+                "an index has one name",
+                index=name,
+                other_name=index.name,
+                fix="write the Index once, or a second one of its own",
+            )
+
+
+def _check_lists(cls: type) -> None:
+    """Refuse indexes within a list, a tuple or the like: nobody would keep them."""
+    for name, value in declared(cls, (list, tuple, set, dict)).items():
+        held = (*value, *value.values()) if isinstance(value, dict) else value
+        if any(isinstance(each, Index) for each in held):
+            raise SchemaError(
+                "an index is declared as an attribute of its own",
+                attribute=name,
+                fix="write by_name = Index(name) in the class's body, once for each index",
+            )

@@ -23,6 +23,7 @@ from hbase_orm.schema.conditions import (
     depth_of,
     fields_of,
 )
+from hbase_orm.schema.declared_index import Index
 from hbase_orm.schema.entries import (
     DynamicExpr,
     EntryExpr,
@@ -32,7 +33,7 @@ from hbase_orm.schema.entries import (
     stored_name,
 )
 from hbase_orm.schema.functions import FUNCTIONS, FunctionExpr, FunctionName, column_field
-from hbase_orm.schema.indexes import Index, index_schema
+from hbase_orm.schema.indexes import index_schema
 from hbase_orm.schema.misuse import NoColumn
 from hbase_orm.schema.packing import cells_as_rows, packed_get, packed_mutations, packed_range
 from hbase_orm.schema.predicates import Check, compile_check

@@ -8,7 +8,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any, Final, overload
 
-from hbase_orm.execute import Meter, StaleEntry
+from hbase_orm.execute import DoubtfulEntry, Meter
 from hbase_orm.model import Model
 from hbase_orm.ops import Row
 from hbase_orm.query import IndexPlan, Measured, Plan, Select, TablesPlan
@@ -128,9 +128,9 @@ class _Watched(Looked):
         """How many of them were looked at: a limit leaves out what is behind."""
         return self.before + (0 if self._last is None else self._last.reached)
 
-    def note(self, stale: Sequence[StaleEntry]) -> None:
+    def note(self, doubtful: Sequence[DoubtfulEntry]) -> None:
         """Note entries that no row has."""
-        self.stale += len(stale)
+        self.stale += sum(entry.is_stale for entry in doubtful)
 
     def beside(self, rows: int) -> None:
         """Note that rows came once more."""

@@ -1,4 +1,4 @@
-"""Repair on read: the entries that a statement met and no row has are put right after its rows."""
+"""Repair on read: the doubtful entries that a statement met are put right after its rows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Final
 
 from hbase_orm.errors import HBaseORMError
-from hbase_orm.execute import StaleEntry, rows_of, stream
+from hbase_orm.execute import DoubtfulEntry, rows_of, stream
 from hbase_orm.index.repair import MIN_AGE_MS, repair_entry
 from hbase_orm.ops import Row
 from hbase_orm.query import IndexPlan
@@ -22,15 +22,21 @@ MOST_REPAIRS: Final = 20
 """Entries that one statement repairs: it costs the reader some milliseconds, once."""
 
 
+def is_repaired(index: IndexSchema, runtime: Runtime) -> bool:
+    """Say whether reads repair an index: what builds alone keep, writes would not make again."""
+    return runtime.repairs_on_read and index.maintained == "always"
+
+
 def repaired(
     chosen: IndexPlan, bound: BoundModel, runtime: Runtime
 ) -> Generator[Sequence[Row], None, None]:
-    """Read the rows of a plan, and then repair the first stale entries that were met.
+    """Read the rows of a plan, and then repair the first doubtful entries that were met.
 
-    A young entry, whose write may be under way, is left alone. That a repair fails is logged, and
-    is no failure of the read.
+    Stale ones are deleted, and unverified ones of a covering index verified. A young entry, whose
+    write may be under way, is left alone. That a repair fails is logged, and is no failure of the
+    read.
     """
-    met: list[StaleEntry] = []
+    met: list[DoubtfulEntry] = []
     rows = rows_of(chosen, bound.guarded)
     try:
         yield from stream(rows, runtime.answer, runtime.each, met.extend)
@@ -41,7 +47,7 @@ def repaired(
 
 
 def repair(
-    met: Sequence[StaleEntry], index: IndexSchema, bound: BoundModel, runtime: Runtime
+    met: Sequence[DoubtfulEntry], index: IndexSchema, bound: BoundModel, runtime: Runtime
 ) -> None:
     """Repair entries of an index, as it was read, side by side; what fails is logged."""
     guarded = bound.guarded
@@ -65,5 +71,8 @@ def repair(
     for entry, outcome in zip(met, outcomes, strict=True):
         if isinstance(outcome.error, HBaseORMError):
             logger.info(
-                "a stale entry %r of index %s was left: %s", entry.key, entry.index, outcome.error
+                "a doubtful entry %r of index %s was left: %s",
+                entry.key,
+                entry.index,
+                outcome.error,
             )

@@ -15,7 +15,7 @@ from hbase_orm.query import GetPlan, IndexPlan, Plan, Select, compile_check, nam
 from hbase_orm.session.binding import BoundModel
 from hbase_orm.session.catalogued import by_readable_index
 from hbase_orm.session.past import by_row_key, in_times
-from hbase_orm.session.repairs import repaired
+from hbase_orm.session.repairs import is_repaired, repaired
 from hbase_orm.session.runtime import Runtime
 from hbase_orm.session.slices import Looked, leave_out_others, sliced
 from hbase_orm.session.values import aggregated, in_order, sort_values, sorted_values, values_found
@@ -119,7 +119,7 @@ def rows_in_pages(
         bound.checked_key(key)
     if chosen.entries is not None:
         return sliced(chosen, chosen.entries, bound, runtime, looked or Looked())
-    if isinstance(chosen, IndexPlan) and note is None and runtime.repairs_on_read:
+    if isinstance(chosen, IndexPlan) and note is None and is_repaired(chosen.index, runtime):
         return repaired(chosen, bound, runtime)
     return stream(rows_of(chosen, bound.guarded), runtime.answer, runtime.each, note)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -199,6 +199,7 @@ def in_model(make: Callable[[dict[str, Any]], Index]) -> None:
         n: Key[int] = key(codecs.uint8())
         a: Mapped[int] = column(d, codec=codecs.uint8())
         text: Mapped[str | None] = column(d, default=None)
+        below: Mapped[int] = column(d, default=-1)
         at: Mapped[datetime] = column(d)
         things: Mapped[list[Any]] = column(d, codec=codecs.json(list[Any]), default_factory=list)
         labels: Mapped[list[str]] = column(d, codec=codecs.json(list[str]), default_factory=list)
@@ -249,6 +250,21 @@ REFUSED: dict[str, tuple[Callable[[Any], Index], str]] = {
         lambda m: Index(m["a"], include=[m["text"]], covering=True, maintained="manual"),
         "manual",
     ),
+    "included by hand": (
+        lambda m: Index(m["a"], include=[m["text"]], maintained="manual"),
+        "answer for no row|cannot have include",
+    ),
+    "included twice": (lambda m: Index(m["a"], include=[m["text"], m["text"]]), "included twice"),
+    "included and indexed": (lambda m: Index(m["a"], include=[m["a"]]), "indexed as well"),
+    "nulls where nothing is None": (lambda m: Index(m["a"], nulls=True), "ever None"),
+    "where an indexed field is None": (
+        lambda m: Index(m["text"], where=m["text"] == None),  # noqa: E711 - asks for none
+        "no row has an entry",
+    ),
+    "a default that has no entry": (
+        lambda m: Index((m["below"], codecs.uint8())),
+        "default has no entry",
+    ),
     "kept by nobody": (lambda m: Index(m["a"], maintained="never"), "maintained"),  # type: ignore[arg-type]  # meant wrong
     "one bucket": (lambda m: Index(m["a"], salt=1), "salt"),
     "too many buckets": (lambda m: Index(m["a"], salt=257), "salt"),
@@ -267,7 +283,59 @@ def test_an_index_that_cannot_be_kept_is_refused_with_what_to_do(name: str) -> N
     with pytest.raises((SchemaError, QueryError), match=words) as caught:
         in_model(make)
 
-    assert getattr(caught.value, "fix", None)
+    assert caught.value.fix
+    if isinstance(caught.value, SchemaError):
+        assert (caught.value.details["model"], caught.value.details["index"]) == ("Tried", "made")
+
+
+def expiring(**options: Any) -> None:
+    """Declare a model with a covering index and an expiring family of these options."""
+
+    class Brief(Model, table="brief"):
+        d = Family()
+        t = Family(ttl=timedelta(days=1), **options)
+        n: Key[int] = key(codecs.uint8())
+        size: Mapped[int] = column(d, codec=codecs.uint8())
+        note: Mapped[str | None] = column(t, default=None)
+        by_size = Index(size, include=[note], covering=True)
+
+
+def test_a_covering_index_is_refused_where_cells_expire() -> None:
+    with pytest.raises(SchemaError, match="have expired") as caught:
+        expiring()
+
+    assert caught.value.details == {"model": "Brief", "index": "by_size", "families": ["t"]}
+    assert "covering=True out" in (caught.value.fix or "")
+
+
+def test_a_covering_index_may_repeat_cells_of_which_the_newest_is_kept() -> None:
+    expiring(min_versions=1)
+
+
+def test_one_index_under_two_names_is_refused() -> None:
+    with pytest.raises(SchemaError, match="has one name") as caught:
+
+        class Named(Model, table="named"):
+            d = Family()
+            n: Key[int] = key(codecs.uint8())
+            a: Mapped[int] = column(d, codec=codecs.uint8())
+            first = Index(a)
+            second = first
+
+    assert caught.value.details == {"model": "Named", "index": "first", "other_name": "second"}
+
+
+@pytest.mark.parametrize("hold", [list, tuple, dict.fromkeys], ids=["list", "tuple", "dict"])
+def test_an_index_within_another_object_is_refused(hold: Any) -> None:
+    with pytest.raises(SchemaError, match="attribute of its own") as caught:
+
+        class Held(Model, table="held"):
+            d = Family()
+            n: Key[int] = key(codecs.uint8())
+            a: Mapped[int] = column(d, codec=codecs.uint8())
+            made = hold([Index(a)])
+
+    assert caught.value.details == {"model": "Held", "attribute": "made"}
 
 
 def test_a_declaration_prints_as_it_was_written() -> None:

@@ -1,0 +1,218 @@
+"""What makes no index, or one that could not keep its promise: refused when the model is made."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from hbase_orm.codecs import Codec
+from hbase_orm.errors import CodecError, SchemaError
+from hbase_orm.rowkey import Part
+from hbase_orm.rowkey.nulls import OrNone
+from hbase_orm.schema.conditions import Comparison, Condition, Expr, Order
+from hbase_orm.schema.declared_index import Index
+from hbase_orm.schema.entries import stored_column
+from hbase_orm.schema.functions import FUNCTIONS, FunctionExpr, column_field
+from hbase_orm.schema.misuse import NoColumn
+from hbase_orm.schema.options import check_choice, check_count
+from hbase_orm.schema.tables import IndexSchema, TableSchema
+
+MAX_BUCKETS: Final = 256
+_PAIR: Final = 2
+
+
+def check_declared(index: Index) -> None:
+    """Refuse what is no index of any model.
+
+    Raises:
+        SchemaError: No field, something that is none, or options that exclude each other.
+    """
+    try:
+        _check_components(index)
+        _check_options(index)
+    except SchemaError as error:
+        details = {"index": index.name, **error.details}
+        raise SchemaError(error.text, fix=error.fix, **details) from None
+
+
+def _check_components(index: Index) -> None:
+    if not index.components:
+        raise SchemaError("the index names no field", fix="name at least one field")
+    for component in index.components:
+        _check_component(component)
+
+
+def _check_component(component: object) -> None:
+    of, codec = component, None
+    if isinstance(component, tuple) and len(component) == _PAIR:
+        of, codec = component
+        if not isinstance(codec, Codec):
+            raise SchemaError(
+                "this is no codec", got=repr(codec), fix="write Index((number, codecs.uint32()))"
+            )
+    elif isinstance(component, Order):
+        of = component.field
+    if isinstance(of, NoColumn):
+        raise SchemaError(
+            "an index is made of columns, and this is many",
+            got=repr(of),
+            fix="index one entry, tags['rack']; or keep the names in a list column and index "
+            "func.each(names)",
+        )
+    if not isinstance(of, Expr):
+        raise SchemaError(
+            "an index is made of fields",
+            got=component,
+            fix="write Index(unit, at.desc()); to spread its entries, Index(at, salt=8)",
+        )
+
+
+def _check_options(index: Index) -> None:
+    for option in ("covering", "unique", "nulls"):
+        check_choice(option, getattr(index, option), (False, True))
+    check_choice("maintained", index.maintained, ("always", "manual"))
+    if index.salt != 0:
+        check_count("salt", index.salt, 2, MAX_BUCKETS)
+    for column in index.include:
+        if not isinstance(column, Expr) or isinstance(column, FunctionExpr):
+            raise SchemaError(
+                "an index includes columns", got=repr(column), fix="write include=[total]"
+            )
+    if index.where is not None and not isinstance(index.where, Condition):
+        raise SchemaError(
+            "this is no condition",
+            where=repr(index.where),
+            fix="compare fields: where=status == Status.NEW, combined with & | ~",
+        )
+    for one, other, fix in _exclusions(index):
+        raise SchemaError(f"an index with {one} cannot have {other}", declared=repr(index), fix=fix)
+
+
+def _exclusions(index: Index) -> list[tuple[str, str, str]]:
+    """Return the options that exclude each other, with what to do instead."""
+    is_manual = index.maintained == "manual"
+    has_each = any(isinstance(of, FunctionExpr) and of.is_each for of in index.expressions)
+    wrong = {
+        ("covering=True", "no include", "name the columns: include=[...]"): index.covering
+        and not index.include,
+        ("unique=True", "nulls=True", "None is never compared: leave nulls out"): index.unique
+        and index.nulls,
+        (
+            "unique=True",
+            "include",
+            "an entry names the owner alone: declare a second index that includes columns",
+        ): index.unique and bool(index.include),
+        (
+            "unique=True",
+            "func.each",
+            "index the items without unique=True, or keep them as rows of their own",
+        ): index.unique and has_each,
+        (
+            "unique=True",
+            'maintained="manual"',
+            "only writes keep values apart: leave maintained out",
+        ): index.unique and is_manual,
+        (
+            'maintained="manual"',
+            "include",
+            "entries of the last build answer for no row: leave include and covering out",
+        ): bool(index.include) and is_manual,
+        (
+            "nulls=True",
+            "func.each",
+            "a collection without items has no entry: leave nulls out",
+        ): index.nulls and has_each,
+    }
+    return [named for named, is_wrong in wrong.items() if is_wrong]
+
+
+# --- with its model -------------------------------------------------------------------------------
+
+
+def check_made(index: IndexSchema, schema: TableSchema) -> None:
+    """Refuse what a model's index could not keep, or would keep for nothing.
+
+    Raises:
+        SchemaError: Covering values that expire; a column included twice; a default that no entry
+            can hold; nulls that no row has, or a condition that only rows without entry fulfil.
+    """
+    _check_expiry(index, schema)
+    _check_included(index)
+    parts = list(zip(index.layout.parts, index.expressions, strict=True))
+    for part, of in parts:
+        _check_default(index, schema, part, of)
+    if index.nulls and not any(isinstance(part.codec, OrNone) for part, _ in parts):
+        raise SchemaError(
+            "none of the indexed fields is ever None",
+            index=index.name,
+            fields=list(index.layout.names),
+            fix="leave nulls out",
+        )
+    kept = {column_field(of).name for part, of in parts if not isinstance(part.codec, OrNone)}
+    for asked in filter(None, map(_asks_for_none, index.where)):
+        if asked in kept:
+            raise SchemaError(
+                "no row has an entry: the condition asks for None in an indexed field",
+                index=index.name,
+                field=asked,
+                fix="declare the index with nulls=True, or over other fields",
+            )
+
+
+def _asks_for_none(condition: Condition) -> str | None:
+    """Return the field that a condition asks to be None."""
+    match condition:
+        case Comparison(field=of, operator="==", value=None):
+            return of.name
+    return None
+
+
+def _check_expiry(index: IndexSchema, schema: TableSchema) -> None:
+    expiring = [
+        family.name.decode()
+        for family in schema.families
+        if family.ttl_s is not None and family.min_versions == 0
+    ]
+    if index.covering and expiring:
+        raise SchemaError(
+            "entries would go on answering for cells that have expired",
+            index=index.name,
+            families=expiring,
+            fix="leave covering=True out, and each entry's row is looked up; or give the families "
+            "of this model no ttl, and delete rows that are old",
+        )
+
+
+def _check_included(index: IndexSchema) -> None:
+    told = {of.name for of in index.expressions if not isinstance(of, FunctionExpr)}
+    for column in index.included:
+        if column.name in told:
+            raise SchemaError(
+                "a field is included twice, or is indexed as well",
+                index=index.name,
+                field=column.name,
+                fix="leave it out of include: entries have it already",
+            )
+        told.add(column.name)
+
+
+def _check_default(index: IndexSchema, schema: TableSchema, part: Part, of: Expr[Any]) -> None:
+    """Refuse a default that has no entry: rows without the cell have that of the default."""
+    column = stored_column(schema, column_field(of))
+    if column is None or not column.has_default or column.default is None:
+        return
+    value = column.default
+    if isinstance(of, FunctionExpr):
+        value = FUNCTIONS[of.function].of(value)
+    values = value if isinstance(of, FunctionExpr) and of.is_each else (value,)
+    try:
+        for each in values:
+            part.encode(each)
+    except CodecError as error:
+        raise SchemaError(
+            "the field's default has no entry in the index",
+            index=index.name,
+            field=of.name,
+            default=column.default,
+            reason=error.text,
+            fix="choose a default that fits, or give the index a wider codec",
+        ) from error
