@@ -13,7 +13,6 @@ from typing import Any
 from hbase_orm.errors import CodecError, CorruptRowError, RowKeyError
 from hbase_orm.index.row_values import (
     Values,
-    absent_value,
     corrupt,
     key_reader,
     row_test,
@@ -32,6 +31,7 @@ from hbase_orm.schema import (
     FunctionExpr,
     IndexSchema,
     TableSchema,
+    absent_value,
     stored_column,
 )
 
@@ -159,7 +159,7 @@ def _from_column(
     A row without the cell has the entry of what it reads as, if that is always the same.
     """
     name, decode, encode = column.column, column.codec.decode, part.encode
-    absent = None if column.default_factory is not None else absent_value(column)
+    absent = absent_value(column)
     has_null = isinstance(part.codec, OrNone)
     of_absent = None if absent is None and not has_null else encode(absent)
     width_bytes = part.codec.width_bytes if part.codec == column.codec else None

@@ -13,6 +13,7 @@ from hbase_orm.schema import (
     EntryExpr,
     Expr,
     TableSchema,
+    absent_value,
     column_field,
     compared_by,
     compile_check,
@@ -64,13 +65,6 @@ def key_reader(schema: TableSchema, name: str) -> Values:
         return lambda row, _: layout.decode_parts(row)[number]
     own_bytes, value_of = part_bytes(layout, name), in_key.value_of
     return lambda row, _: value_of(own_bytes(row))
-
-
-def absent_value(column: ColumnSchema) -> Any:
-    """Return what a field reads as in a row without its cell; None where that is an error."""
-    if column.nullable or not column.has_default:
-        return None
-    return column.default if column.default_factory is None else column.default_factory()
 
 
 def corrupt(schema: TableSchema, index: str, row: bytes, error: CodecError) -> CorruptRowError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hbase_orm.schema.absent import absent_value
 from hbase_orm.schema.checking import check_conditions, codec_of
 from hbase_orm.schema.conditions import (
     AddAmount,
@@ -86,6 +87,7 @@ __all__ = [
     "StartsWith",
     "Table",
     "TableSchema",
+    "absent_value",
     "cells_as_rows",
     "check_conditions",
     "check_family_name",

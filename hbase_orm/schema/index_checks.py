@@ -8,6 +8,7 @@ from hbase_orm.codecs import Codec
 from hbase_orm.errors import CodecError, SchemaError
 from hbase_orm.rowkey import Part
 from hbase_orm.rowkey.nulls import OrNone
+from hbase_orm.schema.absent import absent_value
 from hbase_orm.schema.conditions import Comparison, Condition, Expr, Order
 from hbase_orm.schema.declared_index import Index
 from hbase_orm.schema.entries import stored_column
@@ -198,9 +199,10 @@ def _check_included(index: IndexSchema) -> None:
 def _check_default(index: IndexSchema, schema: TableSchema, part: Part, of: Expr[Any]) -> None:
     """Refuse a default that has no entry: rows without the cell have that of the default."""
     column = stored_column(schema, column_field(of))
-    if column is None or not column.has_default or column.default is None:
+    value = None if column is None else absent_value(column)
+    if value is None:
         return
-    value = column.default
+    default = value
     if isinstance(of, FunctionExpr):
         value = FUNCTIONS[of.function].of(value)
     values = value if isinstance(of, FunctionExpr) and of.is_each else (value,)
@@ -212,7 +214,7 @@ def _check_default(index: IndexSchema, schema: TableSchema, part: Part, of: Expr
             "the field's default has no entry in the index",
             index=index.name,
             field=of.name,
-            default=column.default,
+            default=default,
             reason=error.text,
             fix="choose a default that fits, or give the index a wider codec",
         ) from error

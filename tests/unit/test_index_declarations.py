@@ -124,6 +124,43 @@ def test_a_row_without_the_cell_has_the_entry_of_the_default() -> None:
     assert entries("by_hand") == ["0507"]
 
 
+class Made(Model, table="made"):
+    d = Family()
+    n: Key[int] = key(codecs.uint8())
+    a: Mapped[int] = column(d, codec=codecs.uint8())
+    token: Mapped[str] = column(d, default_factory=lambda: "T")
+    note: Mapped[str] = column(d, default_factory=str)
+    words: Mapped[list[str]] = column(d, codec=codecs.json(list[str]), default_factory=list[str])
+    by_token = Index(token)
+    by_lowered = Index(func.lower(token))
+    by_note = Index(note)
+    by_lowered_note = Index(func.lower(note))
+    with_token = Index(a, where=token == "T")
+    without_token = Index(a, where=token != "x")
+    without_words = Index(a, where=words == [])
+
+
+@pytest.mark.parametrize(
+    ("index", "expected"),
+    [
+        ("by_token", set()),
+        ("by_lowered", set()),
+        ("by_note", {b"\x00\x01\x07"}),
+        ("by_lowered_note", {b"\x00\x01\x07"}),
+        ("with_token", set()),
+        ("without_token", {b"\x05\x07"}),
+        ("without_words", {b"\x05\x07"}),
+    ],
+)
+def test_a_row_without_the_cell_has_no_entry_of_what_is_made_anew(
+    index: str, expected: set[bytes]
+) -> None:
+    schema = Made.__schema__
+    target = index_target(schema, next(each for each in schema.indexes if each.name == index))
+
+    assert target.entry_keys(ROW, {b"d:a": b"\x05"}) == expected
+
+
 def test_the_bucket_of_a_salted_entry_is_phoenix_hash_of_the_rest() -> None:
     # 31 * (31 * 1 + 9) + 7 = 1247, and 1247 % 4 = 3
     assert entries("spread", size=9) == ["030907"]
