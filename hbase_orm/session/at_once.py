@@ -149,7 +149,8 @@ class SessionAtOnce(SessionWrites):
 
         Raises:
             RowKeyError: A name is no key field, or a value does not fit.
-            ValidationError: The object has changes that are not flushed.
+            ValidationError: The object has changes that are not flushed, or the row has a value
+                of a unique index that the copy would have as well.
             DuplicateRowError: Another row stands there; neither row was changed.
             RowNotFoundError: The object has no row.
             ConflictError: Others kept changing the row.

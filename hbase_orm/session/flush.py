@@ -20,8 +20,10 @@ from hbase_orm.errors import (
     RetryableError,
     TableDisabledError,
     TableNotFoundError,
+    UniqueViolationError,
 )
 from hbase_orm.gateway.base import Feature
+from hbase_orm.gateway.drive import Outcome as Ended
 from hbase_orm.index.catalog import refuse_differences
 from hbase_orm.index.catalog_entry import CatalogEntry, TableState
 from hbase_orm.index.guard import guarded_write
@@ -237,8 +239,27 @@ def place(
 
 
 def _emit_guarded(writes: Sequence[RowWrite], runtime: Runtime, outcome: Outcome) -> None:
-    protocols = [guarded_protocol(write, runtime) for write in writes]
-    for write, result in zip(writes, runtime.run_many(protocols), strict=True):
+    """Send guarded rows side by side, and again those whose unique value another may have left.
+
+    A row refused for its unique value was not written. While others of the round were, one of them
+    may have been the owner.
+    """
+    todo = writes
+    while todo:
+        protocols = [guarded_protocol(write, runtime) for write in todo]
+        ended = list(zip(todo, runtime.run_many(protocols), strict=True))
+        taken = [write for write, result in ended if _is_taken(result)]
+        again = taken if len(taken) < len(todo) else []
+        _place_guarded([one for one in ended if not again or not _is_taken(one[1])], outcome)
+        todo = again
+
+
+def _is_taken(result: Ended[WriteOutcome]) -> bool:
+    return isinstance(result.error, UniqueViolationError)
+
+
+def _place_guarded(ended: Sequence[tuple[RowWrite, Ended[WriteOutcome]]], outcome: Outcome) -> None:
+    for write, result in ended:
         if result.error is None:
             outcome.written.append(acknowledged(write, result.value))
         elif isinstance(result.error, HBaseORMError):

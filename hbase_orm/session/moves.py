@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from hbase_orm.errors import ConflictError, RowKeyError
-from hbase_orm.index.targets import MARKER_VALUE, RowBefore, RowChange
+from hbase_orm.errors import ConflictError, RowKeyError, ValidationError
+from hbase_orm.index.targets import MARKER_VALUE, GuardedTable, RowBefore, RowChange
 from hbase_orm.model import Key
 from hbase_orm.ops import Delete, MutateRows, Row, RowMutation
 from hbase_orm.schema import packed_mutations
@@ -89,6 +89,7 @@ def move_row(
         DuplicateRowError: Another row stands at the new key.
         ConflictError: Others kept changing the row.
         FeatureMissingError: The engine has no Thrift2 gateway.
+        ValidationError: The row has a unique value that the copy would have as well.
         ConnectionLostError: It is not known how far this came; move again.
     """
     need_conditions(old.bound.schema, runtime)
@@ -136,6 +137,7 @@ class _Move:
         wanted = _wanted(self.new.bound, _cells(self.old, original), self.values)
         there = None if copy is None else _cells(self.new, copy)
         if copy is None or there is None:
+            _refuse_same_claims(self.old, original, self.new, wanted)
             insert_row(RowWrite(self.new.bound, None, self.new.key, "insert", wanted), self.runtime)
         elif self.has_deleted:
             write_now([RowWrite(self.new.bound, None, self.new.key, "put", wanted)], self.runtime)
@@ -160,6 +162,43 @@ class _Move:
         if is_whole and now is not None and now.cells == original.cells:
             _delete(self.old, original, self.runtime)
             self.has_deleted = self.old.bound.guarded is None
+
+
+def _refuse_same_claims(
+    old: Place, original: Row, new: Place, wanted: Mapping[bytes, bytes]
+) -> None:
+    """Refuse a copy that would show a unique value which the original still has.
+
+    Raises:
+        ValidationError: There is one; nothing was written.
+    """
+    if old.bound.guarded is None or new.bound.guarded is None:
+        return
+    cells = {column: cell.value for column, cell in original.cells.items()}
+    held = _claims(old.bound.guarded, old.key, cells)
+    for entry, index in _claims(new.bound.guarded, new.key, wanted).items():
+        if entry in held:
+            raise ValidationError(
+                "a row with a unique value cannot be moved: its copy would have it too",
+                model=old.bound.schema.model_name,
+                index=index,
+                row=old.key,
+                new_row=new.key,
+                fix="give the unique field another value or None, flush, move the row and set the "
+                "field again",
+            )
+
+
+def _claims(
+    target: GuardedTable, row: bytes, cells: Mapping[bytes, bytes]
+) -> dict[tuple[str, bytes], str]:
+    """Return the unique values of a row, each with the index's name."""
+    return {
+        (index.table, key): index.name
+        for index in target.maintained
+        if index.unique
+        for key in target.entry_keys(index, row, cells)
+    }
 
 
 def _found(move: _Move, copy: Row | None, known: Mapping[bytes, bytes]) -> Row:
