@@ -28,7 +28,9 @@ class Item(Model, table="items"):
     d = Family()
     number: Key[int] = key(codecs.uint8())
     labels: Mapped[list[str]] = column(d, codec=codecs.json(list[str]), default_factory=list[str])
+    size: Mapped[int] = column(d, codec=codecs.uint8(), default=1)
     by_label = Index(func.each(labels))
+    by_size = Index(size, func.each(labels))
     by_spread_label = Index(func.each(labels), salt=4)
 
 
@@ -177,3 +179,19 @@ def test_pages_give_a_row_with_entries_in_several_of_them_once(name: str) -> Non
             given += numbers(page.items)
 
     assert given == [0, 1, 2, 3, 4]
+
+
+def test_pages_that_fall_give_a_row_with_entries_in_several_of_them_once() -> None:
+    engine = connect("memory://")
+    engine.create_tables(Item)
+    asked = RISING.where(Item.size >= 1).order_by(Item.size.desc()).using(Item.by_size)
+    with engine.session() as session:
+        session.add_all(Item(number=n, size=n, labels=["a", "f", "k"]) for n in (1, 2, 3))
+        session.flush()
+        page = session.page(asked, size=1)
+        given = numbers(page.items)
+        while page.token is not None:
+            page = session.page(asked, size=1, token=page.token)
+            given += numbers(page.items)
+
+    assert given == [3, 2, 1]
