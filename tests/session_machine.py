@@ -5,8 +5,10 @@ Each run has a group of its own, so that runs share tables, and in it a few rows
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from contextlib import suppress
+from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
 
@@ -55,11 +57,15 @@ from tests.session_reference import (
 
 UNITS = ("a", "b")
 STEPS = 40
+MOMENTS = 2
+
+# Increments and guarded writes in one millisecond are stamped ahead of the clock, each by one more.
+CLOCK_PASSES_S = 0.015
 
 
 class _Row(Model, abstract=True):
-    d = Family()
-    e = Family()
+    d = Family(versions=200, keep_deleted_cells=True)
+    e = Family(versions=200, keep_deleted_cells=True)
     group: Key[str] = key(codecs.text(separator=b"\x00"))
     n: Key[int] = key(codecs.uint32())
     unit: Mapped[str | None] = column(d, "u", default=None)
@@ -133,6 +139,8 @@ class SessionMachine(RuleBasedStateMachine):
         self.kind = kind
         self.model = kind.model
         self.group = uuid4().hex
+        self.moments: list[tuple[datetime, dict[int, dict[str, Any]]]] = []
+        self.covered = set[int]()
         self.stored = Reference(kind)
         self.session: Session = engine.session()
         self.known: dict[int, Held] = {}
@@ -364,6 +372,7 @@ class SessionMachine(RuleBasedStateMachine):
                 self.session.replace(held.obj)
             return
         self.session.replace(held.obj)
+        self._cover(held.n)
         self._write_now(held, "replace")
 
     def _write_now(self, held: Held, asked: Write) -> None:
@@ -460,11 +469,16 @@ class SessionMachine(RuleBasedStateMachine):
     def _copied(self, cells: Cells | None) -> Cells:
         return {**(cells or {}), **({} if self.kind.is_required else {MARKER: "x"})}
 
+    def _cover(self, n: int) -> None:
+        """Know that a plain row was deleted at its newest cell: no time shows that cell any more."""
+        self.covered |= set() if self.kind.is_guarded else {n}
+
     def _moved(self, held: Held, n: int) -> None:
         moved = self.session.move(held.obj, n=n)
         if self.stored.exists(held.n):
             self.stored.put(n, self._copied(self.stored.cells(held.n)))
             self.stored.delete(held.n)
+            self._cover(held.n)
         self._clean(RowWrite(held, "delete"))
         self._attach(moved, n)
 
@@ -500,6 +514,26 @@ class SessionMachine(RuleBasedStateMachine):
         self.known[held.n] = held
         self._attach(held.obj, held.n)
 
+    @precondition(lambda self: len(self.moments) < MOMENTS)
+    @rule()
+    def remember(self) -> None:
+        """Take a moment that no write has a timestamp of: what is stored then is read later, too."""
+        time.sleep(CLOCK_PASSES_S)
+        self.moments.append(
+            (datetime.now(UTC), {n: shown_of(cells) for n, cells in self.stored.rows().items()})
+        )
+        time.sleep(CLOCK_PASSES_S)
+
+    @precondition(lambda self: self.moments)
+    @rule(pick=picks)
+    def as_of(self, pick: int) -> None:
+        at, rows = self.moments[pick % len(self.moments)]
+        mine = select(self.model).where(self.model.group == self.group).as_of(at)
+        found = {obj.n: shown(obj) for obj in self.session.all(mine)}
+        assert self.session.count(mine) == len(found)
+        hidden = rows.keys() & self.covered - found.keys()
+        assert found == {n: row for n, row in rows.items() if n not in hidden}
+
     @rule()
     def read_as_others_do(self) -> None:
         """Read by every way there is, in a session of its own: all agree with the reference."""
@@ -525,6 +559,8 @@ class SessionMachine(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         self.read_as_others_do()
+        for pick in range(len(self.moments)):
+            self.as_of(pick)
         self.session.close()
 
 

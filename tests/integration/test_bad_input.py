@@ -303,11 +303,12 @@ def test_a_cell_that_fits_only_without_its_row_key(engine: Engine, sent: Records
     assert (error.field, error.row, sent.requests) == ("blob", key, [])
 
 
-def test_the_largest_cell_that_fits_is_stored(engine: Engine) -> None:
+@pytest.mark.parametrize("is_bulk", [False, True])
+def test_the_largest_cell_that_fits_is_stored(engine: Engine, *, is_bulk: bool) -> None:
     key = Reading.encode_key(host="largest", metric=1, at=NOON)
     blob = b"x" * (MAX_CELL_BYTES - CELL_OVERHEAD_BYTES - len(key) - len("dblob"))
-    with engine.session() as session:
-        session.add(reading(host="largest", blob=blob))
+    with engine.session() as session, session.bulk() as bulk:
+        (bulk if is_bulk else session).add(reading(host="largest", blob=blob))
 
     with engine.session() as session:
         found = session.get(Reading, host="largest", metric=1, at=NOON)
