@@ -65,6 +65,15 @@ class _Sent:
     rows: Mapping[bytes, Any]
 
 
+def _outcome_of(sent: _Sent) -> Outcome:
+    """Wait for a batch; one that an unforeseen error ended may have written some of its rows."""
+    try:
+        return sent.future.result()
+    except Exception as error:  # noqa: BLE001  # told with each row of the batch in a FlushError
+        writes = sent.lane.carrier.writes(tuple(sent.rows.values()))
+        return Outcome(unknown=[(write, error) for write in writes])
+
+
 class Bulk:
     """A bulk writer; use it as a context manager, for its rows are all sent only at the end.
 
@@ -309,7 +318,7 @@ class Bulk:
             self._collect(self._under_way.popleft())
 
     def _collect(self, sent: _Sent) -> None:
-        outcome = sent.future.result()
+        outcome = _outcome_of(sent)
         written = len(sent.rows) - len(outcome.not_written) - len(outcome.unknown)
         self.report = FlushReport(written=self.report.written + written)
         self._failed.not_written += outcome.not_written

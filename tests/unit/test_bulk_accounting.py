@@ -1,0 +1,78 @@
+"""Bulk writing: every row that was taken is written, or named by the error that tells of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any, TypeVar
+
+import pytest
+
+from hbase_orm import Engine, Family, Index, Key, Mapped, Model, column, key, select
+from hbase_orm.errors import FlushError
+from hbase_orm.gateway.memory import MemoryGateway
+from hbase_orm.ops import Operation, PutRows
+from hbase_orm.session.url import EngineOptions
+from tests.recording import RecordsRequests
+
+R = TypeVar("R")
+
+MEMORY = EngineOptions(scheme="memory")
+
+
+class Untold(Model, table="untold"):
+    d = Family()
+    name: Key[str] = key()
+    size: Mapped[int] = column(d, default=0)
+
+
+class Sized(Model, table="sized"):
+    d = Family()
+    name: Key[str] = key()
+    size: Mapped[int] = column(d, default=0)
+    by_size = Index(size)
+
+
+class BreaksOneAnswer(RecordsRequests):
+    """Applies every request, but cannot read the answer to the second batch of data rows."""
+
+    answers = 0
+
+    def execute(self, operation: Operation[R], /) -> R:
+        result = super().execute(operation)
+        if isinstance(operation, PutRows) and operation.table in {"untold", "sized"}:
+            self.answers += 1
+            if self.answers == 2:
+                raise UnicodeDecodeError("utf-8", b"\xff", 0, 1, "broken answer")
+        return result
+
+
+def engine_on(gateway: Any, *models: type[Model]) -> Engine:
+    engine = Engine(gateway, MEMORY)
+    engine.create_tables(*models)
+    return engine
+
+
+def rows_of(model: Any, count: int) -> Iterator[Any]:
+    return (model(name=f"r{n:02}", size=n) for n in range(count))
+
+
+def add_one_by_one(bulk: Any, rows: Iterator[Any]) -> None:
+    """Go on after a row that cannot be added."""
+    for row in rows:
+        with suppress(ValueError):
+            bulk.add(row)
+
+
+@pytest.mark.parametrize("model", [Untold, Sized])
+def test_rows_of_a_batch_that_ends_in_an_unforeseen_error_are_unknown(model: type[Model]) -> None:
+    session = engine_on(BreaksOneAnswer(MemoryGateway()), model).session()
+
+    bulk = session.bulk(batch_rows=10, parallel=1, insert_only=True)
+    with pytest.raises(FlushError) as raised, bulk:
+        add_one_by_one(bulk, rows_of(model, 60))
+
+    assert isinstance(raised.value.__cause__, UnicodeDecodeError)
+    assert [row for _, row, _ in raised.value.unknown] == [b"r%02d" % n for n in range(10, 20)]
+    assert raised.value.written == 10
+    assert session.count(select(model).allow_full_scan()) == 20
