@@ -8,7 +8,7 @@ its ticket: written again, it is the same bytes at the same place.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 from hbase_orm.errors import ValidationError
@@ -18,12 +18,16 @@ from hbase_orm.index.targets import (
     ENTRY_COLUMN,
     EntryKind,
     GuardedTable,
+    IndexTarget,
     RowChange,
     check_change,
 )
 from hbase_orm.ops import Put, PutRows, RowMutation
 
 FlatRow = tuple[bytes | None, ...]
+
+KeyedRow = tuple[FlatRow, tuple[frozenset[bytes], ...]]
+"""A flat row, and the keys of its entries in each index."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,28 +106,37 @@ class FlatLoad:
     target: GuardedTable
     ticket: LoadTicket
     columns: tuple[bytes, ...]
+    _indexes: tuple[IndexTarget, ...] = field(init=False)
 
-    def entries(self, rows: Sequence[FlatRow]) -> list[PutRows]:
+    def __post_init__(self) -> None:
+        """List the indexes, once."""
+        object.__setattr__(self, "_indexes", self.target.maintained)
+
+    def keyed(self, row: FlatRow) -> KeyedRow:
+        """Return a row with the keys of its entries; nothing is sent.
+
+        Raises:
+            ValidationError, RowKeyError, CorruptRowError: As `GuardedTable.needed_keys` does.
+        """
+        values = zip(self.columns, row[1:], strict=True)
+        cells = {column: value for column, value in values if value is not None}
+        needed_keys, key = self.target.needed_keys, row[0] or b""
+        return row, tuple([needed_keys(index, key, cells) for index in self._indexes])
+
+    def entries(self, rows: Sequence[KeyedRow]) -> list[PutRows]:
         """Return the puts of index entries; all must be acknowledged before the rows are sent."""
-        keyed = [(row[0] or b"", dict(zip(self.columns, row[1:], strict=True))) for row in rows]
-        present = [
-            (key, {column: value for column, value in cells.items() if value is not None})
-            for key, cells in keyed
-        ]
-        t = self.ticket.timestamp_ms
         puts = []
-        for index in self.target.maintained:
-            keys = [
-                key for row, cells in present for key in self.target.needed_keys(index, row, cells)
-            ]
-            if keys:
-                entries = tuple([(key, b"") for key in keys])
+        for number, index in enumerate(self._indexes):
+            entries = tuple([(key, b"") for _, keys in rows for key in keys[number]])
+            if entries:
+                t = self.ticket.timestamp_ms
                 puts.append(PutRows(index.table, (ENTRY_COLUMN,), entries, t))
         return puts
 
-    def data(self, rows: Sequence[FlatRow]) -> PutRows:
+    def data(self, rows: Sequence[KeyedRow]) -> PutRows:
         """Return the put of the rows with their guards."""
-        return PutRows(self.target.table, self.columns, tuple(rows), self.ticket.timestamp_ms)
+        flat = tuple([row for row, _ in rows])
+        return PutRows(self.target.table, self.columns, flat, self.ticket.timestamp_ms)
 
 
 def constants(target: GuardedTable, ticket: LoadTicket) -> tuple[tuple[bytes, bytes], ...]:

@@ -30,7 +30,7 @@ from hbase_orm.index import catalog
 from hbase_orm.index.loading import can_load
 from hbase_orm.model import Model
 from hbase_orm.session.binding import BoundModel
-from hbase_orm.session.carriers import BegunLoad, Load, Shape, carriers_of
+from hbase_orm.session.carriers import BegunLoad, FlatCarrier, Load, carriers_of
 from hbase_orm.session.catalogued import kept_table
 from hbase_orm.session.flush import check_indexes
 from hbase_orm.session.hooks import prepare
@@ -112,7 +112,7 @@ class Bulk:
         self._lanes = Lanes(batch_rows)
         self._parallel = parallel
         self._progress = progress
-        self._flat: dict[type[Model], tuple[Lane, Shape]] = {}
+        self._flat: dict[type[Model], tuple[Lane, FlatCarrier]] = {}
         self._at_hand: tuple[Lane, Any] | None = None
         self._threads = ThreadPoolExecutor(parallel, thread_name_prefix="hbase-orm-bulk")
         self._under_way: deque[_Sent] = deque()
@@ -135,10 +135,10 @@ class Bulk:
         if known is None or ttl is not None or not self._take_flat(*known, obj):
             self._add_write(obj, ttl)
 
-    def _take_flat(self, lane: Lane, shape: Shape, obj: Model) -> bool:
+    def _take_flat(self, lane: Lane, carrier: FlatCarrier, obj: Model) -> bool:
         """Take an object as a flat row; say whether it could be made one."""
-        key = shape.encode_key(obj.__dict__)
-        flat = shape.item(obj, key)
+        key = carrier.shape.encode_key(obj.__dict__)
+        flat = carrier.item(obj, key)
         if flat is None:
             return False
         self._take(lane, key, *flat)
@@ -280,10 +280,10 @@ class Bulk:
         any_row, flat_rows = carriers_of(bound, self._load(bound), self._runtime)
         lane = Lane(bound, any_row)
         self._lanes.add(lane)
-        if flat_rows is not None and flat_rows.shape is not None:
+        if flat_rows is not None:
             flat_lane = Lane(bound, flat_rows)
             self._lanes.add(flat_lane)
-            self._flat[bound.model] = flat_lane, flat_rows.shape
+            self._flat[bound.model] = flat_lane, flat_rows
         return lane
 
     def _load(self, bound: BoundModel) -> BegunLoad | None:

@@ -8,7 +8,14 @@ from typing import Any, Final, Protocol, Self
 
 from hbase_orm.errors import GatewayError, HBaseORMError
 from hbase_orm.gateway.checks import CELL_OVERHEAD_BYTES
-from hbase_orm.index.loading import FlatLoad, LoadedRow, LoadTicket, constants, guarded_load
+from hbase_orm.index.loading import (
+    FlatLoad,
+    KeyedRow,
+    LoadedRow,
+    LoadTicket,
+    constants,
+    guarded_load,
+)
 from hbase_orm.index.targets import MARKER_VALUE, GuardedTable, RowChange
 from hbase_orm.model import Model
 from hbase_orm.model.flat import FlatRow, Flattener, flattener_of
@@ -187,6 +194,10 @@ class FlatRows:
     shape: Shape
     ticket: None = None
 
+    def item(self, obj: Model, key: bytes) -> tuple[FlatRow, int] | None:
+        """Return an object's flat row and its size, as its shape does."""
+        return self.shape.item(obj, key)
+
     def send(self, items: Sequence[FlatRow], /) -> Outcome:
         """Send a batch."""
         runtime, bound, outcome = self.runtime, self.shape.bound, Outcome()
@@ -225,7 +236,18 @@ class FlatLoads:
         """The load under way."""
         return self.load.ticket
 
-    def send(self, items: Sequence[FlatRow], /) -> Outcome:
+    def item(self, obj: Model, key: bytes) -> tuple[KeyedRow, int] | None:
+        """Return an object's flat row with its entries' keys, and its size, as its shape does.
+
+        The keys are made here, where the object is taken: what fits no entry fails alone.
+
+        Raises:
+            ValidationError, RowKeyError, CorruptRowError: The row has no entries that HBase stores.
+        """
+        flat = self.shape.item(obj, key)
+        return None if flat is None else (self.load.keyed(flat[0]), flat[1])
+
+    def send(self, items: Sequence[KeyedRow], /) -> Outcome:
         """Send a batch."""
         outcome = Outcome()
         try:
@@ -235,15 +257,18 @@ class FlatLoads:
                 place(write, error, outcome, batch_rows=len(items))
         return outcome
 
-    def _steps(self, items: Sequence[FlatRow]) -> Steps[None]:
+    def _steps(self, items: Sequence[KeyedRow]) -> Steps[None]:
         entries = self.load.entries(items)
         if entries:
             yield from ask_all(entries)
         yield from ask(self.load.data(items))
 
-    def writes(self, items: Sequence[FlatRow], /) -> Sequence[RowWrite]:
+    def writes(self, items: Sequence[KeyedRow], /) -> Sequence[RowWrite]:
         """Return what was to be written."""
-        return self.shape.writes(items)
+        return self.shape.writes([row for row, _ in items])
+
+
+FlatCarrier = FlatRows | FlatLoads
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,7 +281,7 @@ class BegunLoad:
 
 def carriers_of(
     bound: BoundModel, load: BegunLoad | None, runtime: Runtime
-) -> tuple[Carrier, Carrier | None]:
+) -> tuple[Carrier, FlatCarrier | None]:
     """Return what sends any row of a model, and what sends those of one shape, if it has one."""
     if bound.guarded is None:
         marker = bound.schema.marker

@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 
 import pytest
 
-from hbase_orm import Engine, Family, Index, Key, Mapped, Model, column, key, select
-from hbase_orm.errors import FlushError
+from hbase_orm import Engine, Family, Index, Key, Mapped, Model, codecs, column, key, select
+from hbase_orm.errors import FlushError, ValidationError
 from hbase_orm.gateway.memory import MemoryGateway
 from hbase_orm.ops import Operation, PutRows
 from hbase_orm.session.url import EngineOptions
@@ -31,6 +31,13 @@ class Sized(Model, table="sized"):
     name: Key[str] = key()
     size: Mapped[int] = column(d, default=0)
     by_size = Index(size)
+
+
+class Narrow(Model, table="narrow"):
+    d = Family()
+    name: Key[str] = key()
+    size: Mapped[int] = column(d, default=0)
+    by_size = Index((size, codecs.uint16()))
 
 
 class BreaksOneAnswer(RecordsRequests):
@@ -76,3 +83,19 @@ def test_rows_of_a_batch_that_ends_in_an_unforeseen_error_are_unknown(model: typ
     assert [row for _, row, _ in raised.value.unknown] == [b"r%02d" % n for n in range(10, 20)]
     assert raised.value.written == 10
     assert session.count(select(model).allow_full_scan()) == 20
+
+
+def test_a_value_that_fits_no_entry_of_a_load_fails_its_add_and_nothing_else() -> None:
+    session = engine_on(MemoryGateway(), Narrow).session()
+    good = [Narrow(name=f"r{n:02}", size=n) for n in range(30)]
+
+    with session.bulk(batch_rows=10, parallel=1, insert_only=True) as bulk:
+        bulk.add_all(good[:15])
+        with pytest.raises(ValidationError) as misfit:
+            bulk.add(Narrow(name="misfit", size=70_000))
+        bulk.add_all(good[15:])
+
+    assert (misfit.value.index, misfit.value.row) == ("by_size", b"misfit")
+    assert bulk.report.written == 30
+    in_order = session.all(select(Narrow).where(Narrow.size >= 0).order_by(Narrow.size.asc()))
+    assert [row.name for row in in_order] == [row.name for row in good]

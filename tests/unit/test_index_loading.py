@@ -122,7 +122,7 @@ def test_flat_rows_are_loaded_as_the_very_cells_of_other_rows(
     ]
 
     load = FlatLoad(target, TICKET, names)
-    flat = [flatten(values, key)[1] for values, key in keyed]
+    flat = [load.keyed(flatten(values, key)[1]) for values, key in keyed]
     entries = {put.table: contents(put.as_mutations().mutations) for put in load.entries(flat)}
 
     data = load.data(flat).as_mutations()
