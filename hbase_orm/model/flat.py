@@ -19,34 +19,39 @@ _KEPT = 256
 FlatRow = tuple[bytes | None, ...]
 
 Flattener = Callable[[dict[str, Any], bytes], tuple[int, FlatRow] | None]
-"""From an object's `__dict__` and row key to the bytes of its values in all, and its flat row."""
+"""From an object's `__dict__` and row key to the bytes of its cells in all, and its flat row."""
 
 
 @lru_cache(maxsize=_KEPT)
-def flattener_of(model: Any, *more: bytes) -> Flattener | None:
+def flattener_of(model: Any, *more: tuple[bytes, bytes], cell_bytes: int = 0) -> Flattener | None:
     """Return a function that makes flat rows; None for models whose rows have not one shape.
 
     Args:
         model: The class. A row has the columns in the order of its schema.
-        more: Values that stand at the end of each row.
+        more: Columns whose values stand at the end of each row, with these values.
+        cell_bytes: What a cell takes beside its row key, column and value.
     """
     schema: TableSchema = model.__schema__
     if schema.dynamics or schema.packed_bytes:
         return None
     scope = Scope(MISFITS=(*MISFITS, KeyError))
-    lines, sizes, width_bytes = ["def flatten(d, key):", "    try:"], list[str](), 0
+    lines, sizes = ["def flatten(d, key):", "    try:"], list[str]()
+    # Of every row: how many cells, and their bytes without the row key.
+    cells = len(more)
+    size_bytes = sum(cell_bytes + len(name) + len(value) for name, value in more)
     values = [f"c{number}" for number in range(len(schema.columns))]
     for value, column in zip(values, schema.columns, strict=True):
         lines += _encoding(column, value, scope)
-        width = column.codec.width_bytes
+        width, named_bytes = column.codec.width_bytes, cell_bytes + len(column.column)
         if column.nullable:
-            sizes.append(f"(0 if {value} is None else len({value}))")
-        elif width is None:
+            sizes.append(f"(0 if {value} is None else len({value}) + {named_bytes} + len(key))")
+            continue
+        cells += 1
+        size_bytes += named_bytes + (width or 0)
+        if width is None:
             sizes.append(f"len({value})")
-        else:
-            width_bytes += width
-    size = " + ".join([*sizes, str(width_bytes + sum(map(len, more)))])
-    row = ", ".join(["key", *values, *map(repr, more)])
+    size = " + ".join([*sizes, f"{cells} * len(key) + {size_bytes}"])
+    row = ", ".join(["key", *values, *(repr(value) for _, value in more)])
     lines += [f"        return {size}, ({row},)", "    except MISFITS:", "        return None"]
     flatten: Flattener = scope.compiled(lines, "flatten")
     return flatten

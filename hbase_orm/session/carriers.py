@@ -131,15 +131,13 @@ class Shape:
         columns: What the values of a flat row are put to.
         encode_key: Returns an object's row key, of its `__dict__`.
         flatten: Returns its flat row.
-        overhead_bytes: What HBase stores of a row beside its values and, for each cell, its key.
-        most_bytes: Rows with more bytes than these are made the plain way.
+        most_bytes: Rows whose key and values have more bytes are made the plain way.
     """
 
     bound: BoundModel
     columns: tuple[bytes, ...]
     encode_key: Callable[[dict[str, Any]], bytes]
     flatten: Flattener
-    overhead_bytes: int
     most_bytes: int
 
     @classmethod
@@ -155,7 +153,7 @@ class Shape:
         if is_asked or bound.model.__hooks__.has_before_write:
             return None
         model: Any = bound.model
-        flatten = flattener_of(model, *(value for _, value in constants))
+        flatten = flattener_of(model, *constants, cell_bytes=CELL_OVERHEAD_BYTES)
         if flatten is None:
             return None
         columns = *(each.column for each in schema.columns), *(column for column, _ in constants)
@@ -164,12 +162,11 @@ class Shape:
             columns,
             bound.model.__mapping__.encode_key,
             flatten,
-            sum(CELL_OVERHEAD_BYTES + len(column) for column in columns),
             SURELY_SHORT_BYTES if bound.guarded is not None else _SURELY_FITS_BYTES,
         )
 
     def item(self, obj: Model, key: bytes) -> tuple[FlatRow, int] | None:
-        """Return an object's flat row and how many bytes HBase stores of it at most.
+        """Return an object's flat row and how many bytes HBase stores of it.
 
         None if the plain way must say what is wrong with it, or what else to do.
         """
@@ -177,9 +174,9 @@ class Shape:
         if flat is None or len(key) > self.bound.longest_key_bytes:
             return None
         size_bytes, row = flat
-        if size_bytes + len(key) > self.most_bytes:
+        if size_bytes > self.most_bytes and sum(map(len, filter(None, row))) > self.most_bytes:
             return None
-        return row, size_bytes + self.overhead_bytes + len(self.columns) * len(key)
+        return row, size_bytes
 
     def writes(self, items: Sequence[FlatRow]) -> Sequence[RowWrite]:
         """Return what was to be written."""

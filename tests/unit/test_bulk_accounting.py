@@ -11,9 +11,10 @@ import pytest
 from hbase_orm import Engine, Family, Index, Key, Mapped, Model, codecs, column, key, select
 from hbase_orm.errors import FlushError, ValidationError
 from hbase_orm.gateway.memory import MemoryGateway
+from hbase_orm.model.flat import flattener_of
 from hbase_orm.ops import Operation, PutRows
 from hbase_orm.session.url import EngineOptions
-from tests.recording import RecordsRequests
+from tests.recording import RecordsRequests, batches_of
 
 R = TypeVar("R")
 
@@ -38,6 +39,14 @@ class Narrow(Model, table="narrow"):
     name: Key[str] = key()
     size: Mapped[int] = column(d, default=0)
     by_size = Index((size, codecs.uint16()))
+
+
+class Sparse(Model, table="sparse"):
+    d = Family()
+    name: Key[str] = key()
+    size: Mapped[int] = column(d, default=0)
+    label: Mapped[str] = column(d, default="as it is")
+    remark: Mapped[str | None] = column(d, "r" * 20_000, default=None)
 
 
 class BreaksOneAnswer(RecordsRequests):
@@ -99,3 +108,24 @@ def test_a_value_that_fits_no_entry_of_a_load_fails_its_add_and_nothing_else() -
     assert bulk.report.written == 30
     in_order = session.all(select(Narrow).where(Narrow.size >= 0).order_by(Narrow.size.asc()))
     assert [row.name for row in in_order] == [row.name for row in good]
+
+
+@pytest.mark.parametrize("remark", [None, "", "seen"])
+def test_a_flat_row_is_as_large_as_the_cells_it_has(remark: str | None) -> None:
+    values = Sparse(name="row", label="long", remark=remark).__dict__
+    flatten: Any = flattener_of(Sparse, (b"_:g", b"guard"), cell_bytes=24)
+
+    size_bytes, _ = flatten(values, b"row")
+
+    cells = {**Sparse.__mapping__.dehydrate(values), b"_:g": b"guard"}
+    assert size_bytes == sum(24 + len(b"row" + name + value) for name, value in cells.items())
+
+
+def test_rows_that_lack_most_of_their_columns_travel_many_at_a_time() -> None:
+    gateway = RecordsRequests(MemoryGateway())
+    session = engine_on(gateway, Sparse).session()
+
+    with session.bulk() as bulk:
+        bulk.add_all(rows_of(Sparse, 300))
+
+    assert [len(batch.mutations) for batch in batches_of(gateway.writes)] == [300]

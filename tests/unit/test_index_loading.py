@@ -113,7 +113,7 @@ def test_flat_rows_are_loaded_as_the_very_cells_of_other_rows(
     objects = [model(name=name, unit=unit, value=value) for name, (unit, value) in rows.items()]
     target, mapping = guarded_table(model.__schema__), model.__mapping__
     fixed = constants(target, TICKET)
-    flatten: Any = flattener_of(model, *(value for _, value in fixed))
+    flatten: Any = flattener_of(model, *fixed)
     names = *(each.column for each in model.__schema__.columns), *(name for name, _ in fixed)
     keyed = [(obj.__dict__, mapping.encode_key(obj.__dict__)) for obj in objects]
     one_by_one = [
