@@ -244,14 +244,37 @@ def _emit_guarded(writes: Sequence[RowWrite], runtime: Runtime, outcome: Outcome
     A row refused for its unique value was not written. While others of the round were, one of them
     may have been the owner.
     """
-    todo = writes
+    todo = _permitted(writes, runtime, outcome)
     while todo:
         protocols = [guarded_protocol(write, runtime) for write in todo]
-        ended = list(zip(todo, runtime.run_many(protocols), strict=True))
+        # What a row is given is the best guess at what it had.
+        results = runtime.run_many(protocols, [write.size_bytes for write in todo])
+        ended = list(zip(todo, results, strict=True))
         taken = [write for write, result in ended if _is_taken(result)]
         again = taken if len(taken) < len(todo) else []
         _place_guarded([one for one in ended if not again or not _is_taken(one[1])], outcome)
         todo = again
+
+
+def _permitted(
+    writes: Sequence[RowWrite], runtime: Runtime, outcome: Outcome
+) -> Sequence[RowWrite]:
+    """Renew the leases that have run out, once a table; return the writes whose lease runs."""
+    tables = {write.bound.schema.table: write for write in reversed(writes)}
+    stale = {table: w for table, w in tables.items() if not runtime.catalog.is_fresh(table)}
+    if not stale:
+        return writes
+    renewals = [_renew_lease(table, write.key, runtime) for table, write in stale.items()]
+    ended = zip(stale, runtime.run_many(renewals), strict=True)
+    refused = {table: result.error for table, result in ended if result.error is not None}
+    permitted: list[RowWrite] = []
+    for write in writes:
+        error = refused.get(write.bound.schema.table)
+        if error is None:
+            permitted.append(write)
+        else:
+            outcome.not_written.append((write, error))
+    return permitted
 
 
 def _is_taken(result: Ended[WriteOutcome]) -> bool:

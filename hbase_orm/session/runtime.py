@@ -18,7 +18,8 @@ from hbase_orm.errors import TableNotFoundError
 from hbase_orm.gateway.base import Feature, Gateway
 from hbase_orm.gateway.drive import Driver, Outcome
 from hbase_orm.gateway.grouped import run_grouped
-from hbase_orm.index.catalog import LEASE_S, CatalogView, read_entry
+from hbase_orm.gateway.read_sizes import ReadSizes
+from hbase_orm.index.catalog import CATALOG_TABLE, LEASE_S, CatalogView, read_entry
 from hbase_orm.index.catalog_entry import CatalogEntry
 from hbase_orm.index.targets import GuardContext
 from hbase_orm.ops import Operation, Protocol, Sleep
@@ -92,6 +93,7 @@ class Runtime:
             permit=self.catalog.permit,
         )
         self._driver = Driver(gateway, parallel=parallel, sleep=sleep)
+        self._read_sizes = ReadSizes()
         self._fan_out = fan_out
         self._timestamps = timestamps
         self._last_stamp_ms = 0
@@ -153,9 +155,22 @@ class Runtime:
         """Run a protocol to its end."""
         return self._driver.run(protocol)
 
-    def run_many(self, protocols: Sequence[Protocol[R]]) -> list[Outcome[R]]:
-        """Run protocols, what they ask alike as one request; return how each ended, in order."""
-        return run_grouped(self._driver, protocols)
+    def run_many(
+        self, protocols: Sequence[Protocol[R]], expected_bytes: Sequence[int] = ()
+    ) -> list[Outcome[R]]:
+        """Run protocols, what they ask alike as one request; return how each ended, in order.
+
+        Args:
+            protocols: What to run.
+            expected_bytes: How much each is expected to read at a time at least, if known.
+        """
+        return run_grouped(
+            self._driver,
+            protocols,
+            expected_bytes=expected_bytes,
+            alone=(CATALOG_TABLE,),  # one answer renews the lease for all that ask later
+            sizes=self._read_sizes,
+        )
 
     def each(self, work: Callable[[T], R], items: Sequence[T], /) -> list[R]:
         """Do the reading work on each item, several at once; return the results in order.

@@ -11,8 +11,9 @@ import pytest
 from hbase_orm.errors import ConnectionLostError, RejectedError
 from hbase_orm.gateway.base import Feature
 from hbase_orm.gateway.drive import Driver
-from hbase_orm.gateway.grouped import GROUP_ROWS, IN_STEP, run_grouped
+from hbase_orm.gateway.grouped import GROUP_BYTES, GROUP_ROWS, IN_STEP, run_grouped
 from hbase_orm.gateway.memory import MemoryGateway
+from hbase_orm.gateway.read_sizes import ReadSizes
 from hbase_orm.ops import (
     Cell,
     CreateTable,
@@ -199,7 +200,9 @@ def test_who_waits_goes_on_by_itself_and_keeps_nobody() -> None:
 def test_outcomes_come_in_order_however_many_there_are(number: int) -> None:
     sends = gateway()
 
-    outcomes = run_grouped(driver(sends), [doing(GetRows("t", (row,))) for row in keys(number)])
+    asked = [GetRows("t", (row,), (b"d:x",)) for row in keys(number)]
+
+    outcomes = run_grouped(driver(sends), [doing(each) for each in asked])
 
     assert [each.result() for each in outcomes] == [[[None]]] * number
     assert len(sends.requests) == -(-number // IN_STEP)
@@ -271,3 +274,93 @@ def test_a_batch_has_so_many_rows_and_no_more() -> None:
     run_grouped(driver(sends, 1), [doing(MutateRows("t", tuple(many))), doing(put(b"a"))])
 
     assert [len(each.mutations) for each in batches_of(sends.requests)] == [GROUP_ROWS, 1]
+
+
+@pytest.mark.parametrize("parallel", [1, 4])
+def test_what_goes_alone_is_sent_by_the_thread_that_asked_and_before_another_asks(
+    parallel: int,
+) -> None:
+    noted = list[tuple[int, str]]()
+
+    class Notes(RecordsRequests):
+        """Notes what each thread sends."""
+
+        def execute(self, operation: Operation[R], /) -> R:
+            noted.append((threading.get_ident(), repr(operation)))
+            return self.inner.execute(operation)
+
+    def checks_first(row: bytes) -> Protocol[Any]:
+        yield from ask(GetRows("t", (row,), (b"d:x",)))
+        alone = put(row, at=None)
+        noted.append((threading.get_ident(), repr(alone)))
+        return (yield from ask(alone))
+
+    run_grouped(driver(Notes(gateway()), parallel), [checks_first(row) for row in keys(9)])
+
+    by_thread: dict[int, list[str]] = {}
+    for thread, event in noted[1:]:
+        by_thread.setdefault(thread, []).append(event)
+    assert len(noted) == 1 + 9 * 2
+    assert all(events[::2] == events[1::2] for events in by_thread.values())
+
+
+def test_a_group_that_fails_for_no_known_reason_is_sent_one_by_one() -> None:
+    broken = UnicodeDecodeError("utf-8", b"", 0, 1, "broken answer")
+
+    def error_of(operation: Operation[Any]) -> Exception | None:
+        is_bad = isinstance(operation, GetRows) and b"001" in operation.keys
+        return broken if is_bad else None
+
+    sends = gateway(error_of)
+    asked = [GetRows("t", (row,), (b"d:x",)) for row in keys(3)]
+
+    outcomes = run_grouped(driver(sends), [doing(each) for each in asked])
+
+    assert [each.error for each in outcomes] == [None, broken, None]
+    assert len(sends.requests) == 4
+
+
+def test_a_batch_has_so_many_bytes_and_no_more() -> None:
+    sends = gateway()
+    sizes = [GROUP_BYTES // 2 - 100, GROUP_BYTES // 2 - 100, 100, GROUP_BYTES + 1, 1]
+    asked = [put(b"%d" % n, bytes(size)) for n, size in enumerate(sizes)]
+
+    run_grouped(driver(sends, 1), [doing(each) for each in asked])
+
+    rows = [[each.row for each in batch.mutations] for batch in batches_of(sends.requests)]
+    assert rows == [[b"0", b"1", b"2"], [b"3"], [b"4"]]
+
+
+def keys_of(sends: RecordsRequests) -> list[int]:
+    return [len(each.keys) for each in sends.requests if isinstance(each, GetRows)]
+
+
+def test_a_multi_get_asks_for_so_many_bytes_as_are_expected_and_no_more() -> None:
+    sends = gateway()
+    asked = [GetRows("t", (row,), (b"d:x",)) for row in keys(5)]
+    expected = [GROUP_BYTES // 2, GROUP_BYTES // 2, 1, GROUP_BYTES * 9, 0]
+
+    run_grouped(driver(sends, 1), [doing(each) for each in asked], expected_bytes=expected)
+
+    assert keys_of(sends) == [2, 1, 1, 1]
+
+
+def test_the_next_multi_get_is_as_large_as_the_rows_of_the_last_one_allow() -> None:
+    sends, sizes = gateway(), ReadSizes()
+    for row in keys(8):
+        sends.inner.execute(put(row, bytes(GROUP_BYTES // 4 - 10)))
+    asked = [GetRows("t", (row,), (b"d:x",)) for row in keys(8)]
+
+    for _ in range(2):
+        run_grouped(driver(sends, 1), [doing(each) for each in asked], sizes=sizes)
+
+    assert keys_of(sends) == [8, 4, 4]
+
+
+def test_what_is_asked_of_certain_tables_is_never_joined() -> None:
+    sends = gateway()
+    asked = [GetRows("t", (row,), (b"d:x",)) for row in keys(3)]
+
+    run_grouped(driver(sends, 1), [doing(each) for each in asked], alone=("t",))
+
+    assert sends.requests == asked
