@@ -143,6 +143,10 @@ class _Body:
         self.annotations[name] = Key[kind.python_type]  # type: ignore[name-defined]  # a type at run time
         self.fields[name] = kind
 
+    def is_nullable(self, name: str) -> bool:
+        """Say whether a field may be None."""
+        return "None" in str(self.annotations[name])
+
     def add_column(self, name: str, kind: Kind, *, is_nullable: bool) -> None:
         if is_nullable:
             self.values[name] = column(self.values["d"], codec=kind.codec, default=None)
@@ -302,7 +306,7 @@ def models(draw: st.DrawFn, *, is_split: bool = True) -> Declared:
         components = [*body.in_front(components), *components]
     body.values["__rowkey__"] = rowkey(*components)
     indexes = {} if has_types or in_tables else draw(_indexes(body))
-    options = {name: draw(_options(body)) for name in indexes}
+    options = {name: draw(_options(body, dict(parts))) for name, parts in indexes.items()}
     for name, parts in indexes.items():
         own = (_directed(body.values[f], body.fields[f], falls) for f, falls in parts)
         body.values[name] = Index(*own, **options[name])
@@ -370,18 +374,19 @@ def _indexes(draw: st.DrawFn, body: _Body) -> dict[str, tuple[tuple[str, bool], 
     usable = sorted(name for name, kind in told.items() if _is_indexable(kind.codec))
     if not usable:
         return {}
-    parts = st.tuples(st.sampled_from(usable), st.booleans())
+    nullable = [name for name in usable if body.is_nullable(name)]
+    parts = st.tuples(st.sampled_from(usable + 4 * nullable), st.booleans())
     least = draw(st.sampled_from((0, 0, 1)))
     drawn = draw(st.lists(st.lists(parts, min_size=1, max_size=2), min_size=least, max_size=3))
     return {f"ix{number}": tuple(index) for number, index in enumerate(drawn)}
 
 
 @st.composite
-def _options(draw: st.DrawFn, body: _Body) -> dict[str, Any]:
-    """Draw what else an index is declared with: most are plain."""
+def _options(draw: st.DrawFn, body: _Body, indexed: Mapping[str, bool]) -> dict[str, Any]:
+    """Draw what else an index is declared with, of what fits: most are plain."""
     found: dict[str, Any] = {}
-    columns = sorted(name for name in body.fields if name.startswith("c"))
-    if draw(st.sampled_from((False, False, True))):
+    columns = sorted(name for name in body.fields if name.startswith("c") and name not in indexed)
+    if any(map(body.is_nullable, indexed)) and draw(_MOSTLY):
         found["nulls"] = True
     if draw(st.sampled_from((False, False, False, True))):
         found["salt"] = draw(st.integers(2, 4))

@@ -126,7 +126,7 @@ def _of(value: Any, function: Callable[[Any], Any]) -> Any:
 
 @st.composite
 def statements(draw: st.DrawFn) -> tuple[tuple[Condition, ...], Holds]:
-    about = st.sampled_from(("text", "ending", "day", "tags", "sizes"))
+    about = st.sampled_from(("text", "ending", "day", "tags", "sizes", "sizes"))
     drawn = [draw(conditions(each)) for each in draw(st.lists(about, min_size=1, max_size=2))]
     if draw(st.sampled_from((False, True, True))):
         kind = draw(st.sampled_from((1, 1, 2)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Any
 
 import httpx
@@ -91,9 +92,8 @@ def test_pages_are_newest_first_and_of_one_article(client: Client) -> None:
     assert (len(first["comments"]), len(second["comments"])) == (30, 5)
     assert second["token"] is None
     assert {comment["author"] for comment in found} == {"ann"}
-    assert [comment["at"] for comment in found] == sorted(
-        (comment["at"] for comment in found), reverse=True
-    )
+    times = [datetime.fromisoformat(comment["at"]) for comment in found]
+    assert times == sorted(times, reverse=True)
     assert {comment["text"] for comment in found} == {f"{n}" for n in range(35)}
 
 
