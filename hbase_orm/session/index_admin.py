@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
@@ -62,14 +63,15 @@ class IndexStatus:
     epoch: int = 0
 
 
-class IndexAdmin:
+class IndexAdmin(ABC):
     """The part of an engine that looks after indexes."""
 
     options: EngineOptions
     _runtime: Runtime
 
+    @abstractmethod
     def _bound_of(self, model: type[Model]) -> BoundModel:
-        raise NotImplementedError
+        """Return the model with what this engine's gateway and catalog say of its tables."""
 
     def indexes(self, model: type[Model]) -> dict[str, IndexStatus]:
         """Return the indexes that a model declares, and those that the catalog knows, by name."""

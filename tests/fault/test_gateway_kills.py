@@ -9,7 +9,6 @@ failed.
 from __future__ import annotations
 
 import json
-import os
 import random
 import subprocess
 import sys
@@ -37,6 +36,7 @@ from tests.fault.killed_writer import (
     rows_after,
 )
 from tests.integration.embedded import marks
+from tests.storms import Ledger
 
 pytestmark = [*marks(), pytest.mark.fault]
 
@@ -55,21 +55,8 @@ CASES: list[tuple[str, str, GatewayName]] = [
 ]
 
 
-@dataclass
-class Ledger:
-    """What writers said, on disk before anything else happens."""
-
-    path: Path
-    lines: list[dict[str, Any]] = field(default_factory=list)
-
-    def enter(self, line: dict[str, Any]) -> dict[str, Any]:
-        """Add a line and sync the file."""
-        with self.path.open("a") as file:
-            file.write(json.dumps(line) + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-        self.lines.append(line)
-        return line
+class KillLedger(Ledger):
+    """What writers said, and when a kill was sent."""
 
     def is_in_flight(self) -> bool:
         """Say whether the last kill came in the middle of a call, which then failed."""
@@ -88,7 +75,7 @@ class Writer:
     """A process that writes, and the ledger of what it says."""
 
     process: subprocess.Popen[str]
-    ledger: Ledger
+    ledger: KillLedger
 
     def next(self) -> dict[str, Any]:
         """Return the next line it says, once it is in the ledger."""
@@ -111,7 +98,7 @@ class Writer:
 
 
 @contextmanager
-def writer(ledger: Ledger, *arguments: str) -> Iterator[Writer]:
+def writer(ledger: KillLedger, *arguments: str) -> Iterator[Writer]:
     command = [sys.executable, "-m", "tests.fault.killed_writer", *arguments]
     with subprocess.Popen(
         command, cwd=REPOSITORY, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE
@@ -136,7 +123,7 @@ class Round:
 
     server: EmbeddedServer
     engine: Engine
-    ledger: Ledger
+    ledger: KillLedger
     name: str
     gateway: GatewayName
     group: str = field(default_factory=lambda: uuid.uuid4().hex)
@@ -221,7 +208,7 @@ def kill(server: EmbeddedServer, engine: Engine, folder: Path, kills: int) -> li
     """Kill gateways so many times; return for each whether a call was in flight."""
     in_flight = []
     for number, (name, verb, gateway) in enumerate(islice(cycle(CASES), kills)):
-        one = Round(server, engine, Ledger(folder / f"ledger{number}"), name, gateway)
+        one = Round(server, engine, KillLedger(folder / f"ledger{number}"), name, gateway)
         {"flush": one.flush, "bulk": one.bulk}[verb]()
         in_flight.append(one.ledger.is_in_flight())
     print(f"{sum(in_flight)} of {kills} kills in flight")  # noqa: T201  # shown by pytest -s
