@@ -6,11 +6,12 @@ from typing import Final
 
 from hbase_orm.errors import (
     NamespaceExistsError,
+    NamespaceNotFoundError,
     SchemaError,
     TableExistsError,
     TableNotFoundError,
 )
-from hbase_orm.numbering.patience import ask_patiently
+from hbase_orm.numbering.patience import MAX_SENDS, ask_patiently, pause
 from hbase_orm.ops import (
     CreateNamespace,
     CreateTable,
@@ -47,7 +48,7 @@ def ensure_table(wanted: TableDescriptor) -> Protocol[list[str]]:
         existing = yield from ask_patiently(DescribeTable(wanted.name))
     except TableNotFoundError:
         yield from ensure_namespace(wanted.name)
-        return (yield from _create(wanted))
+        return (yield from create_if_missing(CreateTable(wanted)))
     _check_format(wanted, existing)
     return []
 
@@ -80,9 +81,24 @@ def ensure_namespace(table: str) -> Protocol[None]:
         return  # somebody else was quicker, or our own request was repeated
 
 
-def _create(wanted: TableDescriptor) -> Protocol[list[str]]:
+def create_if_missing(creation: CreateTable) -> Protocol[list[str]]:
+    """Create a table unless somebody did; return its name if it was made.
+
+    A namespace that another process is just making is told to exist some milliseconds before tables
+    can be created in it: such a refusal is waited out, up to `MAX_SENDS` times.
+    """
+    for sends in range(1, MAX_SENDS):
+        try:
+            return (yield from _create(creation))
+        except NamespaceNotFoundError:
+            yield from pause(sends)
+            yield from ensure_namespace(creation.descriptor.name)
+    return (yield from _create(creation))
+
+
+def _create(creation: CreateTable) -> Protocol[list[str]]:
     try:
-        yield from ask_patiently(CreateTable(wanted))
+        yield from ask_patiently(creation)
     except TableExistsError:
         return []
-    return [wanted.name]
+    return [creation.descriptor.name]

@@ -12,7 +12,6 @@ from typing import Final
 from hbase_orm.errors import (
     NamespaceNotFoundError,
     SchemaError,
-    TableExistsError,
     TableNotFoundError,
 )
 from hbase_orm.index import catalog
@@ -22,7 +21,7 @@ from hbase_orm.index.catalog_entry import CatalogEntry, IndexState, TableState
 from hbase_orm.index.described import described_key
 from hbase_orm.index.targets import ENTRY_FAMILY, GUARD_FAMILY, GuardedTable
 from hbase_orm.numbering.dictionary import ensure_dictionary
-from hbase_orm.numbering.tables import FORMAT_ATTRIBUTE, ensure_namespace
+from hbase_orm.numbering.tables import FORMAT_ATTRIBUTE, create_if_missing, ensure_namespace
 from hbase_orm.ops import (
     AddFamily,
     CloseScanner,
@@ -77,7 +76,7 @@ def create(bound: BoundModel) -> Protocol[list[str]]:
         made += yield from ensure_dictionary(bound.names.table(dictionary))
     has_rows = False
     if bound.guarded is not None:
-        made += yield from _create_table(catalog.catalog_descriptor(), ())
+        made += yield from create_if_missing(CreateTable(catalog.catalog_descriptor()))
         has_rows = existing is not None and (yield from _has_rows(schema))
         if _is_unwritten(entry) and not has_rows:
             for index in schema.indexes:
@@ -86,7 +85,7 @@ def create(bound: BoundModel) -> Protocol[list[str]]:
                 )
     made_base: list[str] = []
     if existing is None:
-        made_base = yield from _create_table(base_table(schema), schema.split_keys)
+        made_base = yield from create_if_missing(CreateTable(base_table(schema), schema.split_keys))
     if bound.guarded is not None:
         manual = manual_indexes(bound.guarded)
         yield from catalog.register(
@@ -175,7 +174,8 @@ def ensure_index_table(
     schema: TableSchema, table: str, *, is_covering: bool
 ) -> Protocol[list[str]]:
     """Create an index table of the model's if it is missing; return its name, or nothing."""
-    return (yield from _create_table(_index_table(schema, table, is_covering=is_covering), ()))
+    wanted = _index_table(schema, table, is_covering=is_covering)
+    return (yield from create_if_missing(CreateTable(wanted)))
 
 
 def _guard_family(schema: TableSchema) -> FamilyDescriptor:
@@ -189,16 +189,6 @@ def _longest_ttl_s(schema: TableSchema) -> int | None:
     ]  # MIN_VERSIONS keeps cells visible after their TTL
     known = [ttl for ttl in ttls if ttl is not None]
     return max(known) + _DEAD_GUARD_TTL_S if len(known) == len(ttls) else None
-
-
-def _create_table(
-    descriptor: TableDescriptor, split_keys: tuple[bytes, ...]
-) -> Protocol[list[str]]:
-    try:
-        yield from ask(CreateTable(descriptor, split_keys))
-    except TableExistsError:
-        return []
-    return [descriptor.name]
 
 
 def drop_table(table: str) -> Protocol[list[str]]:

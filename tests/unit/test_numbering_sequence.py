@@ -17,6 +17,7 @@ from hbase_orm.errors import (
     ConfigurationError,
     ConnectionLostError,
     CorruptRowError,
+    NamespaceNotFoundError,
     SchemaError,
     TableNotFoundError,
 )
@@ -32,6 +33,7 @@ from hbase_orm.numbering.sequence import (
 )
 from hbase_orm.numbering.tables import ensure_table
 from hbase_orm.ops import (
+    CreateTable,
     DropTable,
     GetRows,
     Increment,
@@ -107,6 +109,30 @@ def test_an_engine_with_a_namespace_has_sequences_of_its_own() -> None:
         assert take(engine.sequence("s"), 2) == [1, 2]
 
         assert gateway_of(engine).execute(ListTables()) == [f"ns:{SEQUENCES_TABLE}"]
+
+
+def test_a_namespace_that_others_are_just_making_is_waited_for() -> None:
+    with connect("memory:///ns") as engine:
+        refusals = [NamespaceNotFoundError("not yet"), NamespaceNotFoundError("not yet")]
+        gateway = FailsBeforeSending(
+            gateway_of(engine),
+            lambda asked: refusals.pop() if refusals and isinstance(asked, CreateTable) else None,
+        )
+
+        assert take(through(gateway, engine).sequence("s"), 2) == [1, 2]
+
+        assert not refusals
+
+
+def test_a_namespace_that_never_comes_is_an_error() -> None:
+    with connect("memory:///ns") as engine:
+        refusal = NamespaceNotFoundError("not yet")
+        gateway = FailsBeforeSending(
+            gateway_of(engine), lambda asked: refusal if isinstance(asked, CreateTable) else None
+        )
+
+        with pytest.raises(NamespaceNotFoundError):
+            through(gateway, engine).sequence("s")()
 
 
 def test_the_cell_is_a_counter_of_hbase(engine: Engine) -> None:
