@@ -313,6 +313,9 @@ def _tidy(
         put = history.put & won.new_entries
         verified = attempts.verified_entries(target, put, won.cells, won.timestamp_ms)
         deletes = attempts.dead_entry_deletes(dead, won.timestamp_ms)
+        if context.put_off is not None:
+            context.put_off(deletes)
+            deletes = ()
         yield from ask_all_patiently((*verified, *deletes), context)
         yield from claims.release(dead, won.row, won.timestamp_ms, context)
     except GatewayError as error:

@@ -7,14 +7,14 @@ ask `GuardedTable.entries`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final, Literal, NamedTuple
 
 from hbase_orm.errors import CodecError, ConfigurationError, RowKeyError, ValidationError
 from hbase_orm.index.guard_cell import ABSENT_NONCE, GuardCell
-from hbase_orm.ops import Cell
+from hbase_orm.ops import Cell, MutateRows
 
 GUARD_FAMILY: Final = b"_"
 GUARD_COLUMN: Final = b"_:g"
@@ -342,12 +342,15 @@ class GuardContext:
         permit: Called with the data table before each try and again before each
             check-and-mutate: returns this process's epoch for the table, or raises
             CatalogLeaseError when it may not write guarded rows now.
+        put_off: Takes the deletes of dead entries over, to be sent at any time after the write, or
+            never; None leaves them to the write itself.
     """
 
     now_ms: Callable[[], int]
     nonce: Callable[[], bytes]
     jitter: Callable[[], float]
     permit: Callable[[str], int]
+    put_off: Callable[[Iterable[MutateRows]], None] | None = None
 
 
 @dataclass(frozen=True, slots=True)

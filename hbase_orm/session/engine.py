@@ -56,6 +56,7 @@ class Engine(IndexAdmin):
             fan_out=fan_out,
             timestamps=options.timestamps,
             repairs_on_read=options.repair_on_read == "on",
+            defers_clean_up=options.clean_up == "deferred",
             lease_s=options.lease_s,
         )
         self._names = Names(self._runtime, options.namespace)
@@ -79,8 +80,15 @@ class Engine(IndexAdmin):
         """Close it."""
         self.close()
 
+    def finish_clean_up(self) -> None:
+        """Delete the dead index entries that `clean_up=deferred` put off; return when it is done.
+
+        Without that option there are none.
+        """
+        self._runtime.finish_clean_up()
+
     def close(self) -> None:
-        """Close every connection; the engine is unusable afterwards."""
+        """Finish the clean-up and close every connection; the engine is unusable afterwards."""
         self._runtime.close()
 
     def session(self) -> Session:

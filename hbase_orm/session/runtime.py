@@ -25,6 +25,7 @@ from hbase_orm.index.targets import GuardContext
 from hbase_orm.ops import Operation, Protocol, Sleep
 from hbase_orm.schema import TableSchema
 from hbase_orm.session.ahead import RowsAhead
+from hbase_orm.session.clean_up import CleanUp
 
 logger = logging.getLogger("hbase_orm.session")
 
@@ -63,6 +64,7 @@ class Runtime:
         fan_out: int = 1,
         timestamps: str = "server",
         repairs_on_read: bool = False,
+        defers_clean_up: bool = False,
         now_ms: Callable[[], int] = wall_clock_ms,
         monotonic_s: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
@@ -77,6 +79,7 @@ class Runtime:
                 as many as `parallel`; 1 makes every request of a statement in turn.
             timestamps: Who stamps plain rows whose model does not say it: "server" or "client".
             repairs_on_read: Whether stale index entries that statements meet are repaired.
+            defers_clean_up: Whether dead index entries are deleted after the write, by a thread.
             now_ms: The wall clock of guarded rows, and of those that the client stamps.
             monotonic_s: A clock for leases and waits.
             sleep: Waits so many seconds.
@@ -86,11 +89,13 @@ class Runtime:
         self.repairs_on_read = repairs_on_read
         self.lease_s = lease_s
         self.catalog = CatalogView(monotonic_s, lease_s)
+        self._clean_up = CleanUp(gateway.execute)
         self.guard_context = GuardContext(
             now_ms=now_ms,
             nonce=lambda: os.urandom(8),
             jitter=random.random,
             permit=self.catalog.permit,
+            put_off=self._clean_up.put_off if defers_clean_up else None,
         )
         self._driver = Driver(gateway, parallel=parallel, sleep=sleep)
         self._read_sizes = ReadSizes()
@@ -113,6 +118,7 @@ class Runtime:
         self._lock = threading.Lock()
         self._row_locks = _new_row_locks()
         self._ahead.free_lock_in_child()
+        self._clean_up.forget()
 
     @property
     def parallel(self) -> int:
@@ -277,8 +283,13 @@ class Runtime:
             if is_held:
                 lock.release()
 
+    def finish_clean_up(self) -> None:
+        """Delete the dead index entries that wait, and return when that is done."""
+        self._clean_up.finish()
+
     def close(self) -> None:
-        """Close the driver and the gateway."""
+        """Finish what was put off, and close the driver and the gateway."""
+        self._clean_up.finish()
         self._driver.close()
         self.gateway.close()
 

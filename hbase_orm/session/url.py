@@ -21,7 +21,7 @@ LONGEST_LEASE_S: Final = LEASE_S
 
 # Options of the design that this version does not have: named, so that nobody believes them on.
 _NOT_YET: Final = frozenset({"tls", "readonly"})
-_OF_MEMORY: Final = frozenset({"timestamps", "repair_on_read"})
+_OF_MEMORY: Final = frozenset({"timestamps", "repair_on_read", "clean_up"})
 _MAX_PORT: Final = 65_535
 _NAMESPACE: Final = re.compile(r"\w*")
 
@@ -46,6 +46,10 @@ class EngineOptions:
             `client` with this machine's clock.
         repair_on_read: `on` deletes stale index entries that a statement met, once its rows are
             read: a few at a time, and none younger than a minute. `off` leaves them.
+        clean_up: `now`: a write that changes indexed values deletes the entries that are dead
+            after it. `deferred`: a thread of the engine does, some at a time, within a tenth of a
+            second; the write is a request shorter. `engine.close()` waits for that, and a process
+            that ends without it leaves stale entries.
         lease_s: How long what was read of the catalog may be acted on, seconds, at most 30; the
             same in every program that uses the tables, for a change of an index's state waits so
             long for the others.
@@ -62,6 +66,7 @@ class EngineOptions:
     retries: int = DEFAULT_RETRIES
     timestamps: str = "server"
     repair_on_read: str = "on"
+    clean_up: str = "now"
     lease_s: float = LONGEST_LEASE_S
 
 
@@ -261,6 +266,7 @@ _PARSERS: Mapping[str, Callable[[str, str], Any]] = MappingProxyType(
         "retries": _count(0),
         "timestamps": _one_of("server", "client"),
         "repair_on_read": _one_of("on", "off"),
+        "clean_up": _one_of("now", "deferred"),
         "lease_s": _lease,
     }
 )

@@ -1,0 +1,90 @@
+"""Deferred clean-up: dead index entries are deleted a moment after the write that left them.
+
+The deletes carry the timestamp of that write, so they may come at any time, and more than once: an
+entry that a later write puts again is newer. One that never comes leaves a stale entry, which
+readers skip and the repair deletes.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Iterable
+from itertools import islice
+from typing import Any, Final
+
+from hbase_orm.errors import GatewayError
+from hbase_orm.ops import MutateRows, Operation, RowMutation
+
+logger = logging.getLogger("hbase_orm.session")
+
+WAIT_S: Final = 0.1
+"""How long dead entries are gathered before they are deleted together."""
+
+BATCH_ROWS: Final = 500
+MOST_WAITING: Final = 10_000
+"""Dead entries that wait at most: whoever adds more deletes them all himself."""
+
+
+class CleanUp:
+    """Gathers deletes of dead entries and sends them, many at a time. Threads may share it."""
+
+    def __init__(
+        self, execute: Callable[[Operation[Any]], Any], wait_s: float | None = None
+    ) -> None:
+        """Send by `execute`, from a thread that is started when there is something to send."""
+        self._execute = execute
+        self._wait_s = WAIT_S if wait_s is None else wait_s
+        self.forget()
+
+    def forget(self) -> None:
+        """Know nothing of what waits: in the child of a fork the parent sends it."""
+        self._lock = threading.Lock()
+        self._sending = threading.Lock()
+        self._waiting: dict[tuple[str, bytes], RowMutation] = {}
+        self._timer: threading.Timer | None = None
+
+    def put_off(self, deletes: Iterable[MutateRows]) -> None:
+        """Take deletes, all with timestamps, to be sent in a moment."""
+        with self._lock:
+            for request in deletes:
+                for mutation in request.mutations:
+                    self._add(request.table, mutation)
+            is_full = len(self._waiting) > MOST_WAITING
+            if self._waiting and self._timer is None:
+                self._timer = threading.Timer(self._wait_s, self.finish)
+                self._timer.daemon = True
+                self._timer.start()
+        if is_full:
+            self.finish()
+
+    def _add(self, table: str, mutation: RowMutation) -> None:
+        known = self._waiting.get((table, mutation.row))
+        if known is None or _up_to_ms(known) < _up_to_ms(mutation):
+            self._waiting[table, mutation.row] = mutation
+
+    def finish(self) -> None:
+        """Send all that waits, and return when it is done; what fails is logged."""
+        with self._sending:
+            with self._lock:
+                waiting, self._waiting = self._waiting, {}
+                timer, self._timer = self._timer, None
+            if timer is not None:
+                timer.cancel()
+            of_table: dict[str, list[RowMutation]] = {}
+            for (table, _), mutation in waiting.items():
+                of_table.setdefault(table, []).append(mutation)
+            for table, mutations in of_table.items():
+                self._send(table, mutations)
+
+    def _send(self, table: str, mutations: list[RowMutation]) -> None:
+        rest = iter(mutations)
+        while batch := tuple(islice(rest, BATCH_ROWS)):
+            try:
+                self._execute(MutateRows(table, batch))
+            except GatewayError as error:
+                logger.warning("dead entries of %s are left to the repair: %s", table, error)
+
+
+def _up_to_ms(mutation: RowMutation) -> int:
+    return max(delete.timestamp_ms or 0 for delete in mutation.deletes)
