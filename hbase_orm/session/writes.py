@@ -93,6 +93,8 @@ class SessionWrites(SessionState):
 
         Raises:
             ValidationError: A value does not fit; nothing was sent.
+            RowKeyError: The row key of an index entry is too long; nothing was sent. Either way
+                the flush goes on once the object is mended, or forgotten by `expunge`.
             FlushConflictError: Some were written by others since their objects were loaded.
             FlushError: Some rows were not written, or their outcome is unknown.
         """

@@ -26,6 +26,9 @@ MAIN = "from hbase_orm.cli.main import main; main()"
 FEW_ROWS = 400
 KILLS = 1
 SOAK_KILLS = 5
+SOAK_ROWS = 6_000
+"""A build notes how far it is every 500 rows: each kill meets it further on."""
+
 WRITERS = 4
 RATE = 500
 """Rows a second, so that a kill meets the build at work."""
@@ -64,6 +67,12 @@ def engine(url: str) -> Iterator[Engine]:
 @pytest.fixture
 def busy_engine(busy_url: str) -> Iterator[Engine]:
     with parcels(busy_url, ROWS) as connected:
+        yield connected
+
+
+@pytest.fixture
+def long_engine(busy_url: str) -> Iterator[Engine]:
+    with parcels(busy_url, SOAK_ROWS) as connected:
         yield connected
 
 
@@ -167,9 +176,9 @@ def test_an_index_is_built_under_writers_though_its_builder_is_killed(
 @pytest.mark.soak
 @pytest.mark.timeout(1800)
 def test_an_index_is_built_under_writers_though_its_builder_is_killed_often(
-    busy_engine: Engine, busy_url: str
+    long_engine: Engine, busy_url: str
 ) -> None:
-    build_under_writers(busy_url, busy_engine, SOAK_KILLS)
+    build_under_writers(busy_url, long_engine, SOAK_KILLS)
 
 
 def write_fifty(engine: Engine) -> FlushError:
