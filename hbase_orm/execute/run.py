@@ -22,6 +22,7 @@ from hbase_orm.index.targets import GuardedTable
 from hbase_orm.ops import (
     GetRows,
     KeyRange,
+    Protocol,
     Row,
     Scan,
     ask,
@@ -74,8 +75,29 @@ def _get(plan: GetPlan) -> Rows:
         found = {row.key: row for row in cells_as_rows(schema, rows)}
         yield Emit([found[key] for key in plan.keys if key in found])
         return
-    rows = yield from ask(GetRows(schema.table, plan.keys, plan.fetched))
+    rows = yield from rows_by_key(schema.table, plan.keys, plan.fetched, plan.families)
     yield Emit([row for row in rows if row is not None])
+
+
+def rows_by_key(
+    table: str, keys: Sequence[bytes], columns: tuple[bytes, ...], families: tuple[bytes, ...]
+) -> Protocol[list[Row | None]]:
+    """Return rows by key, of each the cells of some columns, in the order of the keys.
+
+    Args:
+        table: The table.
+        keys: The row keys.
+        columns: Columns or bare families to read.
+        families: What is asked of rows that show none of these: they may have other cells, as no
+            row that this library wrote does. Empty asks nothing more.
+    """
+    rows = yield from ask(GetRows(table, tuple(keys), columns))
+    missing = [key for key, row in zip(keys, rows, strict=True) if row is None]
+    if not (families and missing):
+        return rows
+    others = yield from ask(GetRows(table, tuple(missing), families))
+    found = dict(zip(missing, others, strict=True))
+    return [found[key] if row is None else row for key, row in zip(keys, rows, strict=True)]
 
 
 def _reader(plan: ScanPlan | SaltedScanPlan, ranges: Sequence[KeyRange]) -> RangeReader:
@@ -85,13 +107,20 @@ def _reader(plan: ScanPlan | SaltedScanPlan, ranges: Sequence[KeyRange]) -> Rang
             table=plan.schema.table,
             key_range=key_range,
             columns=plan.fetched,
-            filter=plan.filter,
+            filter=_with_mask(plan, plan.filter),
             reverse=plan.reverse,
             caching_rows=pace.caching_rows,
         )
         for key_range in _row_ranges(plan, ranges)
     ]
-    return RangeReader(scans, pace, plan.unconditional)
+    return RangeReader(scans, pace, _with_mask(plan, plan.unconditional))
+
+
+def _with_mask(plan: ScanPlan | SaltedScanPlan, sent: bytes | None) -> bytes | None:
+    """Return a filter that leaves out, too, what no call shall send."""
+    if sent is None or plan.mask is None:
+        return sent or plan.mask
+    return b"(" + sent + b") AND (" + plan.mask + b")"
 
 
 def _row_ranges(plan: ScanPlan | SaltedScanPlan, ranges: Sequence[KeyRange]) -> Sequence[KeyRange]:

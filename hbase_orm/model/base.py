@@ -14,6 +14,7 @@ from hbase_orm.codecs import Codec
 from hbase_orm.errors import RowKeyError
 from hbase_orm.model.counters import counter, version
 from hbase_orm.model.declare import build_schema, declared, with_own_fields
+from hbase_orm.model.deferring import check_deferred, unloaded
 from hbase_orm.model.dynamics import dynamic
 from hbase_orm.model.fields import Key, Mapped, column, key
 from hbase_orm.model.hooks import Hooks, hooks_of
@@ -23,9 +24,9 @@ from hbase_orm.model.mapping import Mapping as CompiledMapping
 from hbase_orm.model.mapping import (
     checkers,
     compile_dehydrator,
-    compile_hydrator,
     compile_initializer,
     compile_key_encoder,
+    hydrators,
 )
 from hbase_orm.model.maps import with_dynamics
 from hbase_orm.model.printing import is_shown, shown
@@ -41,7 +42,7 @@ from hbase_orm.model.stamping import stamped
 from hbase_orm.ops import Cell, Row
 from hbase_orm.rowkey import KeyLayout, RowKey, TablePerPeriod
 from hbase_orm.rowkey.anatomy import describe, layout_text
-from hbase_orm.schema import Table, TableSchema
+from hbase_orm.schema import NO_FIELDS, Table, TableSchema
 
 NoteChange = Callable[["Model"], None]
 
@@ -100,14 +101,17 @@ class Model:
         schema = stamped(schema, timestamps)
         cls.__schema__ = with_own_fields(cls, schema)
         cls.__related__ = relations(cls)
+        check_deferred(cls, cls.__schema__, cls.__related__)
         if record_type is not None:
             join_base(cls)
         cls.__checkers__ = checkers(cls.__schema__)
         fields = tuple(declared(cls, Mapped).values())
         cls.__hooks__ = hooks_of(cls, Model, fields)
+        hydrator = hydrators(cls, cls.__schema__, _set_row)
         cls.__mapping__ = CompiledMapping(
             initialize=compile_initializer(cls.__schema__, fields),
-            hydrate=compile_hydrator(cls, cls.__schema__, _set_row),
+            hydrate=hydrator(NO_FIELDS),
+            hydrator=hydrator,
             dehydrate=compile_dehydrator(cls.__schema__),
             encode_key=compile_key_encoder(cls.__schema__),
         )
@@ -214,13 +218,15 @@ class Model:
     def to_dict(self) -> dict[str, Any]:
         """Return the fields by name; what the row or the object lacks is left out.
 
-        That is a required column without a cell, and dynamic columns that were not read. Computed
-        properties and related objects are no fields.
+        That is a required column without a cell, and deferred fields and dynamic columns that were
+        not read. Computed properties and related objects are no fields.
         """
         values = self.__dict__ | self._entries()
         numbers = {column.name: 0 for column in self.__schema__.numbers}
         nullable = {column.name: None for column in self.__schema__.columns if column.nullable}
         found = numbers | nullable | values
+        for name in unloaded(self.__schema__, values):
+            found.pop(name, None)
         return {name: found[name] for name in self.__schema__.fields if name in found}
 
     def _entries(self) -> dict[str, dict[Any, Any]]:

@@ -289,6 +289,7 @@ def _column(
         has_default=field.has_default,
         default=codec.normalize(field.default) if _has_value(field) else None,
         default_factory=field.default_factory,
+        deferred=field.is_deferred,
     )
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
 from hbase_orm.codecs import Codec
 from hbase_orm.errors import MissingCellError, SchemaError
 from hbase_orm.model.attributes import Attribute
+from hbase_orm.model.deferring import is_loaded, not_loaded
 from hbase_orm.rowkey import Offset
 from hbase_orm.schema import Expr, Family
 
@@ -42,6 +43,7 @@ class Mapped(Attribute, Expr[T]):
         onupdate: Makes the value that a changed object is written with, or None.
         validate: Raises ValueError for a value that must not be set, or None.
         is_in_repr: Whether the `repr` of objects shows it.
+        is_deferred: Whether reads of objects leave it out.
     """
 
     def __init__(
@@ -55,6 +57,7 @@ class Mapped(Attribute, Expr[T]):
         onupdate: Callable[[], Any] | None = None,
         validate: Callable[[Any], None] | None = None,
         is_in_repr: bool = True,
+        is_deferred: bool = False,
     ) -> None:
         """Keep the declaration; the class that is being made resolves it."""
         if family is not None and not isinstance(family, Family):
@@ -80,6 +83,7 @@ class Mapped(Attribute, Expr[T]):
         self.onupdate = onupdate
         self.validate = validate
         self.is_in_repr = is_in_repr
+        self.is_deferred = is_deferred
 
     @property
     def has_default(self) -> bool:
@@ -94,10 +98,13 @@ class Mapped(Attribute, Expr[T]):
         """Return the expression on the class; on an instance without the value, say so.
 
         Raises:
+            NotLoadedError: The field is deferred, and the object was read without it.
             MissingCellError: The row that was read lacks this required column.
         """
         if instance is None:
             return self
+        if self.is_deferred and not is_loaded(instance, self.name):
+            raise not_loaded(instance, self.name)
         raise MissingCellError(
             "the row has no cell for this required field",
             model=type(instance).__name__,
@@ -197,6 +204,7 @@ def column(
     onupdate: Callable[[], T] | None = None,
     validate: Callable[[T], None] | None = None,
     repr: bool = True,
+    deferred: bool = False,
 ) -> Mapped[T | None]: ...
 @overload
 def column(
@@ -208,6 +216,7 @@ def column(
     onupdate: Callable[[], T] | None = None,
     validate: Callable[[T], None] | None = None,
     repr: bool = True,
+    deferred: bool = False,
 ) -> Mapped[T]: ...
 @overload
 def column(
@@ -219,6 +228,7 @@ def column(
     onupdate: Callable[[], T] | None = None,
     validate: Callable[[T], None] | None = None,
     repr: bool = True,
+    deferred: bool = False,
 ) -> Mapped[T]: ...
 @overload
 def column(
@@ -229,6 +239,7 @@ def column(
     onupdate: Callable[[], T] | None = None,
     validate: Callable[[T], None] | None = None,
     repr: bool = True,
+    deferred: bool = False,
 ) -> Mapped[T]: ...
 @overload
 def column(
@@ -239,6 +250,7 @@ def column(
     onupdate: Callable[[], Any] | None = None,
     validate: Callable[[Any], None] | None = None,
     repr: bool = True,
+    deferred: bool = False,
 ) -> Mapped[T]: ...
 @overload
 def column(
@@ -249,6 +261,7 @@ def column(
     onupdate: Callable[[], Any] | None = None,
     validate: Callable[[Any], None] | None = None,
     repr: bool = True,
+    deferred: bool = False,
 ) -> Mapped[T]: ...
 @overload
 def column(
@@ -258,6 +271,7 @@ def column(
     onupdate: Callable[[], Any] | None = None,
     validate: Callable[[Any], None] | None = None,
     repr: bool = True,
+    deferred: bool = False,
 ) -> Mapped[Any]: ...
 def column(
     family: Family | None = None,
@@ -269,6 +283,7 @@ def column(
     onupdate: Callable[[], Any] | None = None,
     validate: Callable[[Any], None] | None = None,
     repr: bool = True,  # noqa: A002 - called so by dataclasses and attrs
+    deferred: bool = False,
 ) -> Mapped[Any]:
     """Declare a field that is stored in a column.
 
@@ -286,6 +301,10 @@ def column(
             when an object is made and when the field is set, never for None, and never for what is
             read.
         repr: Whether the `repr` of objects shows the field.
+        deferred: Leave the cell out where objects are read: for large values that are seldom
+            looked at. The attribute then raises NotLoadedError until `session.refresh(obj, M.body)`
+            reads it or the program sets it; `select(M.body)` gives the values alone. A statement
+            that compares the field or sorts by it reads it. What is not loaded is not written.
     """
     return Mapped(
         family=family,
@@ -296,4 +315,5 @@ def column(
         onupdate=onupdate,
         validate=validate,
         is_in_repr=repr,
+        is_deferred=deferred,
     )

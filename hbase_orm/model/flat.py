@@ -60,8 +60,10 @@ def flattener_of(model: Any, *more: tuple[bytes, bytes], cell_bytes: int = 0) ->
 def _encoding(column: ColumnSchema, value: str, scope: Scope) -> list[str]:
     encoded = encode_source(column.codec, "v", scope)
     if column.nullable:
+        # One that was not read is no None.
+        found = f"d[{column.name!r}]" if column.deferred else f"d.get({column.name!r})"
         return [
-            f"        v = d.get({column.name!r})",
+            f"        v = {found}",
             f"        {value} = None if v is None else {encoded}",
         ]
     lines = [f"        v = d[{column.name!r}]"]

@@ -8,14 +8,16 @@ is wrong, or what else to do.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from itertools import takewhile
 from typing import Any
 
 from hbase_orm.codecs.inline import decode_source, encode_source, refuses_none, settled_source
 from hbase_orm.codecs.source import MISFITS, Scope
 from hbase_orm.errors import CodecError, CorruptRowError, ValidationError
+from hbase_orm.model.deferring import LOADED
 from hbase_orm.model.entries import (
     checked_entries,
     entry_cells,
@@ -37,30 +39,58 @@ class Mapping:
 
     Attributes:
         initialize: Fills a new object's `__dict__` from constructor arguments.
-        hydrate: Makes an object of a row that was read with all of the model's columns, and of the
-            `KeyContext` if its key needs one.
+        hydrate: Makes an object of a row that was read with all of the model's columns but deferred
+            ones, and of the `KeyContext` if its key needs one.
+        hydrator: Returns what does so of a row that was read with some deferred fields, too.
         dehydrate: Returns the non-None cells of an object's `__dict__`.
         encode_key: Returns the row key of an object's `__dict__`, with the numbers looked up in it.
     """
 
     initialize: Callable[..., None]
     hydrate: Hydrator
+    hydrator: Callable[[AbstractSet[str]], Hydrator]
     dehydrate: Dehydrator
     encode_key: Callable[[dict[str, Any]], bytes]
 
 
-def compile_hydrator(
+def hydrators(
     cls: type, schema: TableSchema, set_row: Callable[[Any, Row | None], None]
+) -> Callable[[AbstractSet[str]], Hydrator]:
+    """Return what gives the function for objects that are read with some deferred fields.
+
+    Names of fields that are not deferred make no difference.
+    """
+    names = frozenset(column.name for column in schema.deferred)
+
+    @cache
+    def hydrator(loaded: frozenset[str]) -> Hydrator:
+        return _compile_hydrator(cls, schema, set_row, loaded)
+
+    return lambda loaded: hydrator(names & loaded)
+
+
+def _compile_hydrator(
+    cls: type,
+    schema: TableSchema,
+    set_row: Callable[[Any, Row | None], None],
+    loaded: frozenset[str],
 ) -> Hydrator:
     """Return a function that makes an object of `cls` from a row."""
+    hidden = frozenset(each.column for each in schema.deferred if each.name not in loaded)
+    columns = [column for column in read_columns(schema) if column.column not in hidden]
     scope = Scope(new=cls.__new__, cls=cls, set_row=set_row, MISFITS=MISFITS)
     scope.values["decode_key"] = schema.layout.decode_parts
-    scope.values["read_plainly"] = partial(_read_plainly, schema)
+    scope.values["read_plainly"] = partial(_read_plainly, schema, columns)
     targets = "".join(f"d[{name!r}], " for name in schema.layout.decoded)
     lines = ["def hydrate(row, context=None):", "    obj = new(cls)", "    d = obj.__dict__"]
     lines += [f"    ({targets}) = decode_key(row.key, context)"]
+    if hidden:
+        without = scope.bind(partial(_without, hidden), "without")
+        lines.append(f"    row = {without}(row)")
+    if loaded:
+        lines.append(f"    d[{LOADED!r}] = {scope.bind(loaded, 'loaded')}")
     lines += ["    get = row.cells.get", "    try:"]
-    for column in read_columns(schema):
+    for column in columns:
         lines += [*_present(column, scope), *_absent(column, scope)]
     for number in schema.numbers:  # absent, the descriptor answers 0
         lines += _present(number, scope)
@@ -69,6 +99,13 @@ def compile_hydrator(
     lines += ["    set_row(obj, row)", "    return obj"]
     hydrate: Hydrator = scope.compiled(lines, "hydrate")
     return hydrate
+
+
+def _without(hidden: frozenset[bytes], row: Row) -> Row:
+    """Return a row without the cells of deferred fields: a scan sends them without their values."""
+    if hidden.isdisjoint(row.cells):
+        return row
+    return Row(row.key, {name: cell for name, cell in row.cells.items() if name not in hidden})
 
 
 def read_columns(schema: TableSchema) -> list[ColumnSchema]:
@@ -101,14 +138,16 @@ def _with_default(column: ColumnSchema, values: dict[str, Any], row: Row) -> Row
     return Row(row.key, {**row.cells, column.column: Cell(column.codec.encode(value), 0)})
 
 
-def _read_plainly(schema: TableSchema, values: dict[str, Any], row: Row) -> Row:
+def _read_plainly(
+    schema: TableSchema, columns: Sequence[ColumnSchema], values: dict[str, Any], row: Row
+) -> Row:
     """Read the cells by calls of the codecs; return the row with the cells of defaults.
 
     Raises:
         CorruptRowError: A cell does not decode.
     """
     numbers = {column.name for column in schema.numbers}
-    for column in (*read_columns(schema), *schema.numbers):
+    for column in (*columns, *schema.numbers):
         cell = row.cells.get(column.column)
         try:
             if cell is not None:
@@ -144,7 +183,7 @@ def corrupt(schema: TableSchema, row: Row, column: ColumnSchema) -> CorruptRowEr
 def compile_dehydrator(schema: TableSchema) -> Dehydrator:
     """Return a function from an object's `__dict__` to its non-None cells."""
     scope = Scope(MISFITS=(*MISFITS, KeyError), write_plainly=partial(_write_plainly, schema))
-    always = list(takewhile(lambda column: not column.nullable, schema.columns))
+    always = list(takewhile(_is_always_written, schema.columns))
     lines, items = ["def dehydrate(d):", "    try:"], []
     for number, column in enumerate(always):
         lines += _required(column, f"v{number}")
@@ -156,12 +195,19 @@ def compile_dehydrator(schema: TableSchema) -> Dehydrator:
         if column.nullable:
             lines.append(f"        {value} = d.get({column.name!r})")
             lines.append(f"        if {value} is not None: {cell}")
+        elif column.deferred:
+            lines.append(f"        if {column.name!r} in d:")
+            lines += [f"    {line}" for line in (*_required(column, value), f"        {cell}")]
         else:
             lines += [*_required(column, value), f"        {cell}"]
     lines += writing_lines(schema, scope)
     lines += ["        return cells", "    except MISFITS:", "        return write_plainly(d)"]
     dehydrate: Dehydrator = scope.compiled(lines, "dehydrate")
     return dehydrate
+
+
+def _is_always_written(column: ColumnSchema) -> bool:
+    return not (column.nullable or column.deferred)
 
 
 def _required(column: ColumnSchema, value: str) -> list[str]:
@@ -186,6 +232,8 @@ def _write_plainly(schema: TableSchema, values: dict[str, Any]) -> dict[bytes, b
                 cells[column.column] = column.codec.encode(value)
             except CodecError as error:
                 raise ValidationError(error.text, fix=error.fix, **where, **error.details) from None
+        elif column.deferred and column.name not in values:
+            continue  # the object was read without it
         elif not column.nullable:
             raise ValidationError(
                 "a required field has no value", **where, fix="set it, or declare it nullable"

@@ -15,7 +15,7 @@ from hbase_orm.query.plans import (
     ScanPlan,
     TablesPlan,
 )
-from hbase_orm.query.selection import fields_read
+from hbase_orm.query.selection import fields_read, loaded_by
 from hbase_orm.query.shapes import Shapes
 from hbase_orm.query.statement import ANY_INDEX, ROWS_ALONE, AnyIndex, Select, Sort, select
 from hbase_orm.schema import codec_of, compile_check
@@ -44,6 +44,7 @@ __all__ = [
     "compile_check",
     "fields_read",
     "holds_for_absent_row",
+    "loaded_by",
     "may_be_empty",
     "names_in",
     "plan",

@@ -214,6 +214,25 @@ class OnlyColumn(Filter):
 
 
 @dataclass(frozen=True, slots=True)
+class NotColumn(Filter):
+    """The cells of all columns but one."""
+
+    column: bytes
+
+    @property
+    def tests(self) -> int:
+        """Two, of each cell."""
+        return 2
+
+    def __bytes__(self) -> bytes:
+        """Return a FamilyFilter or a QualifierFilter."""
+        family, _, qualifier = self.column.partition(b":")
+        of_family = _call(b"FamilyFilter", bytes(ByteTest("!=", family)))
+        of_qualifier = bytes(QualifierFilter(ByteTest("!=", qualifier)))
+        return b"(" + of_family + b" OR " + of_qualifier + b")"
+
+
+@dataclass(frozen=True, slots=True)
 class AllOf(Filter):
     """Rows that pass every part; two parts or more."""
 

@@ -39,7 +39,7 @@ from hbase_orm.query.plans import (
 )
 from hbase_orm.query.pushdown import push_down
 from hbase_orm.query.refusals import refused, unbounded
-from hbase_orm.query.selection import check_selection, fetched, steps_after
+from hbase_orm.query.selection import check_selection, fetched, loaded_by, steps_after
 from hbase_orm.query.shapes import Shapes
 from hbase_orm.query.statement import AnyIndex, Select
 from hbase_orm.schema import (
@@ -215,6 +215,7 @@ def _common(
         "reads": chosen.fetch.text(is_filtered=is_filtered),
         "after": steps_after(statement),
         "entries": statement.entries,
+        "loaded": loaded_by(statement, schema),
     }
 
 
@@ -283,7 +284,8 @@ def _table_plan(
         if not keys:
             return _empty(statement, schema, "no row key of this length is stored")
         common = _common(statement, schema, chosen, reverse=reverse)
-        return GetPlan(**common, keys=tuple(keys))
+        common["columns"] = chosen.fetch.got or chosen.fetch.columns
+        return GetPlan(**common, keys=tuple(keys), families=chosen.fetch.families)
     streams = [
         _directed(schema.table, ranges, reverse=reverse)
         for ranges in access.ranges_by_spread().values()
@@ -315,6 +317,7 @@ def _scan_plan(
         "most_rows": 0 if statement.caching_rows else DEFAULT_CACHING_ROWS,
         "filter": None if sent is None else bytes(sent),
         "unconditional": None if chosen.fetch.filter is None else bytes(chosen.fetch.filter),
+        "mask": None if chosen.fetch.mask is None else bytes(chosen.fetch.mask),
     }
     if len(streams) == 1:
         return ScanPlan(**common, ranges=streams[0])
@@ -346,8 +349,10 @@ def _index_plan(
     if index.unique and chosen.access.is_complete:
         keys = tuple(sorted({path.rest for path in chosen.access.paths}, reverse=reverse))
     buckets = in_buckets(index, whole) if index.salt else ()
+    common = _common(statement, schema, chosen, reverse=reverse)
+    common["columns"] = chosen.fetch.got or chosen.fetch.columns
     return IndexPlan(
-        **_common(statement, schema, chosen, reverse=reverse),
+        **common,
         index=index,
         keys=tuple(bucket_before(index, key) for key in keys),
         ranges=() if keys or index.salt else _directed(index.table, whole, reverse=reverse),

@@ -17,7 +17,7 @@ from hbase_orm.query.fetching import Fetches, fetches
 from hbase_orm.query.measured import Measured
 from hbase_orm.query.times import TimeRange
 from hbase_orm.rowkey.notation import to_string_binary
-from hbase_orm.schema import Condition, EntryRange, IndexSchema, TableSchema
+from hbase_orm.schema import NO_FIELDS, Condition, EntryRange, IndexSchema, TableSchema
 
 _SHOWN = 4
 _SHOWN_FILTER_BYTES = 500
@@ -38,6 +38,7 @@ class Plan:
         columns: What is read of each row, columns or bare families; empty means all families.
         reads: The same in words; empty for objects.
         after: What is done with the rows once they are read, in words.
+        loaded: The deferred fields that are read all the same, for what is compared or sorted by.
         times: Which versions are read; None means the newest.
         unused: Indexes that are declared, and that the catalog does not let queries use, in words.
     """
@@ -51,6 +52,7 @@ class Plan:
     reads: str = field(default="", kw_only=True)
     after: tuple[str, ...] = field(default=(), kw_only=True)
     entries: EntryRange | None = field(default=None, kw_only=True)
+    loaded: frozenset[str] = field(default=NO_FIELDS, kw_only=True)
     times: TimeRange | None = field(default=None, kw_only=True)
     measured: Measured | None = field(default=None, kw_only=True)
     unused: tuple[str, ...] = field(default=(), kw_only=True)
@@ -149,9 +151,12 @@ class GetPlan(Plan):
 
     Attributes:
         keys: The row keys, in the order of the rows.
+        families: What is asked of those of them that show none of the columns: rows may have cells
+            in others. Empty where they have not.
     """
 
     keys: tuple[bytes, ...] = ()
+    families: tuple[bytes, ...] = ()
 
     def steps(self) -> list[str]:
         """Return the keys, the first few of many."""
@@ -176,6 +181,7 @@ class ScanPlan(Plan):
         filter: What the server applies, in HBase's filter language, or None.
         unconditional: What it applies instead, of no condition, where a call with `filter` was not
             answered in time; it drops no row.
+        mask: What it applies to every call: cells that come without their values, or None.
     """
 
     ranges: tuple[KeyRange, ...] = ()
@@ -184,6 +190,7 @@ class ScanPlan(Plan):
     most_rows: int = 0
     filter: bytes | None = None
     unconditional: bytes | None = None
+    mask: bytes | None = None
 
     def steps(self) -> list[str]:
         """Return the ranges, the first few of many, and the filter."""
@@ -215,6 +222,7 @@ class SaltedScanPlan(Plan):
         filter: What the server applies, in HBase's filter language, or None.
         unconditional: What it applies instead, of no condition, where a call with `filter` was not
             answered in time; it drops no row.
+        mask: What it applies to every call: cells that come without their values, or None.
     """
 
     buckets: tuple[tuple[KeyRange, ...], ...] = ()
@@ -224,6 +232,7 @@ class SaltedScanPlan(Plan):
     skipped_bytes: int = 1
     filter: bytes | None = None
     unconditional: bytes | None = None
+    mask: bytes | None = None
 
     def steps(self) -> list[str]:
         """Return the fan-out, the first bucket's ranges and the filter."""

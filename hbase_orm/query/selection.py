@@ -6,24 +6,36 @@ Values are read with as few columns as tell that the row exists and fulfils the 
 - on guarded tables the first required column too, by which their rows exist;
 - where any cell makes a row, and rows without all of these may match, the whole families.
 
+Objects are read with whole families. Of deferred columns that nothing compares, a scan is sent
+nothing but the keys of their cells, and a get names the other columns.
+
 If all the fields stand in the row key, no value needs to be sent: the keys of the cells will do.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from hbase_orm.errors import QueryError
 from hbase_orm.query.aggregates import SORTED_TYPES, Aggregate, check_type
 from hbase_orm.query.bounds import Bounds
-from hbase_orm.query.filters import AllOf, AnyOf, Filter, FirstKeyOnly, KeyOnly, OnlyColumn
-from hbase_orm.query.slices import kinds_of, slice_of
+from hbase_orm.query.filters import (
+    AllOf,
+    AnyOf,
+    Filter,
+    FirstKeyOnly,
+    KeyOnly,
+    NotColumn,
+    OnlyColumn,
+)
+from hbase_orm.query.slices import slice_of
 from hbase_orm.query.statement import Select
 from hbase_orm.rowkey import Part
 from hbase_orm.rowkey.notation import to_string_binary
 from hbase_orm.schema import (
+    NO_FIELDS,
     ColumnSchema,
     EntryExpr,
     Expr,
@@ -33,7 +45,11 @@ from hbase_orm.schema import (
     TableSchema,
     codec_of,
     column_field,
+    columns_read,
     compared_by,
+    deferred_names,
+    kinds_of,
+    left_out,
     stored_column,
 )
 
@@ -154,16 +170,24 @@ class Fetch:
         columns: Columns or bare families; empty reads objects, with all families.
         filter: What a scan leaves out of the rows' cells, or None; it drops no row.
         wanted: The columns that have to come where `columns` are families; empty if no value has.
+        got: What gets ask for; empty where it is `columns`.
+        families: What gets ask of rows that show none of it; empty where rows show it.
+        mask: Whose values a scan leaves out, whatever else it leaves out, or None.
+        hidden: The columns that neither brings.
     """
 
     columns: tuple[bytes, ...] = ()
     filter: Filter | None = None
     wanted: tuple[bytes, ...] = ()
+    got: tuple[bytes, ...] = ()
+    families: tuple[bytes, ...] = ()
+    mask: Filter | None = None
+    hidden: tuple[bytes, ...] = ()
 
     def text(self, *, is_filtered: bool) -> str:
         """Return what is read in words, for a read with or without the filter; none for objects."""
         if not self.columns:
-            return ""
+            return f"columns: all but {_listed(self.hidden)}" if self.hidden else ""
         if self.filter is None or not is_filtered:
             return f"columns: {_listed(self.columns)}"
         if not self.wanted:
@@ -196,11 +220,56 @@ def fetched(
         index: The index that leads to the rows, whose entries are checked against them.
     """
     if statement.selection is None:
-        return OBJECTS
+        return _without_deferred(schema, OBJECTS, loaded_by(statement, schema))
     columns = [each for field in fields_read(statement) for each in _columns_of(schema, field)]
     if index is not None:
         columns += index.columns
     asked = tuple(dict.fromkeys(column.column for column in columns))
+    found = _of_values(statement, schema, options, columns, asked)
+    return _without_deferred(schema, found, loaded_by(statement, schema))
+
+
+def loaded_by(statement: Select[Any], schema: TableSchema) -> frozenset[str]:
+    """Return the deferred fields that a statement compares, sorts by or selects: they are read."""
+    deferred = deferred_names(schema)
+    if not deferred:
+        return NO_FIELDS
+    return deferred & {field.name for field in fields_read(statement)}
+
+
+def _without_deferred(schema: TableSchema, fetch: Fetch, loaded: frozenset[str]) -> Fetch:
+    """Return a read without the values of deferred columns, if it is one of whole families."""
+    if fetch.columns not in {(), schema.family_names}:
+        return fetch
+    hidden = tuple(column.column for column in left_out(schema, loaded))
+    if not hidden:
+        return fetch
+    return replace(
+        fetch,
+        got=columns_read(schema, loaded),
+        families=schema.family_names,
+        mask=_mask(hidden),
+        hidden=hidden,
+    )
+
+
+def _mask(hidden: Sequence[bytes]) -> Filter:
+    """Return what passes all cells, those of some columns without their values."""
+    others = [NotColumn(column) for column in hidden]
+    those = [OnlyColumn(column) for column in hidden]
+    rest = others[0] if len(others) == 1 else AllOf(tuple(others))
+    some = those[0] if len(those) == 1 else AnyOf(tuple(those))
+    return AnyOf((rest, AllOf((some, KeyOnly()))))
+
+
+def _of_values(
+    statement: Select[Any],
+    schema: TableSchema,
+    options: Sequence[Mapping[str, Bounds]],
+    columns: Sequence[ColumnSchema],
+    asked: tuple[bytes, ...],
+) -> Fetch:
+    """Return what a read of values asks for, which are read from `columns`, named `asked`."""
     if schema.packed_bytes:  # each row holds many objects, by qualifiers that vary
         return Fetch(schema.family_names, None if asked else KeyOnly())
     if not asked and not schema.is_guarded:

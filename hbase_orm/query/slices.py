@@ -23,6 +23,7 @@ from hbase_orm.query.filters import (
     QualifierFilter,
 )
 from hbase_orm.schema import (
+    NO_FIELDS,
     And,
     Condition,
     DynamicSchema,
@@ -34,6 +35,8 @@ from hbase_orm.schema import (
     Or,
     TableSchema,
     dynamic_of,
+    kinds_of,
+    left_out,
     stored_column,
 )
 
@@ -131,15 +134,13 @@ def has_anchor(schema: TableSchema) -> bool:
     return schema.is_guarded or all(each.anchor is not None for each in kinds_of(schema))
 
 
-def kinds_of(schema: TableSchema) -> tuple[TableSchema, ...]:
-    """Return what describes the rows of a table: the record types', or the model's own."""
-    if schema.kinds is None:
-        return (schema,)
-    return tuple(model.__schema__ for model in schema.kinds.models.values())
+def columns_beside(
+    schema: TableSchema, conditions: tuple[Condition, ...], loaded: frozenset[str] = NO_FIELDS
+) -> tuple[bytes, ...]:
+    """Return what is read of a row besides its entries: declared columns, marker, compared ones.
 
-
-def columns_beside(schema: TableSchema, conditions: tuple[Condition, ...]) -> tuple[bytes, ...]:
-    """Return what is read of a row besides its entries: declared columns, marker, compared ones."""
+    Deferred columns are not, unless they are of the fields `loaded`.
+    """
     found: list[bytes] = []
     for each in (schema, *kinds_of(schema)):
         found += [column.column for column in each.column_by_name.values()]
@@ -147,7 +148,8 @@ def columns_beside(schema: TableSchema, conditions: tuple[Condition, ...]) -> tu
     for entry in _entries_in(And(conditions)):
         column = stored_column(schema, entry)
         found += [] if column is None else [column.column]
-    return tuple(dict.fromkeys(found))
+    hidden = {column.column for column in left_out(schema, loaded)}
+    return tuple(column for column in dict.fromkeys(found) if column not in hidden)
 
 
 def _entries_in(condition: Condition) -> list[Expr[Any]]:

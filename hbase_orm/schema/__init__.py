@@ -25,6 +25,13 @@ from hbase_orm.schema.conditions import (
     fields_of,
 )
 from hbase_orm.schema.declared_index import Index
+from hbase_orm.schema.deferring import (
+    NO_FIELDS,
+    columns_read,
+    deferred_names,
+    kinds_of,
+    left_out,
+)
 from hbase_orm.schema.entries import (
     DynamicExpr,
     EntryExpr,
@@ -57,6 +64,7 @@ __all__ = [
     "FUNCTIONS",
     "GUARD_FAMILY",
     "MARKER_QUALIFIER",
+    "NO_FIELDS",
     "AddAmount",
     "And",
     "Assignment",
@@ -93,13 +101,17 @@ __all__ = [
     "check_family_name",
     "codec_of",
     "column_field",
+    "columns_read",
     "compared_by",
     "compile_check",
     "conjuncts",
+    "deferred_names",
     "depth_of",
     "dynamic_of",
     "fields_of",
     "index_schema",
+    "kinds_of",
+    "left_out",
     "packed_get",
     "packed_mutations",
     "packed_range",

@@ -200,6 +200,7 @@ class ColumnSchema:
         nullable: Whether None stands for an absent cell.
         default: The declared default, if `has_default`.
         default_factory: Makes the default, or None.
+        deferred: Whether reads of objects leave it out.
     """
 
     name: str
@@ -209,6 +210,7 @@ class ColumnSchema:
     has_default: bool = False
     default: Any = None
     default_factory: Callable[[], Any] | None = None
+    deferred: bool = False
 
     @property
     def is_required(self) -> bool:
@@ -320,7 +322,9 @@ class TableSchema:
         dynamics: Fields of dynamic columns.
         version: The column that counts the writes of a row, or None.
         timestamps: Who stamps the cells, "server" or "client"; None leaves it to the engine.
-        anchor: The first required plain column: a guarded row exists exactly when it is visible.
+        anchor: The first required plain column that is not deferred: a guarded row exists exactly
+            when it is visible.
+        deferred: The plain columns that reads of objects leave out.
         column_by_name: Plain columns, counters and the version by the name of their field.
         codecs: The codec of each field by name: in the row key, else in its column.
         family_names: The data families' names: what a read of the whole row asks for.
@@ -343,6 +347,7 @@ class TableSchema:
     version: ColumnSchema | None = None
     timestamps: str | None = None
     anchor: ColumnSchema | None = field(init=False, compare=False, repr=False)
+    deferred: tuple[ColumnSchema, ...] = field(init=False, compare=False, repr=False)
     column_by_name: Mapping[str, ColumnSchema] = field(init=False, compare=False, repr=False)
     codecs: Mapping[str, Codec[Any]] = field(init=False, compare=False, repr=False)
     family_names: tuple[bytes, ...] = field(init=False, compare=False, repr=False)
@@ -350,7 +355,9 @@ class TableSchema:
     def __post_init__(self) -> None:
         """Work out, once, what every read asks."""
         set_ = object.__setattr__
-        set_(self, "anchor", next((c for c in self.columns if c.is_required), None))
+        read = (c for c in self.columns if not c.deferred)
+        set_(self, "anchor", next((c for c in read if c.is_required), None))
+        set_(self, "deferred", tuple(c for c in self.columns if c.deferred))
         by_name = {column.name: column for column in (*self.columns, *self.numbers)}
         set_(self, "column_by_name", by_name)
         of_columns = {name: column.codec for name, column in by_name.items()}

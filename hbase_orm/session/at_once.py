@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from hbase_orm.errors import RowNotFoundError, ValidationError
 from hbase_orm.model import Model, check_key_arguments
+from hbase_orm.model.deferring import deferred_among, loaded_fields
 from hbase_orm.schema import Assignment, Condition, Expr
 from hbase_orm.session.binding import BoundModel
 from hbase_orm.session.by_key import append_tail, delete_cells, put_cells
@@ -46,7 +47,8 @@ class SessionAtOnce(SessionWrites):
         Raises:
             DuplicateRowError: The row exists; `model`, `table` and `row` name it.
             FeatureMissingError: The engine has no Thrift2 gateway.
-            ValidationError: A value does not fit, or the cell to check would be empty.
+            ValidationError: A value does not fit, the cell to check would be empty, or the object
+                was read without deferred fields that were not set since.
             ConnectionLostError: The outcome is unknown: read the row and decide.
         """
         write = self._whole(obj, "insert")
@@ -62,7 +64,8 @@ class SessionAtOnce(SessionWrites):
 
         Raises:
             FeatureMissingError: The engine has no Thrift2 gateway.
-            ValidationError: The object was read in part, by `columns_between`.
+            ValidationError: The object was read in part: by `columns_between`, or without deferred
+                fields that were not set since.
             ConnectionLostError: The outcome is unknown; replacing again is safe.
         """
         refuse_part(obj)
@@ -103,18 +106,25 @@ class SessionAtOnce(SessionWrites):
             return False
         return self._write_if(write_of(self._bound_to(obj), obj, "delete"), conditions)
 
-    def refresh(self, obj: Model, /) -> None:
+    def refresh(self, obj: Model, /, *fields: Expr[Any]) -> None:
         """Read the row of `obj` again; its changes and what is pending for it are dropped.
+
+        Args:
+            obj: The object.
+            fields: Deferred fields to load: `session.refresh(doc, Doc.body)`. Those that the object
+                was loaded with are read again without being named.
 
         Raises:
             RowNotFoundError: There is no such row.
+            QueryError: Not a field of the model.
             ValidationError: The session holds another object of it.
         """
         self._refuse_other(obj)
         bound = self._bound_to(obj)
+        loaded = loaded_fields(obj.__dict__) | deferred_among(bound.schema, fields)
         bound.look_up_names([obj.__dict__])
         key = bound.known_key(obj)
-        row = None if key is None else stored_row(bound, key, self._runtime)
+        row = None if key is None else stored_row(bound, key, self._runtime, loaded)
         if key is None or row is None:
             raise RowNotFoundError(
                 "the object has no row",
@@ -127,7 +137,7 @@ class SessionAtOnce(SessionWrites):
         obj._row = None  # noqa: SLF001 - the model's own state
         for name in bound.schema.dynamic_by_name:
             obj.__dict__.get(name, {}).clear()
-        refresh(bound, obj, bound.hydrate(row))
+        refresh(bound, obj, bound.hydrate(row, loaded))
         obj._note_change = self._note_change  # noqa: SLF001 - the model's own state
         self._identity.put(bound, key, obj)
         if bound.is_mutable:
@@ -169,7 +179,7 @@ class SessionAtOnce(SessionWrites):
         row = move_row(old, new, values, known, self._runtime)
         self._mark_clean(RowWrite(bound, obj, old.key, "delete"))
         new.bound.load_names([row])
-        moved: M = self._attach(new.bound, new.bound.hydrate(row))
+        moved: M = self._attach(new.bound, new.bound.hydrate(row, loaded_fields(obj.__dict__)))
         return moved
 
     # --- one row by its key -----------------------------------------------------------------------

@@ -25,7 +25,7 @@ from hbase_orm.model.kinds import kind_finder, kind_test
 from hbase_orm.ops import MAX_CELL_BYTES, MAX_ROW_KEY_BYTES, Row, longest_row_key_bytes
 from hbase_orm.query import Shapes
 from hbase_orm.rowkey import KeyContext
-from hbase_orm.schema import TableSchema
+from hbase_orm.schema import NO_FIELDS, TableSchema
 from hbase_orm.session.mutable import has_mutable_values
 from hbase_orm.session.naming import Names, in_namespace
 
@@ -131,17 +131,19 @@ class BoundModel:
             return False
         return self.guarded is None or self.guarded.exists(row.cells)
 
-    def hydrate(self, row: Row) -> Any:
-        """Return the row as an object of the model.
+    def hydrate(self, row: Row, loaded: frozenset[str] = NO_FIELDS) -> Any:
+        """Return the row as an object of the model; `loaded` deferred fields were read as well.
 
         Raises:
             CorruptRowError: The row does not decode; it names model and row key.
         """
         model = self.model if self.kinds is None else self.kinds(row.key)
+        mapping = model.__mapping__
+        hydrate = mapping.hydrator(loaded) if loaded else mapping.hydrate
         if self.context is None:
-            return model.__mapping__.hydrate(row)
+            return hydrate(row)
         try:
-            return model.__mapping__.hydrate(row, self.context)
+            return hydrate(row, self.context)
         except CorruptRowError as error:
             details = {"model": model.__name__, "row": row.key, **error.details}
             raise CorruptRowError(error.text, fix=error.fix, **details) from error

@@ -29,6 +29,7 @@ from hbase_orm.errors import (
 from hbase_orm.index import catalog
 from hbase_orm.index.loading import can_load
 from hbase_orm.model import Model
+from hbase_orm.model.deferring import refuse_unloaded
 from hbase_orm.session.binding import BoundModel
 from hbase_orm.session.carriers import BegunLoad, FlatCarrier, Load, carriers_of
 from hbase_orm.session.catalogued import kept_table
@@ -121,13 +122,17 @@ class Bulk:
     def add(self, obj: Model, /, *, ttl: timedelta | None = None) -> None:
         """Take one object to write: its non-None cells are put.
 
+        Deferred fields that it was read without are left alone.
+
         Args:
             obj: The object.
             ttl: How long its cells live, if that is shorter than their family's ttl. Plain models
                 only.
 
         Raises:
-            ValidationError, RowKeyError: The object cannot be encoded; the others are not touched.
+            ValidationError, RowKeyError: The object cannot be encoded, or it lacks deferred fields
+                of a row that is to be inserted; the others are not touched.
+            CorruptRowError: The codec of an indexed field does not read what it wrote.
             DuplicateRowError: The row was just added to a load; this one is not written.
             FlushError: Rows taken before were not all written.
         """
@@ -151,6 +156,8 @@ class Bulk:
             bound = self._bound_of(type(obj)).placed(obj.__dict__)
             lane = self._lanes.get(bound.schema.table)
         prepare(bound, obj, "whole")
+        if self._insert_only:
+            refuse_unloaded(obj)
         key = bound.key(obj)
         cells = bound.cells(obj, key)
         check_entries(bound, key, cells)

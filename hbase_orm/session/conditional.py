@@ -27,7 +27,7 @@ from hbase_orm.query import (
     may_be_empty,
 )
 from hbase_orm.query.cell_tests import CellTest
-from hbase_orm.schema import Condition, TableSchema, packed_mutations
+from hbase_orm.schema import Condition, TableSchema, deferred_names, packed_mutations
 from hbase_orm.session.binding import BoundModel
 from hbase_orm.session.flush import (
     guarded_change,
@@ -157,7 +157,8 @@ def _plain_if(write: RowWrite, conditions: Sequence[Condition], runtime: Runtime
     need_conditions(write.bound.schema, runtime)
     if not write.is_idle:
         return _send(write, test, runtime)
-    (row,) = read_rows(write.bound, [write.key], runtime)
+    every = deferred_names(write.bound.schema)
+    (row,) = read_rows(write.bound, [write.key], runtime, every)
     return _is_met(write, row or Row(write.key, {}), conditions)
 
 
@@ -168,7 +169,8 @@ def _is_met(write: RowWrite, row: Row, conditions: Sequence[Condition]) -> bool:
         is_possible = write.kind in {"put", "insert", "replace"}
         return is_possible and holds_for_absent_row(conditions)
     check = compile_check(bound.schema, conditions)
-    return check is None or check(bound.hydrate(row).__dict__)
+    every = deferred_names(bound.schema)  # what they compare was read
+    return check is None or check(bound.hydrate(row, every).__dict__)
 
 
 def _send(write: RowWrite, test: CellTest, runtime: Runtime) -> bool:
@@ -203,7 +205,17 @@ def _request(write: RowWrite, test: CellTest) -> CheckAndMutate:
     return CheckAndMutate(schema.table, column, test.expected, mutation, test.operator)
 
 
-def stored_row(bound: BoundModel, key: bytes, runtime: Runtime) -> Row | None:
-    """Return the row as it is stored, or None where the model sees none."""
-    (row,) = read_rows(bound, [key], runtime)
+def stored_row(
+    bound: BoundModel, key: bytes, runtime: Runtime, loaded: frozenset[str] | None = None
+) -> Row | None:
+    """Return the row as it is stored, or None where the model sees none.
+
+    Args:
+        bound: The model.
+        key: The row key.
+        runtime: Where requests go.
+        loaded: The deferred fields that are read; None means all.
+    """
+    every = deferred_names(bound.schema) if loaded is None else loaded
+    (row,) = read_rows(bound, [key], runtime, every)
     return row if row is not None and bound.exists(row) else None

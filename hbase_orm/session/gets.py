@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from hbase_orm.errors import MultipleRowsError, QueryError, RowKeyError, TableNotFoundError
+from hbase_orm.execute.run import rows_by_key
 from hbase_orm.model import check_key_arguments
 from hbase_orm.ops import GetRows, Row
-from hbase_orm.schema import cells_as_rows, packed_get
+from hbase_orm.schema import NO_FIELDS, cells_as_rows, columns_read, packed_get
 from hbase_orm.session.binding import BoundModel
 from hbase_orm.session.runtime import Runtime
 
@@ -99,15 +100,30 @@ def row_keys(bound: BoundModel, key: Mapping[str, Any]) -> tuple[bytes, ...]:
     return tuple(each[: len(each) - bound.schema.packed_bytes] for each in found[1])
 
 
-def read_rows(bound: BoundModel, keys: Sequence[bytes], runtime: Runtime) -> Sequence[Row | None]:
-    """Return rows by key; a table of a period that does not exist has none."""
+def read_rows(
+    bound: BoundModel,
+    keys: Sequence[bytes],
+    runtime: Runtime,
+    loaded: frozenset[str] = NO_FIELDS,
+) -> Sequence[Row | None]:
+    """Return rows by key, as objects need them; a table of a period that does not exist has none.
+
+    Args:
+        bound: The model.
+        keys: The row keys.
+        runtime: Where requests go.
+        loaded: The deferred fields that are read, too.
+    """
     schema = bound.schema
     try:
         if schema.packed_bytes:
             rows = runtime.execute(packed_get(schema, keys))
             found = {row.key: row for row in cells_as_rows(schema, rows)}
             return [found.get(key) for key in keys]
-        return runtime.execute(GetRows(schema.table, tuple(keys), schema.family_names))
+        columns = columns_read(schema, loaded)
+        if columns == schema.family_names:
+            return runtime.execute(GetRows(schema.table, tuple(keys), columns))
+        return runtime.run(rows_by_key(schema.table, keys, columns, schema.family_names))
     except TableNotFoundError:
         if schema.layout.table_period is None:
             raise

@@ -8,6 +8,7 @@ from weakref import WeakValueDictionary
 
 from hbase_orm.errors import CodecError, ValidationError
 from hbase_orm.model import Model
+from hbase_orm.model.deferring import copy_loaded, loaded_fields
 from hbase_orm.session.binding import BoundModel
 from hbase_orm.session.unit_of_work import loaded_row
 
@@ -67,11 +68,15 @@ def _refuse_change(obj: Model) -> None:
 
 
 def refresh(bound: BoundModel, obj: Model, fresh: Model) -> None:
-    """Bring `obj` up to what `fresh` read; fields changed since it was loaded keep their value."""
+    """Bring `obj` up to what `fresh` read; fields changed since it was loaded keep their value.
+
+    Deferred fields that were not read again are unloaded: their values may be old.
+    """
     loaded = loaded_row(obj)
-    old: dict[str, Any] = {} if loaded is None else bound.hydrate(loaded).__dict__
-    new = fresh.__dict__
-    values = obj.__dict__
+    new, values = fresh.__dict__, obj.__dict__
+    old: dict[str, Any] = {}
+    if loaded is not None:
+        old = bound.hydrate(loaded, loaded_fields(values)).__dict__
     dynamics = bound.schema.dynamic_by_name
     for name in bound.schema.fields:
         if name in dynamics:
@@ -84,6 +89,7 @@ def refresh(bound: BoundModel, obj: Model, fresh: Model) -> None:
         else:
             values.pop(name, None)
     values.pop(READ_IN_PART, None)
+    copy_loaded(new, values)
     obj._row = loaded_row(fresh)  # noqa: SLF001 - the model's own state
 
 

@@ -209,7 +209,7 @@ def _found(move: _Move, copy: Row | None, known: Mapping[bytes, bytes]) -> Row:
     """
     if copy is not None and move.copied is not None:
         return copy
-    if copy is None or _cells(move.new, copy) != _wanted(move.new.bound, known, move.values):
+    if copy is None or _known(move.new, copy, known) != _wanted(move.new.bound, known, move.values):
         raise absent(move.old.bound, move.old.key)
     return copy
 
@@ -219,6 +219,12 @@ def _cells(place: Place, row: Row) -> dict[bytes, bytes]:
     version = place.bound.schema.version
     own = None if version is None else version.column
     return {column: cell.value for column, cell in row.cells.items() if column != own}
+
+
+def _known(place: Place, row: Row, known: Mapping[bytes, bytes]) -> dict[bytes, bytes]:
+    """Return the cells of a row that a caller can know: not the deferred ones it has not read."""
+    hidden = {each.column for each in place.bound.schema.deferred} - known.keys()
+    return {name: value for name, value in _cells(place, row).items() if name not in hidden}
 
 
 def _wanted(

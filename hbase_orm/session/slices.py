@@ -59,7 +59,7 @@ def sliced(
     Close it to release open scanners.
     """
     schema = bound.schema
-    columns = columns_beside(schema, chosen.conditions)
+    columns = columns_beside(schema, chosen.conditions, chosen.loaded)
     part = slice_of(schema, asked)
     check = compile_check(schema, chosen.conditions)
     read = _by_anchor if has_anchor(schema) else _by_any_cell
@@ -70,7 +70,7 @@ def sliced(
                 own = bound.of_row(row)
                 if not own.exists(row):
                     continue
-                if check is not None and not check(own.hydrate(row).__dict__):
+                if check is not None and not check(own.hydrate(row, chosen.loaded).__dict__):
                     continue
                 yield [_with_entries(own, row, part, runtime, looked)]
 
@@ -85,6 +85,8 @@ def _by_anchor(
 
 def _narrowed(plan: Plan, columns: tuple[bytes, ...]) -> Plan:
     """Return the plan that reads nothing but `columns`."""
+    if isinstance(plan, GetPlan):
+        return replace(plan, columns=columns, families=())
     if not isinstance(plan, TablesPlan):
         return replace(plan, columns=columns)
     inner = tuple((start, _narrowed(each, columns)) for start, each in plan.plans)
@@ -122,7 +124,7 @@ def _existing(plan: Plan) -> Plan:
     match plan:
         case ScanPlan() | SaltedScanPlan():
             alone = bytes(EXISTENCE)
-            return replace(plan, columns=(), filter=alone, unconditional=alone)
+            return replace(plan, columns=(), filter=alone, unconditional=alone, mask=None)
         case TablesPlan(plans=plans):
             return replace(plan, plans=tuple((start, _existing(each)) for start, each in plans))
         case GetPlan(keys=keys):

@@ -11,7 +11,16 @@ from typing import Any, Generic, Self, TypeVar
 
 from hbase_orm.execute import Note, rows_of, stream
 from hbase_orm.ops import ListTables, Row
-from hbase_orm.query import GetPlan, IndexPlan, Plan, Select, compile_check, names_in, plan
+from hbase_orm.query import (
+    GetPlan,
+    IndexPlan,
+    Plan,
+    Select,
+    compile_check,
+    loaded_by,
+    names_in,
+    plan,
+)
 from hbase_orm.session.binding import BoundModel
 from hbase_orm.session.catalogued import by_readable_index
 from hbase_orm.session.past import by_row_key, in_times
@@ -165,12 +174,13 @@ def _objects(
     # Of a row that comes with a range of its entries, more was read when it was checked.
     conditions = stmt.conditions if stmt.entries is None else ()
     check = compile_check(bound.schema, conditions)
+    loaded = loaded_by(stmt, bound.schema)
     for page in pages:
         bound.load_names(page)
         for row in page:
             if not bound.exists(row):
                 continue
-            obj = bound.of_row(row).hydrate(row)
+            obj = bound.of_row(row).hydrate(row, loaded)
             if check is not None and not check(obj.__dict__):
                 continue
             if stmt.entries is not None:

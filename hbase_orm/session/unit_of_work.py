@@ -15,6 +15,7 @@ from hbase_orm.errors import FlushConflictError, FlushError, HBaseORMError, Vers
 from hbase_orm.gateway.checks import CELL_OVERHEAD_BYTES
 from hbase_orm.index.targets import WriteOutcome
 from hbase_orm.model import Model
+from hbase_orm.model.deferring import cleared, note_written, refuse_unloaded
 from hbase_orm.model.entries import settle
 from hbase_orm.ops import MAX_ROW_KEY_BYTES, Cell, Row
 from hbase_orm.session.binding import BoundModel
@@ -122,13 +123,16 @@ def write_of(
     """Return what writes `obj` now.
 
     Raises:
-        ValidationError: A value does not fit its codec.
+        ValidationError: A value does not fit its codec, or the object lacks deferred fields of the
+            row that it shall be.
         RowKeyError: The row key cannot be made, or that of an index entry.
     """
     key = bound.key(obj)
     loaded = loaded_row(obj)
     if kind == "delete":
         return RowWrite(bound, obj, key, "delete", version=_loaded_version(bound, loaded))
+    if kind in {"insert", "replace"}:
+        refuse_unloaded(obj)
     cells = bound.cells(obj, key)
     check_entries(bound, key, cells)
     if loaded is None or kind in {"insert", "replace"}:
@@ -143,6 +147,8 @@ def write_of(
     puts = changed_cells(bound.schema, old, differing) if bound.is_mutable else differing
     known = {column.column for column in bound.schema.columns}
     clears = frozenset(column for column in known if column in old and column not in cells)
+    if bound.schema.deferred:
+        clears = clears.union(cleared(bound.schema, obj.__dict__))
     if bound.schema.dynamics:
         clears |= loaded_entries(bound.schema, obj.__dict__, old) - cells.keys()
     if marker is not None and (puts or (clears and marker not in old)):
@@ -237,6 +243,7 @@ def keep_row(write: RowWrite) -> None:
     schema = write.bound.schema
     for counter in schema.counters if is_whole else ():
         obj.__dict__.pop(counter.name, None)
+    note_written(schema, obj.__dict__)
     version = schema.version
     if version is not None and version.column in kept:
         obj.__dict__[version.name] = version.codec.decode(kept[version.column].value)

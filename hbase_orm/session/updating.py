@@ -8,6 +8,7 @@ from typing import Any
 from hbase_orm.errors import QueryError
 from hbase_orm.index.targets import RowBefore, RowChange
 from hbase_orm.ops import Row
+from hbase_orm.schema import deferred_names
 from hbase_orm.session.binding import BoundModel
 from hbase_orm.session.by_key import absent
 from hbase_orm.session.flush import guarded_change
@@ -52,7 +53,7 @@ def update_row(
         found = Row(row, dict(before.cells))
         if not bound.exists(found):
             raise absent(bound, row)
-        obj = tell_loaded(bound.hydrate(found))
+        obj = tell_loaded(bound.hydrate(found, deferred_names(bound.schema)))
         change(obj)
         prepare(bound, obj, "put")
         made[:] = [write_of(bound, obj, "put")]

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from hbase_orm.errors import CodecError, ValidationError
 from hbase_orm.model import Model
+from hbase_orm.model.deferring import loaded_fields
 from hbase_orm.session.binding import BoundModel
 from hbase_orm.session.mutable import is_changed_in_place, mutable_names
 from hbase_orm.session.unit_of_work import loaded_row
@@ -86,7 +87,7 @@ def _is_changed(bound: BoundModel, obj: Model) -> bool:
     except (CodecError, ValidationError):
         # Some codecs read what they would not write; what else does not fit is the program's, and
         # the flush says what is wrong with it.
-        fresh = bound.hydrate(row).__dict__
+        fresh = bound.hydrate(row, loaded_fields(obj.__dict__)).__dict__
         values = obj.__dict__
         return any(
             values.get(n) != fresh.get(n) for n in mutable_names(bound.schema) if n in values

@@ -1,4 +1,4 @@
-"""The program on the page on models runs, and the page's tables name what there is."""
+"""The programs on the page on models run, and the page's tables name what there is."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from hbase_orm.model.hooks import HOOKS
 PAGE = (Path(__file__).parents[2] / "docs" / "models.md").read_text()
 
 
-def test_the_program_runs() -> None:
+def test_the_programs_run() -> None:
     programs: list[str] = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 
-    assert len(programs) == 1
+    assert len(programs) == 2
     for program in programs:
         exec(compile(program, "models.md", "exec", dont_inherit=True), {"__name__": "models_page"})
 

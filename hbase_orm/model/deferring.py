@@ -1,0 +1,174 @@
+"""Deferred fields of objects: which an object was read with, and which models may have them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from hbase_orm.errors import NotLoadedError, QueryError, SchemaError, ValidationError
+from hbase_orm.model.related import Relation
+from hbase_orm.schema import NO_FIELDS, ColumnSchema, Expr, TableSchema
+
+LOADED: Final = "_loaded_deferred"
+"""Where an object keeps the names of the deferred fields that its row was read with."""
+
+
+def loaded_fields(values: Mapping[str, Any]) -> frozenset[str]:
+    """Return the deferred fields that the object with this `__dict__` was read with."""
+    found: frozenset[str] = values.get(LOADED, NO_FIELDS)
+    return found
+
+
+def is_loaded(obj: Any, name: str) -> bool:
+    """Say whether it is known what an object's row has of a deferred field."""
+    return name in obj.__dict__ or name in loaded_fields(obj.__dict__)
+
+
+def not_loaded(obj: Any, name: str) -> NotLoadedError:
+    """Return the error of a deferred field that an object was read without."""
+    model = type(obj).__name__
+    return NotLoadedError(
+        "the field is deferred: the object was read without it",
+        model=model,
+        field=name,
+        row=_row_key(obj),
+        fix=f"read it with session.refresh(obj, {model}.{name}), or the values alone with "
+        f"select({model}.{name})",
+    )
+
+
+def unloaded(schema: TableSchema, values: Mapping[str, Any]) -> list[str]:
+    """Return the deferred fields that an object's `__dict__` knows nothing of."""
+    known = loaded_fields(values)
+    return [
+        column.name
+        for column in schema.deferred
+        if column.name not in values and column.name not in known
+    ]
+
+
+def refuse_unloaded(obj: Any) -> None:
+    """Refuse to write a whole row of an object that was read without deferred fields.
+
+    Raises:
+        ValidationError: It names them.
+    """
+    lacking = unloaded(type(obj).__schema__, obj.__dict__)
+    if lacking:
+        model = type(obj).__name__
+        named = ", ".join(f"{model}.{name}" for name in lacking)
+        raise ValidationError(
+            "the object was read without deferred fields, which its row would lose",
+            model=model,
+            fields=lacking,
+            row=_row_key(obj),
+            fix=f"session.refresh(obj, {named}) first, or set them",
+        )
+
+
+def deferred_among(schema: TableSchema, fields: Iterable[Any]) -> frozenset[str]:
+    """Return the names of those of some fields of a model that are deferred.
+
+    Raises:
+        QueryError: One is no field of the model.
+    """
+    asked = set[str]()
+    for field in fields:
+        if not isinstance(field, Expr) or not schema.has_field(field):
+            raise QueryError(
+                "the field is not one of the model",
+                model=schema.model_name,
+                field=repr(field),
+                fix=f"use the fields of {schema.model_name}",
+            )
+        asked.add(field.name)
+    return frozenset(column.name for column in schema.deferred if column.name in asked)
+
+
+def _row_key(obj: Any) -> bytes | None:
+    """Return the key of the row that an object was read from; None for one of the past."""
+    row = getattr(obj, "_row", None)
+    return None if row is None else row.key
+
+
+def cleared(schema: TableSchema, values: Mapping[str, Any]) -> list[bytes]:
+    """Return the columns of deferred fields that were set to None without having been read."""
+    known = loaded_fields(values)
+    return [
+        column.column
+        for column in schema.deferred
+        if column.name in values and values[column.name] is None and column.name not in known
+    ]
+
+
+def copy_loaded(source: Mapping[str, Any], values: dict[str, Any]) -> None:
+    """Let an object's `__dict__` know of deferred fields what another one knows."""
+    if LOADED in source:
+        values[LOADED] = source[LOADED]
+    else:
+        values.pop(LOADED, None)
+
+
+def note_written(schema: TableSchema, values: dict[str, Any]) -> None:
+    """Note of an object that was written that its deferred fields with a value are known."""
+    if schema.deferred:
+        known = {column.name for column in schema.deferred if column.name in values}
+        values[LOADED] = loaded_fields(values) | known
+
+
+def check_deferred(cls: type, schema: TableSchema, related: Mapping[str, Relation]) -> None:
+    """Refuse deferred fields that every read or write of a row needs.
+
+    Args:
+        cls: The model.
+        schema: Its description, indexes and dynamic columns included.
+        related: Its related fields.
+
+    Raises:
+        SchemaError: It names the field and why it cannot be deferred.
+    """
+    by_index = {
+        column.column: index.name
+        for index in schema.indexes
+        for column in (*index.columns, *index.included)
+    }
+    finding = {name for relation in related.values() for name in relation.key.values()}
+    for column in schema.deferred:
+        _check_alone(cls, schema, column)
+        if column.column in by_index:
+            raise SchemaError(
+                "an indexed field is read with every row: its entries are checked against it",
+                model=cls.__name__,
+                field=column.name,
+                index=by_index[column.column],
+                fix="leave deferred= out, or index a short field beside it",
+            )
+        if column.name in finding:
+            raise SchemaError(
+                "a related row is found by a field that objects are read with",
+                model=cls.__name__,
+                field=column.name,
+                fix="leave deferred= out",
+            )
+
+
+def _check_alone(cls: type, schema: TableSchema, column: ColumnSchema) -> None:
+    """Refuse a column that cannot be left out of what is read beside it."""
+    if schema.packed_bytes:
+        raise SchemaError(
+            "an object that is one cell cannot be read without it",
+            model=cls.__name__,
+            field=column.name,
+            fix="leave deferred= out",
+        )
+    family = column.column.partition(b":")[0]
+    for dynamic in schema.dynamics:
+        if dynamic.prefix.partition(b":")[0] == family:
+            raise SchemaError(
+                "a get of dynamic columns reads their whole family, so nothing in it is deferred",
+                model=cls.__name__,
+                field=column.name,
+                family=family.decode(),
+                dynamic=dynamic.name,
+                fix="declare the deferred column in another family",
+            )

@@ -1,0 +1,75 @@
+"""Deferred columns: what reads of objects leave out, and what they ask for instead.
+
+A get names the columns that are left; a scan reads the families, and the server sends of deferred
+cells nothing but the keys: whatever cells a row has, it is seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Set as AbstractSet
+from typing import Final
+
+from hbase_orm.schema.tables import ColumnSchema, TableSchema
+
+NO_FIELDS: Final[frozenset[str]] = frozenset()
+"""No deferred field is read."""
+
+
+def kinds_of(schema: TableSchema) -> tuple[TableSchema, ...]:
+    """Return what describes the rows of a table: the record types', or the model's own."""
+    if schema.kinds is None:
+        return (schema,)
+    return tuple(model.__schema__ for model in schema.kinds.models.values())
+
+
+def deferred_names(schema: TableSchema) -> frozenset[str]:
+    """Return the deferred fields of a model, or of any of its record types."""
+    every = (schema, *kinds_of(schema)) if schema.kinds is not None else (schema,)
+    return frozenset(column.name for each in every for column in each.deferred)
+
+
+def left_out(schema: TableSchema, loaded: AbstractSet[str]) -> tuple[ColumnSchema, ...]:
+    """Return the columns that a read of objects leaves out.
+
+    What one record type defers and another does not is read.
+
+    Args:
+        schema: The table.
+        loaded: Deferred fields that are read all the same.
+    """
+    every = kinds_of(schema)
+    if not any(each.deferred for each in every):
+        return ()
+    read = {
+        column.column
+        for each in every
+        for column in each.columns
+        if not column.deferred or column.name in loaded
+    }
+    found = {column.column: column for each in every for column in each.deferred}
+    return tuple(column for name, column in found.items() if name not in read)
+
+
+def columns_read(schema: TableSchema, loaded: AbstractSet[str]) -> tuple[bytes, ...]:
+    """Return what a get of objects asks for: bare families, and of others all columns but some.
+
+    Args:
+        schema: The table.
+        loaded: Deferred fields that are read all the same.
+    """
+    hidden = {column.column for column in left_out(schema, loaded)}
+    if not hidden:
+        return schema.family_names
+    every = kinds_of(schema)
+    in_parts = {_family(column) for column in hidden}
+    in_parts -= {_family(dynamic.prefix) for each in every for dynamic in each.dynamics}
+    columns = [name for name in schema.family_names if name not in in_parts]
+    for each in every:
+        own = [column.column for column in (*each.columns, *each.numbers)]
+        own += [] if each.marker is None else [each.marker]
+        columns += [name for name in own if _family(name) in in_parts and name not in hidden]
+    return tuple(dict.fromkeys(columns))
+
+
+def _family(column: bytes) -> bytes:
+    return column.partition(b":")[0]
