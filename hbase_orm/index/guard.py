@@ -23,6 +23,7 @@ Other writers of the table are not noticed: see the documentation on guarded tab
 from __future__ import annotations
 
 import logging
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final, TypeVar
@@ -86,7 +87,7 @@ class Verdict(Enum):
 
 @dataclass(slots=True)
 class History:
-    """What one guarded write remembers from try to try.
+    """What one guarded write remembers from try to try, and from lease to lease.
 
     Attributes:
         left: Entries that earlier tries put, or found, and that nobody may have deleted.
@@ -105,9 +106,17 @@ class History:
     last_ms: int = 0
     rounds: int = 0
 
+    def forget_other_tables(self, tables: Collection[str]) -> None:
+        """Forget entries in index tables that writes do not keep any more."""
+        self.left = frozenset(entry for entry in self.left if entry.table in tables)
+        self.put = frozenset(entry for entry in self.put if entry.table in tables)
+
 
 def guarded_write(
-    target: GuardedTable, change: RowChange, context: GuardContext
+    target: GuardedTable,
+    change: RowChange,
+    context: GuardContext,
+    history: History | None = None,
 ) -> Protocol[WriteOutcome]:
     """Change one row and its index entries; return what was acknowledged.
 
@@ -117,19 +126,27 @@ def guarded_write(
     than ConnectionLostError means that the row is as it was; index entries that no row has may
     remain, readers skip them and the repair deletes them.
 
+    Args:
+        target: The table and its indexes, as the catalog permits to write them.
+        change: What is done to the row.
+        context: Clocks, randomness and the catalog's permission.
+        history: What this same write did before a lease ran out; it goes on from there, and so
+            deletes the entries that it put then.
+
     Raises:
         DuplicateRowError: The row to insert exists.
         UniqueViolationError: Another row has a unique value; `index` and `owner` name it.
         ConflictError: The row to update does not exist, or other writers won every round.
         RowNotFoundError: The row to scrub does not exist; nothing is left to be done.
         ClockError: The row's timestamps are more than an hour ahead of the clock.
-        CatalogLeaseError: Refresh the catalog view and write again.
+        CatalogLeaseError: Refresh the catalog view and write again, with the same history.
         RetryableError: Not written; the same write may be made again.
         RejectedError: HBase refuses the request; the row is as it was.
         ConnectionLostError: The outcome is unknown; `table` and `row` are attributes.
     """
     check_change(target, change)
-    history = History()
+    history = history or History()
+    history.forget_other_tables({index.table for index in target.maintained})
     try:
         return (yield from _rounds(target, change, context, history))
     except (GatewayError, ConflictError, ClockError, CatalogLeaseError) as error:

@@ -26,7 +26,7 @@ from hbase_orm.gateway.base import Feature
 from hbase_orm.gateway.drive import Outcome as Ended
 from hbase_orm.index.catalog import refuse_differences
 from hbase_orm.index.catalog_entry import CatalogEntry, TableState
-from hbase_orm.index.guard import guarded_write
+from hbase_orm.index.guard import History, guarded_write
 from hbase_orm.index.targets import RowChange, WriteOutcome
 from hbase_orm.ops import (
     Delete,
@@ -308,6 +308,7 @@ def guarded_change(
     guarded = bound.guarded
     if guarded is None:
         raise AssertionError(bound)
+    history = History()
     for renewals_left in reversed(range(RENEWALS)):
         entry = runtime.catalog.entry(guarded.table) or (
             yield from _renew_lease(guarded.table, change.row, runtime)
@@ -315,7 +316,7 @@ def guarded_change(
         check_indexes(bound, entry)
         target, context = kept_table(bound, entry), runtime.context_under(entry.epoch)
         try:
-            return (yield from guarded_write(target, change, context))
+            return (yield from guarded_write(target, change, context, history))
         except CatalogLeaseError:
             runtime.catalog.forget(guarded.table)
             if not renewals_left:

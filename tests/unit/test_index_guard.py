@@ -22,7 +22,7 @@ from hbase_orm.errors import (
 )
 from hbase_orm.gateway.base import Feature, Gateway
 from hbase_orm.gateway.memory import MemoryGateway
-from hbase_orm.index.guard import guarded_write
+from hbase_orm.index.guard import History, guarded_write
 from hbase_orm.index.guard_cell import GuardCell
 from hbase_orm.index.targets import GuardedTable, RowChange, WriteOutcome
 from hbase_orm.ops import (
@@ -36,6 +36,7 @@ from hbase_orm.ops import (
     Operation,
     TableDescriptor,
 )
+from tests.recording import RecordsRequests
 from tests.replays import V1, V2, Bench, Kind, single_key
 from tests.stepping import Fault, StepController, drive
 
@@ -525,6 +526,49 @@ def test_a_lapsed_lease_stops_a_write_before_its_change(old_row: Bench, granted:
         drive(guarded_write(old_row.target, change, context), old_row.gateway)
 
     assert is_sound(old_row, {V1: b"A"})
+
+
+def test_after_a_lapsed_lease_a_write_deletes_what_it_put_before() -> None:
+    bench = Bench(MemoryGateway(lambda: 1_000_000), "t_", base_ms=900_000, is_composite=True)
+    bench.create_tables()
+    drive(bench.write({V1: b"A", V2: b"X"}), bench.gateway)
+    asked = count()
+
+    def permit(table: str) -> int:
+        if next(asked) == 1:  # the entries are put
+            drive(bench.write({V2: b"Y"}), bench.gateway)
+            raise CatalogLeaseError("lapsed", table=table)
+        return 1
+
+    context = replace(bench.context(10), permit=permit)
+    change, history = RowChange(bench.row, {V1: b"B"}), History()
+    with pytest.raises(CatalogLeaseError):
+        drive(guarded_write(bench.target, change, context, history), bench.gateway)
+
+    outcome = drive(guarded_write(bench.target, change, context, history), bench.gateway)
+
+    assert outcome.cells == bench.values() == {V1: b"B", V2: b"Y"}
+    assert (bench.scrutiny().missing, bench.scrutiny().stale) == ((), ())
+
+
+def test_what_was_put_into_an_index_dropped_since_is_forgotten(old_row: Bench) -> None:
+    asked = count()
+
+    def permit(table: str) -> int:
+        if next(asked) == 1:
+            raise CatalogLeaseError("lapsed", table=table)
+        return 1
+
+    context = replace(old_row.context(10), permit=permit)
+    change, history = RowChange(old_row.row, {V1: b"B"}), History()
+    with pytest.raises(CatalogLeaseError):
+        drive(guarded_write(old_row.target, change, context, history), old_row.gateway)
+    without = replace(old_row.target, indexes=())
+    sent = RecordsRequests(old_row.gateway)
+
+    drive(guarded_write(without, change, context, history), sent)
+
+    assert [type(request) for request in sent.requests] == [READ, CHANGE]
 
 
 def test_pauses_grow_with_jitter(old_row: Bench) -> None:
