@@ -37,6 +37,7 @@ from hbase_orm.gateway.wire import HBASE1, CheckedClient, Line, TType, WireStyle
 from hbase_orm.ops import (
     Append,
     CellVersion,
+    CheckAndMutate,
     GetRows,
     GetVersions,
     Increment,
@@ -101,8 +102,9 @@ class Thrift1Gateway(ThriftGateway):
     """Reads and plain writes over Thrift1.
 
     `MutateRow` takes puts or deletes, not both, with one timestamp for all; so does each row of
-    `MutateRows`. `Increment` takes one column; `CreateTable` takes no split keys. `GetVersions`
-    asks column by column: its answer is not one snapshot of the row.
+    `MutateRows`. `CheckAndMutate` takes a comparison for equality and one put without timestamp.
+    `Increment` takes one column; `CreateTable` takes no split keys. `GetVersions` asks column by
+    column: its answer is not one snapshot of the row.
     """
 
     @classmethod
@@ -144,6 +146,7 @@ class Thrift1Gateway(ThriftGateway):
         return {
             **ADMIN_CALLS,
             Append: _append,
+            CheckAndMutate: _check_and_put,
             GetRows: _get_rows,
             GetVersions: _get_versions,
             Increment: _increment,
@@ -231,6 +234,19 @@ def _mutate_row(client: Any, operation: MutateRow) -> None:
     if mutation.puts and mutation.deletes:
         raise needs_thrift2("a row mutation of puts and deletes", operation)
     _send_mutation(client, table_bytes(operation), mutation, _single_timestamp(mutation, operation))
+
+
+def _check_and_put(client: Any, operation: CheckAndMutate) -> bool:
+    mutation = operation.mutation
+    (put, *more) = mutation.puts or (None,)
+    is_plain = put is not None and put.timestamp_ms is None and mutation.ttl_ms is None
+    if not is_plain or more or mutation.deletes or operation.operator != "==":
+        raise needs_thrift2("a conditional change of more than one cell", operation)
+    (change,) = _thrift_mutations(mutation)
+    applied: bool = client.checkAndPut(
+        table_bytes(operation), mutation.row, operation.column, operation.expected, change, {}
+    )
+    return applied
 
 
 def _mutate_rows(client: Any, operation: MutateRows) -> None:

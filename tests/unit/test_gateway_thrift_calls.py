@@ -186,7 +186,10 @@ def test_deletes_are_marked_as_such() -> None:
         MutateRow("t", RowMutation(b"a", (Put(b"d:a", b"1", 7),), (Delete(b"d:b", 6),))),
         MutateRow("t", RowMutation(b"a", (Put(b"d:a", b"1", 7), Put(b"d:b", b"1", 8)))),
         MutateRows("t", (RowMutation(b"a", (Put(b"d:a", b"1", 7), Put(b"d:b", b"1"))),)),
-        CheckAndMutate("t", b"d:a", b"", _put(b"a")),
+        CheckAndMutate("t", b"d:a", b"", RowMutation(b"a", (Put(b"d:a", b"1", 7),))),
+        CheckAndMutate("t", b"d:a", b"", RowMutation(b"a", (Put(b"d:a", b"1"), Put(b"d:b", b"")))),
+        CheckAndMutate("t", b"d:a", b"", RowMutation(b"a", deletes=(Delete(b"d:a"),))),
+        CheckAndMutate("t", b"d:a", b"1", _put(b"a"), "!="),
         Increment("t", b"a", {b"d:a": 1, b"d:b": 1}),
         CreateTable(TableDescriptor("t", (FamilyDescriptor(b"d"),)), (b"m",)),
         CreateTable(TableDescriptor("t", (FamilyDescriptor(b"d", min_versions=1),))),
@@ -201,6 +204,16 @@ def test_what_thrift1_cannot_do_is_refused_and_nothing_is_sent(operation: Operat
         _thrift1(client).execute(operation)
 
     assert client.calls == []
+
+
+def test_one_cell_is_checked_and_put() -> None:
+    client = _Client(checkAndPut=True)
+
+    assert _thrift1(client).execute(CheckAndMutate("t", b"d:a", b"old", _put(b"r"))) is True
+
+    ((method, (table, row, column, expected, change, attributes)),) = client.calls
+    assert (method, table, row, column, expected) == ("checkAndPut", b"t", b"r", b"d:a", b"old")
+    assert (change.column, change.value, attributes) == (b"d:a", b"1", {})
 
 
 def test_appended_values_are_told_apart_by_the_order_of_cells_in_a_row() -> None:
