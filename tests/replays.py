@@ -78,7 +78,7 @@ class Bench:
     """A data table with one index, on some gateway; `base_ms` is the replay's time zero.
 
     The index is over the first column, or over both; of unique values, or with a copy of the
-    second column, where that is said.
+    second column, where that is said; rows have guards, but where the last writer wins.
     """
 
     gateway: Gateway
@@ -88,6 +88,7 @@ class Bench:
     is_composite: bool = False
     is_unique: bool = False
     is_covering: bool = False
+    is_lww: bool = False
 
     @property
     def index(self) -> IndexTarget:
@@ -112,6 +113,7 @@ class Bench:
             counters=frozenset(),
             columns=frozenset((V1, V2)),
             indexes=(self.index,),
+            is_lww=self.is_lww,
         )
 
     def base_key(self, entry_key: bytes) -> bytes:

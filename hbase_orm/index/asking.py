@@ -9,6 +9,7 @@ from hbase_orm.errors import ConnectionLostError, RetryableError
 from hbase_orm.index import attempt as attempts
 from hbase_orm.index.guard_cell import GuardCell
 from hbase_orm.index.targets import (
+    CLEARED_COLUMN,
     GUARD_COLUMN,
     GUARD_FAMILY,
     GuardContext,
@@ -65,10 +66,12 @@ def read_before(
 ) -> Protocol[RowBefore]:
     """Read a row, its guard, and the newest timestamp it holds.
 
-    A row without a guard may have been deleted by another program: then only its tombstones tell
-    how high the next timestamp must be, and a raw read shows them. Whole families are asked for,
-    since a read of named columns does not show the tombstone of a family.
+    Where rows have guards, one without may have been deleted by another program: then only its
+    tombstones tell how high the next timestamp must be, and a raw read shows them. Whole families
+    are asked for, since a read of named columns does not show the tombstone of a family.
     """
+    if target.is_lww:
+        columns = (*columns, CLEARED_COLUMN)
     (found,) = yield from ask_patiently(GetRows(target.table, (row,), columns), context)
     cells = {} if found is None else dict(found.cells)
     stored = cells.pop(GUARD_COLUMN, None)
@@ -76,7 +79,18 @@ def read_before(
         guard = GuardCell.decode(stored.value)
         told_ms = attempts.told_timestamp(guard, (stored, *cells.values()), ())
         return RowBefore(stored.value, guard, cells, told_ms)
+    if target.is_lww:
+        told_ms = attempts.told_timestamp(None, cells.values(), ())
+        cells.pop(CLEARED_COLUMN, None)
+        return RowBefore(b"", None, cells, told_ms)
     families = (*target.families, GUARD_FAMILY)
     versions = yield from ask_patiently(GetVersions(target.table, row, families, raw=True), context)
     told_ms = attempts.told_timestamp(None, cells.values(), versions)
     return RowBefore(b"", None, cells, told_ms)
+
+
+def is_unmoved(target: GuardedTable, before: RowBefore, after: RowBefore) -> bool:
+    """Say whether a row stood still between two reads of the same columns."""
+    if target.is_lww:
+        return before.cells == after.cells
+    return before.guard_bytes == after.guard_bytes

@@ -78,6 +78,7 @@ def register(
     is_new: bool,
     has_rows: bool = False,
     manual: Collection[str] = (),
+    is_lww: bool = False,
 ) -> Protocol[CatalogEntry]:
     """Enter a table and its indexes; safe to repeat.
 
@@ -91,10 +92,11 @@ def register(
             nobody has written it.
         has_rows: Whether the table has rows.
         manual: The indexes that builds alone write.
+        is_lww: Whether this program writes rows without guards.
 
     Raises:
         SchemaError: Other programs write the table with indexes that are not declared here, or
-            declared otherwise.
+            declared otherwise, or with guards where this one has none, or without.
     """
     first = _first_indexes(indexes, manual, has_rows=has_rows)
 
@@ -102,15 +104,43 @@ def register(
     def edit(entry: CatalogEntry | None) -> CatalogEntry:
         is_unwritten = is_new and entry is not None and entry.state is TableState.NEW
         if entry is None or entry.state is TableState.DROPPED or is_unwritten:
-            return _first_entry(entry, first, is_new=is_new)
-        if is_new and dict(entry.indexes) != first:  # what the catalog knows was dropped
-            return CatalogEntry(next_epoch(entry.epoch), TableState.READABLE, None, first)
+            return _first_entry(entry, first, is_new=is_new, is_lww=is_lww)
+        if is_new and (dict(entry.indexes), entry.is_lww) != (first, is_lww):
+            # What the catalog knows was dropped.
+            return CatalogEntry(next_epoch(entry.epoch), TableState.READABLE, None, first, is_lww)
+        refuse_other_protocol(table, entry, is_lww=is_lww)
         refuse_differences(table, entry, indexes)
         if entry.state is TableState.NEW and not has_rows:
             return replace(entry, indexes={**first, **entry.indexes})
         return entry
 
     return (yield from change_entry(table, edit))
+
+
+def refuse_other_protocol(
+    table: str, entry: CatalogEntry, *, is_lww: bool, **details: object
+) -> None:
+    """Refuse a program that writes rows without guards where others have them, or with.
+
+    Neither would notice what the other does: entries would be missing. A table keeps what it was
+    made for until it is dropped.
+
+    Raises:
+        SchemaError: It does.
+    """
+    if entry.is_lww == is_lww or entry.state is TableState.DROPPED:
+        return
+    has, fix = (
+        ("no guards", "leave thrift2 out of the URL")
+        if entry.is_lww
+        else ("guards", "add thrift2=host:9091 to the URL")
+    )
+    raise SchemaError(
+        f"the table was made for rows with {has}, which this program does not write",
+        **details,
+        table=table,
+        fix=f"{fix}, or drop the table and create it anew: all programs that write it must agree",
+    )
 
 
 def refuse_differences(
@@ -153,12 +183,16 @@ def _first_indexes(
 
 
 def _first_entry(
-    old: CatalogEntry | None, indexes: Mapping[str, CatalogIndex], *, is_new: bool
+    old: CatalogEntry | None,
+    indexes: Mapping[str, CatalogIndex],
+    *,
+    is_new: bool,
+    is_lww: bool,
 ) -> CatalogEntry:
     state = TableState.NEW if is_new else TableState.READABLE
     if old is None:
-        return CatalogEntry(1, state, None, indexes)
-    first = CatalogEntry(old.epoch, state, None, indexes)
+        return CatalogEntry(1, state, None, indexes, is_lww)
+    first = CatalogEntry(old.epoch, state, None, indexes, is_lww)
     # An entry like this one is the answer to our own request, repeated: the epoch stays.
     return first if first == old else replace(first, epoch=next_epoch(old.epoch))
 

@@ -13,6 +13,9 @@ from hbase_orm.errors import CorruptRowError
 from hbase_orm.index.loading import LoadTicket
 
 FORMAT_VERSION: Final = 2
+LWW_FORMAT_VERSION: Final = 3
+"""Of tables whose rows have no guards: a program that knows guards alone must not write them."""
+
 MAX_EPOCH: Final = 65_535
 
 VERSION_COLUMN: Final = "version column"
@@ -93,12 +96,14 @@ class CatalogEntry:
         epoch: Grows with each change that writers must know of; part of every guard.
         load: The load under way, or None.
         indexes: The indexes, by name.
+        is_lww: Whether its rows are written without guards: from the table's making to its drop.
     """
 
     epoch: int
     state: TableState
     load: LoadTicket | None = None
     indexes: Mapping[str, CatalogIndex] = field(default_factory=dict[str, CatalogIndex])
+    is_lww: bool = False
 
     def differing(self, declared: Mapping[str, str]) -> list[str]:
         """Return the names of what a program must declare alike to write the table, and does not.
@@ -121,7 +126,7 @@ class CatalogEntry:
         """Return the cell's value."""
         load = self.load and {"t": self.load.timestamp_ms, "nonce": self.load.nonce.hex()}
         content = {
-            "version": FORMAT_VERSION,
+            "version": LWW_FORMAT_VERSION if self.is_lww else FORMAT_VERSION,
             "epoch": self.epoch,
             "state": self.state.value,
             "load": load,
@@ -169,7 +174,8 @@ def _entry_of(content: dict[str, Any]) -> CatalogEntry:
     epoch, load = content["epoch"], content["load"]
     ticket = load and LoadTicket(load["t"], bytes.fromhex(load["nonce"]), epoch)
     indexes = {name: make(index) for name, index in content["indexes"].items()}
-    return CatalogEntry(epoch, TableState(content["state"]), ticket, indexes)
+    is_lww = content["version"] == LWW_FORMAT_VERSION
+    return CatalogEntry(epoch, TableState(content["state"]), ticket, indexes, is_lww)
 
 
 def _index_of(stored: dict[str, Any]) -> CatalogIndex:
@@ -196,7 +202,9 @@ def _index_of_first_format(stored: dict[str, Any]) -> CatalogIndex:
     return CatalogIndex(stored["entries"])
 
 
-_READERS: Final = MappingProxyType({1: _index_of_first_format, FORMAT_VERSION: _index_of})
+_READERS: Final = MappingProxyType(
+    {1: _index_of_first_format, FORMAT_VERSION: _index_of, LWW_FORMAT_VERSION: _index_of}
+)
 
 
 def next_epoch(epoch: int) -> int:

@@ -41,8 +41,8 @@ Piece = Callable[[bytes, Mapping[bytes, bytes]], bytes | None]
 Pieces = Callable[[bytes, Mapping[bytes, bytes]], frozenset[bytes]]
 
 
-def guarded_table(schema: TableSchema) -> GuardedTable:
-    """Return what the guarded write needs to know of a model's table."""
+def guarded_table(schema: TableSchema, *, is_lww: bool = False) -> GuardedTable:
+    """Return what writes with index entries need to know of a model's table."""
     anchor = schema.anchor
     return GuardedTable(
         table=schema.table,
@@ -54,6 +54,7 @@ def guarded_table(schema: TableSchema) -> GuardedTable:
         indexes=tuple(index_target(schema, index) for index in schema.indexes),
         expires=any(f.ttl_s is not None and f.min_versions == 0 for f in schema.families),
         version=None if schema.version is None else schema.version.column,
+        is_lww=is_lww,
     )
 
 

@@ -4,6 +4,7 @@ An entry that its row does not have may be dead, or belong to a write under way.
 is at or above the entry's timestamp it is dead. Otherwise the repairer first *fences* the row: it
 moves the guard above the entry, so that the write under way loses its check-and-mutate, and then
 deletes. No waiting is needed for correctness; young entries are left alone out of politeness.
+Rows without guards are told by timestamps: see `index.lww`.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from enum import Enum
 from typing import Final
 
 from hbase_orm.index import attempt as attempts
-from hbase_orm.index import fencing
+from hbase_orm.index import fencing, lww
 from hbase_orm.index.asking import ask_patiently, read_before
 from hbase_orm.index.claims import StoredClaim, free_mutation, read_claim, swap
 from hbase_orm.index.pages import PAGE_ROWS, doubtful_entries, led_to, scan_page
@@ -94,13 +95,26 @@ def repair_entry(
     has_entry = entry_key in target.entry_keys(index, base_key, before.values)
     if has_entry and not index.included:
         return EntryState.VALID
+    age_ms = context.now_ms() - entry_timestamp_ms
+    if target.is_lww:
+        is_gone = yield from lww.remove_if_dead(
+            target,
+            index,
+            entry,
+            base_key,
+            before,
+            entry_ms=entry_timestamp_ms,
+            is_old=age_ms >= min_age_ms,
+            context=context,
+        )
+        return EntryState.REPAIRED if is_gone else EntryState.IN_FLIGHT
     guard_ms = before.guard.timestamp_ms if before.guard else 0
     if not fencing.is_dead_entry(before, entry_timestamp_ms):
-        age_ms = context.now_ms() - entry_timestamp_ms
         # An entry far ahead of the clock would drag the row's guard with it.
-        if age_ms < min_age_ms or age_ms < -attempts.CLOCK_REFUSE_MS:
-            return EntryState.IN_FLIGHT
-        if not (yield from fencing.fence(target, base_key, before, entry_timestamp_ms, context)):
+        is_left = age_ms < min_age_ms or age_ms < -attempts.CLOCK_REFUSE_MS
+        if is_left or not (
+            yield from fencing.fence(target, base_key, before, entry_timestamp_ms, context)
+        ):
             return EntryState.IN_FLIGHT
         guard_ms = attempts.next_timestamp(entry_timestamp_ms, before.told_ms)
     if has_entry:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from hbase_orm.index.asking import read_before
+from hbase_orm.index.asking import is_unmoved, read_before
 from hbase_orm.index.pages import (
     PAGE_ROWS,
     entries_without_row,
@@ -92,7 +92,7 @@ def _is_missing(
     after = yield from read_before(target, base_key, columns, context)
     has_key = key in target.entry_keys(index, base_key, after.values)
     lacks_entry = not leads_to(index, entry, base_key)
-    return lacks_entry and has_key and before.guard_bytes == after.guard_bytes
+    return lacks_entry and has_key and is_unmoved(target, before, after)
 
 
 def _stale_entries(

@@ -7,7 +7,7 @@ ask `GuardedTable.entries`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final, Literal, NamedTuple
@@ -18,6 +18,8 @@ from hbase_orm.ops import Cell, MutateRows
 
 GUARD_FAMILY: Final = b"_"
 GUARD_COLUMN: Final = b"_:g"
+CLEARED_COLUMN: Final = b"_:t"
+"""Without guards, an empty cell that remembers when columns of the row were cleared last."""
 
 ENTRY_FAMILY: Final = b"d"
 ENTRY_COLUMN: Final = b"d:"
@@ -105,6 +107,7 @@ class GuardedTable:
         expires: Whether a TTL applies to some data family. Each write then renews the anchor,
             the indexed columns and all entries, so that no key changes by partial expiry.
         version: The column that counts the row's writes, or None.
+        is_lww: Whether rows carry no guards, and the last writer wins: see `index.lww`.
     """
 
     table: str
@@ -116,6 +119,7 @@ class GuardedTable:
     indexes: tuple[IndexTarget, ...]
     expires: bool = False
     version: bytes | None = None
+    is_lww: bool = False
 
     def __post_init__(self) -> None:
         """Refuse a table whose rows could not be told to exist."""
@@ -240,6 +244,12 @@ class RowBefore:
     guard: GuardCell | None
     cells: Mapping[bytes, Cell]
     told_ms: int
+
+    def written_ms(self, columns: Collection[bytes]) -> int:
+        """Return when the row was written: by its guard, or else the newest of these cells."""
+        if self.guard is not None:
+            return self.guard.timestamp_ms
+        return max((self.cells[c].timestamp_ms for c in columns if c in self.cells), default=0)
 
     @property
     def nonce(self) -> bytes:

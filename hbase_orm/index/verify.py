@@ -14,7 +14,7 @@ from enum import Enum
 from typing import Final
 
 from hbase_orm.errors import CorruptRowError, RowKeyError, ValidationError
-from hbase_orm.index.asking import read_before
+from hbase_orm.index.asking import is_unmoved, read_before
 from hbase_orm.index.copies import copied_cells
 from hbase_orm.index.guard_cell import GuardCell
 from hbase_orm.index.pages import PAGE_ROWS, get_rows, leads_to, led_to, scan_page
@@ -195,7 +195,7 @@ def _judged_again(
     if not target.exists(after.cells):
         return Finding.EXPIRED if target.expires and not _is_dead(after) else Finding.VALID
     has_entry = entry_key in target.entry_keys(index, key, after.values)
-    if not has_entry or before.guard_bytes != after.guard_bytes:
+    if not has_entry or not is_unmoved(target, before, after):
         return Finding.VALID
     return _judged(index, Row(key, dict(after.cells)), entry)
 
@@ -257,22 +257,22 @@ def _why_not(
 ) -> Protocol[tuple[Finding, int]]:
     """Return why a row does not have an entry, and when it was written."""
     row = yield from read_before(target, key, _columns(target, index), context)
-    guard_ms = row.guard.timestamp_ms if row.guard else 0
+    written_ms = row.written_ms(index.columns if target.is_lww else ())
     try:
         has_entry = entry.key in target.entry_keys(index, key, row.values)
     except CorruptRowError:
         has_entry = False
     if has_entry:
-        return Finding.VALID, guard_ms
+        return Finding.VALID, written_ms
     exists = target.exists(row.cells)
     if row.guard is None and not exists and not target.expires:
         is_young = context.now_ms() - _entry_ms(entry) < MIN_AGE_MS
         return Finding.IN_FLIGHT if is_young else Finding.EXTRA, 0
-    if guard_ms < _entry_ms(entry) and not (target.expires and not exists):
-        return Finding.IN_FLIGHT, guard_ms
+    if written_ms < _entry_ms(entry) and not (target.expires and not exists):
+        return Finding.IN_FLIGHT, written_ms
     if exists:
-        return Finding.OLD, guard_ms
-    return Finding.EXPIRED if target.expires and not _is_dead(row) else Finding.EXTRA, guard_ms
+        return Finding.OLD, written_ms
+    return Finding.EXPIRED if target.expires and not _is_dead(row) else Finding.EXTRA, written_ms
 
 
 # --- rows -----------------------------------------------------------------------------------------
@@ -291,6 +291,8 @@ def _is_dead(row: RowBefore) -> bool:
 
 
 def _is_foreign(target: GuardedTable, row: Row) -> bool:
+    if target.is_lww:
+        return False  # nothing tells
     guard = row.cells.get(GUARD_COLUMN)
     if guard is None:
         return True

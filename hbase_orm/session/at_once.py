@@ -20,6 +20,7 @@ from hbase_orm.session.pending import number_names
 from hbase_orm.session.replacing import replace_row
 from hbase_orm.session.unit_of_work import RowWrite, loaded_row, write_of
 from hbase_orm.session.updating import update_row
+from hbase_orm.session.without_guards import refuse_without_guards
 from hbase_orm.session.writes import SessionWrites
 
 M = TypeVar("M", bound=Model)
@@ -51,6 +52,7 @@ class SessionAtOnce(SessionWrites):
                 was read without deferred fields that were not set since.
             ConnectionLostError: The outcome is unknown: read the row and decide.
         """
+        self._refuse_without_guards(obj, "insert")
         write = self._whole(obj, "insert")
         with self._runtime.alone(write.where):
             self._mark_clean(insert_row(write, self._runtime))
@@ -68,6 +70,7 @@ class SessionAtOnce(SessionWrites):
                 fields that were not set since.
             ConnectionLostError: The outcome is unknown; replacing again is safe.
         """
+        self._refuse_without_guards(obj, "replace")
         refuse_part(obj)
         write = self._whole(obj, "replace")
         self._mark_clean(replace_row(write, self._runtime))
@@ -87,6 +90,7 @@ class SessionAtOnce(SessionWrites):
             FeatureMissingError: The engine has no Thrift2 gateway.
             ConnectionLostError: The outcome is unknown: read the row and decide.
         """
+        self._refuse_without_guards(obj, "put_if")
         self._refuse_other(obj)
         prepare(self._bound_to(obj), obj, "put")
         return self._write_if(write_of(self._bound_to(obj), obj, "put"), conditions)
@@ -100,6 +104,7 @@ class SessionAtOnce(SessionWrites):
         Raises:
             QueryError, FeatureMissingError, ConnectionLostError: As `put_if`.
         """
+        self._refuse_without_guards(obj, "delete_if")
         self._refuse_other(obj)
         prepare(self._bound_to(obj), obj, "delete")
         if number_names([(obj, "delete")], self._bound):
@@ -167,6 +172,7 @@ class SessionAtOnce(SessionWrites):
             FeatureMissingError: The engine has no Thrift2 gateway.
             ConnectionLostError: It is not known how far this came; move again.
         """
+        self._refuse_without_guards(obj, "move")
         bound = self._bound_to(obj)
         values = new_values(bound, obj, new_key)
         _refuse_unflushed(bound, obj)
@@ -203,6 +209,7 @@ class SessionAtOnce(SessionWrites):
             ConnectionLostError: The outcome is unknown.
         """
         bound = self._placed(model, key)
+        refuse_without_guards(bound.schema, bound.guarded, "update")
         write = update_row(bound, change, key, self._runtime)
         found: M = self._held(bound, write.obj)
         if found is not write.obj:

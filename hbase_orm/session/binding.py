@@ -18,7 +18,6 @@ from hbase_orm.execute.run import PlacedRow
 from hbase_orm.gateway.base import Feature
 from hbase_orm.gateway.checks import CELL_OVERHEAD_BYTES
 from hbase_orm.index.described import described_indexes
-from hbase_orm.index.entries import guarded_table
 from hbase_orm.index.targets import MARKER_VALUE, GuardedTable
 from hbase_orm.model import Model
 from hbase_orm.model.kinds import kind_finder, kind_test
@@ -28,6 +27,7 @@ from hbase_orm.rowkey import KeyContext
 from hbase_orm.schema import NO_FIELDS, TableSchema
 from hbase_orm.session.mutable import has_mutable_values
 from hbase_orm.session.naming import Names, in_namespace
+from hbase_orm.session.without_guards import written_table
 
 # Where an object of a randomly salted model keeps the key that was drawn for it.
 _DRAWN: Final = "_drawn_key"
@@ -47,7 +47,7 @@ class BoundModel:
     Attributes:
         model: The class.
         schema: Its description, tables in the engine's namespace.
-        guarded: Its guards and indexes, or None for a plain model.
+        guarded: Its guards and indexes, or its indexes without guards; None for a plain model.
         indexes: What its index entries are, in words, by the index's name.
         longest_key_bytes: How long a row key of its table may be.
         names: The engine's dictionaries.
@@ -373,23 +373,16 @@ def bind(
     """Return `model` with its tables in `namespace`.
 
     Raises:
-        ConfigurationError: Not a concrete model, or one whose indexes need a Thrift2 gateway.
+        ConfigurationError: Not a concrete model, or one whose rows need guards, and so Thrift2.
     """
     schema: TableSchema | None = getattr(model, "__schema__", None)
     if schema is None:
         raise ConfigurationError("this is no model with a table", got=repr(model))
-    if schema.is_guarded and Feature.CHECK_AND_MUTATE not in features:
-        raise ConfigurationError(
-            "a model with indexes or a version needs a Thrift2 gateway: its rows change by "
-            "check-and-mutate",
-            model=schema.model_name,
-            fix="add thrift2=host:9091 to the URL",
-        )
     named = named_schema(schema, namespace)
     return BoundModel(
         model,
         named,
-        guarded_table(named) if named.is_guarded else None,
+        written_table(named, features),
         described_indexes(named),
         longest_row_key_bytes(named.table),
         names,

@@ -46,6 +46,7 @@ from hbase_orm.session.unit_of_work import (
     check_entries,
     described,
 )
+from hbase_orm.session.without_guards import refuse_without_guards
 
 IN_FLIGHT: Final = 3
 """How many batches are under way at once, unless it is said."""
@@ -155,6 +156,8 @@ class Bulk:
         if bound.schema.layout.table_period is not None:
             bound = self._bound_of(type(obj)).placed(obj.__dict__)
             lane = self._lanes.get(bound.schema.table)
+        if self._insert_only:
+            refuse_without_guards(bound.schema, bound.guarded, "bulk(insert_only=True)")
         prepare(bound, obj, "whole")
         if self._insert_only:
             refuse_unloaded(obj)

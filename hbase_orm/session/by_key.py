@@ -25,6 +25,7 @@ from hbase_orm.session.gets import key_to_change, read_rows
 from hbase_orm.session.period_tables import send
 from hbase_orm.session.runtime import Runtime
 from hbase_orm.session.unit_of_work import RowWrite, check_entries
+from hbase_orm.session.without_guards import refuse_without_guards
 
 
 def put_cells(
@@ -49,7 +50,9 @@ def put_cells(
         write_now([RowWrite(bound, None, row, "put", puts, frozenset(clears))], runtime)
     else:
         change = RowChange(row, puts, frozenset(clears), "update")
-        runtime.run(guarded_change(bound, _of_existing(bound, change), runtime))
+        if not bound.guarded.is_lww:
+            change = _of_existing(bound, change)
+        runtime.run(guarded_change(bound, change, runtime))
 
 
 def _of_existing(bound: BoundModel, change: RowChange) -> RowChange:
@@ -80,6 +83,7 @@ def delete_cells(bound: BoundModel, key: Mapping[str, Any], runtime: Runtime) ->
     Raises:
         HBaseORMError: The row was not deleted, or its outcome is unknown.
     """
+    refuse_without_guards(bound.schema, bound.guarded, "delete_row")
     bound.look_up_names([key])
     keys = bound.keys(key)
     if len(keys) > 1:  # under a random salt: where it is
@@ -213,6 +217,7 @@ def append_tail(
         ConnectionLostError: The outcome is unknown.
     """
     column = assignable(bound, field)
+    refuse_without_guards(bound.schema, bound.guarded, "append")
     _check_appendable(bound, column)
     _, data = _cell(bound, Assignment(field, value))
     if data is None:

@@ -24,10 +24,11 @@ from hbase_orm.errors import (
 )
 from hbase_orm.gateway.base import Feature
 from hbase_orm.gateway.drive import Outcome as Ended
-from hbase_orm.index.catalog import refuse_differences
+from hbase_orm.index.catalog import refuse_differences, refuse_other_protocol
 from hbase_orm.index.catalog_entry import CatalogEntry, TableState
-from hbase_orm.index.guard import History, guarded_write
+from hbase_orm.index.guard import History
 from hbase_orm.index.targets import RowChange, WriteOutcome
+from hbase_orm.index.writing import write_row
 from hbase_orm.ops import (
     Delete,
     MutateRow,
@@ -303,7 +304,7 @@ def guarded_change(
 
     Raises:
         SchemaError: The model's indexes are not those that the catalog knows.
-        HBaseORMError: As `guarded_write` does.
+        HBaseORMError: As `write_row` does.
     """
     guarded = bound.guarded
     if guarded is None:
@@ -316,7 +317,7 @@ def guarded_change(
         check_indexes(bound, entry)
         target, context = kept_table(bound, entry), runtime.context_under(entry.epoch)
         try:
-            return (yield from guarded_write(target, change, context, history))
+            return (yield from write_row(target, change, context, history))
         except CatalogLeaseError:
             runtime.catalog.forget(guarded.table)
             if not renewals_left:
@@ -340,7 +341,11 @@ def check_indexes(bound: BoundModel, entry: CatalogEntry) -> None:
     """Refuse a model that would not keep the indexes that writers keep: entries would be missing.
 
     Raises:
-        SchemaError: The model and the catalog differ.
+        SchemaError: The model and the catalog differ, or guards are written here and not there.
     """
-    if entry.state is not TableState.DROPPED:
-        refuse_differences(bound.schema.table, entry, bound.indexes, model=bound.schema.model_name)
+    if entry.state is TableState.DROPPED:
+        return
+    table, model = bound.schema.table, bound.schema.model_name
+    refuse_differences(table, entry, bound.indexes, model=model)
+    if bound.guarded is not None:
+        refuse_other_protocol(table, entry, is_lww=bound.guarded.is_lww, model=model)

@@ -121,10 +121,14 @@ class IndexBuild:
             if not found.is_manual:
                 self._stop_reading(has_readers=is_there)
         index = self._begin()
+        is_lww = self._whole_table().is_lww
+        if is_lww and not index.is_manual:
+            self._wait()  # no epoch in the rows would tell of those written meanwhile
         is_finished = self._backfill(index)
         if not is_finished and not index.is_manual:
-            self._wait()
-            self._catch_up(index)
+            if not is_lww:
+                self._wait()
+                self._catch_up(index)
             self._check_sample(index)
         self._run(
             build.finish_build(self._table, self._name, self._declared.table, index.incarnation)
@@ -148,7 +152,7 @@ class IndexBuild:
         index = entry.indexes[self._name]
         new_table = build.table_of(self._declared.table, index.incarnation)
         is_covering = bool(self._declared.included)
-        self._run(tables.ensure_index_table(self._bound.schema, new_table, is_covering=is_covering))
+        self._run(tables.ensure_index_table(self._bound, new_table, is_covering=is_covering))
         if not index.is_manual:
             entry = self._run(
                 build.start_writing(

@@ -53,6 +53,9 @@ def repair(
     guarded = bound.guarded
     if not met or guarded is None:
         return
+    known = runtime.catalog_entry(guarded.table)
+    if known is None or known.is_lww != guarded.is_lww:
+        return  # other programs write the table by other rules, and repair it by them
     declared = next(target for target in guarded.indexes if target.name == index.name)
     target = replace(declared, table=index.table)
     outcomes = runtime.run_many(

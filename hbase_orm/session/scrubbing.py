@@ -17,8 +17,8 @@ from hbase_orm.errors import (
 from hbase_orm.gateway.drive import Outcome
 from hbase_orm.index.catalog import CatalogView
 from hbase_orm.index.catalog_entry import CatalogEntry
-from hbase_orm.index.guard import guarded_write
 from hbase_orm.index.targets import GuardContext, GuardedTable, RowChange
+from hbase_orm.index.writing import write_row
 from hbase_orm.session.binding import BoundModel
 from hbase_orm.session.catalogued import kept_table
 from hbase_orm.session.flush import RENEWALS, check_indexes
@@ -72,7 +72,7 @@ class Scrubber:
         while keys:
             target, context = self.permitted()
             outcomes = self._runtime.run_many(
-                [guarded_write(target, RowChange(key, kind="scrub"), context) for key in keys]
+                [write_row(target, RowChange(key, kind="scrub"), context) for key in keys]
             )
             made = list(zip(keys, outcomes, strict=True))
             _refuse_misfits(target.table, made)

@@ -7,6 +7,7 @@ all index tables that writes keep, or it was not made by this library.
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from typing import Final
 
 from hbase_orm.errors import (
@@ -62,14 +63,14 @@ def create(bound: BoundModel) -> Protocol[list[str]]:
             entries. Or the base table is a dictionary, or holds sequences.
         TableExistsError never: an existing table is left as it is.
     """
-    schema = bound.schema
+    schema, is_lww = bound.schema, bound.guarded is not None and bound.guarded.is_lww
     existing = yield from described(schema.table)
     entry = yield from _known_entry(bound, existing)
     if existing is not None:
         _refuse_numbers(schema, existing)
         _warn_of_differences(schema, existing)
         yield from _check_index_tables(schema, existing, entry)
-    else:
+    elif not is_lww:  # without Thrift2 nobody can say which namespaces there are
         yield from ensure_namespace(schema.table)
     made: list[str] = []
     for dictionary in dict.fromkeys(lookup.dictionary for lookup in schema.layout.lookups):
@@ -81,11 +82,12 @@ def create(bound: BoundModel) -> Protocol[list[str]]:
         if _is_unwritten(entry) and not has_rows:
             for index in schema.indexes:
                 made += yield from ensure_index_table(
-                    schema, index.table, is_covering=bool(index.included)
+                    bound, index.table, is_covering=bool(index.included)
                 )
     made_base: list[str] = []
     if existing is None:
-        made_base = yield from create_if_missing(CreateTable(base_table(schema), schema.split_keys))
+        wanted = base_table(schema) if not is_lww else _bare(base_table(schema))
+        made_base = yield from create_if_missing(CreateTable(wanted, schema.split_keys))
     if bound.guarded is not None:
         manual = manual_indexes(bound.guarded)
         yield from catalog.register(
@@ -94,6 +96,7 @@ def create(bound: BoundModel) -> Protocol[list[str]]:
             is_new=bool(made_base),
             has_rows=has_rows,
             manual=manual,
+            is_lww=is_lww,
         )
     return made + made_base
 
@@ -170,11 +173,16 @@ def _index_table(schema: TableSchema, table: str, *, is_covering: bool) -> Table
     )
 
 
-def ensure_index_table(
-    schema: TableSchema, table: str, *, is_covering: bool
-) -> Protocol[list[str]]:
+def _bare(descriptor: TableDescriptor) -> TableDescriptor:
+    """Return a table without attributes, which Thrift1 cannot give it."""
+    return replace(descriptor, attributes={})
+
+
+def ensure_index_table(bound: BoundModel, table: str, *, is_covering: bool) -> Protocol[list[str]]:
     """Create an index table of the model's if it is missing; return its name, or nothing."""
-    wanted = _index_table(schema, table, is_covering=is_covering)
+    wanted = _index_table(bound.schema, table, is_covering=is_covering)
+    if bound.guarded is not None and bound.guarded.is_lww:
+        wanted = _bare(wanted)
     return (yield from create_if_missing(CreateTable(wanted)))
 
 

@@ -29,6 +29,7 @@ from hbase_orm.session.unit_of_work import (
     keep_row,
     write_of,
 )
+from hbase_orm.session.without_guards import refuse_without_guards
 
 
 class SessionWrites(SessionState):
@@ -201,6 +202,7 @@ class SessionWrites(SessionState):
         """
         check_statement(stmt)
         bound = self._bound(stmt.model)
+        refuse_without_guards(bound.schema, bound.guarded, "delete_where")
         self._note_changes_in_place()
         return delete_rows(stmt, bound, self._runtime, self._bound_to, self._note_deleted)
 
@@ -249,11 +251,17 @@ class SessionWrites(SessionState):
         if ttl is not None or timestamp_ms is not None:
             options = options_of(self._bound_to(obj), ttl, timestamp_ms)
         self._refuse_other(obj)
+        if kind == "delete":
+            self._refuse_without_guards(obj, "delete")
         self._pending.pop(id(obj), None)  # what is noted last is sent last
         self._pending[id(obj)] = (obj, kind)
         known = self._options.get(id(obj))
         if known is not None or options != WriteOptions():
             self._options[id(obj)] = options if known is None else options.with_tries_of(known)
+
+    def _refuse_without_guards(self, obj: Model, operation: str) -> None:
+        bound = self._bound_to(obj)
+        refuse_without_guards(bound.schema, bound.guarded, operation)
 
     def _again(self, write: RowWrite) -> RowWrite:
         """Return a write with its options, which know its own earlier tries."""

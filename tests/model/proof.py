@@ -8,6 +8,7 @@ from concurrent.futures import ProcessPoolExecutor
 from os import cpu_count
 
 from tests.model.guard_systems import LARGE, SYSTEMS
+from tests.model.lww_systems import LWW_SYSTEMS
 from tests.model.systems import System, explore
 
 
@@ -20,7 +21,7 @@ def explored(system: System) -> tuple[str, int, int, float]:
 
 def main() -> None:
     """Print a line for each system, and the sum; a violation ends it with its trace."""
-    every = {system.name: system for system in (*SYSTEMS, *LARGE)}.values()
+    every = {system.name: system for system in (*SYSTEMS, *LWW_SYSTEMS, *LARGE)}.values()
     states = deepest = 0
     with ProcessPoolExecutor(cpu_count()) as pool:
         for name, count, depth, took_s in pool.map(explored, every):

@@ -432,7 +432,7 @@ def test_a_version_column_must_be_declared_alike() -> None:
         b"\xff",
         b"[]",
         b"{}",
-        b'{"version":3,"epoch":1,"state":"NEW","load":null,"indexes":{}}',
+        b'{"version":4,"epoch":1,"state":"NEW","load":null,"indexes":{}}',
         b'{"version":1,"epoch":1,"state":"ODD","load":null,"indexes":{}}',
     ],
 )

@@ -1,0 +1,193 @@
+"""Models with indexes on a real HBase that is reached through its Thrift1 gateway alone."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from hbase_orm import Engine, Session, connect, func, select
+from hbase_orm.errors import ConfigurationError, FeatureMissingError, SchemaError
+from hbase_orm.index.catalog_entry import IndexState
+from hbase_orm.numbering.tables import ensure_namespace
+from hbase_orm.ops import Delete, GetRows, MutateRows, Put, RowMutation
+from tests.lww_writer import ROWS, write
+from tests.storm_writer import Upserted
+from tests.storms import check_indexes, compare
+from tests.thrift1_alone import Account
+
+pytestmark = pytest.mark.hbase
+
+REPOSITORY = Path(__file__).parents[2]
+PROCESSES = 4
+WRITES = 150
+MANY_WRITES = 5_000
+THREADS = 4
+
+
+@pytest.fixture
+def full(hbase_url: str) -> Iterator[Engine]:
+    """An engine with both gateways, whose namespace is made."""
+    with connect(hbase_url) as engine:
+        engine._runtime.run(ensure_namespace(f"{engine.options.namespace}:x"))
+        yield engine
+
+
+@pytest.fixture
+def url(full: Engine) -> str:
+    """The URL of the Thrift1 gateway alone."""
+    (host, port), *_ = full.options.thrift1
+    return f"hbase://{host}:{port}/{full.options.namespace}"
+
+
+@pytest.fixture
+def thrift1(url: str) -> Iterator[Engine]:
+    with connect(url) as engine:
+        engine.create_tables(Account)
+        yield engine
+
+
+def storm(url: str, writes: int) -> None:
+    command = [sys.executable, "-m", "tests.lww_writer", url]
+    running = [
+        subprocess.Popen(
+            [*command, str(number), str(writes)],
+            cwd=REPOSITORY,
+            text=True,
+            stdout=subprocess.PIPE,
+        )
+        for number in range(PROCESSES)
+    ]
+    try:
+        said = [json.loads(each.communicate(timeout=3_000)[0]) for each in running]
+    finally:
+        for each in running:
+            each.kill()
+            each.wait()
+    assert said == [{"done": writes, "misfits": 0}] * PROCESSES
+
+
+def test_after_concurrent_upserts_of_processes_no_entry_misses_and_none_is_stale(
+    thrift1: Engine, url: str
+) -> None:
+    storm(url, WRITES)
+
+    assert check_indexes(thrift1, Account, at_most_stale=PROCESSES * WRITES) == ROWS
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(3600)
+def test_after_many_concurrent_upserts_no_entry_misses_and_none_is_stale(
+    thrift1: Engine, url: str
+) -> None:
+    storm(url, MANY_WRITES)
+
+    assert check_indexes(thrift1, Account, at_most_stale=PROCESSES * MANY_WRITES) == ROWS
+
+
+def test_after_concurrent_upserts_of_threads_no_entry_misses_and_none_is_stale(
+    thrift1: Engine,
+) -> None:
+    def upsert(number: int) -> None:
+        chance = random.Random(number)
+        for _ in range(50):
+            with thrift1.session() as session:
+                write(session, chance, f"{chance.randrange(3)}")
+                session.flush()
+
+    with ThreadPoolExecutor(THREADS) as pool:
+        list(pool.map(upsert, range(THREADS)))
+
+    assert check_indexes(thrift1, Account, at_most_stale=THREADS * 50) == 3
+
+
+def found(session: Session, email: str) -> list[str]:
+    stmt = select(Account).where(func.lower(Account.email) == email)
+    return [account.number for account in session.all(stmt)]
+
+
+def test_two_writes_of_one_time_leave_an_entry_that_the_repair_deletes(thrift1: Engine) -> None:
+    with thrift1.session() as session:
+        session.add(Account(number="1", email="ada@x", points=1))
+        session.flush()
+    (row,) = thrift1._runtime.execute(GetRows(thrift1._bound_of(Account).schema.table, (b"1",)))
+    assert row is not None
+    t = row.cells[b"d:email"].timestamp_ms
+    bound = thrift1._bound_of(Account)
+    assert bound.guarded is not None
+    index = bound.guarded.indexes[0]
+    (tied,) = index.entry_keys(b"1", {b"d:email": b"bea@x"})
+    put = RowMutation(tied, (Put(b"d:", b"", t),))
+    thrift1._runtime.execute(MutateRows(index.table, (put,)))
+
+    young = thrift1.repair_indexes(Account)["by_email"]
+    old = thrift1.repair_indexes(Account, min_age_ms=0)["by_email"]
+
+    assert (young.in_flight, old.repaired) == (1, 1)
+    assert {name: (one.missing, one.stale) for name, one in compare(thrift1, Account).items()} == {
+        "by_email": ((), ()),
+        "by_points": ((), ()),
+    }
+    assert (found(thrift1.session(), "ada@x"), found(thrift1.session(), "bea@x")) == (["1"], [])
+
+
+def test_an_entry_that_another_program_deleted_is_put_again(thrift1: Engine) -> None:
+    with thrift1.session() as session:
+        session.add(Account(number="1", email="ada@x", points=1))
+        session.flush()
+    bound = thrift1._bound_of(Account)
+    assert bound.guarded is not None
+    index = bound.guarded.indexes[0]
+    (entry,) = index.entry_keys(b"1", {b"d:email": b"ada@x"})
+    gone = RowMutation(entry, deletes=(Delete(b"d"),))
+    thrift1._runtime.execute(MutateRows(index.table, (gone,)))
+    assert thrift1.verify_index(Account, "by_email").missing == 1
+
+    thrift1.verify_index(Account, "by_email", repair=True)
+
+    assert thrift1.verify_index(Account, "by_email").missing == 0
+    assert found(thrift1.session(), "ada@x") == ["1"]
+
+
+def test_an_index_is_dropped_and_built_again(thrift1: Engine) -> None:
+    thrift1._runtime.lease_s = 0.2
+    thrift1.options = replace(thrift1.options, timeout_s=1.0)
+    with thrift1.session() as session:
+        session.add(Account(number="1", email="ada@x", points=1))
+        session.flush()
+    assert len(thrift1.drop_index(Account, Account.by_email)) == 1
+    with thrift1.session() as session:
+        session.add(Account(number="2", email="ada@x", points=1))
+        session.flush()
+
+    status = thrift1.build_index(Account, Account.by_email, gateway_timeout_s=0)
+
+    assert status.state is IndexState.READABLE
+    assert found(thrift1.session(), "ada@x") == ["1", "2"]
+    assert thrift1.verify_index(Account, "by_email").missing == 0
+
+
+def test_only_programs_of_one_kind_write_a_table(full: Engine, thrift1: Engine) -> None:
+    with pytest.raises(SchemaError, match="no guards"):
+        full.create_tables(Account)
+    full.drop_tables(Account)
+    full.create_tables(Account)
+    with pytest.raises(SchemaError, match="guards"):
+        thrift1.create_tables(Account)
+
+
+def test_what_needs_a_guard_is_refused(thrift1: Engine) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        thrift1.create_tables(Upserted)
+    assert (caught.value.model, caught.value.index) == ("Upserted", "by_a")
+
+    with pytest.raises(FeatureMissingError):
+        thrift1.session().insert(Account(number="1", email="ada@x", points=1))
+    assert found(thrift1.session(), "ada@x") == []
