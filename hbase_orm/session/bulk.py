@@ -133,7 +133,8 @@ class Bulk:
         Raises:
             ValidationError, RowKeyError: The object cannot be encoded, or it lacks deferred fields
                 of a row that is to be inserted; the others are not touched.
-            CorruptRowError: The codec of an indexed field does not read what it wrote.
+            CorruptRowError: In a load, the codec of an indexed field does not read what it wrote;
+                elsewhere the flush of the batch reports it. The others are not touched.
             DuplicateRowError: The row was just added to a load; this one is not written.
             FlushError: Rows taken before were not all written.
         """

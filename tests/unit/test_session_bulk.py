@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import pytest
 
@@ -23,7 +24,9 @@ from hbase_orm import (
     key,
     select,
 )
+from hbase_orm.codecs.text import Text
 from hbase_orm.errors import (
+    CorruptRowError,
     DuplicateRowError,
     FlushError,
     QueryError,
@@ -235,6 +238,46 @@ def test_an_index_entry_that_is_too_long_fails_its_add(*, insert_only: bool) -> 
 
     assert (first.value.index, later.value.index) == ("by_unit", "by_unit")
     assert [obj.name for obj in session.all(select(Loaded).where(Loaded.unit == "s"))] == ["y"]
+
+
+@dataclass(frozen=True, slots=True)
+class ReadsNotAll(Text):
+    """Text of which one is written and not read."""
+
+    name: ClassVar[str] = "reads_not_all"
+
+    def decode(self, data: bytes, /) -> str:
+        if data == b"unread":
+            raise self.corrupt(data)
+        return Text.decode(self, data)
+
+
+class Unread(Model, table="unread"):
+    d = Family()
+    name: Key[str] = key()
+    unit: Mapped[str] = column(d, codec=ReadsNotAll())
+    by_unit = Index(unit)
+
+
+@pytest.mark.parametrize("insert_only", [False, True])
+def test_an_object_whose_indexed_value_is_not_read_back_fails_alone(*, insert_only: bool) -> None:
+    engine = Engine(MemoryGateway(), MEMORY)
+    engine.create_tables(Unread)
+    bad = Unread(name="b", unit="unread")
+
+    failed: Exception | None = None
+    with engine.session() as session:
+        try:
+            with session.bulk(insert_only=insert_only) as bulk:
+                bulk.add(Unread(name="a", unit="s"))
+                with pytest.raises(CorruptRowError) if insert_only else nullcontext():
+                    bulk.add(bad)
+        except FlushError as error:
+            failed = error
+
+        assert [obj.name for obj in session.all(select(Unread).where(Unread.unit == "s"))] == ["a"]
+        assert session.get(Unread, name="b") is None
+    assert (failed is None) is insert_only
 
 
 def test_an_object_that_cannot_be_encoded_begins_no_load() -> None:
