@@ -23,6 +23,7 @@ class CounterExpr(Expr[int]):
         if not isinstance(amount, int) or not -(1 << 63) <= amount < 1 << 63:
             raise QueryError(
                 "a counter takes a 64-bit integer",
+                model=self.model_name,
                 field=self.name,
                 amount=amount,
                 fix="give an int from -2**63 to 2**63 - 1",

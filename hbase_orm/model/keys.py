@@ -68,7 +68,7 @@ def key_layout(
         _check_salt(components[0])
         _check_together(components, place.packed)
         components = (*components, place.packed)
-    layout = assemble(components, key, table=place.periods, record=place.record)
+    layout = assemble(components, key, table=place.periods, record=place.record, model=cls.__name__)
     for lookup in layout.lookups:
         _check_dictionary(lookup.dictionary, place)
     return layout

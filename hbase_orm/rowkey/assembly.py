@@ -245,6 +245,7 @@ def assemble(
     *,
     table: TablePerPeriod | None = None,
     record: Kinds | str | None = None,
+    model: str | None = None,
 ) -> KeyLayout:
     """Return the layout of a row key.
 
@@ -253,6 +254,7 @@ def assemble(
         key: The key fields.
         table: Set where rows are in a table for each period.
         record: The record type, or of the base of several the registry of its kinds.
+        model: The model, for errors.
 
     Raises:
         SchemaError: Something in the declaration is wrong.
@@ -261,7 +263,7 @@ def assemble(
     _check_repeats(components, key)
     parts = _Assembly(key, tuple(components), record).parts()
     period = None if table is None else _table_period(table, key)
-    layout = KeyLayout(parts, tuple(key.fields), period)
+    layout = KeyLayout(parts, tuple(key.fields), period, model)
     check_told(layout, tuple(key.fields), key.stored)
     return layout
 

@@ -73,6 +73,7 @@ class KeyLayout:
         parts: The parts in the order of their bytes.
         arguments: The key fields in the order of declaration: the order of `get_many`'s tuples.
         table_period: Set if rows are spread over a table for each period.
+        model: The model whose rows they are, named in errors; None for the entries of an index.
         names: The key fields; those that stand in the key as they are come first, in its order.
         lookups: What has to be looked up before a key can be made.
         decoded: The key fields that a key gives back, in the order of `decode_parts`.
@@ -88,6 +89,7 @@ class KeyLayout:
     parts: tuple[Part, ...]
     arguments: tuple[str, ...]
     table_period: TablePeriod | None = None
+    model: str | None = field(default=None, repr=False, compare=False)
     names: tuple[str, ...] = field(init=False, repr=False, compare=False)
     lookups: tuple[Lookup, ...] = field(init=False, repr=False, compare=False)
     decoded: tuple[str, ...] = field(init=False, repr=False, compare=False)
@@ -181,20 +183,27 @@ class KeyLayout:
             raise self._lacks(lacking)
         return self.encode_parts(*[values[name] for name in self.inputs])
 
+    @property
+    def _whose(self) -> dict[str, str]:  # what errors say of the model
+        return {} if self.model is None else {"model": self.model}
+
     def _lacks(self, name: str) -> RowKeyError:
         if name not in self.names:
             return RowKeyError(
                 "the row key holds a number that only a dictionary knows",
+                **self._whose,
                 number=name,
                 fix="let a session make the key: it looks names up",
             )
-        return RowKeyError("a key field has no value", field=name, fix="give all of the key fields")
+        details = {**self._whose, "field": name}
+        return RowKeyError("a key field has no value", **details, fix="give all of the key fields")
 
     def _encode_checked(self, *values: Any) -> bytes:
         key = self._encode_plainly(values)
         if not 0 < len(key) <= MAX_ROW_KEY_BYTES:
             if not key:
-                raise RowKeyError("the row key is empty", fields=self.names, fix="give it a value")
+                details = {**self._whose, "fields": self.names}
+                raise RowKeyError("the row key is empty", **details, fix="give it a value")
             raise self._too_long(key, values)
         return key
 
@@ -207,7 +216,7 @@ class KeyLayout:
                 for part in self.parts
             ]
         except CodecError as error:
-            details = {"field": self._misfit(values), **error.details}
+            details = {**self._whose, "field": self._misfit(values), **error.details}
             raise RowKeyError(error.text, fix=error.fix, **details) from error
         first = self.parts[0]
         if self._hashes_rest(first):
@@ -278,6 +287,7 @@ class KeyLayout:
         longest = max(lengths, key=lengths.__getitem__)
         return RowKeyError(
             "the row key is longer than HBase stores",
+            **self._whose,
             fields=self.names,
             longest=longest,
             longest_bytes=lengths[longest],
@@ -332,23 +342,24 @@ class KeyLayout:
             ) from error
 
     def _misfit_details(self, key: bytes, error: Exception) -> dict[str, Any]:
-        """Return what an error about a key says: the codec that refuses it, or the reason."""
-        codec = self._codec_of_misfit(key)
-        if codec is not None or not isinstance(error, CodecError):
-            return {"row": key, "codec": codec}
-        return {**error.details, "row": key, "reason": error.text}
+        """Return what an error about a key says: the part that refuses it, or the reason."""
+        part = self._misfitting_part(key)
+        if part is not None:
+            return {**self._whose, "field": part.name, "row": key, "codec": part.codec.name}
+        reason = {**error.details, "reason": error.text} if isinstance(error, CodecError) else {}
+        return {**self._whose, **reason, "row": key}
 
-    def _codec_of_misfit(self, key: bytes) -> str | None:
-        """Return the codec of the first part of a key that does not decode."""
+    def _misfitting_part(self, key: bytes) -> Part | None:
+        """Return the first part of a key that does not decode."""
         position = 0
         for part in self.parts:
             try:
                 stop = part.span(key, position)
                 value = part.value_of(key[position:stop])
                 if part.derivation is not None and not part.derivation.admits(value):
-                    return part.codec.name
+                    return part
             except CodecError:
-                return part.codec.name
+                return part
             position = stop
         return None
 
@@ -366,9 +377,9 @@ class KeyLayout:
                 found.append((part, key[position:stop]))
                 position = stop
         except CodecError as error:
-            raise CorruptRowError(
-                "the row key does not decode as the model declares", row=key
-            ) from error
+            details: dict[str, Any] = {**self._whose, "row": key}
+            text = "the row key does not decode as the model declares"
+            raise CorruptRowError(text, **details) from error
         return found
 
 

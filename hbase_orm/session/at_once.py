@@ -9,10 +9,10 @@ from typing import Any, TypeVar
 from hbase_orm.errors import RowNotFoundError, ValidationError
 from hbase_orm.model import Model, check_key_arguments
 from hbase_orm.model.deferring import deferred_among, loaded_fields
-from hbase_orm.schema import Assignment, Condition, Expr
+from hbase_orm.schema import NO_FIELDS, Assignment, Condition, Expr
 from hbase_orm.session.binding import BoundModel
 from hbase_orm.session.by_key import append_tail, delete_cells, put_cells
-from hbase_orm.session.conditional import insert_row, stored_row, write_if
+from hbase_orm.session.conditional import duplicate, insert_row, stored_row, write_if
 from hbase_orm.session.hooks import prepare, tell_loaded, tell_written
 from hbase_orm.session.identity import refresh, refuse_part
 from hbase_orm.session.moves import Place, move_row, new_values, place_of
@@ -43,16 +43,22 @@ class SessionAtOnce(SessionWrites):
         A plain row is looked for first, then written under HBase's check that one column, which
         every insert writes, has no cell: of two inserts one wins. A gateway that repeats the
         request by itself may report our own row as `DuplicateRowError`; under a guard that is found
-        out.
+        out. Under a random salt the row is looked for in all buckets, but two inserts at once may
+        both win, each in its own.
 
         Raises:
             DuplicateRowError: The row exists; `model`, `table` and `row` name it.
             FeatureMissingError: The engine has no Thrift2 gateway.
-            ValidationError: A value does not fit, the cell to check would be empty, or the object
-                was read without deferred fields that were not set since.
+            ValidationError: A value does not fit, the cell to check would be empty, the object was
+                read without deferred fields that were not set since, or the session holds another
+                object of a row that is gone.
             ConnectionLostError: The outcome is unknown: read the row and decide.
         """
         self._refuse_without_guards(obj, "insert")
+        bound = self._bound_to(obj)
+        held = self._key_held(bound, obj)
+        if held is not None and stored_row(bound, held, self._runtime, NO_FIELDS) is not None:
+            raise duplicate(RowWrite(bound, obj, held, "insert"))
         write = self._whole(obj, "insert")
         with self._runtime.alone(write.where):
             self._mark_clean(insert_row(write, self._runtime))

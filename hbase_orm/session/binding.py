@@ -92,9 +92,7 @@ class BoundModel:
         try:
             at = values[period.field] if codec is None else codec.normalize(values[period.field])
         except CodecError as error:
-            raise RowKeyError(
-                error.text, fix=error.fix, field=period.field, **error.details
-            ) from error
+            raise self._misfit(period.field, error) from error
         return self.placed_at(period.unit.start(at))
 
     def placed_at(self, start: datetime) -> BoundModel:
@@ -331,11 +329,13 @@ class BoundModel:
                 if codec is not None:
                     codec.encode(values[lookup.field])
             except CodecError as error:
-                raise RowKeyError(
-                    error.text, fix=error.fix, field=lookup.field, **error.details
-                ) from error
+                raise self._misfit(lookup.field, error) from error
         # Any number will do to try the other parts; 1 fits wherever a number does.
         self.checked_key(layout.encode({**values, **{each.number: 1 for each in layout.lookups}}))
+
+    def _misfit(self, name: str, error: CodecError) -> RowKeyError:
+        details = {"model": self.schema.model_name, "field": name, **error.details}
+        return RowKeyError(error.text, fix=error.fix, **details)
 
     def checked_key(self, key: bytes) -> bytes:
         """Return a row key that the table's name leaves room for.

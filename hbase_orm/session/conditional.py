@@ -55,6 +55,8 @@ def insert_row(write: RowWrite, runtime: Runtime) -> RowWrite:
         ValidationError: HBase could not tell the row that is written from an absent one.
         ConnectionLostError: The outcome is unknown.
     """
+    if _stands_under_another_salt(write, runtime):
+        raise duplicate(write)
     try:
         if write.bound.guarded is not None:
             return acknowledged(write, runtime.run(guarded_protocol(write, runtime)))
@@ -64,6 +66,16 @@ def insert_row(write: RowWrite, runtime: Runtime) -> RowWrite:
     if not is_new:
         raise duplicate(write)
     return write
+
+
+def _stands_under_another_salt(write: RowWrite, runtime: Runtime) -> bool:
+    """Say whether the row of an object exists under one of the salts that were not drawn for it."""
+    bound, obj = write.bound, write.obj
+    if obj is None or not bound.schema.layout.is_random:
+        return False
+    others = [key for key in bound.keys(obj.__dict__) if key != write.key]
+    rows = read_rows(bound, others, runtime)
+    return any(row is not None and bound.exists(row) for row in rows)
 
 
 def duplicate(write: RowWrite) -> DuplicateRowError:

@@ -11,6 +11,7 @@ from hbase_orm.model import Model, check_key_arguments
 from hbase_orm.ops import Increment
 from hbase_orm.query import Select
 from hbase_orm.schema import AddAmount
+from hbase_orm.session.binding import BoundModel
 from hbase_orm.session.bulk import IN_FLIGHT, Bulk, Progress
 from hbase_orm.session.deletes import delete_rows
 from hbase_orm.session.flush import emit
@@ -277,18 +278,23 @@ class SessionWrites(SessionState):
     def _refuse_other(self, obj: Model) -> None:
         """Refuse a second object of a row: what one writes, the other does not know."""
         bound = self._bound_to(obj)
-        key = bound.known_key(obj)
-        if key is None:
-            return  # its name has no number here, so no object of its row was read
-        known = self._identity.find(bound, key) or obj
-        is_to_go = self._pending.get(id(known), (known, "put"))[1] == "delete"
-        if known is not obj and not is_to_go:
+        key = self._key_held(bound, obj)
+        if key is not None:
             raise ValidationError(
                 "the session holds another object of this row",
                 model=bound.schema.model_name,
                 row=key,
                 fix="change that object, or expunge it first",
             )
+
+    def _key_held(self, bound: BoundModel, obj: Model) -> bytes | None:
+        """Return the row key of `obj` if the session holds another object of its row."""
+        key = bound.known_key(obj)
+        if key is None:
+            return None  # its name has no number here, so no object of its row was read
+        known = self._identity.find(bound, key) or obj
+        is_to_go = self._pending.get(id(known), (known, "put"))[1] == "delete"
+        return None if known is obj or is_to_go else key
 
     def _mark_clean(self, write: RowWrite) -> None:
         obj = write.obj

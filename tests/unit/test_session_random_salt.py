@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
+
 from hbase_orm import (
     Family,
     Key,
@@ -9,12 +13,15 @@ from hbase_orm import (
     Model,
     RandomSalt,
     Substitute,
+    Version,
     column,
     connect,
     key,
     rowkey,
     select,
+    version,
 )
+from hbase_orm.errors import DuplicateRowError
 
 
 class Visit(Model, table="visits"):
@@ -23,6 +30,34 @@ class Visit(Model, table="visits"):
     page: Key[str] = key()
     count: Mapped[int] = column(d)
     __rowkey__ = rowkey(RandomSalt(4), Substitute(of=host, dictionary="hosts"), page)
+
+
+class Log(Model, table="random_logs"):
+    d = Family()
+    number: Key[int] = key()
+    text: Mapped[str] = column(d)
+    __rowkey__ = rowkey(RandomSalt(16), number)
+
+
+class CountedLog(Model, table="random_counted_logs"):
+    d = Family()
+    number: Key[int] = key()
+    text: Mapped[str] = column(d)
+    changes: Version = version(d)
+    __rowkey__ = rowkey(RandomSalt(16), number)
+
+
+@pytest.mark.parametrize("model", [Log, CountedLog])
+def test_an_insert_finds_the_row_under_whatever_salt(model: Any) -> None:
+    with connect("memory://") as engine:
+        engine.create_tables(model)
+        with engine.session() as session:
+            session.insert(model(number=1, text="first"))
+        with engine.session() as session:
+            for _ in range(20):
+                with pytest.raises(DuplicateRowError):
+                    session.insert(model(number=1, text="second"))
+            assert session.all(select(model.text).where(model.number == 1)) == ["first"]
 
 
 def test_a_random_salt_and_a_number_stand_in_one_key() -> None:
