@@ -34,6 +34,7 @@ pytest.register_assert_rewrite("tests.deferred_cases", "tests.session_cases")
 from tests.deferred_cases import *  # noqa: E402, F403  # the cases are shared with the real HBase
 from tests.deferred_cases import Doc, doc, make_store  # noqa: E402  # as above
 from tests.session_cases import Store, put  # noqa: E402  # as above
+from tests.thrift1_alone import engine_without_thrift2  # noqa: E402  # as above
 
 
 @pytest.fixture
@@ -126,3 +127,29 @@ def test_a_field_that_finds_a_related_row_is_not_deferred() -> None:
             doc_host: Mapped[str] = column(d, deferred=True)
             doc_n: Mapped[int] = column(d)
             doc: Related[Doc] = related(host=doc_host, n=doc_n)
+
+
+class Signed(Model, table="deferred_signed"):
+    d = Family()
+    host: Key[str] = key()
+    body: Mapped[bytes] = column(d, "a", deferred=True)
+    title: Mapped[str] = column(d, "t")
+    by_title = Index(title)
+
+
+def test_an_index_without_guards_leaves_what_was_not_loaded_alone() -> None:
+    engine, _ = engine_without_thrift2()
+    engine.create_tables(Signed)
+    with engine.session() as session:
+        session.add(Signed(host="a", body=b"b", title="old"))
+
+    with engine.session() as session:
+        found = session.one(select(Signed).where(Signed.title == "old"))
+        assert found.to_dict() == {"host": "a", "title": "old"}
+        found.title = "new"
+
+    with engine.session() as session:
+        again = session.one(select(Signed).where(Signed.title == "new").using(Signed.by_title))
+        session.refresh(again, Signed.body)
+        assert again.body == b"b"
+        assert session.count(select(Signed).where(Signed.title == "old")) == 0
