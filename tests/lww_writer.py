@@ -1,6 +1,6 @@
 """A process that upserts rows with indexes through Thrift1 alone, beside others of its kind.
 
-Run with the URL, its number and how many writes it makes; says at the end how many rows it read
+Their clocks differ. Run with the URL, its number and how many writes it makes; says at the end how many rows it read
 that did not fit what it had asked for.
 """
 
@@ -9,13 +9,18 @@ from __future__ import annotations
 import json
 import random
 import sys
+from dataclasses import replace
+from functools import partial
 
 from hbase_orm import Session, connect, func, select
+from hbase_orm.session.runtime import wall_clock_ms
 from tests.thrift1_alone import Account
 
 ROWS = 31
 VALUES = 7
 COMMIT_ROWS = 5
+SKEW_MS = 300
+"""How much slower each writer's clock is than that of the one before."""
 READ_EVERY = 50
 
 
@@ -24,6 +29,9 @@ def main(url: str, number: int, writes: int) -> None:
     chance = random.Random(number)
     misfits = 0
     with connect(url) as engine:
+        runtime = engine._runtime
+        slow = partial(slow_clock_ms, number * SKEW_MS)
+        runtime.guard_context = replace(runtime.guard_context, now_ms=slow)
         for done in range(0, writes, COMMIT_ROWS):
             with engine.session() as session:
                 for row in chance.sample(range(ROWS), COMMIT_ROWS):
@@ -32,6 +40,10 @@ def main(url: str, number: int, writes: int) -> None:
             if done % READ_EVERY == 0:
                 misfits += read(engine.session(), chance)
     sys.stdout.write(json.dumps({"done": writes, "misfits": misfits}))
+
+
+def slow_clock_ms(behind_ms: int) -> int:
+    return wall_clock_ms() - behind_ms
 
 
 def write(session: Session, chance: random.Random, row: str) -> None:

@@ -6,6 +6,7 @@ import json
 import random
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -30,6 +31,9 @@ PROCESSES = 4
 WRITES = 150
 MANY_WRITES = 5_000
 THREADS = 4
+START_S = 60.0
+SETTLE_S = 1.0
+"""What was sent before a kill has ended by then."""
 
 
 @pytest.fixture
@@ -54,9 +58,9 @@ def thrift1(url: str) -> Iterator[Engine]:
         yield engine
 
 
-def storm(url: str, writes: int) -> None:
+def started(url: str, writes: int) -> list[subprocess.Popen[str]]:
     command = [sys.executable, "-m", "tests.lww_writer", url]
-    running = [
+    return [
         subprocess.Popen(
             [*command, str(number), str(writes)],
             cwd=REPOSITORY,
@@ -65,6 +69,10 @@ def storm(url: str, writes: int) -> None:
         )
         for number in range(PROCESSES)
     ]
+
+
+def storm(url: str, writes: int) -> None:
+    running = started(url, writes)
     try:
         said = [json.loads(each.communicate(timeout=3_000)[0]) for each in running]
     finally:
@@ -80,6 +88,34 @@ def test_after_concurrent_upserts_of_processes_no_entry_misses_and_none_is_stale
     storm(url, WRITES)
 
     assert check_indexes(thrift1, Account, at_most_stale=PROCESSES * WRITES) == ROWS
+
+
+def test_after_kills_no_entry_misses_and_rows_written_again_leave_none_stale(
+    thrift1: Engine, url: str
+) -> None:
+    with thrift1.session() as session:
+        session.add_all(Account(number=f"{n:03}", email="E0@x", points=0) for n in range(ROWS))
+        session.flush()
+    running = started(url, MANY_WRITES)
+    until_s = time.monotonic() + START_S
+    while len(found(thrift1.session(), "e0@x")) > ROWS / 2 and time.monotonic() < until_s:
+        time.sleep(0.2)
+    codes = [each.poll() for each in running]
+    for each in running:
+        each.kill()
+        each.communicate()
+    begun = len(found(thrift1.session(), "e0@x"))
+    time.sleep(SETTLE_S)
+
+    killed = compare(thrift1, Account)
+
+    assert codes == [None] * PROCESSES
+    assert begun <= ROWS / 2
+    assert {name: one.missing for name, one in killed.items()} == dict.fromkeys(killed, ())
+    with thrift1.session() as session:
+        session.add_all(Account(number=f"{n:03}", email="E9@x", points=9) for n in range(ROWS))
+        session.flush()
+    assert check_indexes(thrift1, Account, at_most_stale=ROWS * PROCESSES) == ROWS
 
 
 @pytest.mark.soak

@@ -23,7 +23,7 @@ from tests import broken_rules as broken
 from tests.broken_rules import Break
 from tests.model import lww_systems as systems
 from tests.model.lww_systems import LWW_SYSTEMS
-from tests.model.systems import System, explore
+from tests.model.systems import System, Worker, explore
 
 FEWEST_STATES = 300_000
 
@@ -113,3 +113,25 @@ def test_a_tie_that_is_not_lifted_leaves_an_entry_for_ever(
 
     with pytest.raises(pytest.fail.Exception, match="a repair pass does not leave"):
         explore(replace(systems.TIE_REPAIR, workers=systems.TIE_REPAIR.workers[:2]))
+
+
+def test_a_backfill_misses_what_a_writer_does_that_does_not_know_the_index() -> None:
+    unaware = replace(
+        systems.BACKFILL,
+        workers=(Worker({b"d:v1": b"B"}, is_unaware=True), Worker(kind="scrub")),
+        is_built=True,
+    )
+
+    with pytest.raises(pytest.fail.Exception, match="a row has no entry"):
+        explore(unaware)
+
+
+def test_a_backfill_that_begins_when_all_writers_know_the_index_misses_nothing() -> None:
+    aware = replace(
+        systems.BACKFILL,
+        workers=(Worker({b"d:v1": b"B"}), Worker(kind="scrub")),
+        is_built=True,
+        at_least=140,
+    )
+
+    assert explore(aware).states >= aware.at_least

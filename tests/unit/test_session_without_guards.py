@@ -211,11 +211,16 @@ def store_entry(store: Store, email: str, number: str) -> bytes:
     return entry_key
 
 
-def test_a_row_is_stamped_above_what_it_holds_whatever_the_clock() -> None:
+def with_clock(store: Store) -> list[int]:
+    """Let a store go by a clock that a test sets."""
     clock = [2_000_000]
-    store = Store()
     runtime = store.engine._runtime
     runtime.guard_context = replace(runtime.guard_context, now_ms=lambda: clock[0])
+    return clock
+
+
+def test_a_row_is_stamped_above_what_it_holds_whatever_the_clock(store: Store) -> None:
+    clock = with_clock(store)
     store.add("1", "ada@x")
     clock[0] -= 1_000
 
@@ -224,21 +229,18 @@ def test_a_row_is_stamped_above_what_it_holds_whatever_the_clock() -> None:
     assert (store.found("ada@x"), store.found("bea@x")) == ([], ["1"])
 
 
-def test_a_cleared_column_is_told_to_writers_with_slower_clocks() -> None:
-    store = Store()
+def test_a_column_cleared_by_a_fast_clock_is_set_by_a_slow_one(store: Store) -> None:
+    clock = with_clock(store)
     store.add("1", "ada@x", note="old")
     with store.engine.session() as session:
+        clock[0] += 1_000
         session.put_row(Account, Account.note.to(None), number="1")
-    (cleared,) = store.gateway.inner.execute(GetRows("account", (b"1",), (b"_",)))
-    assert cleared is not None
+        cleared = got(session).note
+        clock[0] -= 900
 
     with store.engine.session() as session:
         session.put_row(Account, Account.note.to("new"), number="1")
-        assert got(session).note == "new"
-
-    (row,) = store.gateway.inner.execute(GetRows("account", (b"1",)))
-    assert row is not None
-    assert row.cells[b"d:note"].timestamp_ms > cleared.cells[b"_:t"].timestamp_ms
+        assert (cleared, got(session).note) == (None, "new")
 
 
 def test_put_row_changes_a_row_that_exists_and_makes_none(store: Store) -> None:
@@ -421,6 +423,25 @@ def test_an_index_is_dropped_and_built_again(store: Store) -> None:
     assert status.state is IndexState.READABLE
     assert store.found("ada@x") == ["1", "2"]
     assert store.engine.verify_index(Account, "by_email").missing == 0
+
+
+def test_a_build_waits_until_every_writer_knows_the_index_before_it_looks_at_rows(
+    store: Store,
+) -> None:
+    store.add("1", "ada@x")
+    store.engine.drop_index(Account, "by_email")
+    waiting = Engine(store.gateway, EngineOptions(scheme="hbase", timeout_s=0.05, lease_s=1.0))
+    phases: list[str] = []
+
+    waiting.build_index(
+        Account,
+        "by_email",
+        gateway_timeout_s=0,
+        on_progress=lambda progress: phases.append(progress.phase),
+    )
+
+    assert [*dict.fromkeys(phases)] == ["wait", "rows", "check"]
+    assert store.found("ada@x") == ["1"]
 
 
 # --- one table, one protocol ----------------------------------------------------------------------
