@@ -18,6 +18,26 @@ HOUR_MS = 3_600_000
 # --- check and mutate -----------------------------------------------------------------------------
 
 
+def test_one_cell_is_put_where_nothing_is_and_then_where_it_is_as_expected(bench: Bench) -> None:
+    answers = [
+        bench.check(b"d:x", b"", Put(b"d:x", b"1")),
+        bench.check(b"d:x", b"", Put(b"d:x", b"2")),
+        bench.check(b"d:x", b"other", Put(b"d:x", b"3")),
+        bench.check(b"d:x", b"1", Put(b"d:x", b"4")),
+    ]
+
+    assert answers == [True, False, False, True]
+    assert bench.value(b"d:x") == b"4"
+
+
+def test_of_many_that_put_one_cell_where_nothing_is_one_wins(bench: Bench) -> None:
+    with ThreadPoolExecutor(4) as pool:
+        won = list(pool.map(lambda n: bench.check(b"d:x", b"", Put(b"d:x", b"%d" % n)), range(8)))
+
+    assert won.count(True) == 1
+    assert bench.value(b"d:x") == b"%d" % won.index(True)
+
+
 @pytest.mark.feature(Feature.CHECK_AND_MUTATE)
 def test_a_check_that_holds_applies_the_mutation(bench: Bench) -> None:
     bench.put(b"d:x", b"old", 10)

@@ -11,14 +11,19 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from hbase_orm import Engine, Session, connect, func, select
 from hbase_orm.errors import ConfigurationError, FeatureMissingError, SchemaError
+from hbase_orm.index import lww
 from hbase_orm.index.catalog_entry import IndexState
+from hbase_orm.index.lww import lww_write
+from hbase_orm.index.targets import IndexTarget, RowBefore, RowChange
 from hbase_orm.numbering.tables import ensure_namespace
-from hbase_orm.ops import Delete, GetRows, MutateRows, Put, RowMutation
+from hbase_orm.ops import Delete, GetRows, MutateRows, Protocol, Put, RowMutation
+from hbase_orm.session.runtime import wall_clock_ms
 from tests.lww_writer import ROWS, write
 from tests.storm_writer import Upserted
 from tests.storms import check_indexes, compare
@@ -172,6 +177,67 @@ def test_two_writes_of_one_time_leave_an_entry_that_the_repair_deletes(thrift1: 
         "by_points": ((), ()),
     }
     assert (found(thrift1.session(), "ada@x"), found(thrift1.session(), "bea@x")) == (["1"], [])
+
+
+class Stepped:
+    """A protocol that is taken on request by request."""
+
+    def __init__(self, protocol: Protocol[Any], engine: Engine) -> None:
+        self.protocol, self.execute, self.answer = protocol, engine._runtime.answer, None
+
+    def until(self, table: str) -> MutateRows | None:
+        """Go on until a write of this table is about to be sent; None at the end."""
+        try:
+            asked = self.protocol.send(self.answer)
+            while not (isinstance(asked, MutateRows) and asked.table == table):
+                asked = self.protocol.send(self.execute(asked))
+        except StopIteration:
+            return None
+        return asked
+
+    def send(self, asked: MutateRows | None) -> None:
+        assert asked is not None
+        self.answer = self.execute(asked)
+
+
+@pytest.mark.parametrize("is_strict", [True, False])
+def test_a_repair_between_two_writes_of_one_time_deletes_neither_entry(
+    thrift1: Engine, monkeypatch: pytest.MonkeyPatch, *, is_strict: bool
+) -> None:
+    """W1 and W2 put entries at one time, W1 its row, a repair runs, and then W2 puts its row."""
+    bound = thrift1._bound_of(Account)
+    assert bound.guarded is not None
+    now_ms = wall_clock_ms()
+    runtime = thrift1._runtime
+    context = replace(runtime.guard_context, now_ms=lambda: now_ms, permit=lambda _: 1)
+    put_account(thrift1, "ada@x")
+    one, other = (
+        Stepped(lww_write(bound.guarded, RowChange(b"1", {b"d:email": email}), context), thrift1)
+        for email in (b"bea@x", b"cea@x")
+    )
+    asked = [each.until(bound.schema.table) for each in (one, other)]
+    one.send(asked[0])
+    assert one.until(bound.schema.table) is None
+    if not is_strict:
+        monkeypatch.setattr(lww, "is_outdone", outdone_by_as_old)
+
+    thrift1.repair_indexes(Account)
+
+    monkeypatch.undo()
+    other.send(asked[1])
+    assert other.until(bound.schema.table) is None
+    assert len(compare(thrift1, Account)["by_email"].missing) == (0 if is_strict else 1)
+    assert found(thrift1.session(), "cea@x") == (["1"] if is_strict else [])
+
+
+def put_account(engine: Engine, email: str) -> None:
+    with engine.session() as session:
+        session.add(Account(number="1", email=email, points=1))
+        session.flush()
+
+
+def outdone_by_as_old(before: RowBefore, index: IndexTarget, entry_ms: int) -> bool:
+    return before.written_ms(index.columns) >= entry_ms
 
 
 def test_an_entry_that_another_program_deleted_is_put_again(thrift1: Engine) -> None:
