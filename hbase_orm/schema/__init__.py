@@ -25,6 +25,13 @@ from hbase_orm.schema.conditions import (
     fields_of,
 )
 from hbase_orm.schema.declared_index import Index
+from hbase_orm.schema.declared_table import (
+    GUARD_FAMILY,
+    Family,
+    Table,
+    check_family_name,
+    resolve_splits,
+)
 from hbase_orm.schema.deferring import (
     NO_FIELDS,
     columns_read,
@@ -46,18 +53,13 @@ from hbase_orm.schema.misuse import NoColumn
 from hbase_orm.schema.packing import cells_as_rows, packed_get, packed_mutations, packed_range
 from hbase_orm.schema.predicates import Check, compile_check
 from hbase_orm.schema.tables import (
-    GUARD_FAMILY,
     MARKER_QUALIFIER,
     ColumnSchema,
     DynamicSchema,
-    Family,
     IndexSchema,
     Maintained,
     RecordKinds,
-    Table,
     TableSchema,
-    check_family_name,
-    resolve_splits,
 )
 
 __all__ = [

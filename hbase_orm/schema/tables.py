@@ -1,192 +1,21 @@
-"""Declarations of families and tables, and the frozen description of a model's table."""
+"""The frozen description of a model's table."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
-from types import MappingProxyType
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 from hbase_orm.codecs import Codec
-from hbase_orm.errors import SchemaError
 from hbase_orm.ops import FamilyDescriptor
-from hbase_orm.rowkey import KeyLayout, split_keys
+from hbase_orm.rowkey import KeyLayout
 from hbase_orm.rowkey.kinds import Kinds
 from hbase_orm.schema.conditions import Condition, Expr
 from hbase_orm.schema.functions import FunctionExpr
-from hbase_orm.schema.options import (
-    check_choice,
-    check_count,
-    check_splits,
-    check_table_name,
-    check_time_to_live,
-)
 
-GUARD_FAMILY = b"_"
 MARKER_QUALIFIER = b"_0"
 
 Maintained = Literal["always", "manual"]
-
-
-_FAMILY_CHOICES: Final[Mapping[str, tuple[object, ...]]] = MappingProxyType(
-    {
-        "compression": ("NONE", "SNAPPY", "LZ4", "ZSTD", "GZ"),
-        "bloom": ("NONE", "ROW", "ROWCOL"),
-        "block_encoding": ("NONE", "PREFIX", "DIFF", "FAST_DIFF", "ROW_INDEX_V1"),
-        "scope": (0, 1),
-        "block_cache": (False, True),
-        "in_memory": (False, True),
-        "cache_data_on_write": (False, True),
-        "evict_on_close": (False, True),
-    }
-)
-_DURABILITIES: Final = ("USE_DEFAULT", "SKIP_WAL", "ASYNC_WAL", "SYNC_WAL", "FSYNC_WAL")
-
-
-class Family:
-    """A column family, declared in a model's body.
-
-    Attributes:
-        name: The family's name; the attribute's, if none is given.
-    """
-
-    def __init__(
-        self,
-        name: str | None = None,
-        /,
-        *,
-        versions: int = 1,
-        min_versions: int = 0,
-        ttl: timedelta | None = None,
-        compression: Literal["NONE", "SNAPPY", "LZ4", "ZSTD", "GZ"] = "NONE",
-        bloom: Literal["NONE", "ROW", "ROWCOL"] = "ROW",
-        block_encoding: Literal["NONE", "PREFIX", "DIFF", "FAST_DIFF", "ROW_INDEX_V1"] = "NONE",
-        block_size_bytes: int = 65_536,
-        block_cache: bool = True,
-        keep_deleted_cells: bool | Literal["TTL"] = False,
-        in_memory: bool = False,
-        cache_data_on_write: bool = False,
-        evict_on_close: bool = False,
-        scope: Literal[0, 1] = 0,
-    ) -> None:
-        """Declare a family; the options are HBase's own.
-
-        Args:
-            name: Printable, without a colon; not `_`, which holds the guards of indexed rows.
-            versions: Most versions kept of a column, 1 or more.
-            min_versions: Versions kept though their TTL has run out.
-            ttl: How long a cell lives; whole seconds, HBase's unit.
-            compression: Of store files; the server must have the codec.
-            bloom: What the bloom filter holds.
-            block_encoding: How keys are stored within a block.
-            block_size_bytes: Size of a block in a store file.
-            block_cache: Whether reads fill the block cache.
-            keep_deleted_cells: Keep what was deleted, for reads as of a time before.
-            in_memory: Prefer this family's blocks in the cache.
-            cache_data_on_write: Cache blocks when they are written.
-            evict_on_close: Drop the blocks from the cache when a region closes.
-            scope: 1 replicates the family to other clusters.
-
-        Raises:
-            SchemaError: An option has the wrong type or is out of its range.
-        """
-        check_count("versions", versions, 1)
-        check_count("min_versions", min_versions, 0, versions)
-        check_time_to_live(ttl)
-        check_count("block_size_bytes", block_size_bytes, 1)
-        check_choice("keep_deleted_cells", keep_deleted_cells, (False, True, "TTL"))
-        if name is not None:
-            check_family_name(name)
-        self.name = name
-        self._options: dict[str, Any] = {
-            "versions": versions,
-            "min_versions": min_versions,
-            "ttl_s": None if ttl is None else int(ttl.total_seconds()),
-            "compression": compression,
-            "bloom": bloom,
-            "block_encoding": block_encoding,
-            "block_size_bytes": block_size_bytes,
-            "block_cache": block_cache,
-            "keep_deleted_cells": str(keep_deleted_cells).upper(),
-            "in_memory": in_memory,
-            "cache_data_on_write": cache_data_on_write,
-            "evict_on_close": evict_on_close,
-            "scope": scope,
-        }
-        for option, allowed in _FAMILY_CHOICES.items():
-            check_choice(option, self._options[option], allowed)
-
-    def __set_name__(self, owner: type, attribute: str) -> None:
-        """Take the attribute's name unless one was given."""
-        if self.name is None:
-            self.name = attribute  # checked with the class: Python 3.11 wraps what is raised here
-
-    def descriptor(self) -> FamilyDescriptor:
-        """Return the family as HBase knows it."""
-        return FamilyDescriptor(name=(self.name or "").encode(), **self._options)
-
-
-def check_family_name(name: str) -> None:
-    """Refuse a name that HBase would not take or that this library needs.
-
-    Raises:
-        SchemaError: No text, empty, a colon, a slash, a backslash, a control character, a leading
-            dot, HBase's own "recovered.edits", or `_`.
-    """
-    is_text = isinstance(name, str) and name.isprintable() and not set(name) & set(":/\\")
-    if not name or not is_text or name.startswith(".") or name == "recovered.edits":
-        raise SchemaError(
-            "this is no name for a column family", family=name, fix='choose a short one, as "d"'
-        )
-    if name.encode() == GUARD_FAMILY:
-        raise SchemaError(
-            "the family name is reserved for the guards of indexed rows",
-            family=name,
-            fix='choose another, as "d"',
-        )
-
-
-class Table:
-    """A table's name and how it is made.
-
-    Attributes:
-        name: `name` or `namespace:name`.
-    """
-
-    def __init__(
-        self,
-        name: str,
-        /,
-        *,
-        splits: Literal["auto"] | int | Sequence[bytes] = "auto",
-        durability: Literal[
-            "USE_DEFAULT", "SKIP_WAL", "ASYNC_WAL", "SYNC_WAL", "FSYNC_WAL"
-        ] = "USE_DEFAULT",
-        region_replication: int = 1,
-    ) -> None:
-        """Declare a table.
-
-        Args:
-            name: The table, with its namespace unless that is the default one.
-            splits: Row keys at which the new table is cut, or how many regions share alike in what
-                row keys can begin with; "auto" takes one region a salt bucket or partition, and
-                16 where the key begins with a hash.
-            durability: How a write reaches the log before it is acknowledged.
-            region_replication: Copies of each region that serve reads, 1 or more.
-
-        Raises:
-            SchemaError: HBase takes no such name, or an option has the wrong type or is out of
-                its range.
-        """
-        check_table_name(name)
-        check_splits(splits)
-        check_choice("durability", durability, _DURABILITIES)
-        check_count("region_replication", region_replication, 1)
-        self.name = name
-        self.splits = splits
-        self.durability = durability
-        self.region_replication = region_replication
 
 
 @dataclass(frozen=True, slots=True)
@@ -396,25 +225,3 @@ class TableSchema:
     def dynamic_by_name(self) -> Mapping[str, DynamicSchema]:
         """Fields of dynamic columns by name."""
         return {dynamic.name: dynamic for dynamic in self.dynamics}
-
-
-def resolve_splits(table: Table, layout: KeyLayout) -> tuple[bytes, ...]:
-    """Return the split keys of a new table, sorted.
-
-    Raises:
-        SchemaError: A split key is empty or stands twice, or the key is not known to begin with
-            anything that a number of regions could share.
-    """
-    if table.splits == "auto":
-        return split_keys(layout)
-    if isinstance(table.splits, int):
-        return split_keys(layout, table.splits)
-    keys = tuple(sorted(table.splits))
-    if len(set(keys)) < len(keys) or b"" in keys:
-        raise SchemaError(
-            "split keys must be distinct and not empty",
-            table=table.name,
-            splits=keys,
-            fix='name each key once, or write splits="auto"',
-        )
-    return keys
