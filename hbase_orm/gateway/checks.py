@@ -22,6 +22,7 @@ from hbase_orm.ops import (
     FetchRows,
     GetRows,
     GetVersions,
+    GetVersionsOfRows,
     Increment,
     MutateRow,
     MutateRows,
@@ -183,6 +184,11 @@ def _check_get_versions(operation: GetVersions) -> None:
         )
 
 
+def _check_get_versions_of_rows(operation: GetVersionsOfRows) -> None:
+    for key in operation.keys:
+        _check_get_versions(operation.of(key))
+
+
 def _check_open_scanner(operation: OpenScanner) -> None:
     scan = operation.scan
     _check_selection(scan.columns)
@@ -314,6 +320,7 @@ _CHECKS: dict[type, Callable[[Any], None]] = {
     FetchRows: _check_fetch,
     GetRows: _check_get_rows,
     GetVersions: _check_get_versions,
+    GetVersionsOfRows: _check_get_versions_of_rows,
     Increment: _check_amounts,
     MutateRow: lambda operation: _check_mutation(cast("MutateRow", operation).mutation),
     MutateRows: _check_mutate_rows,

@@ -1,9 +1,10 @@
 """Run many protocols in step, and send what they ask alike as one request.
 
 Each protocol gets the answer to its own request and knows nothing of the others. What all ask at
-one time goes out together: reads of rows of one table as one multi-get, writes of one table whose
-cells all have timestamps as one batch. Any other request goes alone, from the thread that made the
-protocol ask for it and at once: what the protocol made sure of just before, a lease say, holds.
+one time goes out together: reads of rows, or of their versions, of one table as one multi-get,
+writes of one table whose cells all have timestamps as one batch. Any other request goes alone, from
+the thread that made the protocol ask for it and at once: what the protocol made sure of just
+before, a lease say, holds.
 
 A protocol that waits, or asks what is the driver's, is no longer in step: it goes on by itself when
 the others have ended.
@@ -19,7 +20,17 @@ from hbase_orm.errors import GatewayError, RejectedError
 from hbase_orm.gateway.drive import Driver, Outcome
 from hbase_orm.gateway.read_sizes import ReadSizes
 from hbase_orm.gateway.retry import is_repeatable
-from hbase_orm.ops import GetRows, MutateRows, Operation, Protocol, RowMutation, Sleep, Together
+from hbase_orm.ops import (
+    GetRows,
+    GetVersions,
+    GetVersionsOfRows,
+    MutateRows,
+    Operation,
+    Protocol,
+    RowMutation,
+    Sleep,
+    Together,
+)
 
 R = TypeVar("R")
 
@@ -247,6 +258,8 @@ def _size_bytes(asked: _Asked, sizes: ReadSizes) -> int:
     operation = asked.operation
     if isinstance(operation, GetRows):
         return max(asked.expected_bytes, sizes.expected_bytes(operation))
+    if isinstance(operation, GetVersions):
+        return asked.expected_bytes
     if isinstance(operation, MutateRows):
         return sum(
             len(each.row) + len(put.column) + len(put.value)
@@ -267,6 +280,9 @@ def _kind(operation: Operation[Any]) -> Any:
     """Return what requests have in common that may go out as one; None for one that goes alone."""
     if isinstance(operation, GetRows):
         return GetRows, operation.table, operation.columns, operation.before_ms, operation.from_ms
+    if isinstance(operation, GetVersions):
+        asked = operation.columns, operation.max_versions, operation.raw
+        return GetVersions, operation.table, *asked
     if isinstance(operation, MutateRows) and is_repeatable(operation):
         return MutateRows, operation.table
     return None
@@ -275,6 +291,8 @@ def _kind(operation: Operation[Any]) -> Any:
 def _rows(operation: Operation[Any]) -> Iterator[bytes]:
     if isinstance(operation, GetRows):
         yield from operation.keys
+    elif isinstance(operation, GetVersions):
+        yield operation.key
     elif isinstance(operation, MutateRows):
         yield from (each.row for each in operation.mutations)
 
@@ -284,6 +302,10 @@ def _joined(operations: Sequence[Operation[Any]]) -> Operation[Any]:
     if isinstance(first, GetRows):
         keys = tuple(row for each in operations for row in _rows(each))
         return GetRows(first.table, keys, first.columns, first.before_ms, first.from_ms)
+    if isinstance(first, GetVersions):
+        keys = tuple(row for each in operations for row in _rows(each))
+        asked = first.columns, first.max_versions, first.raw
+        return GetVersionsOfRows(first.table, keys, *asked)
     assert isinstance(first, MutateRows)
     mutations: list[RowMutation] = []
     for each in operations:
@@ -293,6 +315,8 @@ def _joined(operations: Sequence[Operation[Any]]) -> Operation[Any]:
 
 def _split(operations: Sequence[Operation[Any]], answer: Any) -> list[Outcome[Any]]:
     """Return the part of an answer that each request gets."""
+    if isinstance(operations[0], GetVersions):
+        return [Outcome(versions) for versions in answer]
     if not isinstance(operations[0], GetRows):
         return [Outcome(answer) for _ in operations]
     found = iter(answer)

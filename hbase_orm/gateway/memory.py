@@ -39,6 +39,7 @@ from hbase_orm.ops import (
     FetchRows,
     GetRows,
     GetVersions,
+    GetVersionsOfRows,
     Increment,
     ListNamespaces,
     ListRegions,
@@ -173,6 +174,7 @@ class MemoryGateway:
             FetchRows: self._fetch_rows,
             GetRows: self._get_rows,
             GetVersions: self._get_versions,
+            GetVersionsOfRows: self._get_versions_of_rows,
             Increment: self._increment,
             MutateRow: self._mutate_row,
             MutateRows: self._mutate_rows,
@@ -198,6 +200,9 @@ class MemoryGateway:
         selection = table.select(asked.columns)
         read = table.raw if asked.raw else table.versions
         return read(asked.key, selection, asked.max_versions, self._clock())
+
+    def _get_versions_of_rows(self, asked: GetVersionsOfRows) -> list[tuple[CellVersion, ...]]:
+        return [self._get_versions(asked.of(key)) for key in asked.keys]
 
     def _open_scanner(self, asked: OpenScanner) -> ScannerId:
         scan = asked.scan

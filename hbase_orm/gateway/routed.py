@@ -21,6 +21,7 @@ from hbase_orm.ops import (
     FetchRows,
     GetRows,
     GetVersions,
+    GetVersionsOfRows,
     Increment,
     ListNamespaces,
     ListRegions,
@@ -43,6 +44,7 @@ _ATOMIC_ONLY: tuple[type[Operation[Any]], ...] = (
     DescribeTable,
     DropNamespace,
     GetVersions,
+    GetVersionsOfRows,
     ListNamespaces,
     ListRegions,
 )

@@ -35,6 +35,7 @@ from hbase_orm.ops import (
     Delete,
     GetRows,
     GetVersions,
+    GetVersionsOfRows,
     Increment,
     MutateRow,
     MutateRows,
@@ -121,6 +122,7 @@ class Thrift2Gateway(ThriftGateway):
             CheckAndMutate: _check_and_mutate,
             GetRows: _get_rows,
             GetVersions: _get_versions,
+            GetVersionsOfRows: _get_versions_of_rows,
             Increment: _increment,
             MutateRow: _mutate_row,
             MutateRows: _mutate_rows,
@@ -190,14 +192,32 @@ def _get_rows(client: Any, operation: GetRows) -> list[Row | None]:
 
 
 def _get_versions(client: Any, operation: GetVersions) -> tuple[CellVersion, ...]:
-    request = HBASE2.GetRequest(
+    result = client.get(table_bytes(operation), _versions_request(operation))
+    return tuple(_version(value) for value in result.values)
+
+
+def _get_versions_of_rows(
+    client: Any, operation: GetVersionsOfRows
+) -> list[tuple[CellVersion, ...]]:
+    table = table_bytes(operation)
+    versions: list[tuple[CellVersion, ...]] = []
+    for keys in chunks(operation.keys, KEYS_PER_CALL):
+        if len(keys) == 1:  # as in `_get_rows`
+            versions.append(_get_versions(client, operation.of(keys[0])))
+            continue
+        requests = [_versions_request(operation.of(key)) for key in keys]
+        results = client.getMultiple(table, requests)
+        versions += [tuple(_version(value) for value in result.values) for result in results]
+    return versions
+
+
+def _versions_request(operation: GetVersions) -> Any:
+    return HBASE2.GetRequest(
         row=operation.key,
         columns=_column_refs(operation.columns),
         max_versions=operation.max_versions,
         attributes=_RAW_ATTRIBUTES if operation.raw else None,
     )
-    result = client.get(table_bytes(operation), request)
-    return tuple(_version(value) for value in result.values)
 
 
 def _version(value: DecodedValue) -> CellVersion:

@@ -16,7 +16,16 @@ from hbase_orm.index.targets import (
     GuardedTable,
     RowBefore,
 )
-from hbase_orm.ops import GetRows, GetVersions, Operation, Protocol, Sleep, ask, ask_all
+from hbase_orm.ops import (
+    CellVersion,
+    GetRows,
+    GetVersions,
+    Operation,
+    Protocol,
+    Sleep,
+    ask,
+    ask_all,
+)
 
 R = TypeVar("R")
 
@@ -62,14 +71,29 @@ def pause(context: GuardContext, sends: int) -> Protocol[None]:
 
 
 def read_before(
-    target: GuardedTable, row: bytes, columns: tuple[bytes, ...], context: GuardContext
+    target: GuardedTable,
+    row: bytes,
+    columns: tuple[bytes, ...],
+    context: GuardContext,
+    *,
+    is_new: bool = False,
 ) -> Protocol[RowBefore]:
     """Read a row, its guard, and the newest timestamp it holds.
 
     Where rows have guards, one without may have been deleted by another program: then only its
     tombstones tell how high the next timestamp must be, and a raw read shows them. Whole families
     are asked for, since a read of named columns does not show the tombstone of a family.
+
+    Args:
+        target: The table.
+        row: The row's key.
+        columns: What is read of it, the guard's column among them.
+        context: For the pauses between tries.
+        is_new: Whether the row is expected not to be there: the raw read comes first, and where it
+            shows nothing at all there is nothing else to read.
     """
+    if is_new and not target.is_lww and not (yield from _read_raw(target, row, context)):
+        return RowBefore(b"", None, {}, 0)
     if target.is_lww:
         columns = (*columns, CLEARED_COLUMN)
     (found,) = yield from ask_patiently(GetRows(target.table, (row,), columns), context)
@@ -83,10 +107,17 @@ def read_before(
         told_ms = attempts.told_timestamp(None, cells.values(), ())
         cells.pop(CLEARED_COLUMN, None)
         return RowBefore(b"", None, cells, told_ms)
-    families = (*target.families, GUARD_FAMILY)
-    versions = yield from ask_patiently(GetVersions(target.table, row, families, raw=True), context)
+    versions = yield from _read_raw(target, row, context)
     told_ms = attempts.told_timestamp(None, cells.values(), versions)
     return RowBefore(b"", None, cells, told_ms)
+
+
+def _read_raw(
+    target: GuardedTable, row: bytes, context: GuardContext
+) -> Protocol[tuple[CellVersion, ...]]:
+    """Return the newest version of every column of a row, tombstones among them."""
+    families = (*target.families, GUARD_FAMILY)
+    return (yield from ask_patiently(GetVersions(target.table, row, families, raw=True), context))
 
 
 def is_unmoved(target: GuardedTable, before: RowBefore, after: RowBefore) -> bool:

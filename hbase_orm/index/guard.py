@@ -165,7 +165,8 @@ def _rounds(
     while history.rounds < MAX_ROUNDS:
         history.rounds += 1
         if before is None:
-            before = yield from read_before(target, change.row, columns, context)
+            is_new = change.kind == "insert" and history.rounds == 1
+            before = yield from read_before(target, change.row, columns, context, is_new=is_new)
         attempt = _next_attempt(target, change, before, context, history)
         history.last_ms = attempt.timestamp_ms
         history.put |= attempts.entries_to_put(target, attempt)

@@ -45,6 +45,21 @@ class GetVersions(Operation[tuple[CellVersion, ...]]):
 
 
 @dataclass(frozen=True, slots=True)
+class GetVersionsOfRows(Operation[list[tuple[CellVersion, ...]]]):
+    """`GetVersions` for several rows, in their order, in few calls. Needs Thrift2."""
+
+    table: str
+    keys: tuple[bytes, ...]
+    columns: tuple[bytes, ...] = ()
+    max_versions: int = 1
+    raw: bool = False
+
+    def of(self, key: bytes) -> GetVersions:
+        """Return what is asked of one row."""
+        return GetVersions(self.table, key, self.columns, self.max_versions, self.raw)
+
+
+@dataclass(frozen=True, slots=True)
 class Scan:
     """What a scanner reads.
 

@@ -26,6 +26,7 @@ from hbase_orm.ops import (
     FetchRows,
     GetRows,
     GetVersions,
+    GetVersionsOfRows,
     Increment,
     KeyRange,
     MutateRow,
@@ -163,6 +164,13 @@ def _flat_rows(draw: st.DrawFn) -> PutRows:
 reads = st.one_of(
     st.builds(GetRows, st.just(""), st.lists(rows, max_size=3).map(tuple), selections, before),
     st.builds(GetVersions, st.just(""), rows, selections, st.integers(1, 4)),
+    st.builds(
+        GetVersionsOfRows,
+        st.just(""),
+        st.lists(rows, max_size=3).map(tuple),
+        selections,
+        st.integers(1, 4),
+    ),
     st.builds(OpenScanner, _scans()),
     st.builds(OpenScanner, _scans()),
 )
@@ -211,7 +219,7 @@ def placed(request: Operation[Any], table: str, prefix: bytes) -> Operation[Any]
         stop = prefix[:-1] + bytes([prefix[-1] + 1]) if span.stop is None else prefix + span.stop
         key_range = KeyRange(prefix + span.start, stop)
         return OpenScanner(replace(request.scan, table=table, key_range=key_range))
-    if isinstance(request, GetRows):
+    if isinstance(request, (GetRows, GetVersionsOfRows)):
         return replace(request, table=table, keys=tuple(prefix + key for key in request.keys))
     if isinstance(request, GetVersions):
         return replace(request, table=table, key=prefix + request.key)

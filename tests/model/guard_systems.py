@@ -57,14 +57,14 @@ COMPOSITE = System(
 DELETE_PUT = System(
     "a delete and a put", A, (replace(DELETE, clock_ms=20), Worker(B)), at_least=4_000
 )
-TWO_INSERTS = System("two inserts", {}, (Worker(B, "insert"), Worker(C, "insert")), at_least=1_500)
+TWO_INSERTS = System("two inserts", {}, (Worker(B, "insert"), Worker(C, "insert")), at_least=1_000)
 INSERT_DELETE = System(
     "an insert, and an insert and its delete by a fast clock",
     {},
     (Worker(B, "insert"), Worker(C, "insert", 20), replace(DELETE, clock_ms=30)),
     crashes=0,
     losses=0,
-    at_least=3_000,
+    at_least=1_500,
 )
 NO_GUARD = System(
     "two puts to a row without guard",

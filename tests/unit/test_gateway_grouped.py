@@ -20,6 +20,8 @@ from hbase_orm.ops import (
     Delete,
     FamilyDescriptor,
     GetRows,
+    GetVersions,
+    GetVersionsOfRows,
     MutateRow,
     MutateRows,
     Operation,
@@ -81,6 +83,33 @@ def test_reads_and_stamped_writes_go_out_as_one_and_answers_are_each_ones_own() 
     ]
     kinds = [type(each) for each in sends.requests]
     assert kinds == [MutateRows, GetRows]
+
+
+def test_reads_of_versions_go_out_as_one_and_each_gets_its_own() -> None:
+    sends = RecordsRequests(gateway())
+    driver(sends).run(doing(put(b"a", b"1"), put(b"c", b"3")))
+    sends.requests.clear()
+    asked = [GetVersions("t", row, (b"d",), 3, raw=True) for row in (b"c", b"b", b"a")]
+
+    outcomes = run_grouped(driver(sends), [doing(each) for each in asked])
+
+    assert sends.requests == [GetVersionsOfRows("t", (b"c", b"b", b"a"), (b"d",), 3, raw=True)]
+    found = [[cell.value for cell in outcome.result()[0]] for outcome in outcomes]
+    assert found == [[b"3"], [], [b"1"]]
+
+
+def test_reads_of_versions_that_differ_go_out_apart() -> None:
+    sends = RecordsRequests(gateway())
+    asked = [
+        GetVersions("t", b"a", (b"d",)),
+        GetVersions("t", b"b", (b"d",), raw=True),
+        GetVersions("t", b"c", (b"d",), 2),
+        GetVersions("t", b"e"),
+    ]
+
+    run_grouped(driver(sends), [doing(each) for each in asked])
+
+    assert sorted(sends.requests, key=repr) == sorted(asked, key=repr)
 
 
 def test_what_is_not_alike_goes_out_apart() -> None:

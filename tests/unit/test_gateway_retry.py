@@ -36,6 +36,7 @@ _REPEATABLE: list[Operation[Any]] = [
     ops.DescribeTable("t"),
     ops.GetRows("t", (b"r",)),
     ops.GetVersions("t", b"r"),
+    ops.GetVersionsOfRows("t", (b"r", b"s")),
     ops.ListNamespaces(),
     ops.ListRegions("t"),
     ops.ListTables(),

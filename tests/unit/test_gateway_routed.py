@@ -51,6 +51,7 @@ _ATOMIC: list[Operation[Any]] = [
     ops.DescribeTable("t"),
     ops.DropNamespace("n"),
     ops.GetVersions("t", b"r"),
+    ops.GetVersionsOfRows("t", (b"r", b"s")),
     ops.GetVersions("t", b"r", raw=True),
     ops.Increment("t", b"r", {b"d:a": 1, b"d:b": 1}),
     ops.ListNamespaces(),

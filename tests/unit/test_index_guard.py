@@ -28,12 +28,15 @@ from hbase_orm.index.targets import GuardedTable, RowChange, WriteOutcome
 from hbase_orm.ops import (
     CheckAndMutate,
     CreateTable,
+    Delete,
     DisableTable,
     FamilyDescriptor,
     GetRows,
     GetVersions,
+    MutateRow,
     MutateRows,
     Operation,
+    RowMutation,
     TableDescriptor,
 )
 from tests.recording import RecordsRequests
@@ -122,9 +125,16 @@ def test_an_unchanged_key_takes_a_read_and_a_change(old_row: Bench) -> None:
 
 
 def test_a_row_without_guard_is_read_raw_for_its_tombstones(bench: Bench) -> None:
-    result = Result(bench, {V1: b"A"}, {}, kind="insert")
+    result = Result(bench, {V1: b"A"}, {})
 
     assert result.kinds == [READ, RAW, ENTRIES, CHANGE]
+    assert is_sound(bench, {V1: b"A"})
+
+
+def test_an_insert_where_nothing_ever_was_takes_a_raw_read_alone(bench: Bench) -> None:
+    result = Result(bench, {V1: b"A"}, {}, kind="insert")
+
+    assert result.kinds == [RAW, ENTRIES, CHANGE]
     assert is_sound(bench, {V1: b"A"})
 
 
@@ -147,7 +157,7 @@ def test_an_insert_is_refused_where_the_row_exists(old_row: Bench) -> None:
     result = Result(old_row, {V1: b"B"}, {}, kind="insert")
 
     assert isinstance(result.error, DuplicateRowError)
-    assert result.kinds == [READ]
+    assert result.kinds == [RAW, READ]
 
 
 def test_a_deleted_row_can_be_inserted_again(old_row: Bench) -> None:
@@ -155,8 +165,20 @@ def test_a_deleted_row_can_be_inserted_again(old_row: Bench) -> None:
 
     result = Result(old_row, {V1: b"A"}, {}, kind="insert")
 
-    assert result.kinds == [READ, ENTRIES, CHANGE]
+    assert result.kinds == [RAW, READ, ENTRIES, CHANGE]
     assert is_sound(old_row, {V1: b"A"})
+
+
+def test_an_insert_over_the_tombstones_of_another_program_is_seen(bench: Bench) -> None:
+    far_ms = bench.base_ms + 1_000
+    deleted = RowMutation(bench.row, deletes=(Delete(b"d", far_ms),))
+    bench.gateway.execute(MutateRow("t_data", deleted))
+
+    result = Result(bench, {V1: b"A"}, {}, kind="insert")
+
+    assert result.kinds == [RAW, READ, RAW, ENTRIES, CHANGE]
+    assert outcome_of(result).timestamp_ms == far_ms + 1
+    assert is_sound(bench, {V1: b"A"})
 
 
 def test_a_change_that_cannot_be_carried_sends_nothing(bench: Bench) -> None:
@@ -197,9 +219,9 @@ def test_false_although_applied_is_found_by_its_nonce(old_row: Bench) -> None:
 
 
 def test_an_insert_whose_answer_is_lost_is_no_duplicate_of_itself(bench: Bench) -> None:
-    result = Result(bench, {V1: b"A"}, {3: Fault.CUT_AFTER}, kind="insert")
+    result = Result(bench, {V1: b"A"}, {2: Fault.CUT_AFTER}, kind="insert")
 
-    assert result.kinds == [READ, RAW, ENTRIES, CHANGE, READ]
+    assert result.kinds == [RAW, ENTRIES, CHANGE, READ]
     assert outcome_of(result).rounds == 1
 
 
@@ -262,7 +284,7 @@ def test_a_lost_insert_finds_the_row_that_won(bench: Bench) -> None:
     def rival() -> None:
         drive(bench.write({V1: b"C"}), bench.gateway)
 
-    result = Result(bench, {V1: b"B"}, {}, kind="insert", before={3: rival})
+    result = Result(bench, {V1: b"B"}, {}, kind="insert", before={2: rival})
 
     assert isinstance(result.error, DuplicateRowError)
     assert is_sound(bench, {V1: b"C"})
@@ -277,7 +299,9 @@ def test_an_applied_change_is_found_under_up_to_three_later_ones(
         for number in range(rivals):
             drive(bench.write({V1: b"C%d" % number}, clock_ms=20), bench.gateway)
 
-    result = Result(bench, {V1: b"B"}, {3: Fault.CUT_AFTER}, kind=kind, before={4: rival})
+    change = {"put": 3, "insert": 2}[kind]
+    faults = {change: Fault.CUT_AFTER}
+    result = Result(bench, {V1: b"B"}, faults, kind=kind, before={change + 1: rival})
 
     assert outcome_of(result).rounds == 1
     assert is_sound(bench, {V1: b"C%d" % (rivals - 1)})
@@ -292,9 +316,9 @@ def test_an_insert_under_more_changes_than_the_guard_remembers_is_unknown(bench:
     result = Result(
         bench,
         {V1: b"B"},
-        {3: Fault.CUT_AFTER},
+        {2: Fault.CUT_AFTER},
         kind="insert",
-        before={4: lambda: four_rivals(bench)},
+        before={3: lambda: four_rivals(bench)},
     )
 
     assert isinstance(result.error, ConnectionLostError)
