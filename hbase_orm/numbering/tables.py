@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from hbase_orm.errors import (
+    ConnectionLostError,
     NamespaceExistsError,
     NamespaceNotFoundError,
+    RetryableError,
     SchemaError,
     TableExistsError,
     TableNotFoundError,
@@ -20,6 +22,7 @@ from hbase_orm.ops import (
     ListNamespaces,
     Protocol,
     TableDescriptor,
+    ask,
 )
 
 FAMILY: Final = b"d"
@@ -48,7 +51,7 @@ def ensure_table(wanted: TableDescriptor) -> Protocol[list[str]]:
         existing = yield from ask_patiently(DescribeTable(wanted.name))
     except TableNotFoundError:
         yield from ensure_namespace(wanted.name)
-        return (yield from create_if_missing(CreateTable(wanted)))
+        return (yield from _create_patiently(CreateTable(wanted)))
     _check_format(wanted, existing)
     return []
 
@@ -81,11 +84,24 @@ def ensure_namespace(table: str) -> Protocol[None]:
         return  # somebody else was quicker, or our own request was repeated
 
 
+def _create_patiently(creation: CreateTable) -> Protocol[list[str]]:
+    """Create a table, again where an answer was lost: whose it then is makes no difference."""
+    for sends in range(1, MAX_SENDS):
+        try:
+            return (yield from create_if_missing(creation))
+        except (RetryableError, ConnectionLostError):
+            yield from pause(sends)
+    return (yield from create_if_missing(creation))
+
+
 def create_if_missing(creation: CreateTable) -> Protocol[list[str]]:
     """Create a table unless somebody did; return its name if it was made.
 
     A namespace that another process is just making is told to exist some milliseconds before tables
     can be created in it: such a refusal is waited out, up to `MAX_SENDS` times.
+
+    Raises:
+        ConnectionLostError: It is not known whether the table was made.
     """
     for sends in range(1, MAX_SENDS):
         try:
@@ -98,7 +114,7 @@ def create_if_missing(creation: CreateTable) -> Protocol[list[str]]:
 
 def _create(creation: CreateTable) -> Protocol[list[str]]:
     try:
-        yield from ask_patiently(creation)
+        yield from ask(creation)
     except TableExistsError:
         return []
     return [creation.descriptor.name]

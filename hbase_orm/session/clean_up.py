@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from itertools import islice
 from typing import Any, Final
 
-from hbase_orm.errors import GatewayError
+from hbase_orm.errors import HBaseORMError
 from hbase_orm.ops import MutateRows, Operation, RowMutation
 
 logger = logging.getLogger("hbase_orm.session")
@@ -35,6 +35,7 @@ class CleanUp:
         """Send by `execute`, from a thread that is started when there is something to send."""
         self._execute = execute
         self._wait_s = WAIT_S if wait_s is None else wait_s
+        self._is_closed = False
         self.forget()
 
     def forget(self) -> None:
@@ -50,18 +51,34 @@ class CleanUp:
             for request in deletes:
                 for mutation in request.mutations:
                     self._add(request.table, mutation)
-            is_full = len(self._waiting) > MOST_WAITING
-            if self._waiting and self._timer is None:
-                self._timer = threading.Timer(self._wait_s, self.finish)
-                self._timer.daemon = True
-                self._timer.start()
-        if is_full:
+            is_for_now = len(self._waiting) > MOST_WAITING or not self._has_timer()
+        if is_for_now:
             self.finish()
+
+    def _has_timer(self) -> bool:
+        """Say whether a thread will send what waits; start one if there is none."""
+        if self._is_closed:
+            return False
+        if self._timer is None and self._waiting:
+            timer = threading.Timer(self._wait_s, self.finish)
+            timer.daemon = True
+            try:
+                timer.start()
+            except RuntimeError:  # no thread can be started, as when the interpreter ends
+                return False
+            self._timer = timer
+        return True
 
     def _add(self, table: str, mutation: RowMutation) -> None:
         known = self._waiting.get((table, mutation.row))
         if known is None or _up_to_ms(known) < _up_to_ms(mutation):
             self._waiting[table, mutation.row] = mutation
+
+    def close(self) -> None:
+        """Send all that waits; what is put off from now on is sent at once."""
+        with self._lock:
+            self._is_closed = True
+        self.finish()
 
     def finish(self) -> None:
         """Send all that waits, and return when it is done; what fails is logged."""
@@ -82,7 +99,7 @@ class CleanUp:
         while batch := tuple(islice(rest, BATCH_ROWS)):
             try:
                 self._execute(MutateRows(table, batch))
-            except GatewayError as error:
+            except HBaseORMError as error:  # also that the gateway is closed
                 logger.warning("dead entries of %s are left to the repair: %s", table, error)
 
 

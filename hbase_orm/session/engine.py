@@ -175,6 +175,7 @@ class Engine(IndexAdmin):
         Of a model with a table for each period, all of them. Dictionaries stay: other tables may
         hold their numbers.
         """
+        self.finish_clean_up()  # it is not meant for tables of these names that are made later
         dropped: list[str] = []
         for model in models:
             bound = self._shared_bound_of(model)

@@ -163,6 +163,7 @@ class IndexAdmin(ABC):
             self._leave(table, has_users=known.state is IndexState.READABLE)
             self._runtime.run(build.stop_writing(table, name))
             self._leave(table, has_users=known.state is not IndexState.ABSENT)
+        self._runtime.finish_clean_up()
         declared = f"{table}_ix_{name}"
         names = {known.table or declared, build.table_of(declared, known.incarnation)}
         dropped = []

@@ -289,9 +289,11 @@ class Runtime:
 
     def close(self) -> None:
         """Finish what was put off, and close the driver and the gateway."""
-        self._clean_up.finish()
-        self._driver.close()
-        self.gateway.close()
+        try:
+            self._clean_up.close()
+            self._driver.close()
+        finally:
+            self.gateway.close()
 
 
 def _new_row_locks() -> list[threading.RLock]:

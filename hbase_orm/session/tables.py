@@ -18,7 +18,7 @@ from hbase_orm.errors import (
 from hbase_orm.index import catalog
 from hbase_orm.index.attempt import DEAD_GUARD_TTL_MS
 from hbase_orm.index.build import table_of
-from hbase_orm.index.catalog_entry import CatalogEntry, IndexState, TableState
+from hbase_orm.index.catalog_entry import VERSION_COLUMN, CatalogEntry, IndexState, TableState
 from hbase_orm.index.described import described_key
 from hbase_orm.index.targets import ENTRY_FAMILY, GUARD_FAMILY, GuardedTable
 from hbase_orm.numbering.dictionary import ensure_dictionary
@@ -138,8 +138,9 @@ def drop(bound: BoundModel) -> Protocol[list[str]]:
     if is_catalogued:
         entry = yield from catalog.read_entry(schema.table)
         for name, index in (entry.indexes if entry else {}).items():
-            indexes |= {*filter(None, (index.table, index.retired))}
-            indexes.add(table_of(f"{schema.table}_ix_{name}", index.incarnation))
+            if name != VERSION_COLUMN:  # it has no table
+                indexes |= {*filter(None, (index.table, index.retired))}
+                indexes.add(table_of(f"{schema.table}_ix_{name}", index.incarnation))
     dropped = yield from drop_table(schema.table)
     for table in sorted(indexes):
         dropped += yield from drop_table(table)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import logging
 import os
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -135,6 +137,37 @@ def test_closing_the_engine_finishes_it(gateway: RecordsRequests) -> None:
 
 
 @pytest.mark.usefixtures("slow")
+def test_what_was_put_off_does_not_touch_a_table_of_the_same_name(gateway: RecordsRequests) -> None:
+    engine = engine_on(gateway)
+    for state in ("new", "done") * 200:  # its timestamps run ahead of the clock
+        with engine.session() as session:
+            session.put_row(Task, Task.state.to(state), number=1)
+
+    engine.drop_tables(Task)
+    engine.create_tables(Task)
+    set_state(engine, "new")
+    engine.finish_clean_up()
+
+    assert entry_states(gateway) == ["new"]
+
+
+@pytest.mark.usefixtures("slow")
+def test_an_index_is_dropped_after_its_clean_up(
+    gateway: RecordsRequests, caplog: pytest.LogCaptureFixture
+) -> None:
+    options = replace(parse_url("memory://?clean_up=deferred"), lease_s=0.01)
+    engine = Engine(gateway, options)
+    engine.create_tables(Task)
+    for state in ("new", "done"):
+        set_state(engine, state)
+
+    engine.drop_index(Task, Task.by_state)
+    engine.finish_clean_up()
+
+    assert "left to the repair" not in caplog.text
+
+
+@pytest.mark.usefixtures("slow")
 def test_an_entry_that_came_back_meanwhile_stays(gateway: RecordsRequests) -> None:
     engine = engine_on(gateway)
     for state in ("new", "done", "new", "done", "new"):
@@ -206,6 +239,30 @@ def test_whoever_adds_to_a_full_store_empties_it(monkeypatch: pytest.MonkeyPatch
 
     assert [len(request.mutations) for request in sent] == [11, 11]
     later.finish()
+
+
+def test_without_a_thread_it_is_sent_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Timer, "start", refuse)
+    sent: list[Any] = []
+    later = CleanUp(sent.append, wait_s=3_600)
+
+    later.put_off([delete_of(b"a", 5)])
+    later.put_off([delete_of(b"a", 7)])
+
+    assert sent == [delete_of(b"a", 5), delete_of(b"a", 7)]
+
+
+def test_once_closed_it_sends_at_once() -> None:
+    sent: list[Any] = []
+    later = CleanUp(sent.append, wait_s=3_600)
+    later.close()
+
+    later.put_off([delete_of(b"a", 5)])
+
+    assert sent == [delete_of(b"a", 5)]
 
 
 @pytest.fixture
