@@ -241,9 +241,6 @@ def test_thrift1_alone_reads_and_does_not_allocate(
     assert run(allocate(dictionary, ["b"])) == {"b": 2}
     with pytest.raises(ConfigurationError):
         check_can_allocate(dictionary, thrift1._runtime.features)
-    with pytest.raises(FeatureMissingError):
-        run(allocate(dictionary, ["c"]))
-    assert run(look_up(dictionary, ["c"])) == {}
 
 
 def test_thrift1_alone_draws_from_a_sequence_whose_table_exists(
