@@ -98,6 +98,30 @@ class KeptLone(Model, table="deferred_kept_lone"):
     by_title = Index(title, nulls=True)
 
 
+class Before(Model, table="deferred_later"):
+    """Guarded, and nothing of it is deferred yet."""
+
+    d = Family()
+    host: Key[str] = key()
+    slug: Key[str] = key()
+    body: Mapped[bytes] = column(d, "a")
+    tag: Mapped[str | None] = column(d, "t", default=None)
+    by_slug = Index(slug)
+    by_tag = Index(tag, nulls=True)
+
+
+class After(Model, table="deferred_later"):
+    """The same, when its only required column is deferred."""
+
+    d = Family()
+    host: Key[str] = key()
+    slug: Key[str] = key()
+    body: Mapped[bytes] = column(d, "a", deferred=True)
+    tag: Mapped[str | None] = column(d, "t", default=None)
+    by_slug = Index(slug)
+    by_tag = Index(tag, nulls=True)
+
+
 class Paper(Model, table="deferred_papers"):
     d = Family()
     host: Key[str] = key()
@@ -121,7 +145,7 @@ class Review(Model, table="deferred_reviews"):
     doc: Related[Doc] = related(host=host, n=n)
 
 
-MODELS = (Doc, Lone, Kept, KeptLone, Paper, Review)
+MODELS = (Doc, Lone, Kept, KeptLone, Before, Paper, Review)
 
 
 class SeesValues(RecordsRequests):
@@ -457,6 +481,38 @@ def test_a_row_with_nothing_but_a_deferred_value_counts(store: Store, host: str,
     assert travelled(store) == 0
 
 
+@pytest.mark.parametrize("index", [After.by_slug, After.by_tag])
+def test_an_index_leads_to_rows_from_before_a_column_was_deferred(
+    store: Store, host: str, index: Any
+) -> None:
+    put(store, Before(host=host, slug=host, body=BODY))
+
+    with store.engine.session() as session:
+        here = select(After).where(After.slug == host, After.host == host, After.tag.is_null())
+        (found,) = session.all(here.using(index))
+        assert is_unloaded(found, "body")
+        values = select(After.slug, After.tag).where(After.slug == host, After.tag.is_null())
+        assert session.all(values.using(index)) == [(host, None)]
+        found.tag = host
+        session.flush()
+        (again,) = session.all(select(After).where(After.tag == host).using(After.by_tag))
+
+    assert again is found
+    with store.engine.session() as session:
+        assert session.one(select(After.body).where(After.tag == host)) == BODY
+
+
+def test_an_index_look_up_asks_no_more_of_rows_that_show_themselves(
+    store: Store, host: str
+) -> None:
+    with store.engine.session() as session:
+        kept: Any = session.explain(select(Kept).where(Kept.title == host).using(Kept.by_title))
+        later: Any = session.explain(select(After).where(After.slug == host).using(After.by_slug))
+
+    assert kept.families == ()
+    assert later.families == (b"d",)
+
+
 def test_an_absent_row_is_none(store: Store, model: Any, host: str) -> None:
     with store.engine.session() as session:
         assert session.get(model, host=host, n=1) is None
@@ -515,6 +571,55 @@ def test_none_clears_what_was_not_loaded(store: Store, host: str, lone: Any) -> 
         assert session.flush().written == 0
 
     assert body_of(store, lone, host) is None
+
+
+def _get(session: Session, lone: Any, host: str) -> None:
+    session.get(lone, host=host, n=1)
+
+
+def _scan(session: Session, lone: Any, host: str) -> None:
+    session.all(select(lone).where(lone.host == host))
+
+
+def _compare(session: Session, lone: Any, host: str) -> None:
+    assert session.all(select(lone).where(lone.host == host, lone.body == BODY))
+
+
+def _compare_and_get(session: Session, lone: Any, host: str) -> None:
+    _compare(session, lone, host)
+    _get(session, lone, host)
+
+
+@pytest.mark.parametrize("reread", [_get, _scan, _compare, _compare_and_get])
+@pytest.mark.parametrize("value", [None, b"new", b""])
+@pytest.mark.parametrize("lone", [Lone, KeptLone])
+def test_what_is_set_outlives_another_read_of_the_row(
+    store: Store, host: str, lone: Any, value: bytes | None, reread: Any
+) -> None:
+    put(store, made(lone, host))
+
+    with store.engine.session() as session:
+        obj = load(session, lone, host=host, n=1)
+        obj.body = value
+        reread(session, lone, host)
+        assert obj.body == value
+        assert session.flush().written == 1
+        assert session.flush().written == 0
+
+    assert body_of(store, lone, host) == value
+
+
+def test_a_refresh_drops_what_is_set(store: Store, host: str) -> None:
+    put(store, made(Lone, host))
+
+    with store.engine.session() as session:
+        obj = load(session, Lone, host=host, n=1)
+        obj.body = None
+        session.refresh(obj)
+        assert is_unloaded(obj, "body")
+        assert session.flush().written == 0
+
+    assert body_of(store, Lone, host) == BODY
 
 
 def test_what_was_loaded_and_not_changed_is_not_written(store: Store, host: str) -> None:
@@ -641,28 +746,113 @@ def test_conditional_writes_compare_deferred_fields(store: Store, model: Any, ho
 
 
 def test_bulk_writes_changes_of_objects_that_lack_fields(store: Store, host: str) -> None:
-    put(store, doc(host, 1))
+    put(store, made(Lone, host, 1))
 
     with store.engine.session() as session:
-        obj = session.one(select(Doc).where(Doc.host == host))
+        obj = session.one(select(Lone).where(Lone.host == host))
         session.expunge(obj)
-        obj.title = "new"
+        obj.note = "new"
         with session.bulk() as bulk:
-            bulk.add_all([obj, doc(host, 2)])
+            bulk.add_all([obj, made(Lone, host, 2)])
+        assert session.get(Lone, host=host, n=1).note == "new"  # type: ignore[union-attr]  # it is there
 
-    assert (body_of(store, Doc, host, 1), body_of(store, Doc, host, 2)) == (BODY, BODY)
+    assert (body_of(store, Lone, host, 1), body_of(store, Lone, host, 2)) == (BODY, BODY)
 
 
-def test_an_object_of_the_past_leaves_what_it_lacks_alone(store: Store, host: str) -> None:
+@pytest.mark.parametrize(("kind", "lacking"), [(Doc, ["body", "page"]), (Kept, ["body"])])
+def test_bulk_refuses_objects_that_lack_required_fields(
+    store: Store, host: str, kind: Any, lacking: list[str]
+) -> None:
+    """It may write to another table, where the row would be without them."""
+    put(store, made(kind, host))
+    store.forget()
+
+    with (
+        store.engine.session() as session,
+        session.stream(select(kind).where(kind.host == host)) as found,
+        session.bulk() as bulk,
+        pytest.raises(ValidationError, match="every row is written with") as caught,
+    ):
+        bulk.add_all(found)
+
+    assert caught.value.details["fields"] == lacking
+    assert caught.value.details["row"] is not None
+    assert store.sent.writes == []
+
+
+def test_bulk_takes_objects_whose_required_fields_are_known(store: Store, host: str) -> None:
+    put(store, doc(host))
+
+    with store.engine.session() as session:
+        obj = load(session, Doc, host=host, n=1)
+        session.refresh(obj, Doc.body, Doc.page)
+        with session.bulk() as bulk:
+            bulk.add(obj)
+
+    assert body_of(store, Doc, host) == BODY
+
+
+def test_an_object_of_a_deleted_row_makes_no_row_without_its_fields(
+    store: Store, model: Any, host: str
+) -> None:
+    put(store, made(model, host))
+
+    with store.engine.session() as session:
+        obj = load(session, model, host=host, n=1)
+        session.delete(obj)
+        session.flush()
+        store.forget()
+        session.add(obj)
+        with pytest.raises(ValidationError, match="its row would lose") as caught:
+            session.flush()
+        with session.bulk() as bulk, pytest.raises(ValidationError, match="its row would lose"):
+            bulk.add(obj)
+        assert store.sent.writes == []
+        obj.body = b"new"
+        for name in ("last", "page"):
+            if name in model.__schema__.fields:
+                setattr(obj, name, b"new")
+        session.flush()
+
+    assert "body" in caught.value.details["fields"]
+    assert body_of(store, model, host) == b"new"
+
+
+def test_an_object_of_the_past_makes_no_torn_row(store: Store, model: Any, host: str) -> None:
+    put(store, made(model, host))
+
+    with store.engine.session() as session:
+        then = _past(session, model, host)
+        store.forget()
+        session.add(then)
+        with pytest.raises(ValidationError, match="its row would lose") as caught:
+            session.flush()
+        session.expunge(then)
+        assert store.sent.writes == []
+
+    assert "body" in caught.value.details["fields"]
+    assert "refresh" not in str(caught.value)
+    assert f"select({model.__name__}.body" in str(caught.value)
+    assert ".as_of(time)" in str(caught.value)
+
+
+def test_a_row_of_the_past_is_put_with_its_deferred_values(store: Store, host: str) -> None:
     put(store, doc(host, title="old"))
 
     with store.engine.session() as session:
         then = _past(session, Doc, host)
-        session.put_row(Doc, Doc.title.to("new"), host=host, n=1)
+        with pytest.raises(NotLoadedError) as caught:
+            _ = then.body
+        later = datetime.now(UTC) + timedelta(days=1)
+        values = select(Doc.body, Doc.last, Doc.page).where(Doc.host == host)
+        then.body, then.last, then.page = session.one(values.as_of(later))
+        session.put_row(Doc, Doc.title.to("new"), Doc.body.to(b"new"), host=host, n=1)
         session.add(then)
         session.flush()
         titles = session.all(select(Doc.title).where(Doc.host == host))
 
+    assert "refresh" not in str(caught.value)
+    assert "select(Doc.body), of the past with its .as_of(time)" in str(caught.value)
     assert titles == ["old"]
     assert body_of(store, Doc, host) == BODY
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from hbase_orm.execute.by_keys import rows_by_key
 from hbase_orm.execute.merge import merge
 from hbase_orm.execute.pace import Pace, pace_of
 from hbase_orm.execute.reader import RangeReader
@@ -107,7 +108,8 @@ class _LookUp:
         keys = tuple(dict.fromkeys(key for key in owners.values() if key is not None))
         rows: Sequence[Row | None] = ()
         if keys:
-            rows = yield from ask(GetRows(self._plan.schema.table, keys, self._plan.fetched))
+            plan = self._plan
+            rows = yield from rows_by_key(plan.schema.table, keys, plan.fetched, plan.families)
         found = dict(zip(keys, rows, strict=True))
         self._weigh(rows)
         kept: list[Row] = []

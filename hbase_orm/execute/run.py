@@ -14,15 +14,14 @@ from functools import partial
 
 from hbase_orm.errors import QueryError, TableNotFoundError
 from hbase_orm.execute.by_entries import look_up
+from hbase_orm.execute.by_keys import rows_by_key
 from hbase_orm.execute.merge import merge
 from hbase_orm.execute.pace import pace_of
 from hbase_orm.execute.reader import RangeReader
 from hbase_orm.execute.steps import Emit, Rows, through
 from hbase_orm.index.targets import GuardedTable
 from hbase_orm.ops import (
-    GetRows,
     KeyRange,
-    Protocol,
     Row,
     Scan,
     ask,
@@ -77,27 +76,6 @@ def _get(plan: GetPlan) -> Rows:
         return
     rows = yield from rows_by_key(schema.table, plan.keys, plan.fetched, plan.families)
     yield Emit([row for row in rows if row is not None])
-
-
-def rows_by_key(
-    table: str, keys: Sequence[bytes], columns: tuple[bytes, ...], families: tuple[bytes, ...]
-) -> Protocol[list[Row | None]]:
-    """Return rows by key, of each the cells of some columns, in the order of the keys.
-
-    Args:
-        table: The table.
-        keys: The row keys.
-        columns: Columns or bare families to read.
-        families: What is asked of rows that show none of these: they may have other cells, as no
-            row that this library wrote does. Empty asks nothing more.
-    """
-    rows = yield from ask(GetRows(table, tuple(keys), columns))
-    missing = [key for key, row in zip(keys, rows, strict=True) if row is None]
-    if not (families and missing):
-        return rows
-    others = yield from ask(GetRows(table, tuple(missing), families))
-    found = dict(zip(missing, others, strict=True))
-    return [found[key] if row is None else row for key, row in zip(keys, rows, strict=True)]
 
 
 def _reader(plan: ScanPlan | SaltedScanPlan, ranges: Sequence[KeyRange]) -> RangeReader:

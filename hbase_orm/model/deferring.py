@@ -32,9 +32,16 @@ def not_loaded(obj: Any, name: str) -> NotLoadedError:
         model=model,
         field=name,
         row=_row_key(obj),
-        fix=f"read it with session.refresh(obj, {model}.{name}), or the values alone with "
-        f"select({model}.{name})",
+        fix=_reading(obj, name),
     )
+
+
+def _reading(obj: Any, name: str) -> str:
+    """Say how to read a deferred field: what a row was is not what refresh reads."""
+    field = f"{type(obj).__name__}.{name}"
+    if _row_key(obj) is None:
+        return f"read the value with select({field}), of the past with its .as_of(time)"
+    return f"read it with session.refresh(obj, {field}), or the values alone with select({field})"
 
 
 def unloaded(schema: TableSchema, values: Mapping[str, Any]) -> list[str]:
@@ -55,15 +62,43 @@ def refuse_unloaded(obj: Any) -> None:
     """
     lacking = unloaded(type(obj).__schema__, obj.__dict__)
     if lacking:
-        model = type(obj).__name__
-        named = ", ".join(f"{model}.{name}" for name in lacking)
-        raise ValidationError(
-            "the object was read without deferred fields, which its row would lose",
-            model=model,
-            fields=lacking,
-            row=_row_key(obj),
-            fix=f"session.refresh(obj, {named}) first, or set them",
+        raise _lacking(
+            obj, lacking, "the object was read without deferred fields, which its row would lose"
         )
+
+
+def refuse_partial(obj: Any) -> None:
+    """Refuse to put an object that lacks fields where there may be no row that has them.
+
+    An object of a row may lack deferred fields that a row need not have; one of no row, nothing.
+
+    Raises:
+        ValidationError: It names them.
+    """
+    schema = type(obj).__schema__
+    if not schema.deferred:
+        return
+    if _row_key(obj) is None:
+        refuse_unloaded(obj)
+        return
+    required = {column.name for column in schema.deferred if column.is_required}
+    lacking = [name for name in unloaded(schema, obj.__dict__) if name in required]
+    if lacking:
+        raise _lacking(
+            obj,
+            lacking,
+            "the object was read without deferred fields that every row is written with",
+        )
+
+
+def _lacking(obj: Any, fields: list[str], text: str) -> ValidationError:
+    """Return the error of an object that lacks deferred fields."""
+    model, row = type(obj).__name__, _row_key(obj)
+    named = ", ".join(f"{model}.{name}" for name in fields)
+    fix = f"session.refresh(obj, {named}) first, or set them"
+    if row is None:
+        fix = f"set them: select({named}) gives the values, of the past with its .as_of(time)"
+    return ValidationError(text, model=model, fields=fields, row=row, fix=fix)
 
 
 def deferred_among(schema: TableSchema, fields: Iterable[Any]) -> frozenset[str]:
@@ -86,18 +121,27 @@ def deferred_among(schema: TableSchema, fields: Iterable[Any]) -> frozenset[str]
 
 
 def _row_key(obj: Any) -> bytes | None:
-    """Return the key of the row that an object was read from; None for one of the past."""
+    """Return the key of the row that an object stands for; None for one deleted or of the past."""
     row = getattr(obj, "_row", None)
     return None if row is None else row.key
 
 
+def set_unread(schema: TableSchema, values: Mapping[str, Any]) -> frozenset[str]:
+    """Return the deferred fields that were set without having been read: by the program."""
+    if not schema.deferred:
+        return NO_FIELDS
+    return frozenset(column.name for column in schema.deferred if column.name in values).difference(
+        loaded_fields(values)
+    )
+
+
 def cleared(schema: TableSchema, values: Mapping[str, Any]) -> list[bytes]:
     """Return the columns of deferred fields that were set to None without having been read."""
-    known = loaded_fields(values)
+    own = set_unread(schema, values)
     return [
         column.column
         for column in schema.deferred
-        if column.name in values and values[column.name] is None and column.name not in known
+        if column.name in own and values[column.name] is None
     ]
 
 

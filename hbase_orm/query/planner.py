@@ -52,6 +52,7 @@ from hbase_orm.schema import (
     check_conditions,
     codec_of,
     fields_of,
+    kinds_of,
 )
 
 # A fetch of so many rows keeps a scanner busy without holding more than about a megabyte.
@@ -351,9 +352,12 @@ def _index_plan(
     buckets = in_buckets(index, whole) if index.salt else ()
     common = _common(statement, schema, chosen, reverse=reverse)
     common["columns"] = chosen.fetch.got or chosen.fetch.columns
+    # A row that has an anchor shows it, and one without is none.
+    may_hide = any(each.anchor is None for each in kinds_of(schema))
     return IndexPlan(
         **common,
         index=index,
+        families=chosen.fetch.families if may_hide else (),
         keys=tuple(bucket_before(index, key) for key in keys),
         ranges=() if keys or index.salt else _directed(index.table, whole, reverse=reverse),
         buckets=() if keys else tuple(_directed(index.table, b, reverse=reverse) for b in buckets),

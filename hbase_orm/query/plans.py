@@ -300,6 +300,8 @@ class IndexPlan(Plan):
 
     Attributes:
         index: The index.
+        families: What is asked of rows that show none of the columns: they may have cells in
+            others. Empty where they have not.
         keys: The claims of a unique index that are asked for, in the order of the rows; then
             there are no ranges.
         ranges: Ranges of entry keys, in the order of the rows.
@@ -314,6 +316,7 @@ class IndexPlan(Plan):
     """
 
     index: IndexSchema = field(kw_only=True)
+    families: tuple[bytes, ...] = ()
     keys: tuple[bytes, ...] = ()
     ranges: tuple[KeyRange, ...] = ()
     buckets: tuple[tuple[KeyRange, ...], ...] = ()

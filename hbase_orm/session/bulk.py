@@ -29,7 +29,7 @@ from hbase_orm.errors import (
 from hbase_orm.index import catalog
 from hbase_orm.index.loading import can_load
 from hbase_orm.model import Model
-from hbase_orm.model.deferring import refuse_unloaded
+from hbase_orm.model.deferring import refuse_partial, refuse_unloaded
 from hbase_orm.session.binding import BoundModel
 from hbase_orm.session.carriers import BegunLoad, FlatCarrier, Load, carriers_of
 from hbase_orm.session.catalogued import kept_table
@@ -123,7 +123,7 @@ class Bulk:
     def add(self, obj: Model, /, *, ttl: timedelta | None = None) -> None:
         """Take one object to write: its non-None cells are put.
 
-        Deferred fields that it was read without are left alone.
+        Deferred fields that it was read without are left alone, where they are not required.
 
         Args:
             obj: The object.
@@ -131,8 +131,9 @@ class Bulk:
                 only.
 
         Raises:
-            ValidationError, RowKeyError: The object cannot be encoded, or it lacks deferred fields
-                of a row that is to be inserted; the others are not touched.
+            ValidationError, RowKeyError: The object cannot be encoded, or it lacks deferred fields:
+                required ones, or any if it is to be inserted, its row was deleted, or it is of the
+                past; the others are not touched.
             CorruptRowError: In a load, the codec of an indexed field does not read what it wrote;
                 elsewhere the flush of the batch reports it. The others are not touched.
             DuplicateRowError: The row was just added to a load; this one is not written.
@@ -160,8 +161,7 @@ class Bulk:
         if self._insert_only:
             refuse_without_guards(bound.schema, bound.guarded, "bulk(insert_only=True)")
         prepare(bound, obj, "whole")
-        if self._insert_only:
-            refuse_unloaded(obj)
+        (refuse_unloaded if self._insert_only else refuse_partial)(obj)
         key = bound.key(obj)
         cells = bound.cells(obj, key)
         check_entries(bound, key, cells)

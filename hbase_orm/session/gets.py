@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from hbase_orm.errors import MultipleRowsError, QueryError, RowKeyError, TableNotFoundError
-from hbase_orm.execute.run import rows_by_key
+from hbase_orm.execute.by_keys import rows_by_key
 from hbase_orm.model import check_key_arguments
 from hbase_orm.ops import GetRows, Row
 from hbase_orm.schema import NO_FIELDS, cells_as_rows, columns_read, packed_get

@@ -8,7 +8,8 @@ from weakref import WeakValueDictionary
 
 from hbase_orm.errors import CodecError, ValidationError
 from hbase_orm.model import Model
-from hbase_orm.model.deferring import copy_loaded, loaded_fields
+from hbase_orm.model.deferring import copy_loaded, loaded_fields, set_unread
+from hbase_orm.schema import NO_FIELDS
 from hbase_orm.session.binding import BoundModel
 from hbase_orm.session.unit_of_work import loaded_row
 
@@ -75,14 +76,16 @@ def refresh(bound: BoundModel, obj: Model, fresh: Model) -> None:
     loaded = loaded_row(obj)
     new, values = fresh.__dict__, obj.__dict__
     old: dict[str, Any] = {}
+    own = NO_FIELDS
     if loaded is not None:
         old = bound.hydrate(loaded, loaded_fields(values)).__dict__
+        own = set_unread(bound.schema, values)  # their None is a change: it clears
     dynamics = bound.schema.dynamic_by_name
     for name in bound.schema.fields:
         if name in dynamics:
             _refresh_entries(name, old, values, new)
             continue
-        if loaded is not None and _is_changed(bound, name, old, values):
+        if name in own or (loaded is not None and _is_changed(bound, name, old, values)):
             continue
         if name in new:
             values[name] = new[name]

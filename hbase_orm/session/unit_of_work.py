@@ -131,11 +131,12 @@ def write_of(
     loaded = loaded_row(obj)
     if kind == "delete":
         return RowWrite(bound, obj, key, "delete", version=_loaded_version(bound, loaded))
-    if kind in {"insert", "replace"}:
+    is_whole = loaded is None or kind in {"insert", "replace"}
+    if is_whole:
         refuse_unloaded(obj)
     cells = bound.cells(obj, key)
     check_entries(bound, key, cells)
-    if loaded is None or kind in {"insert", "replace"}:
+    if loaded is None or is_whole:
         return RowWrite(bound, obj, key, kind, cells, frozenset(), cells)
     old = loaded.cells
     marker = bound.schema.marker
