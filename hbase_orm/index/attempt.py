@@ -156,13 +156,14 @@ def _old_entries(target: GuardedTable, row: bytes, before: RowBefore) -> frozens
     return frozenset(
         index.entry(key)
         for index in target.maintained
-        for key in _old_keys(target, index, row, values)
+        for key in stored_keys(target, index, row, values)
     )
 
 
-def _old_keys(
+def stored_keys(
     target: GuardedTable, index: IndexTarget, row: bytes, values: Mapping[bytes, bytes]
 ) -> frozenset[bytes]:
+    """Return the keys of one index's entries of a row; of a corrupt value none, with a warning."""
     try:
         return target.entry_keys(index, row, values)
     except CorruptRowError as error:

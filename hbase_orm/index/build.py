@@ -21,7 +21,7 @@ from dataclasses import replace
 from typing import Final
 
 from hbase_orm.errors import CatalogLeaseError, ConflictError, SchemaError
-from hbase_orm.index.catalog import change_entry
+from hbase_orm.index.catalog import change_entry, refuse_other_protocol
 from hbase_orm.index.catalog_entry import (
     BuildRange,
     CatalogEntry,
@@ -57,17 +57,25 @@ Change = Callable[[CatalogEntry, CatalogIndex], CatalogEntry]
 
 
 def begin_build(
-    table: str, name: str, entries: str, ranges: tuple[BuildRange, ...], *, is_manual: bool
+    table: str,
+    name: str,
+    entries: str,
+    ranges: tuple[BuildRange, ...],
+    *,
+    is_manual: bool,
+    is_lww: bool,
 ) -> Protocol[CatalogEntry]:
     """Note that an index is to be built, or return the build that was interrupted.
 
     Raises:
         ConflictError: The table is being loaded, or the index is being dropped, or is readable.
-        SchemaError: The index is kept with another declaration.
+        SchemaError: The index is kept with another declaration, or rows have guards that this
+            program does not write, or none.
         CatalogLeaseError: The catalog does not know the table.
     """
 
     def change(entry: CatalogEntry, index: CatalogIndex) -> CatalogEntry:
+        refuse_other_protocol(table, entry, is_lww=is_lww)
         if index.state is IndexState.DROPPING:
             raise ConflictError(
                 "the index is being dropped",
@@ -184,10 +192,21 @@ def forget_retired(table: str, name: str, dropped: str) -> Protocol[CatalogEntry
     return (yield from _change_index(table, name, change))
 
 
-def stop_reading(table: str, name: str) -> Protocol[CatalogEntry]:
-    """Take an index away from queries, and give up a build of it; writers keep it."""
+def stop_reading(table: str, name: str, *, is_lww: bool | None) -> Protocol[CatalogEntry]:
+    """Take an index away from queries, and give up a build of it; writers keep it.
+
+    Args:
+        table: The table of the rows.
+        name: The index.
+        is_lww: Whether this program writes rows without guards; None if it knows no index of them.
+
+    Raises:
+        SchemaError: Rows have guards that this program does not write, or none.
+    """
 
     def change(entry: CatalogEntry, index: CatalogIndex) -> CatalogEntry:
+        if is_lww is not None:
+            refuse_other_protocol(table, entry, is_lww=is_lww)
         if index.state is IndexState.READABLE:
             index = replace(index, state=IndexState.WRITE_ONLY)
         return with_index(entry, name, replace(index, build=()))

@@ -157,11 +157,14 @@ def plan_step(target: GuardedTable, change: RowChange, before: RowBefore, t: int
 def entries_as_stored(
     target: GuardedTable, indexes: Iterable[IndexTarget], row: bytes, before: RowBefore
 ) -> Stamped:
-    """Return the entries that a row has, each with the timestamp of its cell."""
+    """Return the entries that a row has, each with the timestamp of its cell.
+
+    Of a corrupt value it has none: the row must stay mendable.
+    """
     return {
         index.entry(key): before.written_ms(index.columns)
         for index in indexes
-        for key in target.entry_keys(index, row, before.values)
+        for key in attempts.stored_keys(target, index, row, before.values)
     }
 
 
@@ -275,7 +278,7 @@ def _scrub(
 ) -> Protocol[WriteOutcome]:
     """Put the entries that the row has, at its cells' timestamps.
 
-    One that stays hidden was deleted by another program: its cell is lifted above that.
+    Those that stay hidden were deleted by another program, at a later time.
     """
     due = {
         index.entry(key): before.written_ms(index.columns)
@@ -284,31 +287,33 @@ def _scrub(
     }
     puts = [put for entry, t in sorted(due.items()) for put in attempts.entry_puts((entry,), t)]
     yield from ask_all_patiently(puts, context)
-    hidden = []
+    hidden: list[Entry] = []
     for entry in sorted(due):
         (found,) = yield from ask_patiently(GetRows(entry.table, (entry.key,)), context)
         hidden += [entry] if found is None else []
-    t = max(due.values(), default=0)
     if hidden:
-        columns = frozenset[bytes]().union(*(target.index_of(each).columns for each in hidden))
-        t = yield from _lift_hidden(target, row, before, columns, context)
-    return WriteOutcome(t, b"", before.values, 1, is_tidy=True)
+        yield from _put_above_deletes(target, row, before, hidden, context)
+    return WriteOutcome(max(due.values(), default=0), b"", before.values, 1, is_tidy=True)
 
 
-def _lift_hidden(
+def _put_above_deletes(
     target: GuardedTable,
     row: bytes,
     before: RowBefore,
-    columns: Collection[bytes],
+    hidden: Collection[Entry],
     context: GuardContext,
-) -> Protocol[int]:
+) -> Protocol[None]:
+    """Put entries, which tombstones hide, at the time it is now; of a row that moves none.
+
+    They are then newer than their cells. That leaves them behind when the cells change, for the
+    repair to delete. To lift the cells as well would hide what another writer, who has stamped a
+    write already, puts after that.
+    """
     read = with_guard(target.existence_columns | target.indexed_columns)
     now = yield from read_before(target, row, read, context)
     if is_unmoved(target, before, now):
         t = attempts.next_timestamp(context.now_ms(), now.told_ms)
-        yield from entries_then_row(target, lifted(target, row, now, columns, t), context)
-        return t
-    return before.told_ms
+        yield from ask_all_patiently(attempts.entry_puts(hidden, t), context)
 
 
 def lifted(

@@ -6,6 +6,7 @@ from typing import Final
 
 from hbase_orm.errors import (
     ConnectionLostError,
+    FeatureMissingError,
     NamespaceExistsError,
     NamespaceNotFoundError,
     RetryableError,
@@ -102,14 +103,29 @@ def create_if_missing(creation: CreateTable) -> Protocol[list[str]]:
 
     Raises:
         ConnectionLostError: It is not known whether the table was made.
+        NamespaceNotFoundError: There is none, and without Thrift2 none can be made.
     """
     for sends in range(1, MAX_SENDS):
         try:
             return (yield from _create(creation))
-        except NamespaceNotFoundError:
+        except NamespaceNotFoundError as error:
             yield from pause(sends)
-            yield from ensure_namespace(creation.descriptor.name)
+            yield from _make_missing(creation.descriptor.name, error)
     return (yield from _create(creation))
+
+
+def _make_missing(table: str, error: NamespaceNotFoundError) -> Protocol[None]:
+    try:
+        yield from ensure_namespace(table)
+    except FeatureMissingError:
+        namespace = table.partition(":")[0]
+        raise NamespaceNotFoundError(
+            "the namespace does not exist, and a Thrift1 gateway cannot create one",
+            namespace=namespace,
+            table=table,
+            fix=f"create_namespace '{namespace}' in the hbase shell, or add thrift2=host:9091 to "
+            "the URL",
+        ) from error
 
 
 def _create(creation: CreateTable) -> Protocol[list[str]]:

@@ -150,6 +150,8 @@ class IndexAdmin(ABC):
         Raises:
             ConfigurationError: Neither the model nor the catalog has such an index.
             ConflictError: Somebody builds it meanwhile.
+            SchemaError: The table was made for rows with guards, and this engine has no Thrift2
+                gateway, or the reverse.
         """
         bound = self._bound_of(model)
         name = index if isinstance(index, str) else index.name
@@ -159,7 +161,8 @@ class IndexAdmin(ABC):
             return []
         table = bound.schema.table
         if known.state is not IndexState.ABSENT or known.build:
-            self._runtime.run(build.stop_reading(table, name))
+            is_lww = None if bound.guarded is None else bound.guarded.is_lww
+            self._runtime.run(build.stop_reading(table, name, is_lww=is_lww))
             self._leave(table, has_users=known.state is IndexState.READABLE)
             self._runtime.run(build.stop_writing(table, name))
             self._leave(table, has_users=known.state is not IndexState.ABSENT)
@@ -200,6 +203,8 @@ class IndexAdmin(ABC):
         Raises:
             ConfigurationError: The model has no such index, or a time has no zone.
             TableNotFoundError: The index has no table: build it.
+            SchemaError: The table was made for rows with guards, and this engine has no Thrift2
+                gateway, or the reverse: what it has would be judged by the wrong rules.
         """
         span = TimeSpan(_ms(since, 0), _ms(until, FOREVER_MS))
         verify = self._verify(
@@ -224,6 +229,7 @@ class IndexAdmin(ABC):
 
         Raises:
             ConfigurationError: The model has no such index, or there is no such direction.
+            SchemaError: As `verify_index` raises it.
         """
         if source not in {"data", "index"}:
             raise ConfigurationError(
@@ -276,14 +282,26 @@ class IndexAdmin(ABC):
     ) -> IndexVerify:
         bound = self._bound_of(model)
         target = _target(bound, _declared_name(bound, index))
-        known = self._catalogued(bound).get(target.name)
-        if known is None or known.state in {IndexState.ABSENT, IndexState.DROPPING}:
+        entry = self._entry_of(bound)
+        known = None if entry is None else entry.indexes.get(target.name)
+        if (
+            entry is None
+            or known is None
+            or known.state in {IndexState.ABSENT, IndexState.DROPPING}
+        ):
             raise ConfigurationError(
                 "the index is not built",
                 model=bound.schema.model_name,
                 index=target.name,
                 state=IndexState.ABSENT.value if known is None else known.state.value,
                 fix="build it: engine.build_index(model, index), 'hbase-orm index build'",
+            )
+        if bound.guarded is not None:
+            catalog.refuse_other_protocol(
+                bound.schema.table,
+                entry,
+                is_lww=bound.guarded.is_lww,
+                model=bound.schema.model_name,
             )
         target = in_table(target, known.table)
         return IndexVerify(
@@ -292,11 +310,15 @@ class IndexAdmin(ABC):
 
     def _catalogued(self, bound: BoundModel) -> dict[str, CatalogIndex]:
         """Return what the catalog says of the model's indexes, read now."""
+        entry = self._entry_of(bound)
+        return {} if entry is None else dict(entry.indexes)
+
+    def _entry_of(self, bound: BoundModel) -> CatalogEntry | None:
         try:
             entry: CatalogEntry | None = self._runtime.run(catalog.read_entry(bound.schema.table))
         except TableNotFoundError:
-            return {}
-        return {} if entry is None else dict(entry.indexes)
+            return None
+        return entry
 
     def _leave(self, table: str, *, has_users: bool) -> None:
         """Wait until no process acts on what the catalog said of a table before."""

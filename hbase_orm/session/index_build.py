@@ -12,6 +12,7 @@ from typing import Final, TypeVar
 
 from hbase_orm.errors import ConflictError
 from hbase_orm.index import build
+from hbase_orm.index.catalog import refuse_other_protocol
 from hbase_orm.index.catalog_entry import BuildRange, CatalogEntry, CatalogIndex, IndexState
 from hbase_orm.index.fill import fill_page
 from hbase_orm.index.pages import scan_page
@@ -20,6 +21,7 @@ from hbase_orm.index.verify import missing_of_page
 from hbase_orm.ops import KeyRange, ListRegions, Protocol, Row, ask
 from hbase_orm.session import tables
 from hbase_orm.session.binding import BoundModel
+from hbase_orm.session.flush import check_indexes
 from hbase_orm.session.runtime import Runtime
 from hbase_orm.session.scrubbing import Scrubber
 
@@ -110,10 +112,13 @@ class IndexBuild:
         Raises:
             ConflictError: The index is being dropped, was dropped meanwhile, or its table is being
                 loaded; or rows lack entries afterwards.
-            SchemaError: The index is kept with another declaration.
+            SchemaError: Writers keep the indexes with other declarations, or rows have guards that
+                this program does not write, or none; the catalog is as it was.
             HBaseORMError: A read or a write failed; built again, it goes on from there.
         """
-        found = self._index_of(self._refreshed())
+        entry = self._refreshed()
+        self._refuse_other_writers(entry)
+        found = self._index_of(entry)
         if found is not None and found.state is IndexState.READABLE and not found.build:
             is_there = self._exists(found.table or self._declared.table)
             if is_there and not rebuild and not found.is_manual:
@@ -121,7 +126,7 @@ class IndexBuild:
             if not found.is_manual:
                 self._stop_reading(has_readers=is_there)
         index = self._begin()
-        is_lww = self._whole_table().is_lww
+        is_lww = self._is_lww
         if is_lww and not index.is_manual:
             self._wait()  # no epoch in the rows would tell of those written meanwhile
         is_finished = self._backfill(index)
@@ -136,6 +141,14 @@ class IndexBuild:
         self._runtime.forget(self._table)
         self._drop_retired()
 
+    def _refuse_other_writers(self, entry: CatalogEntry) -> None:
+        """Refuse, before the catalog is changed, what the first scrub would be refused."""
+        if self._declared.maintained_by_writes:
+            check_indexes(self._bound, entry)
+            return
+        model = self._bound.schema.model_name
+        refuse_other_protocol(self._table, entry, is_lww=self._is_lww, model=model)
+
     # --- steps ------------------------------------------------------------------------------------
 
     def _begin(self) -> CatalogIndex:
@@ -147,6 +160,7 @@ class IndexBuild:
                 self._bound.indexes[self._name],
                 build.ranges_of(regions),
                 is_manual=not self._declared.maintained_by_writes,
+                is_lww=self._is_lww,
             )
         )
         index = entry.indexes[self._name]
@@ -165,7 +179,7 @@ class IndexBuild:
         return entry.indexes[self._name]
 
     def _stop_reading(self, *, has_readers: bool) -> None:
-        self._run(build.stop_reading(self._table, self._name))
+        self._run(build.stop_reading(self._table, self._name, is_lww=self._is_lww))
         self._runtime.forget(self._table)
         if has_readers:
             self._runtime.sleep(self._runtime.lease_s)
@@ -284,6 +298,10 @@ class IndexBuild:
         if self._bound.guarded is None:
             raise AssertionError(self._bound)
         return self._bound.guarded
+
+    @property
+    def _is_lww(self) -> bool:
+        return self._whole_table().is_lww
 
     def _target_of(self, index: CatalogIndex) -> IndexTarget:
         table = build.table_of(self._declared.table, index.incarnation)

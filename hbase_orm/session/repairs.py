@@ -7,13 +7,17 @@ from collections.abc import Generator, Sequence
 from dataclasses import replace
 from typing import Final
 
-from hbase_orm.errors import HBaseORMError
+from hbase_orm.errors import HBaseORMError, SchemaError
 from hbase_orm.execute import DoubtfulEntry, rows_of, stream
+from hbase_orm.index.catalog_entry import CatalogEntry
 from hbase_orm.index.repair import MIN_AGE_MS, repair_entry
+from hbase_orm.index.targets import GuardedTable
 from hbase_orm.ops import Row
 from hbase_orm.query import IndexPlan
 from hbase_orm.schema import IndexSchema
 from hbase_orm.session.binding import BoundModel
+from hbase_orm.session.catalogued import kept_table
+from hbase_orm.session.flush import check_indexes
 from hbase_orm.session.runtime import Runtime
 
 logger = logging.getLogger("hbase_orm.session")
@@ -54,16 +58,18 @@ def repair(
     if not met or guarded is None:
         return
     known = runtime.catalog_entry(guarded.table)
-    if known is None or known.is_lww != guarded.is_lww:
-        return  # other programs write the table by other rules, and repair it by them
-    declared = next(target for target in guarded.indexes if target.name == index.name)
+    kept = None if known is None else _kept_alike(bound, known)
+    declared = next((i for i in kept.indexes if i.name == index.name), None) if kept else None
+    if known is None or kept is None or declared is None:
+        return
     target = replace(declared, table=index.table)
+    context = runtime.context_under(known.epoch)
     outcomes = runtime.run_many(
         [
             repair_entry(
-                guarded,
+                kept,
                 target,
-                runtime.guard_context,
+                context,
                 entry_key=entry.key,
                 entry_timestamp_ms=entry.timestamp_ms,
                 base_key=entry.base_key,
@@ -79,3 +85,16 @@ def repair(
                 entry.index,
                 outcome.error,
             )
+
+
+def _kept_alike(bound: BoundModel, known: CatalogEntry) -> GuardedTable | None:
+    """Return the indexes that writes keep, in the tables they have now.
+
+    None where other programs keep the table by other rules: they repair it by them.
+    """
+    try:
+        check_indexes(bound, known)
+    except SchemaError as error:
+        logger.info("doubtful entries of table %s were left: %s", bound.schema.table, error)
+        return None
+    return kept_table(bound, known)

@@ -16,13 +16,18 @@ from typing import Any
 import pytest
 
 from hbase_orm import Engine, Session, connect, func, select
-from hbase_orm.errors import ConfigurationError, FeatureMissingError, SchemaError
+from hbase_orm.errors import (
+    ConfigurationError,
+    FeatureMissingError,
+    NamespaceNotFoundError,
+    SchemaError,
+)
 from hbase_orm.index import lww
 from hbase_orm.index.catalog_entry import IndexState
 from hbase_orm.index.lww import lww_write
 from hbase_orm.index.targets import IndexTarget, RowBefore, RowChange
 from hbase_orm.numbering.tables import ensure_namespace
-from hbase_orm.ops import Delete, GetRows, MutateRows, Protocol, Put, RowMutation
+from hbase_orm.ops import Delete, GetRows, MutateRows, Protocol, Put, Row, RowMutation
 from hbase_orm.session.runtime import wall_clock_ms
 from tests.lww_writer import ROWS, write
 from tests.storm_writer import Upserted
@@ -240,6 +245,13 @@ def outdone_by_as_old(before: RowBefore, index: IndexTarget, entry_ms: int) -> b
     return before.written_ms(index.columns) >= entry_ms
 
 
+def stored(engine: Engine, number: str) -> Row:
+    table = engine._bound_of(Account).schema.table
+    (row,) = engine._runtime.execute(GetRows(table, (number.encode(),)))
+    assert row is not None
+    return row
+
+
 def test_an_entry_that_another_program_deleted_is_put_again(thrift1: Engine) -> None:
     with thrift1.session() as session:
         session.add(Account(number="1", email="ada@x", points=1))
@@ -252,9 +264,11 @@ def test_an_entry_that_another_program_deleted_is_put_again(thrift1: Engine) -> 
     thrift1._runtime.execute(MutateRows(index.table, (gone,)))
     assert thrift1.verify_index(Account, "by_email").missing == 1
 
+    before = stored(thrift1, "1")
     thrift1.verify_index(Account, "by_email", repair=True)
 
     assert thrift1.verify_index(Account, "by_email").missing == 0
+    assert stored(thrift1, "1") == before
     assert found(thrift1.session(), "ada@x") == ["1"]
 
 
@@ -283,6 +297,13 @@ def test_only_programs_of_one_kind_write_a_table(full: Engine, thrift1: Engine) 
     full.create_tables(Account)
     with pytest.raises(SchemaError, match="guards"):
         thrift1.create_tables(Account)
+
+
+def test_a_namespace_that_is_missing_is_named_with_how_to_make_it(url: str) -> None:
+    with connect(f"{url}_missing") as engine, pytest.raises(NamespaceNotFoundError) as caught:
+        engine.create_tables(Account)
+
+    assert f"create_namespace '{engine.options.namespace}'" in caught.value.fix
 
 
 def test_what_needs_a_guard_is_refused(thrift1: Engine) -> None:
