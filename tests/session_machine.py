@@ -356,7 +356,7 @@ class SessionMachine(RuleBasedStateMachine):
     def insert(self, n: int, row: dict[str, Any]) -> None:
         held = self._new(n, row)
         if self._is_refused(held) or self.stored.exists(n):
-            error = ValidationError if self._is_refused(held) else DuplicateRowError
+            error = DuplicateRowError if self.stored.exists(n) else ValidationError
             with pytest.raises(error):
                 self.session.insert(held.obj)
             return

@@ -322,7 +322,6 @@ def test_a_scan_of_a_disabled_table_fails(subject: Subject, disabled_table: str)
         Bench(subject, disabled_table).rows()
 
 
-@pytest.mark.feature(Feature.CHECK_AND_MUTATE)
 def test_a_check_on_a_missing_or_disabled_table_is_refused(
     subject: Subject, disabled_table: str
 ) -> None:

@@ -147,7 +147,6 @@ def test_a_check_may_lead_to_deletes_alone(bench: Bench) -> None:
     assert bench.values() == {b"d:x": b"1"}
 
 
-@pytest.mark.feature(Feature.CHECK_AND_MUTATE)
 def test_a_conditional_put_without_timestamp_is_not_eclipsed_by_the_cell_it_checked(
     bench: Bench,
 ) -> None:
@@ -174,7 +173,6 @@ def test_a_check_of_an_unknown_family_is_refused(bench: Bench) -> None:
         bench.check(b"nope:x", b"1", Put(b"d:x", b"2", 20))
 
 
-@pytest.mark.feature(Feature.CHECK_AND_MUTATE)
 def test_of_four_threads_that_claim_absent_keys_each_key_has_one_winner(bench: Bench) -> None:
     def claim(winner: int) -> int:
         claims = [

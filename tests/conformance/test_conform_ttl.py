@@ -98,7 +98,6 @@ def test_an_atomic_mutation_gives_its_puts_a_ttl(bench: Bench) -> None:
     assert bench.values() == {b"d:z": b"2"}
 
 
-@pytest.mark.feature(Feature.CHECK_AND_MUTATE)
 def test_a_cell_whose_ttl_ran_out_is_absent_to_a_check(bench: Bench) -> None:
     bench.put(b"d:x", b"1", bench.subject.now_ms() - 5_000, ttl_ms=1_000)
 
