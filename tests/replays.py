@@ -470,7 +470,7 @@ INSERT_IN_FLIGHT = Replay(
         "W2": Work("insert", {V1: b"C"}, clock_ms=1_000),
         "W3": Work("delete", clock_ms=2_000),
     },
-    turns="W1 W1 W1 W2 W2 W2 W2 W3 W3 W3 W1",
+    turns="W1 W1 W2 W2 W2 W3 W3 W3 W1",
     after={V1: b"B"},
 )
 SAME_VALUE = Replay(

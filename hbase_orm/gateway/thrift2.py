@@ -200,15 +200,15 @@ def _get_versions_of_rows(
     client: Any, operation: GetVersionsOfRows
 ) -> list[tuple[CellVersion, ...]]:
     table = table_bytes(operation)
-    versions: list[tuple[CellVersion, ...]] = []
+    found: dict[bytes, tuple[CellVersion, ...]] = {}
     for keys in chunks(operation.keys, KEYS_PER_CALL):
         if len(keys) == 1:  # as in `_get_rows`
-            versions.append(_get_versions(client, operation.of(keys[0])))
+            found[keys[0]] = _get_versions(client, operation.of(keys[0]))
             continue
         requests = [_versions_request(operation.of(key)) for key in keys]
-        results = client.getMultiple(table, requests)
-        versions += [tuple(_version(value) for value in result.values) for result in results]
-    return versions
+        for key, result in zip(keys, client.getMultiple(table, requests), strict=True):
+            found[key] = tuple(_version(value) for value in result.values)
+    return [found[key] for key in operation.keys]
 
 
 def _versions_request(operation: GetVersions) -> Any:
