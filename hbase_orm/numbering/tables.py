@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from hbase_orm.errors import (
-    ConnectionLostError,
     FeatureMissingError,
     NamespaceExistsError,
     NamespaceNotFoundError,
-    RetryableError,
     SchemaError,
     TableExistsError,
     TableNotFoundError,
@@ -52,7 +51,7 @@ def ensure_table(wanted: TableDescriptor) -> Protocol[list[str]]:
         existing = yield from ask_patiently(DescribeTable(wanted.name))
     except TableNotFoundError:
         yield from ensure_namespace(wanted.name)
-        return (yield from _create_patiently(CreateTable(wanted)))
+        return (yield from create_if_missing(CreateTable(wanted), ask_patiently))
     _check_format(wanted, existing)
     return []
 
@@ -85,21 +84,17 @@ def ensure_namespace(table: str) -> Protocol[None]:
         return  # somebody else was quicker, or our own request was repeated
 
 
-def _create_patiently(creation: CreateTable) -> Protocol[list[str]]:
-    """Create a table, again where an answer was lost: whose it then is makes no difference."""
-    for sends in range(1, MAX_SENDS):
-        try:
-            return (yield from create_if_missing(creation))
-        except (RetryableError, ConnectionLostError):
-            yield from pause(sends)
-    return (yield from create_if_missing(creation))
-
-
-def create_if_missing(creation: CreateTable) -> Protocol[list[str]]:
+def create_if_missing(
+    creation: CreateTable, send: Callable[[CreateTable], Protocol[None]] = ask
+) -> Protocol[list[str]]:
     """Create a table unless somebody did; return its name if it was made.
 
     A namespace that another process is just making is told to exist some milliseconds before tables
     can be created in it: such a refusal is waited out, up to `MAX_SENDS` times.
+
+    Args:
+        creation: What makes the table.
+        send: Asks for it. `ask_patiently`, where it makes no difference who made the table.
 
     Raises:
         ConnectionLostError: It is not known whether the table was made.
@@ -107,11 +102,11 @@ def create_if_missing(creation: CreateTable) -> Protocol[list[str]]:
     """
     for sends in range(1, MAX_SENDS):
         try:
-            return (yield from _create(creation))
+            return (yield from _create(creation, send))
         except NamespaceNotFoundError as error:
             yield from pause(sends)
             yield from _make_missing(creation.descriptor.name, error)
-    return (yield from _create(creation))
+    return (yield from _create(creation, send))
 
 
 def _make_missing(table: str, error: NamespaceNotFoundError) -> Protocol[None]:
@@ -128,9 +123,11 @@ def _make_missing(table: str, error: NamespaceNotFoundError) -> Protocol[None]:
         ) from error
 
 
-def _create(creation: CreateTable) -> Protocol[list[str]]:
+def _create(
+    creation: CreateTable, send: Callable[[CreateTable], Protocol[None]]
+) -> Protocol[list[str]]:
     try:
-        yield from ask(creation)
+        yield from send(creation)
     except TableExistsError:
         return []
     return [creation.descriptor.name]
