@@ -23,13 +23,7 @@ def plain(place: Place) -> str:
     """Compare loads of rows without an index; every run begins with an empty table."""
 
     def by_hand() -> int:
-        connection = place.connect_happybase()
-        table = connection.table(place.name_of(PlainReading))
-        with table.batch(batch_size=BATCH_ROWS) as batch:
-            for source in place.readings:
-                batch.put(hand_key(source), hand_cells(source))
-        connection.close()
-        return place.rows
+        return _put_by_hand(place)
 
     def by_bulk() -> int:
         with place.engine.session() as session, session.bulk(batch_rows=BATCH_ROWS) as bulk:
@@ -50,6 +44,15 @@ def plain(place: Place) -> str:
         repetitions=place.repetitions,
         seed=1,
     )
+
+
+def _put_by_hand(place: Place) -> int:
+    connection = place.connect_happybase()
+    with connection.table(place.name_of(PlainReading)).batch(batch_size=BATCH_ROWS) as batch:
+        for source in place.readings:
+            batch.put(hand_key(source), hand_cells(source))
+    connection.close()
+    return place.rows
 
 
 def indexed(place: Place) -> str:
@@ -76,6 +79,11 @@ def _by_number_of_indexes(place: Place) -> str:
             loading("1 index", IndexedReading),
             loading("2 indexes", TwiceIndexedReading),
             loading("3 indexes", ThriceIndexedReading),
+            Variant(
+                "no index, by happybase's Batch",
+                lambda: _put_by_hand(place),
+                lambda: place.make_anew(PlainReading),
+            ),
         ],
         repetitions=place.repetitions,
         seed=3,

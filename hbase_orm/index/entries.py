@@ -8,9 +8,11 @@ A row where one of the indexed values is None has no entry, unless the index kee
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from hbase_orm.errors import CodecError, CorruptRowError, RowKeyError
+from hbase_orm.index.flat_entries import entries_of_flat
 from hbase_orm.index.row_values import (
     Values,
     corrupt,
@@ -68,6 +70,7 @@ def index_target(schema: TableSchema, index: IndexSchema) -> IndexTarget:
         unique=index.unique,
         included=tuple(column.column for column in index.included),
         maintained_by_writes=index.maintained == "always",
+        of_flat=partial(entries_of_flat, schema, index),
     )
 
 

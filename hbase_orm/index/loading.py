@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
+from typing import cast
 
 from hbase_orm.errors import ValidationError
 from hbase_orm.index.attempt import cells_after, entry_puts, guard_changes, written_values
+from hbase_orm.index.flat_entries import EntriesOfFlat, FlatEntries, FlatRow
 from hbase_orm.index.guard_cell import GuardCell, next_guard
 from hbase_orm.index.targets import (
     ENTRY_COLUMN,
@@ -24,10 +26,8 @@ from hbase_orm.index.targets import (
 )
 from hbase_orm.ops import Put, PutRows, RowMutation
 
-FlatRow = tuple[bytes | None, ...]
-
-KeyedRow = tuple[FlatRow, tuple[frozenset[bytes], ...]]
-"""A flat row, and the keys of its entries in each index."""
+KeyedRow = tuple[FlatRow, tuple[FlatEntries, ...]]
+"""A flat row, and its entries in each index."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,30 +107,49 @@ class FlatLoad:
     ticket: LoadTicket
     columns: tuple[bytes, ...]
     _indexes: tuple[IndexTarget, ...] = field(init=False)
+    _quick: tuple[EntriesOfFlat, ...] = field(init=False)
+    _proof: int = field(init=False)
 
     def __post_init__(self) -> None:
-        """List the indexes, once."""
-        object.__setattr__(self, "_indexes", self.target.maintained)
+        """List the indexes, and the quick ways to their entries, once."""
+        target, set_ = self.target, object.__setattr__
+        set_(self, "_indexes", target.maintained)
+        quick = [index.of_flat(self.columns) for index in target.maintained]
+        ways = zip(quick, target.maintained, strict=True)
+        set_(self, "_quick", tuple([way or partial(self._plainly, index) for way, index in ways]))
+        proof = target.anchor or target.marker or b""
+        set_(self, "_proof", 1 + self.columns.index(proof))
 
     def keyed(self, row: FlatRow) -> KeyedRow:
-        """Return a row with the keys of its entries; nothing is sent.
+        """Return a row with its entries in each index; nothing is sent.
 
         Raises:
             ValidationError, RowKeyError, CorruptRowError: As `GuardedTable.needed_keys` does.
         """
+        if row[self._proof] is not None:
+            entries = tuple([entries_of(row) for entries_of in self._quick])
+            if None not in entries:
+                return row, cast("tuple[FlatEntries, ...]", entries)
+        return row, tuple([self._plainly(index, row) for index in self._indexes])
+
+    def _plainly(self, index: IndexTarget, row: FlatRow) -> FlatEntries:
         values = zip(self.columns, row[1:], strict=True)
         cells = {column: value for column, value in values if value is not None}
-        needed_keys, key = self.target.needed_keys, row[0] or b""
-        return row, tuple([needed_keys(index, key, cells) for index in self._indexes])
+        keys = self.target.needed_keys(index, row[0] or b"", cells)
+        return tuple([(key, b"") for key in keys])
 
     def entries(self, rows: Sequence[KeyedRow]) -> list[PutRows]:
-        """Return the puts of index entries; all must be acknowledged before the rows are sent."""
+        """Return the puts of index entries; all must be acknowledged before the rows are sent.
+
+        They are in the order in which HBase keeps them, which is less work for it.
+        """
         puts = []
         for number, index in enumerate(self._indexes):
-            entries = tuple([(key, b"") for _, keys in rows for key in keys[number]])
+            entries = [entry for _, of_row in rows for entry in of_row[number]]
             if entries:
+                entries.sort()
                 t = self.ticket.timestamp_ms
-                puts.append(PutRows(index.table, (ENTRY_COLUMN,), entries, t))
+                puts.append(PutRows(index.table, (ENTRY_COLUMN,), tuple(entries), t))
         return puts
 
     def data(self, rows: Sequence[KeyedRow]) -> PutRows:

@@ -95,11 +95,7 @@ class _Writer:
             return repr(part.bare(derivation.value))
         if derivation is not None and derivation.gives_bytes:
             return self.value(part)
-        value = self.value(part)
-        if part.framing in {Framing.FIXED, Framing.SELF, Framing.REST}:
-            data = self.assign(encode_source(part.codec, value, self.scope))
-        else:
-            data = self.assign(_framed(part, value, self.scope))
+        data = self.assign(_bare(part, self.value(part), self.scope))
         if part.is_filled:
             arguments = ", ".join(self._values.values())
             self.lines.append(f"    if not {data}: return plain({arguments})")
@@ -110,8 +106,17 @@ class _Writer:
         return self.bare(part) + (f" + {part.end!r}" if part.end else "")
 
 
-def _framed(part: Part, value: str, scope: Scope) -> str:
-    """Return an expression for the bytes of a part that has an end, without it."""
+def part_source(part: Part, value: str, scope: Scope) -> str:
+    """Return an expression for what `Part.encode` returns, of the value in a variable."""
+    if part.is_filled:
+        return f"{scope.bind(part.encode, 'encode')}({value})"
+    return _bare(part, value, scope) + (f" + {part.end!r}" if part.end else "")
+
+
+def _bare(part: Part, value: str, scope: Scope) -> str:
+    """Return an expression for the bytes of a part, without its end."""
+    if part.framing in {Framing.FIXED, Framing.SELF, Framing.REST}:
+        return encode_source(part.codec, value, scope)
     data = encode_source(part.ascending, value, scope)
     if part.framing is Framing.ESCAPED:
         kept = scope.local("data")

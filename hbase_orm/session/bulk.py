@@ -1,10 +1,10 @@
 """Writes any number of rows in constant memory.
 
 Rows are encoded by the caller's thread and sent in batches by a few others, so that encoding and
-waiting overlap; at most `IN_FLIGHT` batches are under way, each of at most `BATCH_BYTES` or of one
-row, and at most `WAITING_BATCHES` more wait, whatever number of tables they are for. Rows with
-guards go through the index protocol, or, while their table is being loaded, as plain batches that
-carry their guards.
+waiting overlap; at most `IN_FLIGHT` batches are under way, in loads `LOADS_IN_FLIGHT`, each of at
+most `BATCH_BYTES` or of one row, and at most `WAITING_BATCHES` more wait, whatever number of tables
+they are for. Rows with guards go through the index protocol, or, while their table is being loaded,
+as plain batches that carry their guards.
 """
 
 from __future__ import annotations
@@ -51,6 +51,9 @@ from hbase_orm.session.without_guards import refuse_without_guards
 IN_FLIGHT: Final = 3
 """How many batches are under way at once, unless it is said."""
 
+LOADS_IN_FLIGHT: Final = 6
+"""The same of a load, whose batches are two requests one after the other: entries, then rows."""
+
 NAMES_AHEAD: Final = 100
 """Objects held at once so that their new names are numbered by few requests."""
 
@@ -90,7 +93,7 @@ class Bulk:
         *,
         batch_rows: int,
         insert_only: bool,
-        parallel: int = IN_FLIGHT,
+        parallel: int | None = None,
         progress: Progress | None = None,
     ) -> None:
         """Prepare; nothing is sent.
@@ -98,7 +101,8 @@ class Bulk:
         Raises:
             QueryError: `batch_rows` or `parallel` is not a positive integer.
         """
-        for name, number in (("batch_rows", batch_rows), ("parallel", parallel)):
+        sizes = {"batch_rows": batch_rows, "parallel": IN_FLIGHT if parallel is None else parallel}
+        for name, number in sizes.items():
             if not isinstance(number, int) or isinstance(number, bool) or number < 1:
                 raise QueryError(
                     "the argument must be a positive integer",
@@ -116,7 +120,9 @@ class Bulk:
         self._progress = progress
         self._flat: dict[type[Model], tuple[Lane, FlatCarrier]] = {}
         self._at_hand: tuple[Lane, Any] | None = None
-        self._threads = ThreadPoolExecutor(parallel, thread_name_prefix="hbase-orm-bulk")
+        self._threads = ThreadPoolExecutor(
+            parallel or LOADS_IN_FLIGHT, thread_name_prefix="hbase-orm-bulk"
+        )
         self._under_way: deque[_Sent] = deque()
         self._failed = Outcome()
 
@@ -317,7 +323,8 @@ class Bulk:
     def _submit(self, lane: Lane) -> None:
         if not lane.batch:
             return
-        while len(self._under_way) >= self._parallel:
+        most = IN_FLIGHT if lane.carrier.ticket is None else LOADS_IN_FLIGHT
+        while len(self._under_way) >= (self._parallel or most):
             self._collect(self._under_way.popleft())
         self._refuse_failed()
         rows = self._lanes.cut(lane)

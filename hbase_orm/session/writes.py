@@ -12,7 +12,7 @@ from hbase_orm.ops import Increment
 from hbase_orm.query import Select
 from hbase_orm.schema import AddAmount
 from hbase_orm.session.binding import BoundModel
-from hbase_orm.session.bulk import IN_FLIGHT, Bulk, Progress
+from hbase_orm.session.bulk import Bulk, Progress
 from hbase_orm.session.deletes import delete_rows
 from hbase_orm.session.flush import emit
 from hbase_orm.session.gets import key_to_change
@@ -131,7 +131,7 @@ class SessionWrites(SessionState):
         *,
         batch_rows: int = 1000,
         insert_only: bool = False,
-        parallel: int = IN_FLIGHT,
+        parallel: int | None = None,
         progress: Progress | None = None,
     ) -> Bulk:
         """Return a writer for any number of rows, in constant memory.
@@ -147,7 +147,8 @@ class SessionWrites(SessionState):
                 of a table with indexes is checked, and one that exists is reported with
                 `DuplicateRowError`. Without indexes nothing is checked.
             parallel: Most batches under way at once, each on a connection; more than the pool has
-                only wait for each other. 1 sends a batch when the one before it was answered.
+                only wait for each other. None: 3, and 6 in such a load. 1 sends a batch when the
+                one before it was answered.
             progress: Called in this thread after each batch with a `FlushReport` of what was
                 written so far. What it raises ends the bulk.
 

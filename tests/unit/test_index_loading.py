@@ -23,7 +23,7 @@ from hbase_orm import (
     key,
     version,
 )
-from hbase_orm.errors import ValidationError
+from hbase_orm.errors import CorruptRowError, ValidationError
 from hbase_orm.gateway.memory import MemoryGateway
 from hbase_orm.index.entries import guarded_table
 from hbase_orm.index.guard_cell import GuardCell
@@ -132,6 +132,78 @@ def test_flat_rows_are_loaded_as_the_very_cells_of_other_rows(
         table: contents(each for loaded in one_by_one for each in loaded.entries.get(table, ()))
         for table in {table for loaded in one_by_one for table in loaded.entries}
     }
+
+
+class Placed(Model, table="placed"):
+    """Its parts stand at places counted from the front, from the end, and neither."""
+
+    d = Family()
+    region: Key[int] = key(codecs.uint8())
+    host: Key[str] = key(codecs.text(separator=b"\0"))
+    at: Key[int] = key(codecs.uint16(desc=True))
+    second: Key[int] = key(codecs.uint8())
+    value: Mapped[int] = column(d, "v", codec=codecs.uint16())
+    status: Mapped[int] = column(d, "s", codec=codecs.uint8(), default=7)
+    by_value = Index(value, region, at.desc())
+    by_host = Index(host, second.desc(), value.desc(), salt=3)
+    by_second = Index(second, status)
+
+
+PLACED_ROW = b"\x05host\0" + b"\xff\xfe" + b"\x09"
+
+
+def placed_load() -> FlatLoad:
+    return FlatLoad(guarded_table(Placed.__schema__), TICKET, (b"d:v", b"d:s"))
+
+
+def test_entries_of_a_flat_row_are_made_of_its_key_s_parts_wherever_they_stand() -> None:
+    load = placed_load()
+
+    _, entries = load.keyed((PLACED_ROW, b"\x01\x02", None))
+
+    found = dict(zip([index.name for index in load.target.indexes], entries, strict=True))
+    ((key, _),) = found.pop("by_host")
+    assert (key[0] in range(3), key[1:]) == (True, b"host\0" + b"\xf6" + b"\xfe\xfd" + PLACED_ROW)
+    assert found == {
+        "by_value": ((b"\x01\x02" + b"\x05" + b"\xff\xfe" + PLACED_ROW, b""),),
+        "by_second": ((b"\x09" + b"\x07" + PLACED_ROW, b""),),
+    }
+
+
+def test_these_entries_are_made_the_quick_way() -> None:
+    load = placed_load()
+    row = (PLACED_ROW, b"\x01\x02", None)
+
+    quick: list[Any] = [index.of_flat(load.columns) for index in load.target.indexes]
+
+    assert tuple(entries_of(row) for entries_of in quick) == load.keyed(row)[1]
+
+
+@pytest.mark.parametrize("value", [b"", b"\x01", b"\x01\x02\x03"])
+@pytest.mark.parametrize("name", ["by_host", "by_value"])
+def test_a_value_that_does_not_decode_is_left_to_the_plain_way(name: str, value: bytes) -> None:
+    load = placed_load()
+    (index,) = (index for index in load.target.indexes if index.name == name)
+    entries_of: Any = index.of_flat(load.columns)
+
+    assert entries_of((PLACED_ROW, value, None)) is None
+    with pytest.raises(CorruptRowError):
+        load.keyed((PLACED_ROW, value, None))
+
+
+def test_a_flat_row_that_does_not_exist_has_no_entries() -> None:
+    row = (PLACED_ROW, None, b"\x01")
+
+    assert placed_load().keyed(row) == (row, ((), (), ()))
+
+
+def test_entries_are_sent_in_the_order_of_their_keys() -> None:
+    load = placed_load()
+    rows = [load.keyed((PLACED_ROW, bytes((0, value)), None)) for value in (3, 1, 2)]
+
+    for put in load.entries(rows):
+        assert list(put.rows) == sorted(put.rows)
+        assert len(put.rows) == 3
 
 
 def contents(mutations: Iterable[RowMutation]) -> set[tuple[bytes, frozenset[Put]]]:

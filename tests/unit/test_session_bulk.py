@@ -40,7 +40,7 @@ from hbase_orm.gateway.checks import CELL_OVERHEAD_BYTES
 from hbase_orm.gateway.memory import MemoryGateway
 from hbase_orm.index.catalog_entry import TableState
 from hbase_orm.ops import MAX_CELL_BYTES, CheckAndMutate, GetRows, GetVersions, Operation, PutRows
-from hbase_orm.session.bulk import IN_FLIGHT
+from hbase_orm.session.bulk import IN_FLIGHT, LOADS_IN_FLIGHT
 from hbase_orm.session.flush import BATCH_BYTES
 from hbase_orm.session.url import EngineOptions
 from tests.recording import BATCHES, FailsBeforeSending, RecordsRequests, batches_of
@@ -316,7 +316,7 @@ def test_a_failed_batch_stops_the_bulk_and_names_its_rows() -> None:
 
 
 @pytest.mark.parametrize("argument", ["batch_rows", "parallel"])
-@pytest.mark.parametrize("wrong", [0, -1, "3", True, None])
+@pytest.mark.parametrize("wrong", [0, -1, "3", True])
 def test_sizes_that_are_no_positive_numbers_are_refused(argument: str, wrong: Any) -> None:
     session = engine_on(MemoryGateway()).session()
 
@@ -325,6 +325,23 @@ def test_sizes_that_are_no_positive_numbers_are_refused(argument: str, wrong: An
 
     assert caught.value.argument == argument
     assert caught.value.fix
+
+
+def test_twice_as_many_batches_of_a_load_are_under_way() -> None:
+    gateway = HoldsBatches(MemoryGateway())
+    session = engine_on(gateway).session()
+
+    with session.bulk(batch_rows=2, insert_only=True) as bulk:
+        objects = [Loaded(name=str(n), unit="m") for n in range(40)]
+        adding = threading.Thread(target=bulk.add_all, args=(objects,))
+        adding.start()
+        adding.join(0.3)
+        waiting = gateway.waiting
+        gateway.release.set()
+        adding.join()
+
+    assert waiting == LOADS_IN_FLIGHT == 2 * IN_FLIGHT
+    assert bulk.report.written == 40
 
 
 @pytest.mark.parametrize("parallel", [1, 5])

@@ -1,0 +1,84 @@
+"""The quick way to the entries of loaded rows gives what the protocols say that a row needs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from hbase_orm.errors import CorruptRowError, RowKeyError, ValidationError
+from hbase_orm.index.entries import guarded_table
+from hbase_orm.schema import TableSchema
+from tests.property.random_models import Declared, models, row_key, rows
+
+MODELS = 300
+
+
+Change = tuple[int, bytes | None] | None
+"""Which of a row's values something else stands for: None, or what no codec has written."""
+
+
+@st.composite
+def stored(draw: st.DrawFn) -> tuple[Declared, list[tuple[dict[str, Any], Change]]]:
+    """Draw a model, and rows; two of five have something in a column that may not belong there."""
+    declared = draw(models())
+    last = len(declared.model.__schema__.columns) - 1
+    changes = st.tuples(st.integers(0, last), st.none() | st.binary(max_size=9))
+    seldom = st.one_of([st.none()] * 3 + [changes] * 2) if last >= 0 else st.none()
+    return declared, [(row, draw(seldom)) for row in draw(rows(declared))]
+
+
+def flat(schema: Any, mapping: Any, row: dict[str, Any], change: Change) -> tuple[Any, ...]:
+    """Return a row as it is stored: its key, and a value or None for each column."""
+    cells = mapping.dehydrate(row)
+    values = [cells.get(column.column) for column in schema.columns]
+    if change is not None:
+        values[change[0]] = change[1]
+    return row_key(schema.layout, row), *values
+
+
+def test_entries_made_in_line_are_those_of_the_protocols() -> None:
+    met: Counter[str] = Counter()
+
+    @settings(
+        max_examples=MODELS,
+        deadline=None,
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
+    )
+    @given(stored())
+    def check(drawn: tuple[Declared, list[tuple[dict[str, Any], Change]]]) -> None:
+        model, schema = drawn[0].model, drawn[0].model.__schema__
+        if schema.indexes and not schema.kinds:
+            compare(schema, [flat(schema, model.__mapping__, *row) for row in drawn[1]], met)
+
+    check()
+
+    assert met["made"] >= 100, met
+    assert met["none"] >= 5, met
+    assert met["misfits"] >= 5, met
+    assert met["asked the plain way"] >= 30, met
+
+
+def compare(schema: TableSchema, found: list[tuple[Any, ...]], met: Counter[str]) -> None:
+    target = guarded_table(schema)
+    columns = [column.column for column in schema.columns]
+    for index in target.indexes:
+        made = index.of_flat(columns)
+        if made is None:
+            met["asked the plain way"] += 1
+            continue
+        for row in found:
+            pairs = zip(columns, row[1:], strict=True)
+            cells = {column: value for column, value in pairs if value is not None}
+            quick = made(row)
+            try:
+                wanted = index.entry_keys(row[0], cells)
+            except (CorruptRowError, RowKeyError, ValidationError):
+                assert quick is None
+                met["misfits"] += 1
+                continue
+            assert quick is not None
+            assert quick == tuple((key, b"") for key in wanted)
+            met["made" if wanted else "none"] += 1
