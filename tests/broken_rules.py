@@ -5,22 +5,33 @@ Tests put these in the place of the library's functions, and must then find dama
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Any, Final
 
 from hbase_orm.errors import GatewayError
 from hbase_orm.index import attempt as attempts
-from hbase_orm.index import claims, fencing, guard
+from hbase_orm.index import claims, fencing, guard, loading
+from hbase_orm.index.asking import ask_all_patiently
 from hbase_orm.index.attempt import Attempt
 from hbase_orm.index.catalog import CatalogView
 from hbase_orm.index.guard_cell import GuardCell
 from hbase_orm.index.targets import GUARD_COLUMN, Entry, GuardContext, GuardedTable
-from hbase_orm.ops import CheckAndMutate, Delete, MutateRow, MutateRows, Protocol, RowMutation, ask
+from hbase_orm.ops import (
+    CheckAndMutate,
+    Delete,
+    MutateRow,
+    MutateRows,
+    Operation,
+    Protocol,
+    RowMutation,
+    ask,
+)
 from tests.replays import V1
 
 ORIGINAL_GUARD_CHANGES: Final = attempts.guard_changes
+ORIGINAL_LOAD: Final = loading.load_in_order
 ORIGINAL_SETTLE: Final = guard.settle
 ORIGINAL_CLAIM_VALUE: Final = claims.claim_value
 ORIGINAL_RELEASE: Final = claims.release
@@ -168,6 +179,25 @@ def permit_always(*_: object) -> int:
     return 1
 
 
+def rows_of_a_load_first(
+    entries: Sequence[Operation[None]],
+    data: Operation[None],
+    verified: Sequence[Operation[None]],
+    context: GuardContext,
+) -> Protocol[None]:
+    yield from ORIGINAL_LOAD((), data, entries, context)
+    yield from ask_all_patiently(verified, context)
+
+
+def verify_before_a_row_is_loaded(
+    entries: Sequence[Operation[None]],
+    data: Operation[None],
+    verified: Sequence[Operation[None]],
+    context: GuardContext,
+) -> Protocol[None]:
+    yield from ORIGINAL_LOAD((*entries, *verified), data, (), context)
+
+
 @dataclass(frozen=True, slots=True)
 class Break:
     """One rule: the library's function that keeps it, and one that does not."""
@@ -193,6 +223,10 @@ NO_FENCE: Final = Break("fence", fencing, "fence", no_fence)
 NO_TOMBSTONES: Final = Break("told", attempts, "told_timestamp", told_without_tombstones)
 CLOCK_ALONE: Final = Break("growing", attempts, "next_timestamp", clock_alone)
 WRITE_WHILE_LOADING: Final = Break("LOADING", CatalogView, "permit", permit_always)
+LOADED_ROWS_FIRST: Final = Break("R1", loading, "load_in_order", rows_of_a_load_first)
+LOADED_ENTRIES_BELIEVED_EARLY: Final = Break(
+    "flag", loading, "load_in_order", verify_before_a_row_is_loaded
+)
 BELIEVED_EARLY: Final = Break("flag", guard, "entries_then_row", verify_before_the_change)
 BELIEVED_TOO_LONG: Final = Break("flag", attempts, "entries_to_put", put_new_entries_alone)
 NO_OWNER_FENCE: Final = Break("owner's fence", claims, "fence_owner", no_owner_fence)

@@ -36,16 +36,25 @@ def copy_puts(
         for column in included
         if column in cells
     ]
-    flag = VERIFIED + _bits(included, cells)
+    flag = _verified([column in cells for column in included])
     return (Put(ENTRY_COLUMN, flag, timestamp_ms), *values)
 
 
-def _bits(included: Sequence[bytes], cells: Mapping[bytes, bytes]) -> bytes:
-    bits = sum(1 << at for at, column in enumerate(included) if column in cells)
-    return bits.to_bytes(_width_bytes(included), "big")
+def copied_row(values: Sequence[bytes | None]) -> tuple[bytes | None, ...]:
+    """Return the flag of an entry that repeats these values, and behind it the values.
+
+    Args:
+        values: Those of the index's included columns, in the order declared; None for no cell.
+    """
+    return _verified([value is not None for value in values]), *values
 
 
-def _width_bytes(included: Sequence[bytes]) -> int:
+def _verified(has_value: Sequence[bool]) -> bytes:
+    bits = sum(1 << at for at, is_set in enumerate(has_value) if is_set)
+    return VERIFIED + bits.to_bytes(_width_bytes(has_value), "big")
+
+
+def _width_bytes(included: Sequence[object]) -> int:
     return (len(included) + 7) // 8
 
 

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from hbase_orm.errors import CodecError, CorruptRowError, RowKeyError
-from hbase_orm.index.flat_entries import entries_of_flat
+from hbase_orm.index.flat_entries import keys_of_flat
 from hbase_orm.index.row_values import (
     Values,
     corrupt,
@@ -70,7 +70,7 @@ def index_target(schema: TableSchema, index: IndexSchema) -> IndexTarget:
         unique=index.unique,
         included=tuple(column.column for column in index.included),
         maintained_by_writes=index.maintained == "always",
-        of_flat=partial(entries_of_flat, schema, index),
+        keys_of_flat=partial(keys_of_flat, schema, index),
     )
 
 

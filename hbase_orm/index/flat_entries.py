@@ -31,24 +31,21 @@ from hbase_orm.schema import (
 FlatRow = tuple[bytes | None, ...]
 """A row key and a value for each column, None for no cell."""
 
-FlatEntries = tuple[tuple[bytes, bytes], ...]
-"""The keys of entries, each with the value of an entry's one cell."""
-
-EntriesOfFlat = Callable[[FlatRow], FlatEntries | None]
-"""From a row to its entries in one index; None if the plain way must say what it has."""
+KeysOfFlat = Callable[[FlatRow], tuple[bytes, ...] | None]
+"""From a row to the keys of its entries in one index; None if the plain way must find them."""
 
 
-def entries_of_flat(
+def keys_of_flat(
     schema: TableSchema, index: IndexSchema, columns: Sequence[bytes]
-) -> EntriesOfFlat | None:
-    """Return what makes the entries of rows that exist; None for indexes that ask more of a row.
+) -> KeysOfFlat | None:
+    """Return what makes the entry keys of rows that exist; None where an index asks more of a row.
 
     Args:
         schema: The table.
         index: The index.
         columns: What the values of a row belong to.
     """
-    if index.where or index.is_multi_valued or index.unique or index.included:
+    if index.where or index.is_multi_valued or index.unique:
         return None
     if any(isinstance(of, FunctionExpr) for of in index.expressions):
         return None
@@ -62,10 +59,10 @@ def entries_of_flat(
     if index.salt:
         lines.append(f"entry = {bucket_source('entry', index.salt, 'phoenix', scope)} + entry")
     longest = longest_row_key_bytes(index.table)
-    lines.append(f"if len(entry) <= {longest}: return ((entry, b''),)")
+    lines.append(f"if len(entry) <= {longest}: return (entry,)")
     scope.values["MISFITS"] = MISFITS
     source = [
-        "def entries(row):",
+        "def keys(row):",
         "    try:",
         "        key = row[0]",
         *(f"        {line}" for line in lines),
@@ -73,8 +70,8 @@ def entries_of_flat(
         "        pass",
         "    return None",
     ]
-    made: EntriesOfFlat = scope.compiled(source, "entries")
-    return made
+    keys: KeysOfFlat = scope.compiled(source, "keys")
+    return keys
 
 
 class _Writer:

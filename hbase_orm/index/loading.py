@@ -7,27 +7,40 @@ its ticket: written again, it is the same bytes at the same place.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import logging
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
+from operator import itemgetter
 from typing import cast
 
-from hbase_orm.errors import ValidationError
-from hbase_orm.index.attempt import cells_after, entry_puts, guard_changes, written_values
-from hbase_orm.index.flat_entries import EntriesOfFlat, FlatEntries, FlatRow
+from hbase_orm.errors import GatewayError, ValidationError
+from hbase_orm.index.asking import ask_all_patiently, ask_patiently
+from hbase_orm.index.attempt import (
+    cells_after,
+    entry_puts,
+    guard_changes,
+    verified_entries,
+    written_values,
+)
+from hbase_orm.index.copies import UNVERIFIED, copied_row, copy_column
+from hbase_orm.index.flat_entries import FlatRow, KeysOfFlat
 from hbase_orm.index.guard_cell import GuardCell, next_guard
 from hbase_orm.index.targets import (
     ENTRY_COLUMN,
     EntryKind,
+    GuardContext,
     GuardedTable,
     IndexTarget,
     RowChange,
     check_change,
 )
-from hbase_orm.ops import Put, PutRows, RowMutation
+from hbase_orm.ops import MutateRows, Operation, Protocol, Put, PutRows, RowMutation
 
-KeyedRow = tuple[FlatRow, tuple[FlatEntries, ...]]
-"""A flat row, and its entries in each index."""
+KeyedRow = tuple[FlatRow, tuple[tuple[bytes, ...], ...]]
+"""A flat row, and the keys of its entries in each index."""
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +77,13 @@ class LoadedRow:
         entries: Puts of index entries by index table. All of them must be acknowledged before
             the row is sent.
         data: The row with its guard.
+        verified: Puts of what entries of covering indexes repeat, by index table. None is sent
+            before the row was acknowledged.
     """
 
     entries: Mapping[str, tuple[RowMutation, ...]]
     data: RowMutation
+    verified: Mapping[str, tuple[RowMutation, ...]]
 
 
 @lru_cache(maxsize=16)
@@ -88,9 +104,49 @@ def guarded_load(target: GuardedTable, change: RowChange, ticket: LoadTicket) ->
     t = ticket.timestamp_ms
     cells = cells_after(target, change, {})
     puts = (*(Put(column, value, t) for column, value in cells.items()), *_guard_puts(ticket))
-    batches = entry_puts(target.entries(change.row, cells), t)
-    entries = {batch.table: batch.mutations for batch in batches}
-    return LoadedRow(entries, RowMutation(change.row, puts=puts))
+    entries = target.entries(change.row, cells)
+    return LoadedRow(
+        _by_table(entry_puts(entries, t)),
+        RowMutation(change.row, puts=puts),
+        _by_table(verified_entries(target, entries, cells, t)),
+    )
+
+
+def _by_table(batches: Iterable[MutateRows]) -> Mapping[str, tuple[RowMutation, ...]]:
+    return {batch.table: batch.mutations for batch in batches}
+
+
+def load_rows(table: str, rows: Sequence[LoadedRow], context: GuardContext) -> Protocol[None]:
+    """Load rows: entries first, then the rows, then what entries of covering indexes repeat."""
+    entries = _joined(row.entries for row in rows)
+    data = MutateRows(table, tuple(row.data for row in rows))
+    yield from load_in_order(entries, data, _joined(row.verified for row in rows), context)
+
+
+def _joined(puts: Iterable[Mapping[str, tuple[RowMutation, ...]]]) -> list[MutateRows]:
+    joined: dict[str, list[RowMutation]] = {}
+    for of_row in puts:
+        for table, mutations in of_row.items():
+            joined.setdefault(table, []).extend(mutations)
+    return [MutateRows(table, tuple(mutations)) for table, mutations in joined.items()]
+
+
+def load_in_order(
+    entries: Sequence[Operation[None]],
+    data: Operation[None],
+    verified: Sequence[Operation[None]],
+    context: GuardContext,
+) -> Protocol[None]:
+    """Send a batch of a load in its order; all of it may be sent again.
+
+    Entries that could not be verified are left so: queries look their rows up.
+    """
+    yield from ask_all_patiently(entries, context)
+    yield from ask_patiently(data, context)
+    try:
+        yield from ask_all_patiently(verified, context)
+    except GatewayError as error:
+        logger.warning("index entries of a load are left unverified: %s", error)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,36 +163,41 @@ class FlatLoad:
     ticket: LoadTicket
     columns: tuple[bytes, ...]
     _indexes: tuple[IndexTarget, ...] = field(init=False)
-    _quick: tuple[EntriesOfFlat, ...] = field(init=False)
+    _quick: tuple[KeysOfFlat, ...] = field(init=False)
     _proof: int = field(init=False)
 
     def __post_init__(self) -> None:
         """List the indexes, and the quick ways to their entries, once."""
         target, set_ = self.target, object.__setattr__
         set_(self, "_indexes", target.maintained)
-        quick = [index.of_flat(self.columns) for index in target.maintained]
+        quick = [index.keys_of_flat(self.columns) for index in target.maintained]
         ways = zip(quick, target.maintained, strict=True)
         set_(self, "_quick", tuple([way or partial(self._plainly, index) for way, index in ways]))
-        proof = target.anchor or target.marker or b""
-        set_(self, "_proof", 1 + self.columns.index(proof))
+        set_(self, "_proof", self._place(target.anchor or target.marker or b""))
+
+    def _place(self, column: bytes) -> int:
+        return 1 + self.columns.index(column)
 
     def keyed(self, row: FlatRow) -> KeyedRow:
-        """Return a row with its entries in each index; nothing is sent.
+        """Return a row with the keys of its entries; nothing is sent.
 
         Raises:
             ValidationError, RowKeyError, CorruptRowError: As `GuardedTable.needed_keys` does.
         """
         if row[self._proof] is not None:
-            entries = tuple([entries_of(row) for entries_of in self._quick])
-            if None not in entries:
-                return row, cast("tuple[FlatEntries, ...]", entries)
+            keys = tuple([keys_of(row) for keys_of in self._quick])
+            if None not in keys:
+                return row, cast("tuple[tuple[bytes, ...], ...]", keys)
         return row, tuple([self._plainly(index, row) for index in self._indexes])
 
-    def _plainly(self, index: IndexTarget, row: FlatRow) -> FlatEntries:
+    def _plainly(self, index: IndexTarget, row: FlatRow) -> tuple[bytes, ...]:
         values = zip(self.columns, row[1:], strict=True)
         cells = {column: value for column, value in values if value is not None}
-        keys = self.target.needed_keys(index, row[0] or b"", cells)
-        return tuple([(key, b"") for key in keys])
+        return tuple(self.target.needed_keys(index, row[0] or b"", cells))
+
+    def load(self, rows: Sequence[KeyedRow], context: GuardContext) -> Protocol[None]:
+        """Load rows: entries first, then the rows, then what entries of covering indexes repeat."""
+        yield from load_in_order(self.entries(rows), self.data(rows), self.verified(rows), context)
 
     def entries(self, rows: Sequence[KeyedRow]) -> list[PutRows]:
         """Return the puts of index entries; all must be acknowledged before the rows are sent.
@@ -145,17 +206,35 @@ class FlatLoad:
         """
         puts = []
         for number, index in enumerate(self._indexes):
-            entries = [entry for _, of_row in rows for entry in of_row[number]]
+            flag = UNVERIFIED if index.included else b""
+            entries = [(key, flag) for _, keys in rows for key in keys[number]]
             if entries:
-                entries.sort()
-                t = self.ticket.timestamp_ms
-                puts.append(PutRows(index.table, (ENTRY_COLUMN,), tuple(entries), t))
+                puts.append(self._puts(index.table, (ENTRY_COLUMN,), sorted(entries)))
         return puts
 
     def data(self, rows: Sequence[KeyedRow]) -> PutRows:
         """Return the put of the rows with their guards."""
-        flat = tuple([row for row, _ in rows])
-        return PutRows(self.target.table, self.columns, flat, self.ticket.timestamp_ms)
+        return self._puts(self.target.table, self.columns, [row for row, _ in rows])
+
+    def verified(self, rows: Sequence[KeyedRow]) -> list[PutRows]:
+        """Return the puts of what entries repeat; none is sent before the rows are acknowledged."""
+        puts = []
+        for number, index in enumerate(self._indexes):
+            if not index.included:
+                continue
+            columns = (ENTRY_COLUMN, *map(copy_column, index.included))
+            places = [self._place(column) for column in index.included]
+            entries = [
+                (key, *copied_row([row[place] for place in places]))
+                for row, keys in rows
+                for key in keys[number]
+            ]
+            if entries:
+                puts.append(self._puts(index.table, columns, sorted(entries, key=itemgetter(0))))
+        return puts
+
+    def _puts(self, table: str, columns: tuple[bytes, ...], rows: Sequence[FlatRow]) -> PutRows:
+        return PutRows(table, columns, tuple(rows), self.ticket.timestamp_ms)
 
 
 def constants(target: GuardedTable, ticket: LoadTicket) -> tuple[tuple[bytes, bytes], ...]:
@@ -166,8 +245,5 @@ def constants(target: GuardedTable, ticket: LoadTicket) -> tuple[tuple[bytes, by
 
 
 def can_load(target: GuardedTable) -> bool:
-    """Say whether the table's rows may be loaded without checks.
-
-    A load claims no unique values and does not verify what covering entries repeat.
-    """
-    return all(index.entry_kind is EntryKind.PLAIN for index in target.maintained)
+    """Say whether the table's rows may be loaded without checks: a load claims no unique values."""
+    return all(index.entry_kind is not EntryKind.CLAIM for index in target.maintained)

@@ -13,7 +13,7 @@ from enum import Enum
 from typing import Final, Literal, NamedTuple
 
 from hbase_orm.errors import CodecError, ConfigurationError, RowKeyError, ValidationError
-from hbase_orm.index.flat_entries import EntriesOfFlat
+from hbase_orm.index.flat_entries import KeysOfFlat
 from hbase_orm.index.guard_cell import ABSENT_NONCE, GuardCell
 from hbase_orm.ops import Cell, MutateRows
 
@@ -63,7 +63,7 @@ class IndexTarget:
             whether it is verified to equal its row.
         maintained_by_writes: Whether ordinary writes keep the entries; False leaves them to builds
             and repairs.
-        of_flat: Returns, for columns, a quicker way to the entries of rows that have only these;
+        keys_of_flat: Returns, for columns, a quicker way to the keys of rows that have only these;
             None where there is none.
     """
 
@@ -74,7 +74,7 @@ class IndexTarget:
     unique: bool = False
     included: tuple[bytes, ...] = ()
     maintained_by_writes: bool = True
-    of_flat: Callable[[Sequence[bytes]], EntriesOfFlat | None] = field(
+    keys_of_flat: Callable[[Sequence[bytes]], KeysOfFlat | None] = field(
         default=lambda _: None, compare=False, repr=False
     )
 

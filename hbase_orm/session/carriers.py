@@ -15,20 +15,12 @@ from hbase_orm.index.loading import (
     LoadTicket,
     constants,
     guarded_load,
+    load_rows,
 )
 from hbase_orm.index.targets import MARKER_VALUE, GuardedTable, RowChange
 from hbase_orm.model import Model
 from hbase_orm.model.flat import FlatRow, Flattener, flattener_of
-from hbase_orm.ops import (
-    MAX_CELL_BYTES,
-    MAX_ROW_KEY_BYTES,
-    MutateRows,
-    PutRows,
-    RowMutation,
-    ask,
-    ask_all,
-)
-from hbase_orm.ops import Protocol as Steps
+from hbase_orm.ops import MAX_CELL_BYTES, MAX_ROW_KEY_BYTES, PutRows
 from hbase_orm.session.binding import BoundModel
 from hbase_orm.session.flush import emit, place, refuse_guarded_table
 from hbase_orm.session.runtime import Runtime
@@ -79,7 +71,7 @@ class RowByRow:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """Sends rows of a table that is being loaded: entries first, then rows with their guards.
+    """Sends rows of a table that is being loaded, with their entries and guards.
 
     Everything carries the load's timestamp, so what fails may be sent again, by the same or by
     another process.
@@ -100,7 +92,8 @@ class Load:
         writes = self.writes(items)
         table = writes[0].bound.schema.table
         try:
-            self.runtime.run(_load(table, [loaded for _, loaded in items]))
+            rows = [loaded for _, loaded in items]
+            self.runtime.run(load_rows(table, rows, self.runtime.guard_context))
         except GatewayError as error:
             for write in writes:
                 place(write, error, outcome, batch_rows=len(writes))
@@ -109,17 +102,6 @@ class Load:
     def writes(self, items: Sequence[tuple[RowWrite, LoadedRow]], /) -> Sequence[RowWrite]:
         """Return what was to be written."""
         return [write for write, _ in items]
-
-
-def _load(table: str, rows: Sequence[LoadedRow]) -> Steps[None]:
-    entries: dict[str, list[RowMutation]] = {}
-    for row in rows:
-        for index_table, puts in row.entries.items():
-            entries.setdefault(index_table, []).extend(puts)
-    batches = [MutateRows(index_table, tuple(puts)) for index_table, puts in entries.items()]
-    if batches:
-        yield from ask_all(batches)
-    yield from ask(MutateRows(table, tuple(row.data for row in rows)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,17 +230,11 @@ class FlatLoads:
         """Send a batch."""
         outcome = Outcome()
         try:
-            self.runtime.run(self._steps(items))
+            self.runtime.run(self.load.load(items, self.runtime.guard_context))
         except GatewayError as error:
             for write in self.writes(items):
                 place(write, error, outcome, batch_rows=len(items))
         return outcome
-
-    def _steps(self, items: Sequence[KeyedRow]) -> Steps[None]:
-        entries = self.load.entries(items)
-        if entries:
-            yield from ask_all(entries)
-        yield from ask(self.load.data(items))
 
     def writes(self, items: Sequence[KeyedRow], /) -> Sequence[RowWrite]:
         """Return what was to be written."""

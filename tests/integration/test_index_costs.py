@@ -69,6 +69,14 @@ class Loaded(Model, table="loaded"):
     by_state = Index(state)
 
 
+class LoadedCopied(Model, table="loaded_copied"):
+    d = Family()
+    number: Key[int] = key(codecs.uint32())
+    state: Mapped[str] = column(d)
+    total: Mapped[int | None] = column(d, codec=codecs.int64(), default=None)
+    by_state = Index(state, include=[total], covering=True)
+
+
 GET, RAW, PUT, CHANGE, DELETE = (
     "get",
     "raw get",
@@ -99,7 +107,7 @@ def name_of(request: Operation[Any]) -> str:
 def plain(hbase: RealHBase) -> Iterator[Engine]:
     namespace = f"n{uuid4().hex[:12]}"
     with connect(hbase.url_in(namespace)) as engine:
-        engine.create_tables(Order, Copied, Loaded)
+        engine.create_tables(Order, Copied, Loaded, LoadedCopied)
         yield engine
     hbase.drop_namespace(namespace)
 
@@ -223,6 +231,23 @@ def test_a_load_of_new_rows_takes_one_request_for_each_batch_and_table(
         bulk.add_all(Loaded(number=number, state="new") for number in range(150))
 
     assert names(sent) == ["put rows", "put rows"] * 3
+
+
+def test_a_load_verifies_what_entries_repeat_by_one_more_request_a_batch(
+    plain: Engine, sent: RecordsRequests
+) -> None:
+    session = through(sent, plain).session()
+    rows = {number: None if number % 3 else number for number in range(150)}
+
+    with session.bulk(insert_only=True, batch_rows=50) as bulk:
+        bulk.add_all(LoadedCopied(number=n, state="new", total=total) for n, total in rows.items())
+    loaded = names(sent)
+    asked = select(LoadedCopied.number, LoadedCopied.total).where(LoadedCopied.state == "new")
+    found = session.all(asked)
+
+    assert loaded == ["put rows"] * 3 * 3
+    assert dict(found) == rows
+    assert GET not in names(sent)
 
 
 def test_a_page_by_an_index_is_a_scan_and_a_multi_get(

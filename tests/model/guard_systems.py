@@ -159,6 +159,39 @@ LOAD_AND_DELETE = System(
     is_new=True,
     at_least=3_000,
 )
+LOAD_COVERING = System(
+    "a load whose entries repeat a column, and a write of that column",
+    {},
+    (LOAD, Worker(Y, clock_ms=20)),
+    is_covering=True,
+    is_new=True,
+    at_least=3_900,
+)
+LOAD_COVERING_MOVED = System(
+    "a load whose entries repeat a column, and a write of the key",
+    {},
+    (LOAD, Worker(B, clock_ms=20)),
+    is_covering=True,
+    is_new=True,
+    at_least=5_500,
+)
+LOAD_COVERING_AGAIN = System(
+    "a load whose entries repeat a column, the same load again, and a write",
+    {},
+    (LOAD, replace(LOAD, clock_ms=50), Worker({**B, **Y}, clock_ms=20)),
+    losses=0,
+    is_covering=True,
+    is_new=True,
+    at_least=34_000,
+)
+LOAD_COVERING_DELETE = System(
+    "a load whose entries repeat a column, and a delete",
+    {},
+    (LOAD, DELETE),
+    is_covering=True,
+    is_new=True,
+    at_least=3_900,
+)
 BACKFILL = System(
     "a backfill, and a writer that does not know the index",
     A,
@@ -345,6 +378,10 @@ SYSTEMS: Final = (
     LOAD_AND_WRITE,
     LOAD_AGAIN,
     LOAD_AND_DELETE,
+    LOAD_COVERING,
+    LOAD_COVERING_MOVED,
+    LOAD_COVERING_AGAIN,
+    LOAD_COVERING_DELETE,
     BACKFILL,
     BACKFILL_BOTH,
     BACKFILL_DELETE,

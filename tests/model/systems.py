@@ -24,12 +24,12 @@ from hbase_orm.index.catalog import CatalogView, begin_loading, finish_loading, 
 from hbase_orm.index.claims import CLAIM_COLUMN, StoredClaim
 from hbase_orm.index.copies import copied_cells
 from hbase_orm.index.guard import guarded_write
-from hbase_orm.index.loading import guarded_load
+from hbase_orm.index.loading import guarded_load, load_rows
 from hbase_orm.index.repair import repair_pass
 from hbase_orm.index.scrutiny import scrutinize
 from hbase_orm.index.targets import GUARD_COLUMN, GuardContext, RowBefore, RowChange, with_guard
 from hbase_orm.index.writing import write_row
-from hbase_orm.ops import Cell, MutateRows, Operation, Protocol, ask
+from hbase_orm.ops import Cell, Operation, Protocol, ask
 from tests.model.cells import EMPTY, Compact, ExpireDeadGuards, Store
 from tests.model.explorer import ACKNOWLEDGED, CRASHED, REFUSED, UNKNOWN, Explorer, State, run_alone
 from tests.replays import V1, V2, Bench, Kind, base_key_of
@@ -214,9 +214,7 @@ def load(bench: Bench, worker: Worker, own: GuardContext) -> Protocol[None]:
     table = bench.target.table
     ticket = yield from begin_loading(table, now_ms=worker.clock_ms, nonce=own.nonce())
     loaded = guarded_load(bench.target, RowChange(worker.row, worker.puts), ticket)
-    for index_table, mutations in loaded.entries.items():
-        yield from ask_patiently(MutateRows(index_table, mutations), own)
-    yield from ask_patiently(MutateRows(table, (loaded.data,)), own)
+    yield from load_rows(table, [loaded], own)
     yield from finish_loading(table, ticket)
 
 

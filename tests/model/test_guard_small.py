@@ -65,6 +65,8 @@ BREAKS = (
     (broken.CLOCK_ALONE, systems.SLOW_PUT),
     (broken.NO_TOMBSTONES, systems.NO_GUARD),
     (broken.WRITE_WHILE_LOADING, systems.LOAD_AND_WRITE),
+    (broken.LOADED_ROWS_FIRST, systems.LOAD_AND_WRITE),
+    (broken.LOADED_ENTRIES_BELIEVED_EARLY, systems.LOAD_COVERING),
     (broken.BELIEVED_EARLY, systems.COVERING),
     (broken.BELIEVED_TOO_LONG, systems.COVERING),
     (broken.NO_FENCE, systems.COVERING_REPAIR),

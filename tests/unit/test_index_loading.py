@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -23,17 +24,18 @@ from hbase_orm import (
     key,
     version,
 )
-from hbase_orm.errors import CorruptRowError, ValidationError
+from hbase_orm.errors import CorruptRowError, RejectedError, ValidationError
 from hbase_orm.gateway.memory import MemoryGateway
 from hbase_orm.index.entries import guarded_table
 from hbase_orm.index.guard_cell import GuardCell
 from hbase_orm.index.loading import FlatLoad, LoadedRow, LoadTicket, constants, guarded_load
-from hbase_orm.index.targets import RowChange
+from hbase_orm.index.targets import GuardContext, RowChange
 from hbase_orm.model.flat import flattener_of
-from hbase_orm.ops import MutateRows, Put, RowMutation
+from hbase_orm.ops import MutateRows, Operation, Protocol, Put, PutRows, RowMutation
 from tests.replays import V1, Bench
 from tests.stepping import drive
 
+CONTEXT = GuardContext(lambda: 0, lambda: bytes(8), lambda: 0.0, lambda _: 1)
 TICKET = LoadTicket(timestamp_ms=100, nonce=b"n" * 8, epoch=1)
 GUARD = GuardCell(1, 100, b"n" * 8, (bytes(8),))
 
@@ -60,6 +62,7 @@ def test_a_loaded_row_carries_its_guard_and_its_entries_the_ticket_s_timestamp(
     assert loaded == LoadedRow(
         entries={"t_idx": (entry,)},
         data=RowMutation(b"row", puts=(Put(V1, b"A", 100), Put(b"_:g", GUARD.encode(), 100))),
+        verified={},
     )
 
 
@@ -89,6 +92,7 @@ class Shaped(Model, table="shaped"):
     hits: Counter = counter(d)
     by_unit = Index(unit)
     by_both = Index(value, unit.desc(), nulls=True)
+    with_unit = Index(value, include=[unit], covering=True)
 
 
 class Anchored(Model, table="anchored"):
@@ -123,15 +127,89 @@ def test_flat_rows_are_loaded_as_the_very_cells_of_other_rows(
 
     load = FlatLoad(target, TICKET, names)
     flat = [load.keyed(flatten(values, key)[1]) for values, key in keyed]
-    entries = {put.table: contents(put.as_mutations().mutations) for put in load.entries(flat)}
 
     data = load.data(flat).as_mutations()
     assert data.table == target.table
     assert contents(data.mutations) == contents(loaded.data for loaded in one_by_one)
-    assert entries == {
-        table: contents(each for loaded in one_by_one for each in loaded.entries.get(table, ()))
-        for table in {table for loaded in one_by_one for table in loaded.entries}
-    }
+    entries = [loaded.entries for loaded in one_by_one]
+    verified = [loaded.verified for loaded in one_by_one]
+    assert contents_by_table(load.entries(flat)) == joined(entries)
+    assert contents_by_table(load.verified(flat)) == joined(verified)
+
+
+def contents_by_table(puts: Iterable[PutRows]) -> dict[str, Any]:
+    return {put.table: contents(put.as_mutations().mutations) for put in puts}
+
+
+def joined(rows: list[Mapping[str, tuple[RowMutation, ...]]]) -> dict[str, Any]:
+    tables = {table for row in rows for table in row}
+    return {table: contents(put for row in rows for put in row.get(table, ())) for table in tables}
+
+
+class Repeats(Model, table="repeats"):
+    d = Family()
+    name: Key[str] = key()
+    unit: Mapped[str] = column(d, "u")
+    value: Mapped[int | None] = column(d, "v", codec=codecs.uint8(), default=None)
+    by_unit = Index(unit, include=[value], covering=True)
+
+
+def test_entries_are_verified_when_their_rows_are_acknowledged() -> None:
+    load = FlatLoad(guarded_table(Repeats.__schema__), TICKET, (b"d:u", b"d:v"))
+    rows = [load.keyed((b"r1", b"b", b"\x01")), load.keyed((b"r2", b"a", None))]
+
+    sent = requests_of(load.load(rows, CONTEXT))
+
+    first, second = b"a\0\1r2", b"b\0\1r1"
+    table, index = "repeats", Repeats.__schema__.indexes[0].table
+    assert sent == [
+        PutRows(index, (b"d:",), ((first, b"u"), (second, b"u")), 100),
+        PutRows(table, (b"d:u", b"d:v"), ((b"r1", b"b", b"\x01"), (b"r2", b"a", None)), 100),
+        PutRows(
+            index,
+            (b"d:", b"d:d:v"),
+            ((first, b"v\x00", None), (second, b"v\x01", b"\x01")),
+            100,
+        ),
+    ]
+
+
+def test_a_row_that_was_not_acknowledged_verifies_no_entry() -> None:
+    load = FlatLoad(guarded_table(Repeats.__schema__), TICKET, (b"d:u", b"d:v"))
+    steps = load.load([load.keyed((b"r1", b"b", None))], CONTEXT)
+    next(steps)
+    asked = steps.send(None)
+    assert isinstance(asked, PutRows)
+    assert asked.table == "repeats"
+
+    with pytest.raises(RejectedError):
+        steps.throw(RejectedError("no such table"))
+
+
+def test_entries_that_cannot_be_verified_leave_their_rows_loaded(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    load = FlatLoad(guarded_table(Repeats.__schema__), TICKET, (b"d:u", b"d:v"))
+    steps = load.load([load.keyed((b"r1", b"b", None))], CONTEXT)
+    next(steps)
+    steps.send(None)
+    steps.send(None)
+
+    with pytest.raises(StopIteration):
+        steps.throw(RejectedError("no such table"))
+
+    assert "left unverified" in caplog.text
+
+
+def requests_of(steps: Protocol[None]) -> list[Operation[Any]]:
+    """Return what is asked when each request is acknowledged."""
+    sent = []
+    with suppress(StopIteration):
+        asked = next(steps)
+        while True:
+            sent.append(asked)
+            asked = steps.send(None)
+    return sent
 
 
 class Placed(Model, table="placed"):
@@ -162,11 +240,11 @@ def test_entries_of_a_flat_row_are_made_of_its_key_s_parts_wherever_they_stand()
     _, entries = load.keyed((PLACED_ROW, b"\x01\x02", None))
 
     found = dict(zip([index.name for index in load.target.indexes], entries, strict=True))
-    ((key, _),) = found.pop("by_host")
+    (key,) = found.pop("by_host")
     assert (key[0] in range(3), key[1:]) == (True, b"host\0" + b"\xf6" + b"\xfe\xfd" + PLACED_ROW)
     assert found == {
-        "by_value": ((b"\x01\x02" + b"\x05" + b"\xff\xfe" + PLACED_ROW, b""),),
-        "by_second": ((b"\x09" + b"\x07" + PLACED_ROW, b""),),
+        "by_value": (b"\x01\x02" + b"\x05" + b"\xff\xfe" + PLACED_ROW,),
+        "by_second": (b"\x09" + b"\x07" + PLACED_ROW,),
     }
 
 
@@ -174,9 +252,9 @@ def test_these_entries_are_made_the_quick_way() -> None:
     load = placed_load()
     row = (PLACED_ROW, b"\x01\x02", None)
 
-    quick: list[Any] = [index.of_flat(load.columns) for index in load.target.indexes]
+    quick: list[Any] = [index.keys_of_flat(load.columns) for index in load.target.indexes]
 
-    assert tuple(entries_of(row) for entries_of in quick) == load.keyed(row)[1]
+    assert tuple(keys_of(row) for keys_of in quick) == load.keyed(row)[1]
 
 
 @pytest.mark.parametrize("value", [b"", b"\x01", b"\x01\x02\x03"])
@@ -184,9 +262,9 @@ def test_these_entries_are_made_the_quick_way() -> None:
 def test_a_value_that_does_not_decode_is_left_to_the_plain_way(name: str, value: bytes) -> None:
     load = placed_load()
     (index,) = (index for index in load.target.indexes if index.name == name)
-    entries_of: Any = index.of_flat(load.columns)
+    keys_of: Any = index.keys_of_flat(load.columns)
 
-    assert entries_of((PLACED_ROW, value, None)) is None
+    assert keys_of((PLACED_ROW, value, None)) is None
     with pytest.raises(CorruptRowError):
         load.keyed((PLACED_ROW, value, None))
 

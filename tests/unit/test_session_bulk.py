@@ -66,6 +66,14 @@ class Loaded(Model, table="loaded"):
     by_unit = Index(unit)
 
 
+class Repeats(Model, table="repeats"):
+    d = Family()
+    name: Key[str] = key()
+    unit: Mapped[str] = column(d, "u")
+    value: Mapped[int | None] = column(d, "v", codec=codecs.uint8(), default=None)
+    by_unit = Index(unit, include=[value], covering=True)
+
+
 class Renamed(Model, table="plain"):
     """The rows of `Plain` as another class."""
 
@@ -518,6 +526,28 @@ def test_a_load_reads_no_row_and_opens_the_table_at_its_end() -> None:
     tables = [request.table for request in gateway.requests if isinstance(request, BATCHES)]
     assert (during, engine.table_state(Loaded)) == (TableState.LOADING, TableState.READABLE)
     assert (read, sorted(tables)) == ([], ["loaded"] * 3 + ["loaded_ix_by_unit"] * 3)
+
+
+def test_a_load_that_is_broken_off_and_run_again_verifies_what_entries_repeat() -> None:
+    gateway = RecordsRequests(MemoryGateway())
+    engine = engine_on(gateway)
+    engine.create_tables(Repeats)
+    rows = {f"r{n}": (f"u{n % 3}", n if n % 2 else None) for n in range(20)}
+    objects = [Repeats(name=name, unit=unit, value=value) for name, (unit, value) in rows.items()]
+    asked = select(Repeats.name, Repeats.unit, Repeats.value).where(Repeats.unit >= "u")
+
+    with suppress(KeyError), engine.session().bulk(insert_only=True, batch_rows=4) as bulk:
+        bulk.add_all(objects[:10])
+        raise KeyError
+    part = engine.session().all(asked)
+    with engine.session().bulk(insert_only=True, batch_rows=4) as again:
+        again.add_all(objects)
+    gateway.requests.clear()
+    found = engine.session().all(asked)
+
+    assert {name for name, _, _ in part} == set([*rows][:8])
+    assert {name: (unit, value) for name, unit, value in found} == rows
+    assert not any(isinstance(request, GetRows) for request in gateway.requests)
 
 
 def test_a_row_that_stands_twice_in_a_load_is_refused() -> None:
