@@ -54,8 +54,10 @@ def keys_of_flat(
     pieces = [writer.piece(part, of) for part, of in parts]
     if None in pieces:
         return None
-    lines = [*writer.lines, f"entry = {' + '.join([*filter(None, pieces), 'key'])}"]
-    scope = writer.scope
+    scope, lines = writer.scope, [*writer.lines]
+    if writer.nones:
+        lines.append(f"if {' or '.join(writer.nones)}: return ()")
+    lines.append(f"entry = {' + '.join([*filter(None, pieces), 'key'])}")
     if index.salt:
         lines.append(f"entry = {bucket_source('entry', index.salt, 'phoenix', scope)} + entry")
     longest = longest_row_key_bytes(index.table)
@@ -75,11 +77,17 @@ def keys_of_flat(
 
 
 class _Writer:
-    """Lines that take the parts of an entry out of `row`, and of its row key, `key`."""
+    """Lines that take the parts of an entry out of `row`, and of its row key, `key`.
+
+    Attributes:
+        lines: The lines.
+        nones: Conditions after them, under each of which the row has no entry.
+    """
 
     def __init__(self, schema: TableSchema, columns: Sequence[bytes]) -> None:
         self.scope = Scope()
         self.lines: list[str] = []
+        self.nones: list[str] = []
         self._schema = schema
         self._places = {column: place for place, column in enumerate(columns, 1)}
 
@@ -105,10 +113,13 @@ class _Writer:
                 f"{piece} = {part_source(part, value, self.scope)}",
             ]
         if absent is None and not has_null:
-            self.lines += [f"if {data} is None: return ()", *found]
-            return piece
+            # The other parts are made all the same: what does not fit must be told.
+            otherwise = "None"
+            self.nones.append(f"{piece} is None")
+        else:
+            otherwise = repr(part.encode(absent))
         self.lines += [
-            f"if {data} is None: {piece} = {part.encode(absent)!r}",
+            f"if {data} is None: {piece} = {otherwise}",
             "else:",
             *(f"    {line}" for line in found),
         ]

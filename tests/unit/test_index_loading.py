@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -267,6 +268,29 @@ def test_a_value_that_does_not_decode_is_left_to_the_plain_way(name: str, value:
     assert keys_of((PLACED_ROW, value, None)) is None
     with pytest.raises(CorruptRowError):
         load.keyed((PLACED_ROW, value, None))
+
+
+class Narrow(Model, table="narrow"):
+    d = Family()
+    n: Key[int] = key(codecs.uint8())
+    wide: Mapped[int] = column(d, "w", codec=codecs.int32())
+    unit: Mapped[str | None] = column(d, "u", default=None)
+    unit_first = Index(unit, (wide, codecs.int8()))
+    wide_first = Index((wide, codecs.int8()), unit)
+
+
+@pytest.mark.parametrize("unit", [None, b"m"])
+@pytest.mark.parametrize("number", [0, 1])
+def test_a_value_that_fits_no_entry_is_refused_whatever_stands_before_it(
+    number: int, unit: bytes | None
+) -> None:
+    (index,) = [Narrow.__schema__.indexes[number]]
+    schema = replace(Narrow.__schema__, indexes=(index,))
+    load = FlatLoad(guarded_table(schema), TICKET, (b"d:w", b"d:u"))
+
+    with pytest.raises(ValidationError):
+        load.keyed((b"\x01", codecs.int32().encode(300), unit))
+    assert load.keyed((b"\x01", codecs.int32().encode(3), None))[1] == ((),)
 
 
 def test_a_flat_row_that_does_not_exist_has_no_entries() -> None:
