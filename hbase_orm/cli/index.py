@@ -291,6 +291,7 @@ def _show(found: Verification, pairs: int, *, repaired: bool = False) -> None:
     }
     if repaired:
         whole["repaired"] = found.repaired
+        whole["unrepaired"] = {to_string_binary(row): why for row, why in found.unrepaired.items()}
     answer(whole, lambda: _lines(found, counters, shown, repaired=repaired))
 
 
@@ -310,6 +311,8 @@ def _lines(
         yield f"rows written by other programs: {found.foreign}"
     if repaired:
         yield f"repaired: {found.repaired}"
+    for row, why in found.unrepaired.items():
+        yield f"not repaired: {to_string_binary(row)}: {why}"
     if pairs:
         yield ""
         yield from table(tuple(pairs[0]), [tuple(pair.values()) for pair in pairs])

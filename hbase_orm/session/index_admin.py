@@ -196,7 +196,10 @@ class IndexAdmin(ABC):
             since: Only rows and entries written then or later.
             until: Only those written before.
             repair: Put right what is found: put entries that are missing or wrong, delete those
-                that rows do not have, and take over rows that other programs have written.
+                that rows do not have, and take over rows that other programs have written. Rows
+                of theirs that fit no entry, or have a unique value of another row, are left as
+                they are: `unrepaired` says why. Missing entries of a manual index are left to
+                builds.
             min_age_ms: Leave entries younger than this, whose write may be under way.
             on_progress: Called with the number of entries looked at so far.
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Final, Literal
 
 from hbase_orm.index.entries import base_key_of
@@ -44,6 +45,8 @@ class Verification:
         foreign: How many rows another program has written, since or before this library did.
         repaired: How many rows and entries were put right.
         pairs: Rows and entries that do not agree, the first `MOST_PAIRS`.
+        unrepaired: Rows that could not be put right and why, the first `MOST_PAIRS`: they fit no
+            entry, or have a unique value that another row owns.
     """
 
     index: str
@@ -52,6 +55,7 @@ class Verification:
     foreign: int = 0
     repaired: int = 0
     pairs: tuple[RowPair, ...] = ()
+    unrepaired: Mapping[bytes, str] = field(default_factory=dict[bytes, str])
 
     @property
     def scanned(self) -> int:
@@ -130,6 +134,7 @@ class IndexVerify:
         self._pairs: list[RowPair] = []
         self._foreign = 0
         self._repaired = 0
+        self._unrepaired: dict[bytes, str] = {}
 
     def run(self, sources: Sequence[Source] = ("data", "index")) -> Verification:
         """Verify in the directions asked for.
@@ -145,6 +150,7 @@ class IndexVerify:
             self._foreign,
             self._repaired,
             tuple(self._pairs[:MOST_PAIRS]),
+            self._unrepaired,
         )
 
     def _direction(self, source: Source) -> Counter[Finding]:
@@ -196,8 +202,11 @@ class IndexVerify:
         if source == "data":
             if self._target.maintained_by_writes:
                 keys = dict.fromkeys([*(pair.row for pair in pairs), *found.foreign])
-                self._scrubber.scrub(tuple(keys))
-                self._repaired += len(keys)
+                refused = dict[bytes, str]()
+                self._scrubber.scrub(tuple(keys), refused)
+                self._repaired += len(keys) - len(refused)
+                room = MOST_PAIRS - len(self._unrepaired)
+                self._unrepaired.update(islice(refused.items(), room))
             return
         for pair in pairs:
             target, context = self._scrubber.permitted()

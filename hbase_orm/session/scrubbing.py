@@ -12,6 +12,7 @@ from hbase_orm.errors import (
     CorruptRowError,
     RowKeyError,
     RowNotFoundError,
+    UniqueViolationError,
     ValidationError,
 )
 from hbase_orm.gateway.drive import Outcome
@@ -55,8 +56,13 @@ class Scrubber:
         """Return what the catalog says now."""
         return self._runtime.run(self._view.refresh(self._bound.schema.table))
 
-    def scrub(self, keys: Sequence[bytes]) -> None:
+    def scrub(self, keys: Sequence[bytes], refused: dict[bytes, str] | None = None) -> None:
         """Scrub rows; those that are gone are left out.
+
+        Args:
+            keys: Their row keys.
+            refused: Gets the rows that fit no entry, or have a unique value of another row, and
+                why; else the first of them ends the scrub.
 
         Raises:
             ConflictError: Writes do not keep the index that it is done for.
@@ -64,9 +70,9 @@ class Scrubber:
             HBaseORMError: A scrub failed; the others were made.
         """
         for start in range(0, len(keys), AT_ONCE):
-            self._scrub_some(keys[start : start + AT_ONCE])
+            self._scrub_some(keys[start : start + AT_ONCE], refused)
 
-    def _scrub_some(self, keys: Sequence[bytes]) -> None:
+    def _scrub_some(self, keys: Sequence[bytes], refused: dict[bytes, str] | None) -> None:
         """Scrub so few rows that a lease usually lasts for them; it is renewed while that helps."""
         renewals_left = RENEWALS
         while keys:
@@ -75,7 +81,10 @@ class Scrubber:
                 [write_row(target, RowChange(key, kind="scrub"), context) for key in keys]
             )
             made = list(zip(keys, outcomes, strict=True))
-            _refuse_misfits(target.table, made)
+            if refused is None:
+                _refuse_misfits(target.table, made)
+            else:
+                made = _without_refused(made, refused)
             late = [key for key, outcome in made if _is_late(outcome, renewals_left)]
             renewals_left -= len(late) == len(keys)
             keys = late
@@ -132,6 +141,19 @@ def _refuse_misfits(table: str, made: Sequence[tuple[bytes, Outcome[Any]]]) -> N
         first=str(first),
         fix="change these rows or delete them, or drop the index; then begin again",
     ) from first
+
+
+def _without_refused(
+    made: Sequence[tuple[bytes, Outcome[Any]]], refused: dict[bytes, str]
+) -> list[tuple[bytes, Outcome[Any]]]:
+    """Note the rows that nobody can scrub as they are, and return the others."""
+    others = []
+    for key, outcome in made:
+        if isinstance(outcome.error, (*_MISFITS, UniqueViolationError)):
+            refused[key] = str(outcome.error)
+        else:
+            others.append((key, outcome))
+    return others
 
 
 def _is_late(outcome: Outcome[Any], renewals_left: int) -> bool:

@@ -172,6 +172,22 @@ def test_a_repair_puts_right_what_can_be_put_right(gateway: MemoryGateway, capsy
     assert after["rows"]["VALID"] == after["entries"]["SCANNED"] == 24
 
 
+def test_a_repair_shows_what_it_could_not_put_right(
+    gateway: MemoryGateway, capsys: Capture
+) -> None:
+    run(capsys, "build", MODEL, "by_customer")
+    spoil(gateway)
+    bad = RowMutation(b"\x00\x02", (Put(b"d:state", b"\xff", wall_clock_ms() + 30_000),))
+    gateway.execute(MutateRows("orders", (bad,)))
+
+    code, out, _ = run(capsys, "verify", MODEL, "by_customer", "--repair")
+    _, found = run_json(capsys, "verify", MODEL, "by_customer", "--repair")
+
+    assert code == 1
+    assert "not repaired: \\x00\\x02: an indexed value does not decode" in out
+    assert list(found["unrepaired"]) == ["\\x00\\x02"]
+
+
 def test_all_built_indexes_are_repaired(gateway: MemoryGateway, capsys: Capture) -> None:
     run(capsys, "build", MODEL, "by_customer")
     extra = RowMutation(b"c1\x00\x01\x09\x09", (Put(b"d:", b"", 1_000_000_000_000),))

@@ -199,6 +199,30 @@ def test_a_foreign_value_that_fits_no_entry_fails_no_read_of_the_index(engine: E
         assert verified.rows[Finding.UNKNOWN] == 1
 
 
+def test_a_repair_goes_on_behind_rows_that_it_cannot_put_right_and_names_them(
+    engine: Engine,
+) -> None:
+    engine.create_tables(Account)
+    with engine.session() as session:
+        session.insert(Account(name="owner", owner="o", mail="taken"))
+    for name, cells in {
+        "a-corrupt": {b"d:owner": b"o", b"d:mail": b"1", b"d:limit": b"bad"},
+        "b-taken": {b"d:owner": b"o", b"d:mail": b"taken"},
+        **{f"good{n:03}": {b"d:owner": b"o", b"d:mail": b"m%d" % n} for n in range(300)},
+    }.items():
+        for cell, value in cells.items():
+            store(engine, "accounts", name.encode(), cell, value)
+
+    found = engine.verify_index(Account, "by_owner", repair=True, min_age_ms=0)
+
+    after = engine.verify_index(Account, "by_owner")
+    assert found.missing == 302
+    assert found.unrepaired.keys() == {b"a-corrupt", b"b-taken"}
+    assert "by_limit" in found.unrepaired[b"a-corrupt"]
+    assert "by_mail" in found.unrepaired[b"b-taken"]
+    assert (found.repaired, after.missing) == (300, 2)
+
+
 # --- new values ------------------------------------------------------------------------------------
 
 
