@@ -11,6 +11,7 @@ from typing import Any, Final, Literal
 
 import click
 
+from hbase_orm.cli.confirm import confirm
 from hbase_orm.cli.errors import ExitCode
 from hbase_orm.cli.frame import Group, answer, settings, table
 from hbase_orm.cli.parameters import INSTANT, MODEL
@@ -219,7 +220,7 @@ def drop(model: type[Model], name: str, *, yes: bool) -> None:
     the index any more. A drop that was interrupted is finished by dropping again.
     """
     if not yes:
-        click.confirm(f"drop index {name} of {model.__name__}", abort=True, err=True)
+        confirm(f"drop index {name} of {model.__name__}")
     with _engine() as engine:
         dropped = engine.drop_index(model, name)
     answer(

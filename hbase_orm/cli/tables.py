@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from hbase_orm.cli.confirm import confirm
 from hbase_orm.cli.errors import ExitCode
 from hbase_orm.cli.frame import Group, answer, settings, table
 from hbase_orm.cli.parameters import INSTANT, MODEL
@@ -65,7 +66,7 @@ def drop(models: tuple[type[Model], ...], *, yes: bool) -> None:
     """
     if not yes:
         names = ", ".join(dict.fromkeys(map(_all_of, models)))
-        click.confirm(f"drop {names} with all rows", abort=True, err=True)
+        confirm(f"drop {names} with all rows")
     with connect(settings().require_url()) as engine:
         dropped = engine.drop_tables(*models)
     answer(

@@ -143,9 +143,9 @@ class SessionWrites(SessionState):
                 resumed by loading the same rows again, and nothing is doubled. A row that stands
                 twice in a load is refused with `DuplicateRowError` while the first is on its way;
                 further apart that is not noticed, and the row may lack index entries: load each
-                row once. Otherwise each row
-                of a table with indexes is checked, and one that exists is reported with
-                `DuplicateRowError`. Without indexes nothing is checked.
+                row once, and from one process at a time. Otherwise each row of a table with
+                indexes is checked, and one that exists is reported with `DuplicateRowError`.
+                Without indexes nothing is checked.
             parallel: Most batches under way at once, each on a connection; more than the pool has
                 only wait for each other. None: 3, and 6 in such a load. 1 sends a batch when the
                 one before it was answered.

@@ -188,6 +188,20 @@ def test_a_repair_shows_what_it_could_not_put_right(
     assert list(found["unrepaired"]) == ["\\x00\\x02"]
 
 
+@pytest.mark.usefixtures("gateway")
+def test_a_drop_that_nobody_confirms_drops_nothing_and_says_how(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(capsys, "build", MODEL, "by_customer")
+    monkeypatch.setattr(sys, "stdin", io.StringIO(""))
+
+    code, _, err = run(capsys, "drop", MODEL, "by_customer")
+
+    assert code == 2
+    assert "give --yes" in err
+    assert run_json(capsys, "status", MODEL, "by_customer")[1]["state"] == "READABLE"
+
+
 def test_all_built_indexes_are_repaired(gateway: MemoryGateway, capsys: Capture) -> None:
     run(capsys, "build", MODEL, "by_customer")
     extra = RowMutation(b"c1\x00\x01\x09\x09", (Put(b"d:", b"", 1_000_000_000_000),))

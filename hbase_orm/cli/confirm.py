@@ -1,0 +1,31 @@
+"""Asks before something is dropped."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from hbase_orm.errors import ConfigurationError
+
+
+def confirm(what: str) -> None:
+    """Ask whether to go on; return only after a yes.
+
+    Args:
+        what: What will be done, as a question without its mark.
+
+    Raises:
+        ConfigurationError: Nobody is there to answer.
+        click.Abort: The answer is no.
+    """
+    try:
+        is_wanted = click.confirm(what, err=True)
+    except click.Abort:
+        if sys.stdin.isatty():
+            raise
+        raise ConfigurationError(
+            "nobody is there to confirm it", question=what, fix="give --yes"
+        ) from None
+    if not is_wanted:
+        raise click.Abort
