@@ -13,7 +13,6 @@ from typing import Any, Final
 from hbase_orm.errors import GatewayError
 from hbase_orm.index import attempt as attempts
 from hbase_orm.index import claims, fencing, guard, loading
-from hbase_orm.index.asking import ask_all_patiently
 from hbase_orm.index.attempt import Attempt
 from hbase_orm.index.catalog import CatalogView
 from hbase_orm.index.guard_cell import GuardCell
@@ -183,19 +182,16 @@ def rows_of_a_load_first(
     entries: Sequence[Operation[None]],
     data: Operation[None],
     verified: Sequence[Operation[None]],
-    context: GuardContext,
 ) -> Protocol[None]:
-    yield from ORIGINAL_LOAD((), data, entries, context)
-    yield from ask_all_patiently(verified, context)
+    yield from ORIGINAL_LOAD((), data, (*entries, *verified))
 
 
 def verify_before_a_row_is_loaded(
     entries: Sequence[Operation[None]],
     data: Operation[None],
     verified: Sequence[Operation[None]],
-    context: GuardContext,
 ) -> Protocol[None]:
-    yield from ORIGINAL_LOAD((*entries, *verified), data, (), context)
+    yield from ORIGINAL_LOAD((*entries, *verified), data, ())
 
 
 @dataclass(frozen=True, slots=True)

@@ -202,11 +202,14 @@ def repair(model: type[Model], name: str | None) -> None:
             "stale": each.stale,
             "foreign": each.foreign,
             "repaired": each.repaired,
+            "unrepaired": len(each.unrepaired),
         }
         for each in found
     }
-    head = ("index", "missing", "invalid", "stale", "foreign", "repaired")
-    answer(shown, lambda: table(head, [[name, *counts.values()] for name, counts in shown.items()]))
+    head = ("index", "missing", "invalid", "stale", "foreign", "repaired", "unrepaired")
+    rows = [[name, *counts.values()] for name, counts in shown.items()]
+    left = [line for each in found for line in _unrepaired(each)]
+    answer(shown, lambda: [*table(head, rows), *left])
 
 
 @index.command()
@@ -296,6 +299,11 @@ def _show(found: Verification, pairs: int, *, repaired: bool = False) -> None:
     answer(whole, lambda: _lines(found, counters, shown, repaired=repaired))
 
 
+def _unrepaired(found: Verification) -> Iterator[str]:
+    for row, why in found.unrepaired.items():
+        yield f"not repaired: {to_string_binary(row)}: {why}"
+
+
 def _lines(
     found: Verification,
     counters: dict[str, dict[str, int]],
@@ -312,8 +320,7 @@ def _lines(
         yield f"rows written by other programs: {found.foreign}"
     if repaired:
         yield f"repaired: {found.repaired}"
-    for row, why in found.unrepaired.items():
-        yield f"not repaired: {to_string_binary(row)}: {why}"
+    yield from _unrepaired(found)
     if pairs:
         yield ""
         yield from table(tuple(pairs[0]), [tuple(pair.values()) for pair in pairs])

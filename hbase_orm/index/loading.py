@@ -15,7 +15,6 @@ from operator import itemgetter
 from typing import cast
 
 from hbase_orm.errors import GatewayError, ValidationError
-from hbase_orm.index.asking import ask_all_patiently, ask_patiently
 from hbase_orm.index.attempt import (
     cells_after,
     entry_puts,
@@ -29,13 +28,21 @@ from hbase_orm.index.guard_cell import GuardCell, next_guard
 from hbase_orm.index.targets import (
     ENTRY_COLUMN,
     EntryKind,
-    GuardContext,
     GuardedTable,
     IndexTarget,
     RowChange,
     check_change,
 )
-from hbase_orm.ops import MutateRows, Operation, Protocol, Put, PutRows, RowMutation
+from hbase_orm.ops import (
+    MutateRows,
+    Operation,
+    Protocol,
+    Put,
+    PutRows,
+    RowMutation,
+    ask,
+    ask_all,
+)
 
 KeyedRow = tuple[FlatRow, tuple[tuple[bytes, ...], ...]]
 """A flat row, and the keys of its entries in each index."""
@@ -116,11 +123,11 @@ def _by_table(batches: Iterable[MutateRows]) -> Mapping[str, tuple[RowMutation, 
     return {batch.table: batch.mutations for batch in batches}
 
 
-def load_rows(table: str, rows: Sequence[LoadedRow], context: GuardContext) -> Protocol[None]:
+def load_rows(table: str, rows: Sequence[LoadedRow]) -> Protocol[None]:
     """Load rows: entries first, then the rows, then what entries of covering indexes repeat."""
     entries = _joined(row.entries for row in rows)
     data = MutateRows(table, tuple(row.data for row in rows))
-    yield from load_in_order(entries, data, _joined(row.verified for row in rows), context)
+    yield from load_in_order(entries, data, _joined(row.verified for row in rows))
 
 
 def _joined(puts: Iterable[Mapping[str, tuple[RowMutation, ...]]]) -> list[MutateRows]:
@@ -135,16 +142,19 @@ def load_in_order(
     entries: Sequence[Operation[None]],
     data: Operation[None],
     verified: Sequence[Operation[None]],
-    context: GuardContext,
 ) -> Protocol[None]:
-    """Send a batch of a load in its order; all of it may be sent again.
+    """Send a batch of a load in its order.
 
-    Entries that could not be verified are left so: queries look their rows up.
+    Everything has the load's timestamp, so the gateway repeats what gets no answer. Entries that
+    could not be verified are left so: queries look their rows up.
     """
-    yield from ask_all_patiently(entries, context)
-    yield from ask_patiently(data, context)
+    if entries:
+        yield from ask_all(entries)
+    yield from ask(data)
+    if not verified:
+        return
     try:
-        yield from ask_all_patiently(verified, context)
+        yield from ask_all(verified)
     except GatewayError as error:
         logger.warning("index entries of a load are left unverified: %s", error)
 
@@ -195,9 +205,9 @@ class FlatLoad:
         cells = {column: value for column, value in values if value is not None}
         return tuple(self.target.needed_keys(index, row[0] or b"", cells))
 
-    def load(self, rows: Sequence[KeyedRow], context: GuardContext) -> Protocol[None]:
+    def load(self, rows: Sequence[KeyedRow]) -> Protocol[None]:
         """Load rows: entries first, then the rows, then what entries of covering indexes repeat."""
-        yield from load_in_order(self.entries(rows), self.data(rows), self.verified(rows), context)
+        yield from load_in_order(self.entries(rows), self.data(rows), self.verified(rows))
 
     def entries(self, rows: Sequence[KeyedRow]) -> list[PutRows]:
         """Return the puts of index entries; all must be acknowledged before the rows are sent.

@@ -73,8 +73,8 @@ class RowByRow:
 class Load:
     """Sends rows of a table that is being loaded, with their entries and guards.
 
-    Everything carries the load's timestamp, so what fails may be sent again, by the same or by
-    another process.
+    Everything carries the load's timestamp, so what fails may be sent again, by the same or
+    afterwards by another process.
     """
 
     runtime: Runtime
@@ -93,7 +93,7 @@ class Load:
         table = writes[0].bound.schema.table
         try:
             rows = [loaded for _, loaded in items]
-            self.runtime.run(load_rows(table, rows, self.runtime.guard_context))
+            self.runtime.run(load_rows(table, rows))
         except GatewayError as error:
             for write in writes:
                 place(write, error, outcome, batch_rows=len(writes))
@@ -230,7 +230,7 @@ class FlatLoads:
         """Send a batch."""
         outcome = Outcome()
         try:
-            self.runtime.run(self.load.load(items, self.runtime.guard_context))
+            self.runtime.run(self.load.load(items))
         except GatewayError as error:
             for write in self.writes(items):
                 place(write, error, outcome, batch_rows=len(items))

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Final, Literal
 
+from hbase_orm.errors import CorruptRowError
 from hbase_orm.index.entries import base_key_of
 from hbase_orm.index.repair import EntryState, repair_entry
 from hbase_orm.index.targets import IndexTarget
@@ -205,23 +206,30 @@ class IndexVerify:
                 refused = dict[bytes, str]()
                 self._scrubber.scrub(tuple(keys), refused)
                 self._repaired += len(keys) - len(refused)
-                room = MOST_PAIRS - len(self._unrepaired)
-                self._unrepaired.update(islice(refused.items(), room))
+                self._leave(refused)
             return
         for pair in pairs:
             target, context = self._scrubber.permitted()
-            state = self._runtime.run(
-                repair_entry(
-                    target,
-                    self._target,
-                    context,
-                    entry_key=pair.entry,
-                    entry_timestamp_ms=pair.entry_ms,
-                    base_key=pair.row,
-                    min_age_ms=min_age_ms,
-                )
+            repair = repair_entry(
+                target,
+                self._target,
+                context,
+                entry_key=pair.entry,
+                entry_timestamp_ms=pair.entry_ms,
+                base_key=pair.row,
+                min_age_ms=min_age_ms,
             )
-            self._repaired += state in {EntryState.REPAIRED, EntryState.VERIFIED}
+            try:
+                state = self._runtime.run(repair)
+            except CorruptRowError as error:
+                self._leave({pair.row: str(error)})
+            else:
+                self._repaired += state in {EntryState.REPAIRED, EntryState.VERIFIED}
+
+    def _leave(self, refused: Mapping[bytes, str]) -> None:
+        """Note rows that cannot be put right, as far as there is room."""
+        room = MOST_PAIRS - len(self._unrepaired)
+        self._unrepaired.update(islice(refused.items(), room))
 
 
 def in_table(target: IndexTarget, table: str) -> IndexTarget:

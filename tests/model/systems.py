@@ -8,6 +8,7 @@ explain the rows, and one repair pass leaves exactly the rows' entries.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain, combinations, count, permutations
@@ -15,7 +16,7 @@ from typing import Any, Literal
 
 import pytest
 
-from hbase_orm.errors import HBaseORMError
+from hbase_orm.errors import GatewayError, HBaseORMError
 from hbase_orm.gateway.memory import MemoryGateway
 from hbase_orm.index import claims, guard
 from hbase_orm.index.asking import ask_patiently, read_before
@@ -29,7 +30,7 @@ from hbase_orm.index.repair import repair_pass
 from hbase_orm.index.scrutiny import scrutinize
 from hbase_orm.index.targets import GUARD_COLUMN, GuardContext, RowBefore, RowChange, with_guard
 from hbase_orm.index.writing import write_row
-from hbase_orm.ops import Cell, Operation, Protocol, ask
+from hbase_orm.ops import Cell, Operation, Protocol, Together, ask
 from tests.model.cells import EMPTY, Compact, ExpireDeadGuards, Store
 from tests.model.explorer import ACKNOWLEDGED, CRASHED, REFUSED, UNKNOWN, Explorer, State, run_alone
 from tests.replays import V1, V2, Bench, Kind, base_key_of
@@ -214,8 +215,22 @@ def load(bench: Bench, worker: Worker, own: GuardContext) -> Protocol[None]:
     table = bench.target.table
     ticket = yield from begin_loading(table, now_ms=worker.clock_ms, nonce=own.nonce())
     loaded = guarded_load(bench.target, RowChange(worker.row, worker.puts), ticket)
-    yield from load_rows(table, [loaded], own)
+    yield from as_a_gateway_repeats(load_rows(table, [loaded]), own)
     yield from finish_loading(table, ticket)
+
+
+def as_a_gateway_repeats(steps: Protocol[None], own: GuardContext) -> Protocol[None]:
+    """Make the requests of a protocol one by one, each again where it got no answer."""
+    with suppress(StopIteration):
+        asked = next(steps)
+        while True:
+            try:
+                for each in asked.operations if isinstance(asked, Together) else (asked,):
+                    yield from ask_patiently(each, own)
+            except GatewayError as error:
+                asked = steps.throw(error)
+            else:
+                asked = steps.send(None)
 
 
 def write_as_the_catalog_permits(

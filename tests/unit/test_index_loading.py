@@ -30,13 +30,12 @@ from hbase_orm.gateway.memory import MemoryGateway
 from hbase_orm.index.entries import guarded_table
 from hbase_orm.index.guard_cell import GuardCell
 from hbase_orm.index.loading import FlatLoad, LoadedRow, LoadTicket, constants, guarded_load
-from hbase_orm.index.targets import GuardContext, RowChange
+from hbase_orm.index.targets import RowChange
 from hbase_orm.model.flat import flattener_of
-from hbase_orm.ops import MutateRows, Operation, Protocol, Put, PutRows, RowMutation
+from hbase_orm.ops import MutateRows, Operation, Protocol, Put, PutRows, RowMutation, Together
 from tests.replays import V1, Bench
 from tests.stepping import drive
 
-CONTEXT = GuardContext(lambda: 0, lambda: bytes(8), lambda: 0.0, lambda _: 1)
 TICKET = LoadTicket(timestamp_ms=100, nonce=b"n" * 8, epoch=1)
 GUARD = GuardCell(1, 100, b"n" * 8, (bytes(8),))
 
@@ -159,25 +158,21 @@ def test_entries_are_verified_when_their_rows_are_acknowledged() -> None:
     load = FlatLoad(guarded_table(Repeats.__schema__), TICKET, (b"d:u", b"d:v"))
     rows = [load.keyed((b"r1", b"b", b"\x01")), load.keyed((b"r2", b"a", None))]
 
-    sent = requests_of(load.load(rows, CONTEXT))
+    sent = requests_of(load.load(rows))
 
     first, second = b"a\0\1r2", b"b\0\1r1"
+    copies = ((first, b"v\x00", None), (second, b"v\x01", b"\x01"))
     table, index = "repeats", Repeats.__schema__.indexes[0].table
     assert sent == [
-        PutRows(index, (b"d:",), ((first, b"u"), (second, b"u")), 100),
+        Together((PutRows(index, (b"d:",), ((first, b"u"), (second, b"u")), 100),)),
         PutRows(table, (b"d:u", b"d:v"), ((b"r1", b"b", b"\x01"), (b"r2", b"a", None)), 100),
-        PutRows(
-            index,
-            (b"d:", b"d:d:v"),
-            ((first, b"v\x00", None), (second, b"v\x01", b"\x01")),
-            100,
-        ),
+        Together((PutRows(index, (b"d:", b"d:d:v"), copies, 100),)),
     ]
 
 
 def test_a_row_that_was_not_acknowledged_verifies_no_entry() -> None:
     load = FlatLoad(guarded_table(Repeats.__schema__), TICKET, (b"d:u", b"d:v"))
-    steps = load.load([load.keyed((b"r1", b"b", None))], CONTEXT)
+    steps = load.load([load.keyed((b"r1", b"b", None))])
     next(steps)
     asked = steps.send(None)
     assert isinstance(asked, PutRows)
@@ -191,7 +186,7 @@ def test_entries_that_cannot_be_verified_leave_their_rows_loaded(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     load = FlatLoad(guarded_table(Repeats.__schema__), TICKET, (b"d:u", b"d:v"))
-    steps = load.load([load.keyed((b"r1", b"b", None))], CONTEXT)
+    steps = load.load([load.keyed((b"r1", b"b", None))])
     next(steps)
     steps.send(None)
     steps.send(None)
@@ -284,8 +279,8 @@ class Narrow(Model, table="narrow"):
 def test_a_value_that_fits_no_entry_is_refused_whatever_stands_before_it(
     number: int, unit: bytes | None
 ) -> None:
-    (index,) = [Narrow.__schema__.indexes[number]]
-    schema = replace(Narrow.__schema__, indexes=(index,))
+    indexes = Narrow.__schema__.indexes[number : number + 1]
+    schema = replace(Narrow.__schema__, indexes=indexes)
     load = FlatLoad(guarded_table(schema), TICKET, (b"d:w", b"d:u"))
 
     with pytest.raises(ValidationError):

@@ -323,8 +323,13 @@ def test_a_failed_batch_stops_the_bulk_and_names_its_rows() -> None:
     assert caught.value.written == bulk.report.written == 0
 
 
-@pytest.mark.parametrize("argument", ["batch_rows", "parallel"])
-@pytest.mark.parametrize("wrong", [0, -1, "3", True])
+@pytest.mark.parametrize(
+    ("argument", "wrong"),
+    [
+        *((name, wrong) for name in ("batch_rows", "parallel") for wrong in (0, -1, "3", True)),
+        ("batch_rows", None),
+    ],
+)
 def test_sizes_that_are_no_positive_numbers_are_refused(argument: str, wrong: Any) -> None:
     session = engine_on(MemoryGateway()).session()
 
