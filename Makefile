@@ -20,7 +20,8 @@ BENCH_ARGS ?=
 DEMO_STAMP := .venv/.installed-demo
 DEV_STAMP := .venv/.installed-dev
 
-MAKE_IMAGE = docker/engine.sh start && docker/base-image.sh \
+# As root on Debian or Ubuntu what is missing gets installed; elsewhere it is named.
+MAKE_IMAGE = docker/packages.sh jdk maven && docker/engine.sh start && docker/base-image.sh \
     && $(BIN)/python -m hbase_orm.testing.image build
 
 .PHONY: help
@@ -29,6 +30,7 @@ help: ## print this list
 
 .PHONY: demo
 demo: $(DEMO_STAMP) ## load 336,776 real flights into a real HBase and query them
+	@docker/packages.sh jdk maven || true # what is missing all the same, the demo names
 	$(BIN)/python -m examples.flights $(DEMO_ARGS)
 
 # On the HBase of HBASE_ORM_URL, else on an embedded one. Each drops and makes its own tables.

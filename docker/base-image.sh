@@ -37,12 +37,8 @@ if timeout "$pull_timeout_s" docker pull -q "$base" >/dev/null 2>&1; then
 fi
 
 say "$base can not be pulled: making it with debootstrap"
-((EUID == 0)) || die "only root can run debootstrap"
-if ! command -v debootstrap >/dev/null; then
-    apt-get update -qq
-    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends debootstrap \
-        >/dev/null
-fi
+[[ $(id -u) == 0 ]] || die "only root can run debootstrap"
+"$(dirname "$0")/packages.sh" debootstrap
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 arguments=(--variant=minbase "$suite" "$work/root")

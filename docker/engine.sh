@@ -9,8 +9,9 @@
 # An engine that already answers is used as it is and never stopped.
 set -euo pipefail
 
+here=$(dirname "$0")
 home=${HBASE_ORM_ENGINE_HOME:-/var/lib/hbase-orm/engine}
-run=/run/hbase-orm-engine
+run=${HBASE_ORM_ENGINE_RUN:-/run/hbase-orm-engine}
 pidfile=$run/dockerd.pid
 log=$home/dockerd.log
 start_timeout_s=60
@@ -28,21 +29,14 @@ own_pid() {
     if [[ $(cat "/proc/$pid/comm" 2>/dev/null) == dockerd ]]; then echo "$pid"; fi
 }
 
-install_missing() {
-    local missing=()
-    command -v dockerd >/dev/null || missing+=(docker.io)
-    command -v docker >/dev/null || missing+=(docker.io)
-    # Without iptables dockerd refuses to make its bridge network.
-    command -v iptables >/dev/null || missing+=(iptables)
-    ((${#missing[@]})) || return 0
-    command -v apt-get >/dev/null || die "no Docker engine, and no apt-get to install ${missing[*]} with"
-    say "installing ${missing[*]}"
-    apt-get update -qq
-    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" \
-        >/dev/null
-    # Debian's newer releases ship the client apart from the engine.
-    command -v docker >/dev/null ||
-        DEBIAN_FRONTEND=noninteractive apt-get install -y -qq docker-cli >/dev/null
+# The end of dockerd's log: what it said before it failed.
+show_log() {
+    if [[ -s $log ]]; then
+        say "the end of $log:"
+        tail -n 15 "$log" | sed 's/^/    /' >&2
+    else
+        say "$log is empty"
+    fi
 }
 
 start() {
@@ -50,28 +44,36 @@ start() {
         say "an engine answers already"
         return
     fi
-    ((EUID == 0)) || die "no Docker engine answers, and only root can start one"
-    install_missing
+    [[ $(id -u) == 0 ]] || die "no Docker engine answers, and only root can start one"
+    "$here/packages.sh" engine
     # The package's own service may have come up with the installation.
     if answers; then
         say "an engine answers"
         return
     fi
     mkdir -p "$home" "$run"
-    if [[ -z $(own_pid) ]]; then
+    local pid
+    pid=$(own_pid)
+    if [[ -z $pid ]]; then
         rm -f "$pidfile"
         setsid dockerd --data-root "$home/data" --exec-root "$run/exec" --pidfile "$pidfile" \
             >"$log" 2>&1 </dev/null &
+        pid=$! # setsid becomes dockerd; the pid file comes seconds later on a slow machine
     fi
+    # Counted from here: an installation may have taken minutes.
     local deadline=$((SECONDS + start_timeout_s))
     until answers; do
-        if ((SECONDS >= deadline)) || { ((SECONDS > 2)) && [[ -z $(own_pid) ]]; }; then
-            tail -n 15 "$log" >&2
-            die "dockerd did not come up (the lines above are the end of $log)"
+        if ! kill -0 "$pid" 2>/dev/null; then
+            show_log
+            die "dockerd ended before it answered"
+        fi
+        if ((SECONDS >= deadline)); then
+            show_log
+            die "dockerd, pid $pid, did not answer within $start_timeout_s s"
         fi
         sleep 0.2
     done
-    say "started dockerd, pid $(own_pid), log $log"
+    say "started dockerd, pid $pid, log $log"
 }
 
 stop() {
