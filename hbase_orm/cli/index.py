@@ -27,8 +27,7 @@ _SHOWN_PAIRS: Final = 20
 _PHASES: Final = {
     "rows": "rows",
     "wait": "waiting for other processes",
-    "late rows": "rows written meanwhile",
-    "check": "checking a sample",
+    "check": "comparing rows with entries",
 }
 
 _model = click.argument("model", type=MODEL, metavar="MODULE:CLASS")

@@ -3,8 +3,8 @@
 Built: `begin_build` (a new table's name, and the ranges to go through) · the table is made ·
 `start_writing` (WRITE_ONLY, under a new epoch) · every row is scrubbed under that epoch, which puts
 its entries and fences writers who do not know the index; `checkpoint` notes how far that came ·
-when nobody can act on older states any more, rows whose guards carry an older epoch are scrubbed,
-until there are none · `finish_build` (READABLE).
+when nobody can act on older states any more, every row is compared with its entries (`index.late`),
+and scrubbed where it lacks some, until none does · `finish_build` (READABLE).
 
 Dropped: `stop_reading` (WRITE_ONLY) · wait for readers · `stop_writing` (DROPPING) · wait for
 writers · its tables are dropped · `finish_drop` (ABSENT).
@@ -30,10 +30,7 @@ from hbase_orm.index.catalog_entry import (
     TableState,
     next_epoch,
 )
-from hbase_orm.index.guard_cell import GuardCell
-from hbase_orm.index.pages import first_rows
-from hbase_orm.index.targets import GUARD_COLUMN, GuardContext
-from hbase_orm.ops import KeyRange, Protocol, Region, Scan
+from hbase_orm.ops import Protocol, Region
 
 MOST_RANGES: Final = 256
 """Ranges that a build keeps count of; the catalog's cell holds them all."""
@@ -301,22 +298,3 @@ def _farther(one: BuildRange, other: BuildRange) -> BuildRange:
     if one.next is None or other.next is None:
         return one if one.next is None else other
     return max(one, other, key=lambda each: each.next or b"")
-
-
-# --- rows -----------------------------------------------------------------------------------------
-
-
-def older_rows(
-    table: str, epoch: int, key_range: KeyRange, page_rows: int, context: GuardContext
-) -> Protocol[tuple[list[bytes], bytes | None]]:
-    """Return live rows of a page whose guards carry an older epoch, and where to go on.
-
-    Of rows that are up to date nothing comes; where to go on is None at the end.
-    """
-    prefix = GuardCell(epoch, 0, bytes(8)).encode()[:3].replace(b"'", b"''")
-    older = b"ValueFilter(<, 'binaryprefix:" + prefix + b"')"
-    scan = Scan(table, key_range, (GUARD_COLUMN,), older, caching_rows=page_rows)
-    page = yield from first_rows(scan, context)
-    # Dead guards sort before live ones.
-    live = [row.key for row in page if row.cells[GUARD_COLUMN].value[:1] == prefix[:1]]
-    return live, page[-1].key + b"\x00" if page else None

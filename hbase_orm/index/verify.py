@@ -98,12 +98,16 @@ class PageFindings:
         foreign: Keys of rows that another program has written: without a guard, or with cells
             that are newer than it.
         next: Where to go on; None at the end.
+        seen: How many rows, or entries, the page had.
+        epochs: The epochs in the guards of the rows, by row key.
     """
 
     counts: Counter[Finding] = field(default_factory=Counter[Finding])
     pairs: list[RowPair] = field(default_factory=list[RowPair])
     foreign: list[bytes] = field(default_factory=list[bytes])
     next: bytes | None = None
+    seen: int = 0
+    epochs: dict[bytes, int] = field(default_factory=dict[bytes, int])
 
     def add(self, finding: Finding, pair: RowPair | None = None) -> None:
         """Count a finding."""
@@ -127,13 +131,14 @@ def verify_rows(
     """Look for the entries of a page of rows."""
     columns = _columns(target, index)
     page = yield from scan_page(target.table, columns, key_range, page_rows, context)
-    found = PageFindings(next=page[-1].key + b"\x00" if page else None)
+    found = _begun(page)
     rows = [
         row
         for row in page
         if span.holds(_written_ms(row)) and target.exists(_without_guard(row).cells)
     ]
     found.foreign = [row.key for row in rows if _is_foreign(target, row)]
+    found.epochs = {row.key: _epoch_of(row) for row in rows if GUARD_COLUMN in row.cells}
     wanted = [(row, key) for row in rows for key in _keys(target, index, row, found)]
     entries = yield from get_rows(index.table, [key for _, key in wanted], context)
     for (row, key), entry in zip(wanted, entries, strict=True):
@@ -153,19 +158,6 @@ def _keys(target: GuardedTable, index: IndexTarget, row: Row, found: PageFinding
     except (CorruptRowError, RowKeyError, ValidationError):
         found.add(Finding.UNKNOWN, RowPair(Finding.UNKNOWN, row.key, b"", _written_ms(row)))
         return []
-
-
-def missing_of_page(
-    target: GuardedTable,
-    index: IndexTarget,
-    key_range: KeyRange,
-    context: GuardContext,
-    *,
-    page_rows: int,
-) -> Protocol[list[bytes]]:
-    """Return the keys of those rows of a page that lack an entry."""
-    found = yield from verify_rows(target, index, key_range, context, page_rows=page_rows)
-    return [pair.row for pair in found.pairs if pair.finding in HARMFUL]
 
 
 def _judged(index: IndexTarget, row: Row, entry: Row | None) -> Finding:
@@ -215,7 +207,7 @@ def verify_entries(
 ) -> Protocol[PageFindings]:
     """Look for the rows of a page of entries."""
     page = yield from scan_page(index.table, (ENTRY_FAMILY,), key_range, page_rows, context)
-    found = PageFindings(next=page[-1].key + b"\x00" if page else None)
+    found = _begun(page)
     entries = [entry for entry in page if span.holds(_entry_ms(entry))]
     pairs = _led_to(index, base_key_of, entries, found)
     columns = _columns(target, index)
@@ -265,6 +257,12 @@ def _why_not(
     if has_entry:
         return Finding.VALID, written_ms
     exists = target.exists(row.cells)
+    is_expired = target.expires and not exists and not _is_dead(row)
+    if not is_expired and index.included:
+        is_believed = yield from _is_verified(index, entry.key, context)
+        after = yield from read_before(target, key, _columns(target, index), context)
+        if is_believed and is_unmoved(target, row, after):
+            return Finding.INVALID, written_ms
     if row.guard is None and not exists and not target.expires:
         is_young = context.now_ms() - _entry_ms(entry) < MIN_AGE_MS
         return Finding.IN_FLIGHT if is_young else Finding.EXTRA, 0
@@ -275,7 +273,24 @@ def _why_not(
     return Finding.EXPIRED if target.expires and not _is_dead(row) else Finding.EXTRA, written_ms
 
 
+def _is_verified(index: IndexTarget, entry_key: bytes, context: GuardContext) -> Protocol[bool]:
+    """Say whether queries answer from an entry without a look at its row."""
+    (entry,) = yield from get_rows(index.table, [entry_key], context)
+    try:
+        return entry is not None and copied_cells(index.included, entry.cells) is not None
+    except CorruptRowError:
+        return False
+
+
 # --- rows -----------------------------------------------------------------------------------------
+
+
+def _begun(page: Sequence[Row]) -> PageFindings:
+    return PageFindings(next=page[-1].key + b"\x00" if page else None, seen=len(page))
+
+
+def _epoch_of(row: Row) -> int:
+    return GuardCell.decode(row.cells[GUARD_COLUMN].value).epoch
 
 
 def _columns(target: GuardedTable, index: IndexTarget) -> tuple[bytes, ...]:

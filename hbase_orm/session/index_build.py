@@ -1,12 +1,13 @@
 """Builds an index while other processes write its table: round by round, and resumable.
 
 A round reads a page of each range that is not done, scrubs its rows side by side, and notes in the
-catalog how far it came; whoever goes on after a crash does that much again at most.
+catalog how far it came; whoever goes on after a crash does that much again at most. Once nobody can
+write who does not know the index, every row is compared with its entries.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, TypeVar
 
@@ -14,10 +15,11 @@ from hbase_orm.errors import ConflictError
 from hbase_orm.index import build
 from hbase_orm.index.catalog import refuse_other_protocol
 from hbase_orm.index.catalog_entry import BuildRange, CatalogEntry, CatalogIndex, IndexState
+from hbase_orm.index.entries import base_key_of
 from hbase_orm.index.fill import fill_page
+from hbase_orm.index.late import LatePage, delete_late_copies, late_rows
 from hbase_orm.index.pages import scan_page
 from hbase_orm.index.targets import GuardedTable, IndexTarget
-from hbase_orm.index.verify import missing_of_page
 from hbase_orm.ops import KeyRange, ListRegions, Protocol, Row, ask
 from hbase_orm.session import tables
 from hbase_orm.session.binding import BoundModel
@@ -29,11 +31,14 @@ ROUND_ROWS: Final = 2000
 """Rows between two checkpoints, over all ranges."""
 
 LEAST_PAGE_ROWS: Final = 20
-SAMPLE_ROWS: Final = 100
-"""Rows of each range that are looked at before the index becomes readable."""
+CHECKED_ROWS: Final = 500
+"""Rows, or entries, of a page that are compared at once."""
+
+SHOWN_ROWS: Final = 100
+"""Rows that an error names."""
 
 MOST_PASSES: Final = 20
-"""Passes for rows of an older epoch; one or two are usual, since nobody can write more of them."""
+"""Passes over all rows until one finds none late; one or two are usual."""
 
 _LONGEST_NAP_S: Final = 1.0
 
@@ -49,7 +54,8 @@ class BuildProgress:
 
     Attributes:
         phase: "rows" while every row's entries are put; "wait" until no process acts on what the
-            catalog said before; "late rows" that such a process wrote meanwhile; "check".
+            catalog said before; "check" while every row is compared with its entries, and those
+            that such a process wrote meanwhile are put right.
         rows: Rows that this process has done.
         fraction: How much of the table's key range is done, from 0 to 1, whoever did it; rows are
             taken to be spread evenly in each region.
@@ -98,7 +104,7 @@ class IndexBuild:
         self._declared: IndexTarget = next(i for i in bound.guarded.indexes if i.name == name)
         self._scrubber = Scrubber(bound, runtime, needs=name)
         self._run = runtime.run
-        self._rows = 0
+        self._rows = self._paced_rows = 0
         self._begun_s = runtime.monotonic_s()
         self._writers_know_s = self._begun_s
 
@@ -133,8 +139,8 @@ class IndexBuild:
         if not is_finished and not index.is_manual:
             if not is_lww:
                 self._wait()
-                self._catch_up(index)
-            self._check_sample(index)
+            self._catch_up(index)
+            self._delete_late_copies(index)
         self._run(
             build.finish_build(self._table, self._name, self._declared.table, index.incarnation)
         )
@@ -226,62 +232,66 @@ class IndexBuild:
             self._runtime.sleep(min(left_s, _LONGEST_NAP_S))
 
     def _catch_up(self, index: CatalogIndex) -> None:
-        """Scrub live rows of an older epoch until there are none."""
+        """Compare every row with its entries, and scrub those that are late, until none is."""
         for _ in range(MOST_PASSES):
-            self._tell(BuildProgress("late rows", self._rows, 1.0))
-            if not self._late_rows(index):
+            late = self._late_rows(index)
+            if not late:
                 return
         raise ConflictError(
-            "rows are still written under an older epoch of the catalog",
+            "rows are still written by programs that do not keep the index",
             table=self._table,
             index=self._name,
-            fix="find programs of a longer lease, or whose clocks stand, and build again",
+            rows=late[:SHOWN_ROWS],
+            fix="stop programs of a longer lease, and those that write the table without this "
+            "library; then build again",
         )
 
-    def _late_rows(self, index: CatalogIndex) -> int:
-        context = self._runtime.guard_context
-        late, todo = 0, [KeyRange(each.start, each.stop or None) for each in index.build]
-        while todo:
-            some, todo = todo[: self._runtime.parallel], todo[self._runtime.parallel :]
-            pages = self._run_many(
-                [
-                    build.older_rows(self._table, index.epoch, each, self._round_rows, context)
-                    for each in some
-                ]
-            )
-            keys = [key for found, _ in pages for key in found]
+    def _late_rows(self, index: CatalogIndex) -> list[bytes]:
+        """Make one pass; return the rows that were late."""
+        table, target = self._whole_table(), self._target_of(index)
+
+        def page(key_range: KeyRange) -> Protocol[LatePage]:
+            context, rows = self._runtime.guard_context, self._checked_rows
+            return late_rows(table, target, key_range, context, epoch=index.epoch, page_rows=rows)
+
+        late: list[bytes] = []
+        for keys in self._late_pages(
+            page, [KeyRange(each.start, each.stop or None) for each in index.build]
+        ):
             self._scrubber.scrub(keys)
             self._count(len(keys))
-            late += len(keys)
-            todo += [
-                KeyRange(next_key, each.stop)
-                for each, (_, next_key) in zip(some, pages, strict=True)
-                if next_key is not None
-            ]
+            late += keys[: SHOWN_ROWS - len(late)]
         return late
 
-    def _check_sample(self, index: CatalogIndex) -> None:
-        """Look at some rows of each range; the first of a range came first, long ago."""
-        self._tell(BuildProgress("check", self._rows, 1.0))
-        table, target = self._whole_table(), self._target_of(index)
-        context = self._runtime.guard_context
-        ranges = [KeyRange(each.start, each.stop or None) for each in index.build]
-        found = self._run_many(
-            [
-                missing_of_page(table, target, each, context, page_rows=SAMPLE_ROWS)
-                for each in ranges
-            ]
-        )
-        missing = [row for rows in found for row in rows]
-        if missing:
-            raise ConflictError(
-                "rows lack entries after the build",
-                table=self._table,
-                index=self._name,
-                rows=missing[:SAMPLE_ROWS],
-                fix="stop programs that write the table without this library, drop the index and "
-                "build it again",
-            )
+    def _delete_late_copies(self, index: CatalogIndex) -> None:
+        """Delete what queries would believe of rows that are otherwise, or gone."""
+        target = self._target_of(index)
+        if not target.included:
+            return
+        schema = next(i for i in self._bound.schema.indexes if i.name == self._name)
+
+        table, context = self._scrubber.renewing()
+
+        def page(key_range: KeyRange) -> Protocol[LatePage]:
+            base_key, rows = base_key_of(schema), self._checked_rows
+            return delete_late_copies(table, target, base_key, key_range, context, page_rows=rows)
+
+        regions = self._run(ask(ListRegions(target.table)))
+        for _ in self._late_pages(page, [KeyRange(each.start, each.stop) for each in regions]):
+            pass
+
+    def _late_pages(
+        self, page: Callable[[KeyRange], Protocol[LatePage]], todo: Sequence[KeyRange]
+    ) -> Iterator[list[bytes]]:
+        """Go through ranges page by page, several at once; yield what was late in each round."""
+        while todo:
+            self._tell(BuildProgress("check", self._rows, 1.0))
+            some, todo = todo[: self._runtime.parallel], todo[self._runtime.parallel :]
+            pages = self._run_many([page(each) for each in some])
+            self._keep_pace(sum(each.seen for each in pages))
+            yield [key for each in pages for key in each.late]
+            more = zip(some, pages, strict=True)
+            todo = [*todo, *(KeyRange(p.next, r.stop) for r, p in more if p.next is not None)]
 
     def _drop_retired(self) -> None:
         index = self._index_of(self._refreshed())
@@ -315,12 +325,22 @@ class IndexBuild:
             return ROUND_ROWS
         return max(1, min(ROUND_ROWS, int(self._rows_per_second)))
 
+    @property
+    def _checked_rows(self) -> int:
+        return min(CHECKED_ROWS, self._round_rows)
+
     def _count(self, rows: int) -> None:
-        """Count rows that are done, and wait while that was faster than it may be."""
+        """Count rows that are done."""
         self._rows += rows
+        self._keep_pace(rows)
+
+    def _keep_pace(self, rows: int) -> None:
+        """Wait while rows were written and compared faster than they may be."""
+        self._paced_rows += rows
         if self._rows_per_second is None:
             return
-        early_s = self._rows / self._rows_per_second - (self._runtime.monotonic_s() - self._begun_s)
+        taken_s = self._runtime.monotonic_s() - self._begun_s
+        early_s = self._paced_rows / self._rows_per_second - taken_s
         if early_s > 0:
             self._runtime.sleep(early_s)
 

@@ -171,7 +171,7 @@ def test_a_build_tells_how_far_it_is(gateway: MemoryGateway) -> None:
 
     phases = list(dict.fromkeys(each.phase for each in told))
     fractions = [each.fraction for each in told]
-    assert phases == ["rows", "wait", "late rows", "check"]
+    assert phases == ["rows", "wait", "check"]
     assert fractions == sorted(fractions)
     assert (fractions[0], fractions[-1], told[-1].rows) == (0.0, 1.0, 30)
 
