@@ -233,6 +233,7 @@ class IndexBuild:
 
     def _catch_up(self, index: CatalogIndex) -> None:
         """Compare every row with its entries, and scrub those that are late, until none is."""
+        late: list[bytes] = []
         for _ in range(MOST_PASSES):
             late = self._late_rows(index)
             if not late:
