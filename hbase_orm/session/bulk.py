@@ -10,16 +10,14 @@ as plain batches that carry their guards.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import timedelta
 from types import TracebackType
 from typing import Any, Final, Self
 
 from hbase_orm.errors import (
-    ConflictError,
     DuplicateRowError,
     FlushError,
     QueryError,
@@ -27,15 +25,13 @@ from hbase_orm.errors import (
     ValidationError,
 )
 from hbase_orm.index import catalog
-from hbase_orm.index.loading import can_load
 from hbase_orm.model import Model
 from hbase_orm.model.deferring import refuse_partial, refuse_unloaded
 from hbase_orm.session.binding import BoundModel
-from hbase_orm.session.carriers import BegunLoad, FlatCarrier, Load, carriers_of
-from hbase_orm.session.catalogued import kept_table
-from hbase_orm.session.flush import check_indexes
+from hbase_orm.session.bulk_block import BulkBlock
+from hbase_orm.session.carriers import FlatCarrier, Load, begin_load, carriers_of
 from hbase_orm.session.hooks import prepare
-from hbase_orm.session.lanes import Lane, Lanes
+from hbase_orm.session.lanes import Lane, Lanes, Sent
 from hbase_orm.session.options import options_of
 from hbase_orm.session.pending import number_names
 from hbase_orm.session.runtime import Runtime
@@ -61,24 +57,6 @@ Progress = Callable[[FlushReport], None]
 """Told after each batch what was written so far."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Sent:
-    """A batch under way."""
-
-    future: Future[Outcome]
-    lane: Lane
-    rows: Mapping[bytes, Any]
-
-
-def _outcome_of(sent: _Sent) -> Outcome:
-    """Wait for a batch; one that an unforeseen error ended may have written some of its rows."""
-    try:
-        return sent.future.result()
-    except Exception as error:  # noqa: BLE001  # told with each row of the batch in a FlushError
-        writes = sent.lane.carrier.writes(tuple(sent.rows.values()))
-        return Outcome(unknown=[(write, error) for write in writes])
-
-
 class Bulk:
     """A bulk writer; use it as a context manager, for its rows are all sent only at the end.
 
@@ -90,6 +68,7 @@ class Bulk:
         self,
         runtime: Runtime,
         bound_of: Callable[[type[Model]], BoundModel],
+        refuse_closed: Callable[[], None],
         *,
         batch_rows: int,
         insert_only: bool,
@@ -113,6 +92,7 @@ class Bulk:
         self.report = FlushReport()
         self._runtime = runtime
         self._bound_of = bound_of
+        self._refuse_closed = refuse_closed
         self._batch_rows = batch_rows
         self._insert_only = insert_only
         self._lanes = Lanes(batch_rows)
@@ -120,16 +100,17 @@ class Bulk:
         self._progress = progress
         self._flat: dict[type[Model], tuple[Lane, FlatCarrier]] = {}
         self._at_hand: tuple[Lane, Any] | None = None
-        self._threads = ThreadPoolExecutor(
-            parallel or LOADS_IN_FLIGHT, thread_name_prefix="hbase-orm-bulk"
-        )
-        self._under_way: deque[_Sent] = deque()
+        self._ahead: deque[Model] = deque()
+        self._block = BulkBlock()
+        self._threads: ThreadPoolExecutor
+        self._under_way: deque[Sent] = deque()
         self._failed = Outcome()
 
     def add(self, obj: Model, /, *, ttl: timedelta | None = None) -> None:
         """Take one object to write: its non-None cells are put.
 
         Deferred fields that it was read without are left alone, where they are not required.
+        Its `before_put` is called; `after_put` is not, for objects are not kept.
 
         Args:
             obj: The object.
@@ -143,8 +124,18 @@ class Bulk:
             CorruptRowError: In a load, the codec of an indexed field does not read what it wrote;
                 elsewhere the flush of the batch reports it. The others are not touched.
             DuplicateRowError: The row was just added to a load; this one is not written.
-            FlushError: Rows taken before were not all written.
+            FlushError: Rows taken before were not all written. That ends the bulk writer.
+            QueryError: The block has not begun, or it has ended, also by an error; another thread,
+                or in this thread a hook or the progress function, calls while a row is taken; this
+                is a forked child. The object is not taken, and the others are not touched.
+            ConfigurationError: The session is closed. The object is not taken.
         """
+        with self._block:
+            self._refuse_closed()
+            self._take_ahead()
+            self._encode(obj, ttl)
+
+    def _encode(self, obj: Model, ttl: timedelta | None = None) -> None:
         known = self._flat.get(type(obj))
         if known is None or ttl is not None or not self._take_flat(*known, obj):
             self._add_write(obj, ttl)
@@ -184,56 +175,90 @@ class Bulk:
         self._take(lane, key, item, write.size_bytes)
 
     def _take(self, lane: Lane, key: bytes, item: Any, size_bytes: int) -> None:
-        """Let a row wait in a lane; send what is full, and what must be written before it."""
-        self._at_hand = lane, item
+        """Let a row wait in a lane; send what is full, and what must be written before it.
+
+        What is raised here may leave rows unsent, so that it ends the bulk writer; but not the
+        refusal of a row that stands twice in a load.
+        """
+        waiting, is_under_way = self._earlier(lane, key)
         try:
-            self._keep_order(lane, key)
+            self._at_hand = lane, item
+            self._keep_order(waiting, is_under_way=is_under_way)
             while full := self._lanes.too_full(lane, size_bytes):
                 self._submit(full)
-        finally:
+            self._lanes.put(lane, key, item, size_bytes)
             self._at_hand = None
-        self._lanes.put(lane, key, item, size_bytes)
-        if len(lane.batch) >= self._batch_rows:
-            self._submit(lane)
+            if len(lane.batch) >= self._batch_rows:
+                self._submit(lane)
+        except BaseException as error:
+            self._block.end(error)
+            raise
 
     def add_all(self, objects: Iterable[Model], /) -> None:
         """Take many objects, one after the other.
 
-        Names that need a number get theirs up to `NAMES_AHEAD` objects at a time.
+        Names that need a number get theirs up to `NAMES_AHEAD` objects at a time. What was read is
+        taken, also if `objects` raises, or one that was read before does not fit. A generator may
+        call `add` of this bulk writer.
+
+        Raises:
+            HBaseORMError: As `add`.
         """
-        for obj in self._numbered(objects):
-            self.add(obj)
+        self._block.check()
+        try:
+            for obj in objects:
+                # A model that has a lane and no names to look up needs no more questions.
+                if self._ahead or self._has_new_name(obj):
+                    self._read_ahead(obj)
+                else:
+                    self.add(obj)
+        finally:
+            if self._ahead and self._block.ended_by is None:
+                with self._block:
+                    self._take_ahead()
 
-    def _numbered(self, objects: Iterable[Model]) -> Iterator[Model]:
-        """Yield the objects; from one with a new name on, read ahead and number many at once."""
-        ahead: list[Model] = []
-        for obj in objects:
-            # A model that has a lane and no names to look up needs no more questions.
-            if not ahead and not (self._may_have_names(type(obj)) and self._has_new_name(obj)):
-                yield obj
-                continue
-            ahead.append(obj)
-            if len(ahead) == NAMES_AHEAD:
-                yield from self._with_numbers(ahead)
-                ahead = []
-        yield from self._with_numbers(ahead)
+    def _read_ahead(self, obj: Model) -> None:
+        """Let an object wait until the names of many are numbered at once."""
+        self._block.check()
+        self._ahead.append(obj)
+        if len(self._ahead) >= NAMES_AHEAD:
+            with self._block:
+                self._take_ahead()
 
-    def _may_have_names(self, model: type[Model]) -> bool:
-        if model in self._flat:
-            return False
-        lane = self._lanes.get(model)
-        return lane is None or bool(lane.bound.schema.layout.lookups)
+    def _take_ahead(self) -> None:
+        """Number the names of the objects read ahead and take them, also behind a misfit."""
+        if not self._ahead or self._block.ended_by is not None:
+            return
+        try:
+            with suppress(RowKeyError, ValidationError):  # the misfit is refused below
+                number_names([(obj, "put") for obj in self._ahead], self._bound_of)
+        except BaseException as error:
+            self._block.end(error)
+            raise
+        try:
+            while self._ahead:
+                self._encode(self._ahead.popleft())
+        finally:
+            self._take_ahead()
 
     def _has_new_name(self, obj: Model) -> bool:
-        return not self._bound_of(type(obj)).knows_names(obj.__dict__)
-
-    def _with_numbers(self, objects: Sequence[Model]) -> Sequence[Model]:
-        with suppress(RowKeyError, ValidationError):  # `add` tells of the one that does not fit
-            number_names([(obj, "put") for obj in objects], self._bound_of)
-        return objects
+        model = type(obj)
+        if model in self._flat:
+            return False  # such a model has no names to look up
+        lane = self._lanes.get(model)
+        bound = self._bound_of(model) if lane is None else lane.bound
+        return bool(bound.schema.layout.lookups) and not bound.knows_names(obj.__dict__)
 
     def __enter__(self) -> Self:
-        """Return the writer."""
+        """Begin the block and return the writer.
+
+        Raises:
+            QueryError: It had its block before.
+        """
+        self._block.begin()
+        self._threads = ThreadPoolExecutor(
+            self._parallel or LOADS_IN_FLIGHT, thread_name_prefix="hbase-orm-bulk"
+        )
         return self
 
     def __exit__(
@@ -245,9 +270,13 @@ class Bulk:
     ) -> None:
         """Send what is left and wait for every answer; after an exception send nothing more.
 
+        In a forked child nothing is sent: the rows are the parent's.
+
         Raises:
             FlushError: Some rows were not written, or their outcome is unknown.
         """
+        if not self._block.close():
+            return
         try:
             if kind is None:
                 self._finish()
@@ -257,8 +286,8 @@ class Bulk:
         finally:
             self._threads.shutdown()
 
-    def _keep_order(self, lane: Lane, key: bytes) -> None:
-        """Let earlier writes of a row end first: batches run side by side.
+    def _earlier(self, lane: Lane, key: bytes) -> tuple[list[Lane], bool]:
+        """Return the lanes where earlier writes of a row wait, and whether one is under way.
 
         Raises:
             DuplicateRowError: The row is in a load, whose entries of both would have one timestamp.
@@ -274,12 +303,22 @@ class Bulk:
                 row=key,
                 fix="load each row once, or leave out insert_only",
             )
+        return waiting, under_way
+
+    def _keep_order(self, waiting: list[Lane], *, is_under_way: bool) -> None:
+        """Let earlier writes of a row end first: batches run side by side."""
         for other in waiting:
             self._submit(other)
-        if waiting or under_way:
+        if waiting or is_under_way:
             self._settle()
 
     def _finish(self) -> None:
+        try:
+            self._take_ahead()
+        finally:
+            self._send_rest()
+
+    def _send_rest(self) -> None:
         for lane in self._lanes:
             self._submit(lane)
         self._settle()
@@ -294,7 +333,8 @@ class Bulk:
 
     def _lane(self, bound: BoundModel) -> Lane:
         """Make the lanes of a model; return the one that takes any row."""
-        any_row, flat_rows = carriers_of(bound, self._load(bound), self._runtime)
+        load = begin_load(bound, self._runtime) if self._insert_only else None
+        any_row, flat_rows = carriers_of(bound, load, self._runtime)
         lane = Lane(bound, any_row)
         self._lanes.add(lane)
         if flat_rows is not None:
@@ -303,23 +343,6 @@ class Bulk:
             self._flat[bound.model] = flat_lane, flat_rows
         return lane
 
-    def _load(self, bound: BoundModel) -> BegunLoad | None:
-        """Begin a load, or go on with one; None where each row is written by itself."""
-        if not self._insert_only or bound.guarded is None or not can_load(bound.guarded):
-            return None
-        context, table = self._runtime.guard_context, bound.schema.table
-        entry = self._runtime.run(catalog.read_entry(table))
-        if entry is not None:
-            check_indexes(bound, entry)
-        begin = catalog.begin_loading(table, now_ms=context.now_ms(), nonce=context.nonce())
-        try:
-            ticket = self._runtime.run(begin)
-        except ConflictError:
-            return None  # guarded writers are at work: each row is checked
-        if entry is None:
-            raise AssertionError(table)  # a table that the catalog does not know is not loaded
-        return BegunLoad(ticket, kept_table(bound, entry))
-
     def _submit(self, lane: Lane) -> None:
         if not lane.batch:
             return
@@ -327,25 +350,27 @@ class Bulk:
         while len(self._under_way) >= (self._parallel or most):
             self._collect(self._under_way.popleft())
         self._refuse_failed()
-        rows = self._lanes.cut(lane)
+        rows = lane.batch
         future = self._threads.submit(lane.carrier.send, tuple(rows.values()))
-        self._under_way.append(_Sent(future, lane, rows))
+        self._under_way.append(Sent(future, lane, rows))
+        self._lanes.cut(lane)
 
     def _settle(self) -> None:
         while self._under_way:
             self._collect(self._under_way.popleft())
 
-    def _collect(self, sent: _Sent) -> None:
-        outcome = _outcome_of(sent)
+    def _collect(self, sent: Sent) -> None:
+        outcome = sent.outcome()
         written = len(sent.rows) - len(outcome.not_written) - len(outcome.unknown)
         self.report = FlushReport(written=self.report.written + written)
         self._failed.not_written += outcome.not_written
         self._failed.unknown += outcome.unknown
-        if self._progress is not None:
+        if self._progress is not None and self._block.ended_by is None:
             self._progress(self.report)
 
     def _refuse_failed(self) -> None:
-        if self._failed.not_written or self._failed.unknown:
+        ended_by = self._block.ended_by
+        if self._failed.not_written or self._failed.unknown or ended_by is not None:
             self._settle()
             raise FlushError(
                 "not all rows were written",
@@ -353,13 +378,23 @@ class Bulk:
                 not_written=described([*self._failed.not_written, *self._held_back()]),
                 unknown=described(self._failed.unknown),
                 fix="mend the cause and write these rows again",
-            ) from self._failed.unexpected
+            ) from self._failed.unexpected or ended_by
 
-    def _held_back(self) -> list[tuple[RowWrite, Exception]]:
+    def _held_back(self) -> list[tuple[RowWrite, Any]]:
         """Return the rows that were taken and not sent, because of the first error."""
-        _, reason = [*self._failed.not_written, *self._failed.unknown][0]
+        failed = [error for _, error in (*self._failed.not_written, *self._failed.unknown)]
+        reason = (*failed, self._block.ended_by)[0]
         writes = self._lanes.waiting()
         if self._at_hand is not None:
             lane, item = self._at_hand
             writes += lane.carrier.writes((item,))
-        return [(write, reason) for write in writes]
+        writes += [self._unencoded(obj) for obj in self._ahead]
+        return [(write, reason) for write in writes if reason is not None]
+
+    def _unencoded(self, obj: Model) -> RowWrite:
+        """Return the write of an object that was read ahead; without a row key if it has none."""
+        bound, key = self._bound_of(type(obj)), b""
+        with suppress(RowKeyError, ValidationError):
+            bound = bound.placed(obj.__dict__)
+            key = bound.known_key(obj) or b""
+        return RowWrite(bound, None, key, "put")

@@ -6,13 +6,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, Self
 
-from hbase_orm.errors import GatewayError, HBaseORMError
+from hbase_orm.errors import ConflictError, GatewayError, HBaseORMError
 from hbase_orm.gateway.checks import CELL_OVERHEAD_BYTES
+from hbase_orm.index import catalog
 from hbase_orm.index.loading import (
     FlatLoad,
     KeyedRow,
     LoadedRow,
     LoadTicket,
+    can_load,
     constants,
     guarded_load,
     load_rows,
@@ -22,7 +24,8 @@ from hbase_orm.model import Model
 from hbase_orm.model.flat import FlatRow, Flattener, flattener_of
 from hbase_orm.ops import MAX_CELL_BYTES, MAX_ROW_KEY_BYTES, PutRows
 from hbase_orm.session.binding import BoundModel
-from hbase_orm.session.flush import emit, place, refuse_guarded_table
+from hbase_orm.session.catalogued import kept_table
+from hbase_orm.session.flush import check_indexes, emit, place, refuse_guarded_table
 from hbase_orm.session.runtime import Runtime
 from hbase_orm.session.unit_of_work import SURELY_SHORT_BYTES, Outcome, RowWrite
 
@@ -250,6 +253,28 @@ class BegunLoad:
 
     ticket: LoadTicket
     target: GuardedTable
+
+
+def begin_load(bound: BoundModel, runtime: Runtime) -> BegunLoad | None:
+    """Begin a load, or go on with one; None where each row is written by itself.
+
+    Raises:
+        SchemaError: The model's indexes are not those that the catalog knows.
+    """
+    if bound.guarded is None or not can_load(bound.guarded):
+        return None
+    context, table = runtime.guard_context, bound.schema.table
+    entry = runtime.run(catalog.read_entry(table))
+    if entry is not None:
+        check_indexes(bound, entry)
+    begin = catalog.begin_loading(table, now_ms=context.now_ms(), nonce=context.nonce())
+    try:
+        ticket = runtime.run(begin)
+    except ConflictError:
+        return None  # guarded writers are at work: each row is checked
+    if entry is None:
+        raise AssertionError(table)  # a table that the catalog does not know is not loaded
+    return BegunLoad(ticket, kept_table(bound, entry))
 
 
 def carriers_of(

@@ -1,8 +1,9 @@
-"""The rows that a bulk writer has taken and not sent, by model, or by table of a period."""
+"""The rows that a bulk writer has taken: those that wait, by model or table, and batches sent."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -10,7 +11,7 @@ from hbase_orm.model import Model
 from hbase_orm.session.binding import BoundModel
 from hbase_orm.session.carriers import Carrier
 from hbase_orm.session.flush import BATCH_BYTES
-from hbase_orm.session.unit_of_work import RowWrite
+from hbase_orm.session.unit_of_work import Outcome, RowWrite
 
 WAITING_BATCHES: Final = 8
 """How many batches' worth of rows wait in all lanes together.
@@ -53,6 +54,29 @@ class Lane:
         is_one_of_many = self.bound.schema.layout.table_period is not None
         of = self.table if is_one_of_many else self.bound.model
         self.name = of, self.carrier.shape is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A batch under way.
+
+    Attributes:
+        future: Becomes what did not end well.
+        lane: Where its rows waited.
+        rows: The rows by row key, each as the carrier wants it.
+    """
+
+    future: Future[Outcome]
+    lane: Lane
+    rows: Mapping[bytes, Any]
+
+    def outcome(self) -> Outcome:
+        """Wait for the batch; if an unforeseen error ended it, some of its rows may be written."""
+        try:
+            return self.future.result()
+        except Exception as error:  # noqa: BLE001  # each row of the batch is named in a FlushError
+            writes = self.lane.carrier.writes(tuple(self.rows.values()))
+            return Outcome(unknown=[(write, error) for write in writes])
 
 
 class Lanes:
@@ -99,8 +123,8 @@ class Lanes:
         self._rows += 1
         self._size_bytes += size_bytes
 
-    def cut(self, lane: Lane) -> Mapping[bytes, Any]:
-        """Take the waiting rows out of a lane and return them."""
+    def cut(self, lane: Lane) -> None:
+        """Take the waiting rows out of a lane."""
         rows = lane.batch
         self._rows -= len(rows)
         self._size_bytes -= lane.size_bytes
@@ -112,7 +136,6 @@ class Lanes:
             left.remove(lane)
             if not left:
                 del self._by_table[lane.table]
-        return rows
 
     def too_full(self, lane: Lane, size_bytes: int) -> Lane | None:
         """Return a lane to send before one more row may wait in `lane`, or None.

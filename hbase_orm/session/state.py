@@ -29,11 +29,14 @@ class SessionState:
         self._watched = Watched()
         self._options: dict[int, WriteOptions] = {}
 
-    def _bound(self, model: type[Model]) -> BoundModel:
+    def _refuse_closed(self) -> None:
         if self._is_closed:
             raise ConfigurationError(
                 "the session is closed", fix="make another one: engine.session()"
             )
+
+    def _bound(self, model: type[Model]) -> BoundModel:
+        self._refuse_closed()
         return self._bound_of(model)
 
     def _bound_to(self, obj: Model) -> BoundModel:

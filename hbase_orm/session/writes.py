@@ -136,6 +136,9 @@ class SessionWrites(SessionState):
     ) -> Bulk:
         """Return a writer for any number of rows, in constant memory.
 
+        It takes objects inside its `with` block only, and in one block: elsewhere `add` raises
+        `QueryError`. Safe to abandon before the block: it has no threads until then.
+
         Args:
             batch_rows: Most rows in one request; it also ends at about 2 MiB of cells.
             insert_only: The rows are known to be new. A table with indexes that nobody has written
@@ -154,10 +157,13 @@ class SessionWrites(SessionState):
 
         Raises:
             QueryError: `batch_rows` or `parallel` is not a positive integer.
+            ConfigurationError: The session is closed.
         """
+        self._refuse_closed()
         return Bulk(
             self._runtime,
-            self._bound,
+            self._bound_of,
+            self._refuse_closed,
             batch_rows=batch_rows,
             insert_only=insert_only,
             parallel=parallel,

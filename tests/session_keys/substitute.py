@@ -312,13 +312,12 @@ def test_thrift1_alone_refuses_new_names_before_anything_is_written(
     thrift1 = store.without_thrift2()
     session = thrift1.engine.session()
     session.add_all([*logs(name, 1), Log(host=name, event="x", at=T0, message="x")])
-    bulk = session.bulk()
 
     with pytest.raises(ConfigurationError) as flush:
         session.flush()
     with pytest.raises(ConfigurationError):
         session.increment(Log, Log.hits.by(1), host=name, event="x", at=T0)
-    with bulk, pytest.raises(ConfigurationError):
+    with pytest.raises(ConfigurationError), session.bulk() as bulk:
         bulk.add_all([Log(host=name, event="x", at=T0, message="x")])
 
     assert (flush.value.dictionary, set(thrift1.taken())) == (store.named("names"), {"GetRows"})

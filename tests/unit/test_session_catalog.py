@@ -75,7 +75,7 @@ def test_a_model_without_indexes_writes_nothing_into_a_table_that_has_some(engin
 def test_a_bulk_load_by_a_model_that_lacks_an_index_is_refused(engine: Engine) -> None:
     bulk = engine.session().bulk(insert_only=True)
 
-    with pytest.raises(SchemaError, match="not those that the catalog knows"):
+    with bulk, pytest.raises(SchemaError, match="not those that the catalog knows"):
         bulk.add(PersonByCity(name="ann", city="Oslo"))
 
 
