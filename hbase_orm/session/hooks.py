@@ -1,18 +1,27 @@
 """When the hooks of models are called, and `onupdate` values are made.
 
 Only whole objects have hooks: writes by key alone and projections have none. What a hook raises
-reaches the caller; before a write, nothing of the object was sent yet.
+reaches the caller: before a write, nothing of the object was sent yet; after the writes of a flush,
+when every hook was called.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator
-from typing import Any, Literal
+from types import TracebackType
+from typing import Any, Final, Literal
 
 from hbase_orm.model import Model
 from hbase_orm.query import Select
 from hbase_orm.session.binding import BoundModel
 from hbase_orm.session.unit_of_work import RowWrite, loaded_row, write_of
+
+logger = logging.getLogger("hbase_orm.session")
+
+MAX_ROUNDS: Final = 1000
+"""How often in one flush hooks may note further objects: a list that is deleted link by link may,
+hooks that add objects without end may not."""
 
 
 def prepare(bound: BoundModel, obj: Model, kind: Literal["put", "whole", "delete"]) -> None:
@@ -52,16 +61,71 @@ def _renew(bound: BoundModel, obj: Model, changes: RowWrite) -> None:
             obj.__dict__[name] = obj.__checkers__[name](make())
 
 
+class HookErrors:
+    """What hooks raised after writes, until the flush is over; a context manager around each hook.
+
+    Only an `Exception` waits: an interrupt ends the flush at once.
+    """
+
+    def __init__(self) -> None:
+        """Start without any."""
+        self._raised: list[Exception] = []
+
+    def __enter__(self) -> None:
+        """Begin a hook."""
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+        /,
+    ) -> bool:
+        """Keep what the hook raised; say whether it waits."""
+        if not isinstance(error, Exception):
+            return False
+        self._raised.append(error)
+        return True
+
+    def raise_first(self) -> None:
+        """Raise the first exception, if there is any; the others are logged."""
+        if not self._raised:
+            return
+        first, *others = self._raised
+        if others:
+            first.add_note(f"{len(others)} more hooks raised; the log shows their exceptions")
+        for error in others:
+            logger.error("a hook raised after its object was written", exc_info=error)
+        raise first
+
+
+def tell_each(writes: Iterable[RowWrite], raised: HookErrors) -> bool:
+    """Call the hook of each acknowledged write, whatever one raises; say whether there were any."""
+    hooked = [write for write in writes if _is_told(write)]
+    for write in hooked:
+        with raised:
+            _tell(write)
+    return bool(hooked)
+
+
 def tell_written(writes: Iterable[RowWrite]) -> None:
     """Tell objects that their writes were acknowledged."""
     for write in writes:
-        obj = write.obj
-        if obj is None or not type(obj).__hooks__.has_after_write or write.is_idle:
-            continue
-        if write.kind == "delete":
-            obj.after_delete()
-        else:
-            obj.after_put()
+        if _is_told(write):
+            _tell(write)
+
+
+def _is_told(write: RowWrite) -> bool:
+    obj = write.obj
+    return obj is not None and type(obj).__hooks__.has_after_write and not write.is_idle
+
+
+def _tell(write: RowWrite) -> None:
+    obj: Any = write.obj
+    if write.kind == "delete":
+        obj.after_delete()
+    else:
+        obj.after_put()
 
 
 def tell_loaded(obj: Any) -> Any:

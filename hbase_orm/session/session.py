@@ -11,9 +11,10 @@ from typing import Self
 
 from hbase_orm.session.at_once import SessionAtOnce
 from hbase_orm.session.reads import SessionReads
+from hbase_orm.session.rounds import SessionFlush
 
 
-class Session(SessionReads, SessionAtOnce):
+class Session(SessionReads, SessionFlush, SessionAtOnce):
     """Reads and writes objects of models; made by `engine.session()`.
 
     As a context manager it flushes when the block ends well and closes itself; after an exception

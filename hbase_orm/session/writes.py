@@ -1,4 +1,4 @@
-"""The writing half of a session: what is pending, the flush that sends it, and writes at once."""
+"""The writing half of a session: what is pending, what a write leaves behind, and bulk writes."""
 
 from __future__ import annotations
 
@@ -14,22 +14,13 @@ from hbase_orm.schema import AddAmount
 from hbase_orm.session.binding import BoundModel
 from hbase_orm.session.bulk import Bulk, Progress
 from hbase_orm.session.deletes import delete_rows
-from hbase_orm.session.flush import emit
 from hbase_orm.session.gets import key_to_change
-from hbase_orm.session.hooks import prepare, tell_written
 from hbase_orm.session.identity import supersede
 from hbase_orm.session.increments import amounts_by_column
-from hbase_orm.session.options import WriteOptions, options_of, warn_of_future
-from hbase_orm.session.pending import number_names
+from hbase_orm.session.options import WriteOptions, options_of
 from hbase_orm.session.period_tables import send
 from hbase_orm.session.state import SessionState, check_statement
-from hbase_orm.session.unit_of_work import (
-    FlushReport,
-    RowWrite,
-    flush_error,
-    keep_row,
-    write_of,
-)
+from hbase_orm.session.unit_of_work import RowWrite, keep_row
 from hbase_orm.session.without_guards import refuse_without_guards
 
 
@@ -87,44 +78,6 @@ class SessionWrites(SessionState):
         if key is not None and self._identity.find(bound, key) is obj:
             self._identity.forget(bound, key)
         obj._note_change = None  # noqa: SLF001 - the model's own state
-
-    def flush(self) -> FlushReport:
-        """Send what is pending, in order, and report.
-
-        Safe to call again after an error: what was acknowledged is not pending any more.
-
-        Raises:
-            ValidationError: A value does not fit; nothing was sent.
-            RowKeyError: The row key of an index entry is too long; nothing was sent. Either way
-                the flush goes on once the object is mended, or forgotten by `expunge`.
-            FlushConflictError: Some were written by others since their objects were loaded.
-            FlushError: Some rows were not written, or their outcome is unknown.
-        """
-        self._watched.prune()
-        self._note_changes_in_place()
-        self._prepare()
-        for obj in number_names(self._pending.values(), self._bound):
-            self._pending.pop(id(obj))  # there is no such row to delete
-            self._options.pop(id(obj), None)
-        writes = [
-            self._again(write_of(self._bound_to(obj), obj, "delete" if kind == "delete" else "put"))
-            for obj, kind in self._pending.values()
-        ]
-        warn_of_future(writes, self._runtime)
-        outcome = emit(writes, self._runtime)
-        idle = [write for write in writes if write.is_idle]
-        for write in (*outcome.written, *idle):
-            self._mark_clean(write)
-        for write, error in outcome.unknown:
-            self._note_doubt(write, error)
-        try:
-            tell_written(outcome.written)
-        finally:  # what a hook raised becomes the context of the flush's own error
-            if outcome.unexpected is not None:
-                raise flush_error(outcome) from outcome.unexpected
-            if outcome.not_written or outcome.unknown:
-                raise flush_error(outcome)
-        return FlushReport(written=len(outcome.written))
 
     def bulk(
         self,
@@ -217,20 +170,6 @@ class SessionWrites(SessionState):
     def _note_changes_in_place(self) -> None:
         for obj in self._watched.changed():
             self._note_change(obj)
-
-    def _prepare(self) -> None:
-        """Let what is pending prepare itself; a hook may change or note further objects."""
-        prepared: dict[tuple[int, str], Model] = {}
-        while waiting := [
-            (obj, kind)
-            for obj, kind in self._pending.values()
-            if type(obj).__hooks__.has_before_write and (id(obj), kind) not in prepared
-        ]:
-            for obj, kind in waiting:
-                prepared[id(obj), kind] = obj
-                if self._pending.get(id(obj), (None, ""))[1] == kind:
-                    prepare(self._bound_to(obj), obj, "delete" if kind == "delete" else "put")
-            self._note_changes_in_place()
 
     def _note_deleted(self, write: RowWrite) -> None:
         """Let the object of a deleted row be a new one, written only if that is pending."""
