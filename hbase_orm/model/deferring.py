@@ -145,14 +145,6 @@ def cleared(schema: TableSchema, values: Mapping[str, Any]) -> list[bytes]:
     ]
 
 
-def copy_loaded(source: Mapping[str, Any], values: dict[str, Any]) -> None:
-    """Let an object's `__dict__` know of deferred fields what another one knows."""
-    if LOADED in source:
-        values[LOADED] = source[LOADED]
-    else:
-        values.pop(LOADED, None)
-
-
 def note_written(schema: TableSchema, values: dict[str, Any]) -> None:
     """Note of an object that was written that its deferred fields with a value are known."""
     if schema.deferred:

@@ -14,7 +14,7 @@ from hbase_orm.session.binding import BoundModel
 from hbase_orm.session.by_key import append_tail, delete_cells, put_cells
 from hbase_orm.session.conditional import duplicate, insert_row, stored_row, write_if
 from hbase_orm.session.hooks import prepare, tell_loaded, tell_written
-from hbase_orm.session.identity import refresh, refuse_part
+from hbase_orm.session.identity import refuse_part
 from hbase_orm.session.moves import Place, move_row, new_values, place_of
 from hbase_orm.session.pending import number_names
 from hbase_orm.session.replacing import replace_row
@@ -145,14 +145,12 @@ class SessionAtOnce(SessionWrites):
             )
         self._pending.pop(id(obj), None)
         self._options.pop(id(obj), None)
-        obj._row = None  # noqa: SLF001 - the model's own state
-        for name in bound.schema.dynamic_by_name:
-            obj.__dict__.get(name, {}).clear()
-        refresh(bound, obj, bound.hydrate(row, loaded))
-        obj._note_change = self._note_change  # noqa: SLF001 - the model's own state
-        self._identity.put(bound, key, obj)
+        self._watched.forget(obj)
         if bound.is_mutable:
             self._watched.add(bound, obj)
+        self._reread(bound, obj, bound.hydrate(row, loaded), drops_changes=True)
+        obj._note_change = self._note_change  # noqa: SLF001 - the model's own state
+        self._identity.put(bound, key, obj)
         tell_loaded(obj)
 
     def move(self, obj: M, /, **new_key: Any) -> M:

@@ -20,17 +20,20 @@ from hbase_orm.model.entries import entry_cells
 from hbase_orm.ops import Cell, Row
 from hbase_orm.schema import ColumnSchema, TableSchema
 
-_UNCHANGING: Final = (
+UNCHANGING: Final = (
     *(int, float, Decimal, str, bytes, bool, datetime, date, time, timedelta),
     *(UUID, IPv4Address, IPv6Address, Enum),
 )
 
 
+def can_change(codec: Codec[Any]) -> bool:
+    """Say whether a codec's values can change in place."""
+    return not issubclass(codec.python_type, UNCHANGING)
+
+
 def mutable_columns(schema: TableSchema) -> tuple[ColumnSchema, ...]:
     """Return the columns whose values can change in place."""
-    return tuple(
-        column for column in schema.columns if not issubclass(column.codec.python_type, _UNCHANGING)
-    )
+    return tuple(column for column in schema.columns if can_change(column.codec))
 
 
 def has_mutable_values(schema: TableSchema) -> bool:

@@ -37,6 +37,8 @@ class SessionFlush(SessionWrites):
             RowKeyError: The row key of an index entry is too long; nothing was sent. Either way
                 the flush goes on once the object is mended, or forgotten by `expunge`.
             FlushConflictError: Some were written by others since their objects were loaded.
+            ConflictError: A value was changed in place after its object had got another one from
+                its row; nothing was sent.
             FlushError: Some rows were not written, or their outcome is unknown. What `after_*`
                 hooks noted and does not fit, or has no end, is not written: others were.
             QueryError: A hook of a flush calls this.
@@ -83,6 +85,7 @@ class SessionFlush(SessionWrites):
     def _send_pending(self, outcome: Outcome) -> Sequence[RowWrite]:
         """Send what is pending, add to the outcome how it ended, and return what was written."""
         self._prepare()
+        self._watched.refuse_changes_of_replaced()
         for obj in number_names(self._pending.values(), self._bound):
             self._pending.pop(id(obj))  # there is no such row to delete
             self._options.pop(id(obj), None)

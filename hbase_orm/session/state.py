@@ -10,9 +10,11 @@ from hbase_orm.model import Model
 from hbase_orm.query import Select
 from hbase_orm.session.binding import BoundModel
 from hbase_orm.session.hooks import tell_loaded
-from hbase_orm.session.identity import IdentityMap, refresh
+from hbase_orm.session.identity import IdentityMap
 from hbase_orm.session.options import WriteOptions
+from hbase_orm.session.rereading import refresh
 from hbase_orm.session.runtime import Runtime
+from hbase_orm.session.unit_of_work import loaded_row
 from hbase_orm.session.watch import Watched
 
 
@@ -56,14 +58,24 @@ class SessionState:
             bound = self._bound_to(obj)
         key = obj._row.key  # noqa: SLF001 - the model's own state
         known = self._identity.find(bound, key)
+        if known is not None and loaded_row(known) is None:
+            known = None  # its row was deleted since: it is pending as a new object
         if bound.is_mutable:
             self._watched.add(bound, obj if known is None else known)
         if known is not None:
-            refresh(bound, known, obj)
+            self._reread(bound, known, obj)
             return known
         obj._note_change = self._note_change  # noqa: SLF001 - the model's own state
         self._identity.put(bound, key, obj)
         return obj
+
+    def _reread(
+        self, bound: BoundModel, known: Model, fresh: Model, *, drops_changes: bool = False
+    ) -> None:
+        """Bring the session's object of a row up to date."""
+        is_to_go = self._pending.get(id(known), (known, "put"))[1] == "delete"
+        replaced = refresh(bound, known, fresh, is_to_go=is_to_go, drops_changes=drops_changes)
+        self._watched.note_replaced(known, replaced)
 
 
 def check_statement(stmt: object) -> None:

@@ -1,33 +1,36 @@
 """The objects of a session that can change without its being told: dicts and lists within them.
 
-They are held until their bytes were compared and nobody else holds them any more: a change in
-place is then neither lost with an object that the program let go, nor kept in memory for nothing.
+They are held until their bytes were compared and nobody else holds them, or any part of their
+values, any more: a change in place is then neither lost with an object that the program let go, nor
+kept in memory for nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from sys import getrefcount
-from typing import Any, Final
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Final
 
-from hbase_orm.errors import CodecError, ValidationError
+from hbase_orm.errors import CodecError, ConflictError, ValidationError
 from hbase_orm.model import Model
 from hbase_orm.model.deferring import loaded_fields
 from hbase_orm.session.binding import BoundModel
+from hbase_orm.session.holders import counts_are_exact, is_held, is_part_held
 from hbase_orm.session.mutable import is_changed_in_place, mutable_names
+from hbase_orm.session.rereading import Replaced
 from hbase_orm.session.unit_of_work import loaded_row
 
 _FIRST_LIMIT: Final = 1000
 """So many objects are held before those that nobody else holds are looked for."""
 
 
-def _references(box: list[Any]) -> int:
-    """Return how many references there are to the one thing in a box, ours included."""
-    thing = box[0]
-    return getrefcount(thing)
+@dataclass(slots=True)
+class _Watch:
+    """An object that is held, with values that it had and that the program may still hold."""
 
-
-_OURS: Final = _references([object()])
+    bound: BoundModel
+    obj: Model
+    replaced: list[Replaced] = field(default_factory=list[Replaced])
 
 
 class Watched:
@@ -35,7 +38,7 @@ class Watched:
 
     def __init__(self) -> None:
         """Start with none."""
-        self._objects: dict[int, tuple[BoundModel, Model]] = {}
+        self._objects: dict[int, _Watch] = {}
         self._limit = _FIRST_LIMIT
 
     def __len__(self) -> int:
@@ -44,9 +47,17 @@ class Watched:
 
     def add(self, bound: BoundModel, obj: Model) -> None:
         """Hold an object whose values can change in place."""
-        self._objects[id(obj)] = (bound, obj)
+        if id(obj) in self._objects:
+            return
+        self._objects[id(obj)] = _Watch(bound, obj)
         if len(self._objects) > self._limit:
             self.prune()
+
+    def note_replaced(self, obj: Model, replaced: Iterable[Replaced]) -> None:
+        """Watch values that an object lost when its row was read again."""
+        watch = self._objects.get(id(obj))
+        if watch is not None:
+            watch.replaced += replaced
 
     def forget(self, obj: Model | None) -> None:
         """Hold an object no longer; None is none."""
@@ -58,24 +69,51 @@ class Watched:
 
     def changed(self) -> Iterator[Model]:
         """Yield the objects that differ from what was read."""
-        return (obj for bound, obj in tuple(self._objects.values()) if _is_changed(bound, obj))
+        watches = tuple(self._objects.values())
+        return (watch.obj for watch in watches if _is_changed(watch.bound, watch.obj))
+
+    def refuse_changes_of_replaced(self) -> None:
+        """Refuse to go on if a value changed after its object had lost it.
+
+        Raises:
+            ConflictError: It names the first.
+        """
+        for watch in self._objects.values():
+            for each in watch.replaced:
+                if each.is_changed:
+                    raise ConflictError(
+                        "a value was changed in place after its row was read again: the object has "
+                        "another value now",
+                        model=watch.bound.schema.model_name,
+                        field=each.field,
+                        row=watch.bound.key(watch.obj),
+                        value=each.values[each.field],
+                        fix="session.refresh(obj), then change the value that the object has",
+                    )
 
     def prune(self) -> None:
-        """Let go of objects that are unchanged and that nobody else can change any more."""
-        for number in tuple(self._objects):
-            bound, *box = self._objects.pop(number)
-            is_held = _references(box) > _OURS or _are_values_held(box[0].__dict__)
-            if is_held or _is_changed(bound, box[0]):
-                self._objects[number] = (bound, box[0])
+        """Let go of objects that are unchanged and that nobody else can change any more.
+
+        Where references are not counted exactly, all are kept until they are forgotten.
+        """
+        if counts_are_exact():
+            for number in tuple(self._objects):
+                watch = self._objects.pop(number)
+                if _is_needed(watch):
+                    self._objects[number] = watch
         self._limit = max(_FIRST_LIMIT, 2 * len(self._objects))
 
 
-def _are_values_held(values: dict[str, Any]) -> bool:
-    """Say whether somebody holds a dict or a list of an object that they do not hold."""
-    return any(
-        isinstance(values[name], (dict, list, set)) and _references([values[name]]) > _OURS + 1
-        for name in values
-    )
+def _is_needed(watch: _Watch) -> bool:
+    watch.replaced = [each for each in watch.replaced if _is_replaced_needed(each)]
+    if watch.replaced or is_held([watch.obj], known=1):
+        return True
+    names = mutable_names(watch.bound.schema)
+    return is_part_held(watch.obj.__dict__, names) or _is_changed(watch.bound, watch.obj)
+
+
+def _is_replaced_needed(replaced: Replaced) -> bool:
+    return is_part_held(replaced.values, (replaced.field,)) or replaced.is_changed
 
 
 def _is_changed(bound: BoundModel, obj: Model) -> bool:

@@ -1,0 +1,86 @@
+"""Whether a program holds a part of some values: it may then change them in place.
+
+CPython counts the references to a thing. Those that come from within the values are known by a walk
+through them; every other is somebody else's. Where nothing is counted exactly, nothing is known.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from datetime import tzinfo
+from re import Pattern
+from types import BuiltinFunctionType, EllipsisType, FunctionType, ModuleType, NoneType
+from typing import Any, Final
+
+from hbase_orm.session.mutable import UNCHANGING
+
+# What cannot change, or is everybody's: a reference to it says nothing.
+_LEAVES: Final = (
+    *(*UNCHANGING, NoneType, complex, range, tzinfo, Pattern, EllipsisType),
+    *(type, ModuleType, FunctionType, BuiltinFunctionType),
+)
+
+_USUAL_LEAVES: Final = frozenset((str, bytes, int, float, bool, NoneType))
+
+
+def _counts(things: list[Any]) -> list[int]:
+    return [sys.getrefcount(thing) for thing in things]
+
+
+_OURS: Final = _counts([object()])[0]
+"""The references to a thing in a list that is counted, the list's own included."""
+
+
+def counts_are_exact() -> bool:
+    """Say whether references are counted: by CPython with its global lock."""
+    has_lock = getattr(sys, "_is_gil_enabled", lambda: True)
+    return sys.implementation.name == "cpython" and bool(has_lock())
+
+
+def is_held(box: list[Any], known: int) -> bool:
+    """Say whether the one thing in a list has more references than the list's and `known` ones."""
+    return _counts(box)[0] > _OURS + known
+
+
+def is_part_held(values: Mapping[str, Any], names: Iterable[str]) -> bool:
+    """Say whether somebody else holds one of these values, or anything in them that can change.
+
+    Args:
+        values: The values by name; nobody else is meant to hold them.
+        names: The names of those that are looked at; the others only refer to them.
+    """
+    known = Counter(map(id, values.values()))
+    parts = _parts([values[name] for name in names if name in values], known)
+    counted = zip(parts, _counts(parts), strict=True)
+    return any(count > _OURS + known[id(part)] for part, count in counted)
+
+
+def _parts(waiting: list[Any], known: Counter[int]) -> list[Any]:
+    """Return all that can change in some things; count the references within them."""
+    parts: dict[int, Any] = {}
+    while waiting:
+        part = waiting.pop()
+        if id(part) in parts or _is_leaf(part):
+            continue
+        parts[id(part)] = part
+        within = [each for each in _within(part) if type(each) not in _USUAL_LEAVES]
+        known.update(map(id, within))
+        waiting += within
+    return list(parts.values())
+
+
+def _is_leaf(part: Any) -> bool:
+    if isinstance(part, (tuple, frozenset)):  # equal ones are often one, as () is
+        return all(map(_is_leaf, part))
+    return isinstance(part, _LEAVES)
+
+
+def _within(part: Any) -> list[Any]:
+    """Return what a thing refers to, once for each reference."""
+    names = getattr(type(part), "__struct_fields__", None)
+    if names is not None and not gc.is_tracked(part):  # a msgspec Struct that hides its fields
+        return [getattr(part, name) for name in names if hasattr(part, name)]
+    return gc.get_referents(part)

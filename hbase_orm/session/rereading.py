@@ -1,0 +1,245 @@
+"""Brings an object up to its row when that is read again, and leaves what the program changed.
+
+A changed field keeps its value, and the object's row keeps the cell that the change was made from,
+and the version: the flush compares with those, whatever was read in between. A query so makes no
+difference to what a flush does with a change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from hbase_orm.codecs import Codec
+from hbase_orm.errors import CodecError
+from hbase_orm.model import Model
+from hbase_orm.model.deferring import LOADED, loaded_fields, set_unread
+from hbase_orm.ops import Row
+from hbase_orm.schema import NO_FIELDS, DynamicSchema, TableSchema
+from hbase_orm.session.binding import BoundModel
+from hbase_orm.session.identity import READ_IN_PART
+from hbase_orm.session.mutable import can_change
+from hbase_orm.session.unit_of_work import loaded_row
+
+
+@dataclass(frozen=True, slots=True)
+class Replaced:
+    """A value that an object no longer has, and that the program may still hold.
+
+    Attributes:
+        field: The field that had it.
+        codec: Its codec.
+        values: The value, by that field: nothing else of the session refers to it.
+        data: Its bytes when the object lost it.
+    """
+
+    field: str
+    codec: Codec[Any]
+    values: Mapping[str, Any]
+    data: bytes
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether the value is no longer what it was when the object lost it."""
+        try:
+            return bool(self.codec.encode(self.values[self.field]) != self.data)
+        except CodecError:
+            return True
+
+
+@dataclass(frozen=True, slots=True)
+class _Changes:
+    """What a program changed of an object since its row was read.
+
+    Attributes:
+        fields: The fields, maps left out.
+        entries: By the name of a map, the names of its changed entries.
+    """
+
+    fields: frozenset[str] = NO_FIELDS
+    entries: Mapping[str, frozenset[Any]] = field(default_factory=dict[str, frozenset[Any]])
+
+    def __bool__(self) -> bool:
+        return bool(self.fields or any(self.entries.values()))
+
+    def columns(self, schema: TableSchema) -> set[bytes]:
+        """Return the columns of the changes."""
+        known = schema.column_by_name
+        found = {known[name].column for name in self.fields if name in known}
+        for name, keys in self.entries.items():
+            dynamic = schema.dynamic_by_name[name]
+            for key in keys:
+                try:
+                    found.add(dynamic.prefix + dynamic.name_codec.encode(key))
+                except CodecError:
+                    continue  # no row has an entry of this name
+        return found
+
+
+def refresh(
+    bound: BoundModel,
+    obj: Model,
+    fresh: Model,
+    *,
+    is_to_go: bool = False,
+    drops_changes: bool = False,
+) -> list[Replaced]:
+    """Bring `obj` up to what `fresh` read, but for what changed since it was loaded.
+
+    Deferred fields that were not read again are unloaded: their values may be old. Values that can
+    change in place stay the same objects where the row has the same.
+
+    Args:
+        bound: The model.
+        obj: The object.
+        fresh: The object of the row as it was read now.
+        is_to_go: Its delete is pending, and stays based on the version that was loaded.
+        drops_changes: Nothing stays.
+
+    Returns:
+        The values that can change in place and that `obj` has no longer.
+    """
+    schema, values, new = bound.schema, obj.__dict__, fresh.__dict__
+    loaded = None if drops_changes else loaded_row(obj)
+    changes = _Changes() if loaded is None else _changes_of(bound, loaded, values)
+    kept = changes.columns(schema)
+    version = schema.version
+    keeps_version = version is not None and loaded is not None and (is_to_go or bool(changes))
+    if version is not None and keeps_version:
+        kept.add(version.column)
+    replaced: list[Replaced] = []
+    for name in schema.fields:
+        if name in schema.dynamic_by_name:
+            mine = changes.entries.get(name, NO_FIELDS)
+            replaced += _take_entries(schema.dynamic_by_name[name], mine, values, new)
+        elif name not in changes.fields and not (
+            keeps_version and version is not None and name == version.name
+        ):
+            replaced += _take_field(schema, name, values, new)
+    values.pop(READ_IN_PART, None)
+    _note_loaded(values, new, changes.fields)
+    obj._row = _based(loaded_row(fresh), loaded, kept)  # noqa: SLF001 - the model's own state
+    return replaced
+
+
+def _based(row: Row | None, loaded: Row | None, kept: set[bytes]) -> Row | None:
+    """Return a row that was read with those cells that changes were made from."""
+    if row is None or loaded is None or not kept:
+        return row
+    cells = {column: cell for column, cell in row.cells.items() if column not in kept}
+    cells.update({c: cell for c, cell in loaded.cells.items() if c in kept})
+    return Row(row.key, cells)
+
+
+def _note_loaded(values: dict[str, Any], new: Mapping[str, Any], changed: frozenset[str]) -> None:
+    """Note which deferred fields were read; of changed ones it stays as it was."""
+    known = (loaded_fields(new) - changed) | (loaded_fields(values) & changed)
+    if known:
+        values[LOADED] = known
+    else:
+        values.pop(LOADED, None)
+
+
+# --- what changed ---------------------------------------------------------------------------------
+
+
+def _changes_of(bound: BoundModel, loaded: Row, values: Mapping[str, Any]) -> _Changes:
+    schema = bound.schema
+    old = bound.hydrate(loaded, loaded_fields(values)).__dict__
+    fields = [name for name in schema.fields if name not in schema.dynamic_by_name]
+    changed = {name for name in fields if _is_changed(schema, name, old, values)}
+    entries = {
+        dynamic.name: _changed_entries(dynamic, old.get(dynamic.name, {}), values[dynamic.name])
+        for dynamic in schema.dynamics
+        if dynamic.name in values
+    }
+    unread = set_unread(schema, values)  # their None is a change: it clears
+    return _Changes(frozenset(changed) | unread, entries)
+
+
+def _is_changed(
+    schema: TableSchema, name: str, old: Mapping[str, Any], values: Mapping[str, Any]
+) -> bool:
+    before, now = old.get(name), values.get(name)
+    if name not in schema.column_by_name:
+        return bool(before != now)
+    return _differs(schema.column_by_name[name].codec, before, now)
+
+
+def _changed_entries(
+    dynamic: DynamicSchema, before: Mapping[Any, Any], now: Mapping[Any, Any]
+) -> frozenset[Any]:
+    keys = before.keys() | now.keys()
+    return frozenset(k for k in keys if _differs(dynamic.codec, before.get(k), now.get(k)))
+
+
+def _differs(codec: Codec[Any], before: Any, now: Any) -> bool:
+    """Say whether two values are stored differently; the bytes decide: nan != nan, 1 == True."""
+    if before is None or now is None:
+        return before is not now
+    if codec.canonical and codec.python_type is not float and before == now:
+        return False
+    try:
+        return bool(codec.encode(before) != codec.encode(now))
+    except CodecError:  # one of them is the program's, or of a codec that reads what it won't write
+        return bool(before != now)
+
+
+# --- taking over ----------------------------------------------------------------------------------
+
+
+def _take_field(
+    schema: TableSchema, name: str, values: dict[str, Any], new: Mapping[str, Any]
+) -> list[Replaced]:
+    before, column = values.get(name), schema.column_by_name.get(name)
+    is_kept = column is not None and can_change(column.codec) and before is not None
+    if column is None or not is_kept:
+        if name in new:
+            values[name] = new[name]
+        else:
+            values.pop(name, None)
+        return []
+    if name not in new:
+        del values[name]
+    elif _differs(column.codec, new[name], before):
+        values[name] = new[name]
+    else:
+        return []
+    return _replaced(name, column.codec, before)
+
+
+def _take_entries(
+    dynamic: DynamicSchema,
+    mine: frozenset[Any],
+    values: dict[str, Any],
+    new: Mapping[str, Any],
+) -> list[Replaced]:
+    """Bring a map up to date entry by entry: the object may have been read without some of them."""
+    name, codec = dynamic.name, dynamic.codec
+    if name not in new:
+        return []
+    if name not in values:  # it was taken off the object, which says nothing of the row
+        values[name] = new[name]
+        return []
+    now, found = values[name], {k: v for k, v in new[name].items() if k not in mine}
+    found.update({k: now[k] for k in now if k in mine and now[k] is not None})
+    replaced: list[Replaced] = []
+    if can_change(codec):
+        for key, value in now.items():
+            if key in mine or value is None:
+                continue
+            if key in found and not _differs(codec, found[key], value):
+                found[key] = value
+            else:
+                replaced += _replaced(name, codec, value)
+    now.clear()  # the dict stays the same: the program may hold it
+    now.update(found)
+    return replaced
+
+
+def _replaced(name: str, codec: Codec[Any], value: Any) -> list[Replaced]:
+    try:
+        return [Replaced(name, codec, {name: value}, codec.encode(value))]
+    except CodecError:
+        return []  # the codec reads what it would not write, so no change of it could be written
