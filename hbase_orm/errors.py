@@ -20,6 +20,22 @@ def cut(text: str) -> str:
     return f"{text[:_SHOWN_CHARACTERS]}… {len(text)} characters in all"
 
 
+def shown(value: Any) -> str:
+    """Return the `repr` of a value, cut if it is long; never an error, whatever the value is."""
+    if isinstance(value, (bytes, bytearray, str)) and len(value) > _SHOWN_CHARACTERS:
+        unit = "characters" if isinstance(value, str) else "bytes"
+        beginning = _shown_plainly(value[:_SHOWN_CHARACTERS])[:_SHOWN_CHARACTERS]
+        return f"{beginning}… {len(value)} {unit} in all"
+    return cut(_shown_plainly(value))
+
+
+def _shown_plainly(value: Any) -> str:
+    try:
+        return repr(value)
+    except Exception as error:  # noqa: BLE001 - deep nesting, long numbers, a class's own mistakes
+        return f"<{type(value).__name__} that cannot be shown: {type(error).__name__}>"
+
+
 class HBaseORMError(Exception):
     """The root of all errors of this library.
 
@@ -50,10 +66,10 @@ class HBaseORMError(Exception):
 
     def __str__(self) -> str:
         """Return the text, the details in brackets, long ones cut, and the fix, on one line."""
-        shown = " ".join(f"{name}={cut(repr(value))}" for name, value in self.details.items())
+        details = " ".join(f"{name}={shown(value)}" for name, value in self.details.items())
         parts = [self.text]
-        if shown:
-            parts.append(f" [{shown}]")
+        if details:
+            parts.append(f" [{details}]")
         if self.fix:
             parts.append(f"; {self.fix}")
         return "".join(parts)
@@ -234,10 +250,10 @@ class FlushError(HBaseORMError):
         counts = {name: len(self.details.get(name, ())) for name in ("not_written", "unknown")}
         written = self.details.get("written", ())
         counts["written"] = written if isinstance(written, int) else len(written)
-        shown = " ".join(f"{name}={count}" for name, count in counts.items())
+        counted = " ".join(f"{name}={count}" for name, count in counts.items())
         failed = [*self.details.get("not_written", ()), *self.details.get("unknown", ())]
-        first = f" first={_shown(failed[0])}" if failed else ""
-        return f"{self.text} [{shown}{first}]" + (f"; {self.fix}" if self.fix else "")
+        first = f" first={_first(failed[0])}" if failed else ""
+        return f"{self.text} [{counted}{first}]" + (f"; {self.fix}" if self.fix else "")
 
 
 class FlushConflictError(FlushError, VersionConflictError):
@@ -251,9 +267,16 @@ class FlushConflictError(FlushError, VersionConflictError):
     """
 
 
-def _shown(failed: tuple[str, bytes, object]) -> str:
+def _first(failed: tuple[str, bytes, object]) -> str:
     table, row, reason = failed
-    return f"{table} {row!r}: {type(reason).__name__}: {reason}"
+    return f"{table} {shown(row)}: {type(reason).__name__}: {_text_of(reason)}"
+
+
+def _text_of(reason: object) -> str:
+    try:
+        return str(reason)
+    except Exception as error:  # noqa: BLE001 - a program's own error, from a hook
+        return f"cannot be shown: {type(error).__name__}"
 
 
 class MigrationError(HBaseORMError):

@@ -152,7 +152,7 @@ class Code(Codec[T]):
             CodecError: The value has none.
         """
         for known, code in self.pairs:
-            if known == value and type(known) is type(value):
+            if type(known) is type(value) and known == value:
                 return invert(code) if self.desc else code
         raise self.refuse(value, "the value has no code", known=[one for one, _ in self.pairs])
 
@@ -173,8 +173,15 @@ def code_of(values: Mapping[T, bytes], *, desc: bool = False) -> Code[T]:
     """Return the codec of `values`.
 
     Raises:
-        SchemaError: Not bytes, an empty code, or one that another one starts with.
+        SchemaError: No mapping, not bytes, an empty code, or one that another one starts with.
     """
+    if not isinstance(values, Mapping):
+        raise SchemaError(
+            "the codes are given as a mapping",
+            codec=Code.name,
+            got=values,
+            fix='write codecs.code({"open": b"o", "closed": b"c"})',
+        )
     if not all(isinstance(code, bytes) for code in values.values()):
         raise SchemaError("the codes are no bytes", codec=Code.name, codes=list(values.values()))
     return Code(pairs=tuple(values.items()), desc=desc)

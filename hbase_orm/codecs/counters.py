@@ -52,10 +52,10 @@ class Long(Codec[int]):
         Raises:
             CodecError: No integer, or outside 64 bits.
         """
+        if not isinstance(value, int):
+            raise self.refuse(value, "the value is no integer", expected="int")
         try:
             return value.to_bytes(_WIDTH_BYTES, "big", signed=True)
-        except AttributeError:
-            raise self.refuse(value, "the value is no integer", expected="int") from None
         except OverflowError:
             raise self.refuse(value, "the integer is out of range", bits=64) from None
 

@@ -208,8 +208,12 @@ def enum(type_: type[E], /, *, desc: bool = False) -> Codec[E]:
     """Return the members of an enum by their values, with the default codec of the values.
 
     Raises:
-        SchemaError: The values are of several types, or of one without a default codec.
+        SchemaError: No enum, or its values are of several types, or of one without a default codec.
     """
+    if not isinstance(type_, type) or not issubclass(type_, Enum):
+        raise SchemaError(
+            "this is no enum", codec=Enumerated.name, got=type_, fix="name a class of enum.Enum"
+        )
     kinds = {type(member.value) for member in type_}
     inner = _DEFAULTS.get(kinds.pop()) if len(kinds) == 1 else None
     if inner is None:

@@ -11,12 +11,13 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 from hbase_orm.codecs.base import Codec, invert
-from hbase_orm.codecs.source import Scope, guarded, inverted
+from hbase_orm.codecs.source import Scope, guarded, inverted, literal
 from hbase_orm.codecs.text import Raw, Text, plain_bytes, utf8
 from hbase_orm.errors import SchemaError
 
 Side = Literal["left", "right"]
 NUL = b"\x00"
+_MOST_DIGITS = 640  # sys.int_info.str_digits_check_threshold: no setting of Python's forbids these
 
 
 def check_width(codec: str, width_bytes: int) -> None:
@@ -119,9 +120,10 @@ class FixedText(Codec[str]):
             return None
         stored = scope.local("stored")
         fill, own = ("ljust", "ends") if self.side == "right" else ("rjust", "starts")
-        data = inverted(f"{stored}.{fill}({self.width_bytes}, {self.pad!r})", scope, desc=self.desc)
-        fits = f"len({stored} := {value}.encode()) <= {self.width_bytes}"
-        is_plain = f"not {stored}.{own}with({self.pad!r})"
+        width, pad = literal(self.width_bytes), literal(self.pad)
+        data = inverted(f"{stored}.{fill}({width}, {pad})", scope, desc=self.desc)
+        fits = f"len({stored} := {value}.encode()) <= {width}"
+        is_plain = f"not {stored}.{own}with({pad})"
         return guarded(value, str, data, self.encode, scope, fits, is_plain)
 
     def _stored(self, value: Any) -> bytes:
@@ -219,13 +221,14 @@ class FixedRaw(Raw):
 
     def inline_encode(self, value: str, scope: Scope) -> str:
         """Take bytes of the width."""
-        data, fits = inverted(value, scope, desc=self.desc), f"len({value}) == {self.width_bytes}"
+        data = inverted(value, scope, desc=self.desc)
+        fits = f"len({value}) == {literal(self.width_bytes)}"
         return guarded(value, bytes, data, self.encode, scope, fits)
 
     def inline_decode(self, data: str, scope: Scope) -> str:
         """Take bytes of the width."""
         plain, decode = inverted(data, scope, desc=self.desc), scope.bind(self.decode, "decode")
-        return f"({plain} if len({data}) == {self.width_bytes} else {decode}({data}))"
+        return f"({plain} if len({data}) == {literal(self.width_bytes)} else {decode}({data}))"
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,8 +252,16 @@ class Digits(Codec[int]):
         return True
 
     def __post_init__(self) -> None:
-        """Refuse a width below 1."""
+        """Refuse a width below 1, or of more digits than Python reads under every setting."""
         check_width(self.name, self.width_bytes)
+        if self.width_bytes > _MOST_DIGITS:
+            raise SchemaError(
+                "the number has too many digits",
+                codec=self.name,
+                width_bytes=self.width_bytes,
+                most=_MOST_DIGITS,
+                fix="store long numbers as text: codecs.text(width_bytes=...)",
+            )
 
     @property
     def ordered(self) -> bool:
@@ -295,6 +306,7 @@ class Digits(Codec[int]):
     def inline_encode(self, value: str, scope: Scope) -> str:
         """Format the number."""
         way = "[::-1]" if self.digit_reversed else ""
-        data = inverted(f"(b'%0{self.width_bytes}d' % {value}){way}", scope, desc=self.desc)
+        digits = f"(b'%0{literal(self.width_bytes)}d' % {value}){way}"
+        data = inverted(digits, scope, desc=self.desc)
         fits = f"0 <= {value} <= {self.maximum}"
         return guarded(value, int, data, self.encode, scope, fits)

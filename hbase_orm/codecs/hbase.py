@@ -20,6 +20,10 @@ from hbase_orm.codecs.text import Text
 
 _SCALE_BYTES = 4
 _SCALE_END = 1 << 31
+# To turn bytes into decimal digits takes a time that grows with the square of their number: 2 ms
+# for these, minutes for a megabyte.
+_MOST_BYTES = 4096
+_MOST_DIGITS = 9864  # of 4096 bytes with a sign: floor(log10(2) * 32767)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +163,8 @@ class BytesDecimal(Codec[Decimal]):
         """Return 5 bytes or more.
 
         Raises:
-            CodecError: Not a Decimal, not finite, or a scale of more than 32 bits.
+            CodecError: Not a Decimal, not finite, a scale of more than 32 bits, or more than 9,863
+                digits.
         """
         if not isinstance(value, Decimal):
             raise self.refuse(value, "the value is no Decimal", expected="Decimal")
@@ -168,6 +173,14 @@ class BytesDecimal(Codec[Decimal]):
             raise self.refuse(value, "the number is not finite")
         if not -_SCALE_END <= -exponent < _SCALE_END:
             raise self.refuse(value, "the scale is out of range", bits=32)
+        if len(digits) >= _MOST_DIGITS:
+            raise self.refuse(
+                value,
+                "the number has too many digits",
+                digits=len(digits),
+                maximum=_MOST_DIGITS - 1,
+                fix="round it first: round(value, …) or quantize",
+            )
         unscaled = int(Decimal((sign, digits, 0)))
         length = (unscaled if unscaled >= 0 else ~unscaled).bit_length() // 8 + 1
         data = (-exponent).to_bytes(_SCALE_BYTES, "big", signed=True)
@@ -178,9 +191,9 @@ class BytesDecimal(Codec[Decimal]):
         """Return the number, with its scale.
 
         Raises:
-            CodecError: Fewer than 5 bytes.
+            CodecError: Fewer than 5 bytes, or more than 4,100: a number that `encode` refuses.
         """
-        if len(data) <= _SCALE_BYTES:
+        if not _SCALE_BYTES < len(data) <= _SCALE_BYTES + _MOST_BYTES:
             raise self.corrupt(data)
         plain = invert(data) if self.desc else data
         scale = int.from_bytes(plain[:_SCALE_BYTES], "big", signed=True)

@@ -23,6 +23,7 @@ _POS_MEDIUM_START = 0x17
 _POS_LARGE = 0x22
 _MEDIUM_EXPONENTS = range(1, 11)
 _EXPONENT_END = 1_000_000  # beyond it Python's default context cannot compute with the number
+_MOST_BYTES = 26  # a header, an exponent of 9 bytes at most, and 31 digits in 16 pairs
 _INFINITIES = {Decimal("-Infinity"): b"\x07", Decimal("Infinity"): b"\x23"}
 _NAN = b"\x26"
 _ALONE = {_ZERO, _NAN, *_INFINITIES.values()}  # a header without digits
@@ -150,12 +151,14 @@ class SortedDecimal(Number):
         plain = invert(data) if self.desc else data
         if plain == _ZERO:
             return Decimal(0)
+        if len(data) > _MOST_BYTES:
+            raise self.corrupt(data)
         try:
             is_negative, exponent, stored = _take_head(plain)
             digits = tuple(byte // 2 for byte in (invert(stored) if is_negative else stored))
             value = self.join(Hundreds(is_negative, digits, exponent))
             again = self.encode(value)
-        except (IndexError, ValueError):  # CodecError is one
+        except (IndexError, ValueError, OverflowError):  # CodecError is a ValueError
             raise self.corrupt(data) from None
         if again != data:
             raise self.corrupt(data)

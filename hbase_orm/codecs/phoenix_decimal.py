@@ -65,6 +65,8 @@ class PhoenixDecimal(Number):
         plain = invert(data) if self.desc else data
         if plain == _ZERO:
             return Decimal(0)
+        if len(data) > _MAX_BYTES:
+            raise self.corrupt(data)
         try:
             value = self.join(_hundreds(plain))
             again = self.encode(value)

@@ -44,7 +44,10 @@ class Scope:
         return f"_{hint}{self._count}"
 
     def compiled(self, lines: Sequence[str], name: str) -> Any:
-        """Return the function `name` that these lines define."""
+        """Return the function `name` that these lines define.
+
+        No text from outside the library may stand in them, but as `literal` writes it.
+        """
         exec(_code("\n".join(lines)), self.values)  # noqa: S102 - only our own literals
         return self.values[name]
 
@@ -53,6 +56,33 @@ class Scope:
 def _code(source: str) -> CodeType:
     """Return compiled source: statements of one shape have the same, and compiling takes 0.1 ms."""
     return compile(source, "<hbase_orm>", "exec")
+
+
+def literal(value: Any) -> str:
+    """Return the source of a constant: a text, bytes, a number or a truth.
+
+    A class derived from these may print as any source at all, so theirs is what is asked.
+
+    Raises:
+        TypeError: A constant of another type.
+    """
+    for kind in (bool, int, str, bytes):
+        if isinstance(value, kind):
+            return kind.__repr__(value)
+    raise TypeError(type(value).__name__)
+
+
+def renamed(function: Any, names: Mapping[str, str]) -> Any:
+    """Return a generated function with other names of its keyword arguments.
+
+    So a name that was not written by this library is never source.
+    """
+    code = function.__code__
+    variables = tuple(names.get(name, name) for name in code.co_varnames)
+    defaults = function.__kwdefaults__ or {}
+    function.__code__ = code.replace(co_varnames=variables)
+    function.__kwdefaults__ = {names.get(name, name): made for name, made in defaults.items()}
+    return function
 
 
 def plus(expression: str, number: int) -> str:
@@ -75,7 +105,8 @@ def inverted(expression: str, scope: Scope, *, desc: bool = True) -> str:
 def either(value: str, test: str, results: Mapping[Any, Any], otherwise: str) -> str:
     """Return an expression that compares a value with each key of `results` by `is` or `==`."""
     choices = "".join(
-        f"{result!r} if {value} {test} {key!r} else " for key, result in results.items()
+        f"{literal(result)} if {value} {test} {literal(key)} else "
+        for key, result in results.items()
     )
     return f"({choices}{otherwise}({value}))"
 

@@ -13,19 +13,23 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from types import UnionType
-from typing import Annotated, Any, ClassVar, get_origin
+from typing import Annotated, Any, ClassVar, get_origin, is_typeddict
 
 import msgspec
 
 from hbase_orm.codecs.base import Codec, T
-from hbase_orm.errors import SchemaError
+from hbase_orm.codecs.nesting import MOST_LEVELS, is_too_deep
+from hbase_orm.errors import CodecError, SchemaError
 
 Upgrade = Callable[[dict[str, Any]], dict[str, Any]]
 
 _NO_TYPES = (UnionType, Annotated)  # classes, but not of the values
 # In older releases MsgspecError is no ValueError; hooks raise TypeError, pydantic ValueError.
-_UNFIT = (msgspec.MsgspecError, TypeError, ValueError)
+_UNFIT = (msgspec.MsgspecError, TypeError, ValueError, OverflowError)
+_TOO_DEEP = "the value is nested too deep"
 _MAX_VERSION = 127  # MessagePack writes it in one byte
+# MessagePack's lists and maps of up to 15 members begin with 80 to 9f, longer ones with dc to df.
+_NO_CONTAINERS = bytes({*range(256)} - {*range(0x80, 0xA0), *range(0xDC, 0xE0)})
 
 
 class _Envelope(msgspec.Struct):
@@ -45,6 +49,21 @@ def _load(type_: type, data: Any) -> Any:
     if hasattr(type_, "model_validate"):
         return type_.model_validate(data)
     raise TypeError(f"{type_.__name__} has no packed form")
+
+
+@lru_cache
+def _python_type(type_: Any) -> type:
+    """Return the class of a type's values; object if they are of no one class."""
+    found = get_origin(type_) or type_
+    if is_typeddict(found):
+        return dict
+    if not isinstance(found, type) or found in _NO_TYPES:
+        return object
+    try:
+        isinstance(None, found)
+    except TypeError:  # Any, and protocols
+        return object
+    return found
 
 
 @lru_cache
@@ -118,8 +137,7 @@ class Packed(Codec[T]):
     @property
     def python_type(self) -> type:  # type: ignore[override]  # the one codec made for a type
         """The type without its parameters; object for unions and the like."""
-        found = get_origin(self.type_) or self.type_
-        return found if isinstance(found, type) and found not in _NO_TYPES else object
+        return _python_type(self.type_)
 
     @property
     def ordered(self) -> bool:
@@ -138,6 +156,10 @@ class Packed(Codec[T]):
         """Return the value of any version as dicts and lists."""
         raise NotImplementedError
 
+    def containers(self, packed: bytes, /) -> int:
+        """Return how many lists, maps and objects a packed value holds, at most."""
+        raise NotImplementedError
+
     def joined(self, packed: bytes, /) -> bytes:
         """Return the version and the packed value."""
         raise NotImplementedError
@@ -150,8 +172,8 @@ class Packed(Codec[T]):
         """Return the version and the packed value.
 
         Raises:
-            CodecError: The value, or something in it, does not fit the type; or it is read back
-                as something else, as JSON does with NaN.
+            CodecError: The value, or something in it, does not fit the type; it is nested deeper
+                than 200 levels; or it is read back as something else, as JSON does with NaN.
         """
         if not isinstance(value, self.python_type):
             raise self.refuse(value, "the value has another type", expected=self.type_)
@@ -159,10 +181,15 @@ class Packed(Codec[T]):
             packed = self.pack(value)
             # MessagePack tells apart what JSON does not: NaN from null, 1 from "1" as a key.
             is_kept = _to_msgpack(self.unpack(packed)) == _to_msgpack(value)
-        except (*_UNFIT, RecursionError) as error:
+            is_deep = self._is_too_deep(packed)
+        except RecursionError:
+            raise self._refuse_deep(value) from None
+        except _UNFIT as error:
             raise self.refuse(
                 value, "the value does not fit its type", expected=self.type_, cause=str(error)
             ) from None
+        if is_deep:
+            raise self._refuse_deep(value)
         if not is_kept:
             raise self.refuse(value, "the value does not read back as it is", expected=self.type_)
         return self.joined(packed)
@@ -178,17 +205,40 @@ class Packed(Codec[T]):
             if version == self.version:
                 return self.unpack(packed)
             found = self.unpack_plain(packed)
+        except RecursionError:
+            raise self._too_deep(data) from None
         except (*_UNFIT, IndexError):
             raise self.corrupt(data) from None
         if not 1 <= version < self.version:
             raise self.corrupt(data)
-        for earlier in range(version, self.version):
-            found = _upgraded(found, self.upgrades[earlier])
         try:
+            for earlier in range(version, self.version):
+                found = _upgraded(found, self.upgrades[earlier])
             value: T = msgspec.convert(found, self.type_, dec_hook=_load, str_keys=True)
+        except RecursionError:
+            raise self._too_deep(data) from None
         except _UNFIT:
             raise self.corrupt(data) from None
         return value
+
+    def _is_too_deep(self, packed: bytes) -> bool:
+        return self.containers(packed) > MOST_LEVELS and is_too_deep(self.unpack_plain(packed))
+
+    def _refuse_deep(self, value: Any) -> CodecError:
+        return self.refuse(
+            value,
+            _TOO_DEEP,
+            most_levels=MOST_LEVELS,
+            fix="store it flat, or its parts in rows of their own",
+        )
+
+    def _too_deep(self, data: bytes) -> CodecError:
+        return CodecError(
+            _TOO_DEEP,
+            codec=self.name,
+            data=data,
+            fix="read it where fewer calls are open; what this library writes has 200 levels",
+        )
 
 
 def _upgraded(found: Any, upgrade: Upgrade) -> Any:
@@ -216,6 +266,10 @@ class Json(Packed[T]):
     def unpack_plain(self, data: bytes, /) -> Any:
         """Return dicts and lists."""
         return msgspec.json.decode(data)
+
+    def containers(self, packed: bytes, /) -> int:
+        """Count the brackets, those in texts as well."""
+        return packed.count(b"[") + packed.count(b"{")
 
     def joined(self, packed: bytes, /) -> bytes:
         """Return an object of version and value."""
@@ -245,6 +299,10 @@ class MsgPack(Packed[T]):
     def unpack_plain(self, data: bytes, /) -> Any:
         """Return dicts and lists."""
         return msgspec.msgpack.decode(data)
+
+    def containers(self, packed: bytes, /) -> int:
+        """Count the bytes that begin a list or a map, those in texts and numbers as well."""
+        return len(packed.translate(None, delete=_NO_CONTAINERS))
 
     def joined(self, packed: bytes, /) -> bytes:
         """Return the version's byte and the value."""

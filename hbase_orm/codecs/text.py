@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from hbase_orm.codecs.base import Codec, invert
-from hbase_orm.codecs.source import Scope, guarded, inverted
+from hbase_orm.codecs.source import Scope, guarded, inverted, literal
 from hbase_orm.errors import SchemaError
 
 
@@ -121,10 +121,11 @@ class Text(Codec[str]):
             return guarded(value, str, data, self.encode, scope)
         stored, separator = scope.local("stored"), self.separator
         taken = f"({stored} := {value}.encode())"
-        if len(separator) == 1:  # which nothing but itself begins
-            is_whole = f"{separator[0]} not in {taken}"  # a number is found sooner than bytes are
+        if len(separator) == 1:  # which nothing but itself begins; a number is found sooner
+            is_whole = f"{int(separator[0])} not in {taken}"
         else:
-            is_whole = f"({taken} + {separator!r}).find({separator!r}) == len({stored})"
+            end = literal(separator)
+            is_whole = f"({taken} + {end}).find({end}) == len({stored})"
         data = inverted(stored, scope, desc=self.desc)
         return guarded(value, str, data, self.encode, scope, is_whole)
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from hbase_orm.codecs.inline import decode_source
-from hbase_orm.codecs.source import MISFITS, Scope
+from hbase_orm.codecs.source import MISFITS, Scope, literal
 from hbase_orm.ops import longest_row_key_bytes
 from hbase_orm.rowkey import Framing, KeyLayout, Part
 from hbase_orm.rowkey.compiler import part_source
@@ -105,7 +105,7 @@ class _Writer:
         absent, has_null = absent_value(column), isinstance(part.codec, OrNone)
         width_bytes = column.codec.width_bytes
         if part.codec == column.codec and width_bytes is not None:  # the same bytes
-            found = [f"if len({data}) != {width_bytes}: return None", f"{piece} = {data}"]
+            found = [f"if len({data}) != {literal(width_bytes)}: return None", f"{piece} = {data}"]
         else:
             value = self.scope.local("value")
             found = [
@@ -117,7 +117,7 @@ class _Writer:
             otherwise = "None"
             self.nones.append(f"{piece} is None")
         else:
-            otherwise = repr(part.encode(absent))
+            otherwise = literal(part.encode(absent))
         self.lines += [
             f"if {data} is None: {piece} = {otherwise}",
             "else:",
@@ -148,7 +148,7 @@ def _cut(layout: KeyLayout, part: Part) -> str | None:
         return None
     number = layout.parts.index(part)
     before, rest = _width_bytes(layout.parts[:number]), _width_bytes(layout.parts[number:])
-    width_bytes = part.codec.width_bytes or 0
+    width_bytes = int(part.codec.width_bytes or 0)
     if before is not None:
         return f"key[{before}:{before + width_bytes}]"
     if rest is not None:
@@ -159,4 +159,4 @@ def _cut(layout: KeyLayout, part: Part) -> str | None:
 def _width_bytes(parts: Sequence[Part]) -> int | None:
     """Return how long parts are together; None if that differs from key to key."""
     widths = [part.codec.width_bytes for part in parts if part.framing is Framing.FIXED]
-    return sum(width or 0 for width in widths) if len(widths) == len(parts) else None
+    return sum(int(width or 0) for width in widths) if len(widths) == len(parts) else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import sys
 import types
 from typing import Any, Final, ForwardRef, Union, get_args, get_origin
@@ -11,6 +12,17 @@ from hbase_orm.model.counters import Counter, Version
 from hbase_orm.model.dynamics import Dynamic
 from hbase_orm.model.fields import Key, Mapped
 from hbase_orm.model.related import Related
+
+_OF_TYPES: Final = (
+    *(ast.Expression, ast.Name, ast.Attribute, ast.Subscript, ast.Tuple, ast.List, ast.Constant),
+    *(ast.BinOp, ast.BitOr, ast.UnaryOp, ast.USub, ast.Starred, ast.Load),
+)
+"""What types are written with: `list[int] | None`, `Literal[-1]`, `Callable[[], str]`."""
+
+_UNRESOLVED: Final = (
+    *(NameError, AttributeError, LookupError, SyntaxError, TypeError, ValueError),
+    *(RecursionError, MemoryError),  # what Python's parser raises for very deep expressions
+)
 
 FIELD_KINDS: Final = (Mapped, Counter, Dynamic, Version)
 
@@ -77,8 +89,11 @@ def resolve_annotation(owner: type, name: str, annotation: str) -> Any:
     fields = (*FIELD_KINDS, Related)
     own = {key: value for key, value in vars(owner).items() if not isinstance(value, fields)}
     try:
-        return eval(annotation, scope, own)  # noqa: S307 - the program's own annotation
-    except (NameError, AttributeError, SyntaxError, TypeError) as error:
+        expression = ast.parse(annotation.strip(), mode="eval")
+        _check_names_types(owner, name, annotation, expression)
+        code = compile(expression, "<annotation>", "eval")
+        return eval(code, scope, own)  # noqa: S307 - names of types and their parameters alone
+    except _UNRESOLVED as error:
         raise SchemaError(
             "the annotation cannot be resolved when the class is made",
             model=owner.__name__,
@@ -87,6 +102,24 @@ def resolve_annotation(owner: type, name: str, annotation: str) -> Any:
             reason=str(error),
             fix="import the name at run time, outside `if TYPE_CHECKING`, before the class",
         ) from error
+
+
+def _check_names_types(owner: type, name: str, annotation: str, expression: ast.AST) -> None:
+    """Refuse a text that does more than name types: a model may be made of texts from outside.
+
+    Raises:
+        SchemaError: It calls or computes something.
+    """
+    for node in ast.walk(expression):
+        if not isinstance(node, _OF_TYPES):
+            raise SchemaError(
+                "a text that annotates a field names types alone",
+                model=owner.__name__,
+                field=name,
+                annotation=annotation,
+                got=type(node).__name__,
+                fix="give what it computes a name before the class, and annotate with that name",
+            )
 
 
 def check_annotations(cls: type) -> None:

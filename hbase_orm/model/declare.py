@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from types import MappingProxyType
@@ -14,8 +14,8 @@ from hbase_orm.errors import CodecError, SchemaError
 from hbase_orm.model.annotations import check_annotations, field_type
 from hbase_orm.model.counters import Counter, Version
 from hbase_orm.model.fields import UNSET, Key, Mapped
-from hbase_orm.model.hooks import HOOKS
 from hbase_orm.model.keys import Place, key_layout
+from hbase_orm.model.names import check_names
 from hbase_orm.model.packing import check_packed, packed_offset
 from hbase_orm.model.validation import check_default
 from hbase_orm.rowkey import KeyLayout, Offset
@@ -29,10 +29,6 @@ from hbase_orm.schema import (
     TableSchema,
     check_family_name,
     resolve_splits,
-)
-
-RESERVED_NAMES = frozenset(
-    {"encode_key", "decode_key", "describe_key", "to_dict", "from_dict", *HOOKS}
 )
 
 Field = Mapped[Any] | Counter | Version
@@ -59,8 +55,8 @@ def build_schema(cls: type, place: Place) -> TableSchema:
     check_annotations(cls)
     fields: dict[str, Field] = declared(cls, (Mapped, Counter, Version))
     families: dict[str, Family] = declared(cls, Family)
-    hints = {name: field_type(cls, name) for name in fields}
     check_names(cls, fields)
+    hints = {name: field_type(cls, name) for name in fields}
     codecs = {
         name: _codec(cls, field, *hints[name])
         for name, field in fields.items()
@@ -153,22 +149,6 @@ def of_model(cls: type) -> Iterator[None]:
         raise SchemaError(error.text, fix=error.fix, **details) from None
 
 
-def check_names(cls: type, fields: Iterable[str]) -> None:
-    """Refuse fields that are named as the library's own attributes.
-
-    Raises:
-        SchemaError: Names the first such field.
-    """
-    for name in fields:
-        if name in RESERVED_NAMES or name.startswith("_"):
-            raise SchemaError(
-                "the field's name is reserved",
-                model=cls.__name__,
-                field=name,
-                fix='choose another name and keep the column: column(d, "to_dict")',
-            )
-
-
 def _codec(cls: type, field: Mapped[Any], python_type: Any, nullable: bool) -> Codec[Any]:  # noqa: FBT001 - half of a pair
     where = {"model": cls.__name__, "field": field.name}
     if field.default is None and not nullable:
@@ -233,7 +213,11 @@ def check_type(codec: Codec[Any], python_type: Any, where: Mapping[str, str]) ->
     """
     if not isinstance(python_type, type) or python_type in {object, Any}:  # Any is a class
         return
-    fits = issubclass(codec.python_type, python_type) or issubclass(python_type, codec.python_type)
+    try:
+        fits = issubclass(codec.python_type, python_type)
+        fits = fits or issubclass(python_type, codec.python_type)
+    except TypeError:  # a TypedDict or a protocol, which no class is derived from
+        return
     if not fits:
         raise SchemaError(
             "the codec is for another type than the annotation",

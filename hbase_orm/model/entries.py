@@ -11,7 +11,7 @@ from typing import Any
 
 from hbase_orm.codecs import Codec
 from hbase_orm.codecs.inline import decode_source, encode_source, settled_source
-from hbase_orm.codecs.source import Scope
+from hbase_orm.codecs.source import Scope, literal
 from hbase_orm.errors import CodecError, CorruptRowError, ValidationError
 from hbase_orm.ops import Row
 from hbase_orm.schema import DynamicSchema, TableSchema
@@ -24,7 +24,7 @@ def reading_lines(schema: TableSchema, scope: Scope) -> list[str]:
     lines, branches = [], []
     for number, dynamic in enumerate(schema.dynamics):
         entries = scope.local("entries")
-        lines.append(f"        {entries} = d[{dynamic.name!r}] = {{}}")
+        lines.append(f"        {entries} = d[{literal(dynamic.name)}] = {{}}")
         test = _belongs(dynamic, "column", scope)
         name = decode_source(dynamic.name_codec, "rest", scope)
         value = decode_source(dynamic.codec, "data", scope)
@@ -40,7 +40,7 @@ def reading_lines(schema: TableSchema, scope: Scope) -> list[str]:
 
 def _belongs(dynamic: DynamicSchema, column: str, scope: Scope) -> str:
     """Return the condition that a column is that of an entry: a slice is faster than a call."""
-    test = f"{column}[:{len(dynamic.prefix)}] == {dynamic.prefix!r}"
+    test = f"{column}[:{len(dynamic.prefix)}] == {literal(dynamic.prefix)}"
     if not dynamic.taken:
         return test
     return f"{test} and {column} not in {scope.bind(dynamic.taken, 'taken')}"
@@ -96,7 +96,7 @@ def writing_lines(schema: TableSchema, scope: Scope) -> list[str]:
             settled_source(dynamic.codec, "value", scope),
         ]
         lines += [
-            f"        for name, value in d.get({dynamic.name!r}, {{}}).items():",
+            f"        for name, value in d.get({literal(dynamic.name)}, {{}}).items():",
             f"            if not ({' and '.join(tests)}): return write_plainly(d)",
             f"            column = {column}",
         ]

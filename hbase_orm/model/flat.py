@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 from hbase_orm.codecs.inline import encode_source, refuses_none
-from hbase_orm.codecs.source import MISFITS, Scope
+from hbase_orm.codecs.source import MISFITS, Scope, literal
 from hbase_orm.schema import ColumnSchema, TableSchema
 
 _KEPT = 256
@@ -51,7 +51,7 @@ def flattener_of(model: Any, *more: tuple[bytes, bytes], cell_bytes: int = 0) ->
         if width is None:
             sizes.append(f"len({value})")
     size = " + ".join([*sizes, f"{cells} * len(key) + {size_bytes}"])
-    row = ", ".join(["key", *values, *(repr(value) for _, value in more)])
+    row = ", ".join(["key", *values, *(literal(value) for _, value in more)])
     lines += [f"        return {size}, ({row},)", "    except MISFITS:", "        return None"]
     flatten: Flattener = scope.compiled(lines, "flatten")
     return flatten
@@ -61,12 +61,13 @@ def _encoding(column: ColumnSchema, value: str, scope: Scope) -> list[str]:
     encoded = encode_source(column.codec, "v", scope)
     if column.nullable:
         # One that was not read is no None.
-        found = f"d[{column.name!r}]" if column.deferred else f"d.get({column.name!r})"
+        name = literal(column.name)
+        found = f"d[{name}]" if column.deferred else f"d.get({name})"
         return [
             f"        v = {found}",
             f"        {value} = None if v is None else {encoded}",
         ]
-    lines = [f"        v = d[{column.name!r}]"]
+    lines = [f"        v = d[{literal(column.name)}]"]
     if not refuses_none(column.codec):
         lines.append("        if v is None: return None")
     return [*lines, f"        {value} = {encoded}"]

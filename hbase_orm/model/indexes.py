@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from hbase_orm.errors import SchemaError
 from hbase_orm.model.declare import declared, of_model
+from hbase_orm.model.names import is_identifier
 from hbase_orm.schema import Index, TableSchema, index_schema
 
 
@@ -33,8 +34,14 @@ def with_indexes(cls: type, schema: TableSchema) -> TableSchema:
 
 
 def _check_names(indexes: dict[str, Index]) -> None:
-    """Refuse one index under two names: it has one table, and the last name counts."""
+    """Refuse names that no class's body has, and one index under two names: it has one table."""
     for name, index in indexes.items():
+        if not is_identifier(name):
+            raise SchemaError(
+                "the index's name is no Python identifier",
+                index=name,
+                fix="choose a name of letters, digits and underscores",
+            )
         if index.name != name:
             raise SchemaError(
                 "an index has one name",

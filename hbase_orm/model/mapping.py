@@ -15,7 +15,7 @@ from itertools import takewhile
 from typing import Any
 
 from hbase_orm.codecs.inline import decode_source, encode_source, refuses_none, settled_source
-from hbase_orm.codecs.source import MISFITS, Scope
+from hbase_orm.codecs.source import MISFITS, Scope, literal, renamed
 from hbase_orm.errors import CodecError, CorruptRowError, ValidationError
 from hbase_orm.model.deferring import LOADED
 from hbase_orm.model.entries import (
@@ -81,14 +81,14 @@ def _compile_hydrator(
     scope = Scope(new=cls.__new__, cls=cls, set_row=set_row, MISFITS=MISFITS)
     scope.values["decode_key"] = schema.layout.decode_parts
     scope.values["read_plainly"] = partial(_read_plainly, schema, columns)
-    targets = "".join(f"d[{name!r}], " for name in schema.layout.decoded)
+    targets = "".join(f"d[{literal(name)}], " for name in schema.layout.decoded)
     lines = ["def hydrate(row, context=None):", "    obj = new(cls)", "    d = obj.__dict__"]
     lines += [f"    ({targets}) = decode_key(row.key, context)"]
     if hidden:
         without = scope.bind(partial(_without, hidden), "without")
         lines.append(f"    row = {without}(row)")
     if loaded:
-        lines.append(f"    d[{LOADED!r}] = {scope.bind(loaded, 'loaded')}")
+        lines.append(f"    d[{literal(LOADED)}] = {scope.bind(loaded, 'loaded')}")
     lines += ["    get = row.cells.get", "    try:"]
     for column in columns:
         lines += [*_present(column, scope), *_absent(column, scope)]
@@ -115,16 +115,16 @@ def read_columns(schema: TableSchema) -> list[ColumnSchema]:
 
 def _present(column: ColumnSchema, scope: Scope) -> list[str]:
     return [
-        f"        cell = get({column.column!r})",
+        f"        cell = get({literal(column.column)})",
         "        if cell is not None:",
         "            data = cell.value",
-        f"            d[{column.name!r}] = {decode_source(column.codec, 'data', scope)}",
+        f"            d[{literal(column.name)}] = {decode_source(column.codec, 'data', scope)}",
     ]
 
 
 def _absent(column: ColumnSchema, scope: Scope) -> list[str]:
     if column.nullable:
-        return ["        else:", f"            d[{column.name!r}] = None"]
+        return ["        else:", f"            d[{literal(column.name)}] = None"]
     if not column.has_default:
         return []
     with_default = scope.bind(partial(_with_default, column), "with_default")
@@ -187,16 +187,18 @@ def compile_dehydrator(schema: TableSchema) -> Dehydrator:
     lines, items = ["def dehydrate(d):", "    try:"], []
     for number, column in enumerate(always):
         lines += _required(column, f"v{number}")
-        items.append(f"{column.column!r}: {encode_source(column.codec, f'v{number}', scope)}")
+        items.append(
+            f"{literal(column.column)}: {encode_source(column.codec, f'v{number}', scope)}"
+        )
     lines.append(f"        cells = {{{', '.join(items)}}}")
     for number, column in enumerate(schema.columns[len(always) :], len(always)):
         value = f"v{number}"
-        cell = f"cells[{column.column!r}] = {encode_source(column.codec, value, scope)}"
+        cell = f"cells[{literal(column.column)}] = {encode_source(column.codec, value, scope)}"
         if column.nullable:
-            lines.append(f"        {value} = d.get({column.name!r})")
+            lines.append(f"        {value} = d.get({literal(column.name)})")
             lines.append(f"        if {value} is not None: {cell}")
         elif column.deferred:
-            lines.append(f"        if {column.name!r} in d:")
+            lines.append(f"        if {literal(column.name)} in d:")
             lines += [f"    {line}" for line in (*_required(column, value), f"        {cell}")]
         else:
             lines += [*_required(column, value), f"        {cell}"]
@@ -211,7 +213,7 @@ def _is_always_written(column: ColumnSchema) -> bool:
 
 
 def _required(column: ColumnSchema, value: str) -> list[str]:
-    lines = [f"        {value} = d[{column.name!r}]"]
+    lines = [f"        {value} = d[{literal(column.name)}]"]
     if not refuses_none(column.codec):
         lines.append(f"        if {value} is None: return write_plainly(d)")
     return lines
@@ -254,31 +256,31 @@ def compile_initializer(schema: TableSchema, fields: Sequence[Any]) -> Callable[
     codecs.update(schema.layout.codecs)
     nullable = {column.name for column in schema.columns if column.nullable}
     scope = Scope(_UNSET=object())  # no field starts with an underscore, as names of ours do
-    signature, body = [], ["    _d = _self.__dict__"]
-    for field in fields:
-        name, codec = field.name, codecs[field.name]
+    signature, body, names = [], ["    _d = _self.__dict__"], dict[str, str]()
+    for number, field in enumerate(fields):
+        name, codec, value = field.name, codecs[field.name], f"_v{number}"
+        names[value] = name
         is_key = name in schema.layout.names
         checker = _checker(schema.model_name, name, codec, name in nullable, is_key=is_key)
         checker = validated(schema.model_name, field, checker)
         if not field.has_default:
-            signature.append(name)
+            signature.append(value)
         elif field.default_factory is not None:
-            signature.append(f"{name}=_UNSET")
+            signature.append(f"{value}=_UNSET")
             make = scope.bind(field.default_factory, "make")
-            body.append(f"    if {name} is _UNSET: {name} = {make}()")
+            body.append(f"    if {value} is _UNSET: {value} = {make}()")
         else:
-            signature.append(f"{name}={scope.bind(field.default, 'default')}")
-        settled, check = settled_source(codec, name, scope), scope.bind(checker, "check")
+            signature.append(f"{value}={scope.bind(field.default, 'default')}")
+        settled, check = settled_source(codec, value, scope), scope.bind(checker, "check")
         if name in nullable:
-            settled = f"{name} is None or {settled}"
-        checked = f"{name} if {settled} else {check}({name})"
-        body.append(
-            f"    _d[{name!r}] = {checked if field.validate is None else f'{check}({name})'}"
-        )
-    body += [f"    _d[{dynamic.name!r}] = {{}}" for dynamic in schema.dynamics]
+            settled = f"{value} is None or {settled}"
+        checked = f"{value} if {settled} else {check}({value})"
+        checked = checked if field.validate is None else f"{check}({value})"
+        body.append(f"    _d[{literal(name)}] = {checked}")
+    body += [f"    _d[{literal(dynamic.name)}] = {{}}" for dynamic in schema.dynamics]
     keywords = "*, " + ", ".join(signature) if signature else ""
     lines = [f"def __init__(_self, {keywords}):", *body]
-    initialize: Callable[..., None] = scope.compiled(lines, "__init__")
+    initialize: Callable[..., None] = renamed(scope.compiled(lines, "__init__"), names)
     return initialize
 
 
@@ -337,7 +339,7 @@ def checkers(schema: TableSchema) -> dict[str, Callable[[Any], Any]]:
 
 def compile_key_encoder(schema: TableSchema) -> Callable[[dict[str, Any]], bytes]:
     """Return a function from an object's `__dict__` to its row key."""
-    arguments = ", ".join(f"d[{name!r}]" for name in schema.layout.inputs)
+    arguments = ", ".join(f"d[{literal(name)}]" for name in schema.layout.inputs)
     scope = Scope(encode=schema.layout.encode_parts)
     lines = ["def encode_key(d):", f"    return encode({arguments})"]
     encode: Callable[[dict[str, Any]], bytes] = scope.compiled(lines, "encode_key")

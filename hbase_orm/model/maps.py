@@ -12,8 +12,9 @@ from typing import Any, Final, ForwardRef, Union, get_args, get_origin
 from hbase_orm.codecs import Codec, default_codec
 from hbase_orm.errors import SchemaError
 from hbase_orm.model.annotations import FIELD_KINDS, declaring_class, resolve_annotation
-from hbase_orm.model.declare import check_names, check_type, declared, family_of, of_model
+from hbase_orm.model.declare import check_type, declared, family_of, of_model
 from hbase_orm.model.dynamics import Dynamic
+from hbase_orm.model.names import check_names
 from hbase_orm.schema import MARKER_QUALIFIER, DynamicSchema, Family, TableSchema
 
 _TYPES: Final = 2  # of a map: the names' and the values'

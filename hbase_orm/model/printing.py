@@ -33,6 +33,13 @@ class _Printer(Repr):
         del level
         return repr(x) if len(x) <= LONGEST_SHOWN else self._cut(x)
 
+    def repr_int(self, x: int, level: int) -> str:
+        """Return a number; of one that is too long for Python to print, how long it is."""
+        try:
+            return super().repr_int(x, level)
+        except ValueError:
+            return f"<a number of {x.bit_length()} bits>"
+
     def _cut(self, value: str | bytes) -> str:
         half = LONGEST_SHOWN // 2
         return f"{value[:half]!r}...{value[-half:]!r}"

@@ -12,7 +12,7 @@ from functools import lru_cache, partial
 from typing import Any
 
 from hbase_orm.codecs.inline import decode_source
-from hbase_orm.codecs.source import MISFITS, Scope
+from hbase_orm.codecs.source import MISFITS, Scope, literal
 from hbase_orm.errors import CodecError, MissingCellError
 from hbase_orm.model.mapping import corrupt
 from hbase_orm.ops import Row
@@ -61,7 +61,7 @@ def _from_cell(schema: TableSchema, column: ColumnSchema, place: str, scope: Sco
     absent = scope.bind(partial(_absent, schema, column), "absent")
     constant = "0" if column in schema.numbers else "None" if column.nullable else f"{absent}()"
     return [
-        f"        cell = get({column.column!r})",
+        f"        cell = get({literal(column.column)})",
         "        if cell is None:",
         f"            {place} = {constant}",
         "        else:",

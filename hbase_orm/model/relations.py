@@ -8,7 +8,8 @@ from typing import Any
 
 from hbase_orm.errors import SchemaError
 from hbase_orm.model.annotations import field_type
-from hbase_orm.model.declare import RESERVED_NAMES, declared
+from hbase_orm.model.declare import declared
+from hbase_orm.model.names import check_names
 from hbase_orm.model.related import Related, Relation
 from hbase_orm.schema import TableSchema
 
@@ -20,13 +21,12 @@ def relations(cls: type[Any]) -> Mapping[str, Relation]:
         SchemaError: A declaration does not fit the related model; it names the field and the fix.
     """
     fields: dict[str, Related[Any]] = declared(cls, Related)
+    check_names(cls, fields)
     return MappingProxyType({name: _relation(cls, name, field) for name, field in fields.items()})
 
 
 def _relation(cls: type[Any], name: str, field: Related[Any]) -> Relation:
     where = {"model": cls.__name__, "field": name}
-    if name in RESERVED_NAMES or name.startswith("_"):
-        raise SchemaError("the field's name is reserved", **where, fix="choose another name")
     target = _target(cls, name, where)
     wanted = target.__schema__.layout.arguments
     if set(field.key) != set(wanted):

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from hbase_orm.errors import cut
+from hbase_orm.errors import shown
 from hbase_orm.ops import KeyRange
 from hbase_orm.query.explain import range_text, tree
 from hbase_orm.query.fetching import Fetches, fetches
@@ -91,7 +91,7 @@ class Plan:
             "steps": [*self.resolutions(), *self.steps()],
             "columns": list(map(to_string_binary, self.fetched)),
             "reads": self.reads,
-            "client_checks": [cut(repr(condition)) for condition in self.conditions],
+            "client_checks": [shown(condition) for condition in self.conditions],
             "order": self.order,
             "limit": self.limit,
             "after": list(self.after),
@@ -112,7 +112,7 @@ class Plan:
         if self.reads:
             lines.append(self.reads)
         if self.conditions:
-            checks = " and ".join(cut(repr(condition)) for condition in self.conditions)
+            checks = " and ".join(shown(condition) for condition in self.conditions)
             lines.append(f"check on the client: {checks}")
         lines.append(f"order: {self.order}")
         if self.limit is not None:

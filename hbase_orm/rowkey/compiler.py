@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from hbase_orm.codecs.inline import decode_source, encode_source, settled_source
-from hbase_orm.codecs.source import MISFITS, Scope, inverted
+from hbase_orm.codecs.source import MISFITS, Scope, inverted, literal
 from hbase_orm.errors import CodecError
 from hbase_orm.ops import MAX_ROW_KEY_BYTES
 from hbase_orm.rowkey.derivations import BucketOf, Fixed, Hashed, HashOf, RandomBucket, SaltOf
@@ -92,7 +92,7 @@ class _Writer:
     def _encode(self, part: Part) -> str:
         derivation = part.derivation
         if isinstance(derivation, Fixed):
-            return repr(part.bare(derivation.value))
+            return literal(part.bare(derivation.value))
         if derivation is not None and derivation.gives_bytes:
             return self.value(part)
         data = self.assign(_bare(part, self.value(part), self.scope))
@@ -103,14 +103,14 @@ class _Writer:
 
     def whole(self, part: Part) -> str:
         """Return an expression of a part's bytes with their end."""
-        return self.bare(part) + (f" + {part.end!r}" if part.end else "")
+        return self.bare(part) + (f" + {literal(part.end)}" if part.end else "")
 
 
 def part_source(part: Part, value: str, scope: Scope) -> str:
     """Return an expression for what `Part.encode` returns, of the value in a variable."""
     if part.is_filled:
         return f"{scope.bind(part.encode, 'encode')}({value})"
-    return _bare(part, value, scope) + (f" + {part.end!r}" if part.end else "")
+    return _bare(part, value, scope) + (f" + {literal(part.end)}" if part.end else "")
 
 
 def _bare(part: Part, value: str, scope: Scope) -> str:
@@ -168,7 +168,7 @@ def compile_decoder(layout: KeyLayout) -> Decoder:
     for number, part in enumerate(layout.parts):
         at = "at" if position is None else str(position)
         if part.framing is Framing.FIXED:
-            width = part.codec.width_bytes or 0
+            width = int(part.codec.width_bytes or 0)
             end = f"at + {width}" if position is None else str(position + width)
             position = None if position is None else position + width
         else:
@@ -184,7 +184,7 @@ def compile_decoder(layout: KeyLayout) -> Decoder:
             ]
         elif isinstance(part.derivation, Fixed):
             expected = part.bare(part.derivation.value)
-            lines.append(f"    if {taken} != {expected!r}: refuse(key, {taken})")
+            lines.append(f"    if {taken} != {literal(expected)}: refuse(key, {taken})")
         elif part.derivation is not None:
             lines += _checked(part, taken, f"key[{at}:{end} + {len(part.end)}]", scope)
         if position is None:
@@ -203,7 +203,7 @@ def _end(part: Part, at: str, scope: Scope) -> str:
         return "len(key)"
     if part.framing is Framing.SELF:
         return f"{scope.bind(part.span, 'span')}(key, {at})"
-    return f"key.index({part.end!r}, {at})"
+    return f"key.index({literal(part.end)}, {at})"
 
 
 def _wanted(layout: KeyLayout) -> set[str]:
@@ -234,7 +234,7 @@ def _rest(part: Part, scope: Scope) -> list[str]:
     check = f"{scope.bind(part.check_rest, 'check')}(data)"
     if part.is_filled or len(part.ending) > 1:
         return [f"    {check}"]
-    return [f"    if {part.ending[0]} in data: {check}"]
+    return [f"    if {int(part.ending[0])} in data: {check}"]
 
 
 def _checked(part: Part, taken: str, whole: str, scope: Scope) -> list[str]:
@@ -245,7 +245,7 @@ def _checked(part: Part, taken: str, whole: str, scope: Scope) -> list[str]:
         numbers = scope.bind(frozenset(derivation.numbers), "numbers")
         return [f"    if {taken} not in {numbers}: strange(key, {taken})"]
     if isinstance(derivation, HashOf) and derivation.form == "raw":  # any bytes, if enough of them
-        return [f"    if len({taken}) != {part.codec.width_bytes}: strange(key, {taken})"]
+        return [f"    if len({taken}) != {literal(part.codec.width_bytes)}: strange(key, {taken})"]
     admits = scope.bind(derivation.admits, "admits")
     return [
         f"    data = {taken}",
@@ -262,7 +262,7 @@ def _decoded(layout: KeyLayout, name: str, scope: Scope) -> str:
     for number, part in enumerate(layout.parts):
         if part.lookup is not None and part.lookup.field == name:
             name_of = scope.bind(_name_of, "name_of")
-            return f"{name_of}(context, {part.lookup.dictionary!r}, v{number})"
+            return f"{name_of}(context, {literal(part.lookup.dictionary)}, v{number})"
     joining = layout.joining(name)
     assert joining is not None
     period, offset = joining

@@ -16,6 +16,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from hbase_orm.codecs.formats import Strftime
+from hbase_orm.codecs.source import literal
 from hbase_orm.codecs.times import EPOCH
 from hbase_orm.errors import CodecError, SchemaError
 from hbase_orm.rowkey.periods import Unit
@@ -152,7 +153,7 @@ class HashOf(Hashed):
         function = scope.bind(known, "hash")
         digest = f"{function}({data}, usedforsecurity=False)"
         whole = f"{digest}.hexdigest()" if self.form == "hex" else f"{digest}.digest()"
-        cut = whole if self.is_whole else f"{whole}[:{self.width_bytes}]"
+        cut = whole if self.is_whole else f"{whole}[:{literal(self.width_bytes)}]"
         return f"{cut}.encode()" if self.form == "hex" else cut
 
     def admits(self, value: Any) -> bool:

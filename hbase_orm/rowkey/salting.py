@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from zlib import crc32
 
-from hbase_orm.codecs.source import Scope
+from hbase_orm.codecs.source import Scope, literal
 
 MAX_BUCKETS = 256
 
@@ -83,4 +83,4 @@ def bucket_source(hashed: str, bucket_count: int, hash_name: str, scope: Scope) 
     value = f"{scope.bind(HASHES[hash_name], 'hash')}({hashed})"
     if hash_name == "phoenix":
         value = f"abs({value})"  # other hashes are never negative
-    return f"{buckets}[{value} % {bucket_count}]"
+    return f"{buckets}[{value} % {literal(bucket_count)}]"

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, ClassVar, Final, Generic, Literal, Never, Self, TypeVar, overload
 
-from hbase_orm.errors import QueryError, cut
+from hbase_orm.errors import QueryError
+from hbase_orm.errors import shown as shown_in_short
 from hbase_orm.rowkey import KeySource
 from hbase_orm.schema.misuse import Alone, NoColumn, several
 
@@ -345,7 +346,7 @@ def _condition(value: object) -> Condition:
 
 def shown(value: Any) -> str:
     """Return a value as a condition prints it: datetimes as ISO 8601, and long ones cut."""
-    return value.isoformat(" ") if isinstance(value, datetime) else cut(repr(value))
+    return value.isoformat(" ") if isinstance(value, datetime) else shown_in_short(value)
 
 
 def conjuncts(condition: Condition) -> tuple[Condition, ...]:

@@ -5,10 +5,11 @@ It is the client's check of each row, and says which rows a partial index has en
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Final, get_args
 
-from hbase_orm.codecs.source import Scope
+from hbase_orm.codecs.source import Scope, literal
 from hbase_orm.errors import QueryError
 from hbase_orm.schema.checking import codec_of
 from hbase_orm.schema.conditions import (
@@ -30,6 +31,8 @@ from hbase_orm.schema.functions import FUNCTIONS, FunctionExpr, column_field
 from hbase_orm.schema.tables import TableSchema
 
 Check = Callable[[Any], bool]
+
+_SYMBOLS: Final[Mapping[str, str]] = MappingProxyType({each: each for each in get_args(Operator)})
 
 
 def compile_check(
@@ -65,8 +68,11 @@ def _mapping(conditions: Sequence[Condition], names: Sequence[str], scope: dict[
             key = _constant(field.key, scope)
             maps.setdefault(field.of.name, {}).setdefault(field.name, f"{key}: {value}")
         else:
-            items[field.name] = f"{field.name!r}: {value}"
-    shown = [*items.values(), *(f"{n!r}: {{{', '.join(m.values())}}}" for n, m in maps.items())]
+            items[field.name] = f"{literal(field.name)}: {value}"
+    shown = [
+        *items.values(),
+        *(f"{literal(n)}: {{{', '.join(m.values())}}}" for n, m in maps.items()),
+    ]
     return f"{{{', '.join(shown)}}}"
 
 
@@ -121,12 +127,15 @@ def _test(schema: TableSchema, condition: Condition, value: str, scope: dict[str
 
 
 def _comparison(operator: Operator, value: str, expected: Any, scope: dict[str, Any]) -> str:
+    symbol = _SYMBOLS.get(operator)  # this library's own text, for it becomes source
+    if symbol is None:
+        raise QueryError("this operator is not known", operator=operator)
     if operator in {"==", "!="}:
         equal = f"({value} == {_constant(expected, scope)})"
         return equal if operator == "==" else f"(not {equal})"
     if expected is None:
         return "False"
-    return f"({value} is not None and {value} {operator} {_constant(expected, scope)})"
+    return f"({value} is not None and {value} {symbol} {_constant(expected, scope)})"
 
 
 def _value(schema: TableSchema, of: Expr[Any], scope: dict[str, Any]) -> str:
@@ -134,9 +143,9 @@ def _value(schema: TableSchema, of: Expr[Any], scope: dict[str, Any]) -> str:
         function = _constant(FUNCTIONS[of.function].of, scope)
         return f"{function}({_value(schema, of.of, scope)})"
     if isinstance(of, EntryExpr):
-        return f"d[{of.of.name!r}].get({_constant(of.key, scope)})"
+        return f"d[{literal(of.of.name)}].get({_constant(of.key, scope)})"
     is_number = any(column.name == of.name for column in schema.numbers)
-    return f"d.get({of.name!r}, {'0' if is_number else 'None'})"
+    return f"d.get({literal(of.name)}, {'0' if is_number else 'None'})"
 
 
 def _comparable(schema: TableSchema, of: Expr[Any], value: Any) -> Any:

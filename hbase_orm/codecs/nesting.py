@@ -1,0 +1,29 @@
+"""How deep packed values may be nested.
+
+What is written must be read again by programs that are deep in calls of their own. A packed value
+takes a level of Python's stack, 1,000 levels as a rule, for each level of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+MOST_LEVELS: Final = 200
+"""Lists, maps and objects within each other that are written; a list of numbers is one level."""
+
+
+def is_too_deep(plain: Any) -> bool:
+    """Say whether lists, tuples and dicts are nested deeper than `MOST_LEVELS`; takes no stack."""
+    level = [plain]
+    for _ in range(MOST_LEVELS + 1):
+        level = [inner for one in level for inner in _within(one)]
+        if not level:
+            return False
+    return True
+
+
+def _within(one: Any) -> Iterable[Any]:
+    if isinstance(one, dict):
+        return one.values()
+    return one if isinstance(one, (list, tuple)) else ()
