@@ -77,19 +77,25 @@ class Held:
         self.hits = 0 if is_whole else self.hits
 
     def read(self, cells: Cells) -> None:
-        """Take over what was read, but for what the program changed."""
+        """Take over what was read, but for what the program changed, and what it changed it from."""
         was, row = fields_of(self.loaded or {}), fields_of(cells)
+        kept = set[Column]()
         for name in FIELDS:
             if self.loaded is None or self.fields.get(name) == was[name]:
                 self.fields[name] = row[name]
+            else:
+                kept.add(name)
         had, tags = tags_of(self.loaded or {}), tags_of(cells)
         if self.loaded is not None:
             for name in had.keys() | self.tags.keys():
                 mine = self.tags.get(name)
                 if mine != had.get(name):
+                    kept.add(("tags", name))
                     tags = {k: v for k, v in tags.items() if k != name}
                     tags.update({} if mine is None else {name: mine})
-        self.tags, self.hits, self.loaded = tags, cells.get(HITS, 0), dict(cells)
+        self.tags, self.hits = tags, cells.get(HITS, 0)
+        before = {c: v for c, v in (self.loaded or {}).items() if c in kept}
+        self.loaded = {c: v for c, v in cells.items() if c not in kept} | before
 
     def shown(self) -> dict[str, Any]:
         """Return what the object must show."""
