@@ -19,7 +19,8 @@ from hbase_orm.index.entries import base_key_of
 from hbase_orm.index.repair import repair_pass
 from hbase_orm.index.targets import GuardedTable, IndexTarget
 from hbase_orm.ops import CheckAndMutate, GetRows, Operation
-from hbase_orm.session.binding import BoundModel, bind
+from hbase_orm.session.binding import BoundModel
+from hbase_orm.session.bound_tables import bind
 from hbase_orm.session.naming import Names
 from hbase_orm.session.runtime import Runtime
 from hbase_orm.session.url import EngineOptions

@@ -11,7 +11,7 @@ from hbase_orm.cli.frame import Command, answer, settings
 from hbase_orm.cli.parameters import STATEMENT
 from hbase_orm.query import Plan, Select, names_in, plan
 from hbase_orm.session import connect
-from hbase_orm.session.binding import named_schema
+from hbase_orm.session.bound_tables import named_schema
 from hbase_orm.session.url import parse_url
 
 

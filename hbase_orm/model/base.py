@@ -59,7 +59,7 @@ class Model:
     indexes in its body. `Model(abstract=True)` classes are mixins: their fields are inherited.
     """
 
-    __slots__ = ("__dict__", "__weakref__", "_note_change", "_row")
+    __slots__ = ("__dict__", "__weakref__", "_note_change", "_origin", "_row")
 
     __rowkey__: ClassVar[RowKey]
     __codecs__: ClassVar[Mapping[type, Codec[Any]]]
@@ -70,6 +70,7 @@ class Model:
     __hooks__: ClassVar[Hooks]
 
     _row: Row | None
+    _origin: str  # the table and the servers of the row; unset where there is none
     _note_change: NoteChange | None
 
     def __init_subclass__(
@@ -182,18 +183,20 @@ class Model:
         parts = [f"{name}={shown(value)}" for name, value in values if is_shown(fields[name])]
         return f"{type(self).__name__}({', '.join(parts)})"
 
-    def __getstate__(self) -> tuple[dict[str, Any], Row | None]:
-        """Return the fields and the row read: a pickle or a copy belongs to no session."""
+    def __getstate__(self) -> tuple[Any, ...]:
+        """Return the fields, the row read and where: a pickle or a copy belongs to no session."""
         row = self._row
         if row is not None:
             row = Row(row.key, {column: Cell(*cell) for column, cell in row.cells.items()})
-        return dict(self.__dict__), row
+        return dict(self.__dict__), row, *([self._origin] if hasattr(self, "_origin") else [])
 
-    def __setstate__(self, state: tuple[dict[str, Any], Row | None]) -> None:
-        """Take the fields and the row read."""
-        values, row = state
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        """Take the fields, the row read and where."""
+        values, row, *origin = state
         self.__dict__.update(values)
         _set_row(self, row)
+        for each in origin:
+            set_origin(self, each)
         self._note_change = None
 
     # --- hooks: a session calls those that a model defines ----------------------------------------
@@ -297,6 +300,13 @@ class Model:
 
 # The slot's own setter: `Model.__setattr__` is for users' fields.
 _set_row: Callable[[Any, Row | None], None] = Model.__dict__["_row"].__set__
+set_origin: Callable[[Any, str], None] = Model.__dict__["_origin"].__set__
+
+
+def is_foreign(obj: Model, origin: str) -> bool:
+    """Say whether an object stands for a row of another origin; a new object for none."""
+    is_of_row = obj._row is not None  # noqa: SLF001 - the model's own state
+    return is_of_row and getattr(obj, "_origin", origin) != origin
 
 
 def check_key_arguments(schema: TableSchema, key: Mapping[str, Any]) -> None:

@@ -16,6 +16,7 @@ from hbase_orm.session.conditional import duplicate, insert_row, stored_row, wri
 from hbase_orm.session.hooks import prepare, tell_loaded, tell_written
 from hbase_orm.session.identity import refuse_part
 from hbase_orm.session.moves import Place, move_row, new_values, place_of
+from hbase_orm.session.origins import refuse_foreign
 from hbase_orm.session.pending import number_names
 from hbase_orm.session.replacing import replace_row
 from hbase_orm.session.unit_of_work import RowWrite, loaded_row, write_of
@@ -50,11 +51,12 @@ class SessionAtOnce(SessionWrites):
             DuplicateRowError: The row exists; `model`, `table` and `row` name it.
             FeatureMissingError: The engine has no Thrift2 gateway.
             ValidationError: A value does not fit, the cell to check would be empty, the object was
-                read without deferred fields that were not set since, or the session holds another
-                object of a row that is gone.
+                read in part, as `replace` says, it belongs to another session, or the session holds
+                another object of a row that is gone.
             ConnectionLostError: The outcome is unknown: read the row and decide.
         """
         self._refuse_without_guards(obj, "insert")
+        refuse_part(obj)
         bound = self._bound_to(obj)
         held = self._key_held(bound, obj)
         if held is not None and stored_row(bound, held, self._runtime, NO_FIELDS) is not None:
@@ -73,7 +75,7 @@ class SessionAtOnce(SessionWrites):
         Raises:
             FeatureMissingError: The engine has no Thrift2 gateway.
             ValidationError: The object was read in part: by `columns_between`, or without deferred
-                fields that were not set since.
+                fields that were not set since; or it belongs to another session.
             ConnectionLostError: The outcome is unknown; replacing again is safe.
         """
         self._refuse_without_guards(obj, "replace")
@@ -93,11 +95,14 @@ class SessionAtOnce(SessionWrites):
 
         Raises:
             QueryError: No condition, or one that a plain row cannot be checked for.
+            ValidationError: A value does not fit, or the object belongs to another session or
+                engine.
             FeatureMissingError: The engine has no Thrift2 gateway.
             ConnectionLostError: The outcome is unknown: read the row and decide.
         """
         self._refuse_without_guards(obj, "put_if")
         self._refuse_other(obj)
+        refuse_foreign(self._bound_to(obj), obj)
         prepare(self._bound_to(obj), obj, "put")
         return self._write_if(write_of(self._bound_to(obj), obj, "put"), conditions)
 
@@ -108,10 +113,11 @@ class SessionAtOnce(SessionWrites):
         False.
 
         Raises:
-            QueryError, FeatureMissingError, ConnectionLostError: As `put_if`.
+            QueryError, ValidationError, FeatureMissingError, ConnectionLostError: As `put_if`.
         """
         self._refuse_without_guards(obj, "delete_if")
         self._refuse_other(obj)
+        refuse_foreign(self._bound_to(obj), obj)
         prepare(self._bound_to(obj), obj, "delete")
         if number_names([(obj, "delete")], self._bound):
             return False
@@ -128,7 +134,8 @@ class SessionAtOnce(SessionWrites):
         Raises:
             RowNotFoundError: There is no such row.
             QueryError: Not a field of the model.
-            ValidationError: The session holds another object of it.
+            ValidationError: The session holds another object of it, or it belongs to another
+                session.
         """
         self._refuse_other(obj)
         bound = self._bound_to(obj)
@@ -168,8 +175,9 @@ class SessionAtOnce(SessionWrites):
 
         Raises:
             RowKeyError: A name is no key field, or a value does not fit.
-            ValidationError: The object has changes that are not flushed, or the row has a value
-                of a unique index that the copy would have as well.
+            ValidationError: The object has changes that are not flushed, it belongs to another
+                session or engine, or the row has a value of a unique index that the copy would
+                have as well.
             DuplicateRowError: Another row stands there; neither row was changed.
             RowNotFoundError: The object has no row.
             ConflictError: Others kept changing the row.
@@ -177,6 +185,7 @@ class SessionAtOnce(SessionWrites):
             ConnectionLostError: It is not known how far this came; move again.
         """
         self._refuse_without_guards(obj, "move")
+        self._refuse_owned(obj)
         bound = self._bound_to(obj)
         values = new_values(bound, obj, new_key)
         _refuse_unflushed(bound, obj)

@@ -9,25 +9,20 @@ from typing import Any, Final
 
 from hbase_orm.errors import (
     CodecError,
-    ConfigurationError,
     CorruptRowError,
     RowKeyError,
     ValidationError,
 )
 from hbase_orm.execute.run import PlacedRow
-from hbase_orm.gateway.base import Feature
 from hbase_orm.gateway.checks import CELL_OVERHEAD_BYTES
-from hbase_orm.index.described import described_indexes
 from hbase_orm.index.targets import MARKER_VALUE, GuardedTable
 from hbase_orm.model import Model
-from hbase_orm.model.kinds import kind_finder, kind_test
+from hbase_orm.model.base import is_foreign, set_origin
 from hbase_orm.ops import MAX_CELL_BYTES, MAX_ROW_KEY_BYTES, Row, longest_row_key_bytes
 from hbase_orm.query import Shapes
 from hbase_orm.rowkey import KeyContext
 from hbase_orm.schema import NO_FIELDS, TableSchema
-from hbase_orm.session.mutable import has_mutable_values
-from hbase_orm.session.naming import Names, in_namespace
-from hbase_orm.session.without_guards import written_table
+from hbase_orm.session.naming import Names
 
 # Where an object of a randomly salted model keeps the key that was drawn for it.
 _DRAWN: Final = "_drawn_key"
@@ -55,6 +50,7 @@ class BoundModel:
         kinds: Of a base of record types, from a row key to its kind's class.
         is_own: Of a record type, whether a row key in its table is one of its keys.
         is_mutable: Whether objects hold values that a program can change in place.
+        origin: Its table and the servers: equal where rows are certainly the same.
         shapes: The shapes of statements that were planned before.
         as_catalogued: What was made of the model by what the catalog said last.
     """
@@ -69,6 +65,7 @@ class BoundModel:
     kinds: Callable[[bytes], type[Model]] | None = None
     is_own: Callable[[bytes], bool] | None = None
     is_mutable: bool = False
+    origin: str = ""
     shapes: Shapes = field(default_factory=Shapes, init=False, repr=False, compare=False)
     as_catalogued: dict[str, Any] = field(
         default_factory=dict[str, Any], init=False, repr=False, compare=False
@@ -138,13 +135,15 @@ class BoundModel:
         model = self.model if self.kinds is None else self.kinds(row.key)
         mapping = model.__mapping__
         hydrate = mapping.hydrator(loaded) if loaded else mapping.hydrate
-        if self.context is None:
-            return hydrate(row)
         try:
-            return hydrate(row, self.context)
+            obj = hydrate(row) if self.context is None else hydrate(row, self.context)
         except CorruptRowError as error:
+            if self.context is None:
+                raise
             details = {"model": model.__name__, "row": row.key, **error.details}
             raise CorruptRowError(error.text, fix=error.fix, **details) from error
+        set_origin(obj, self.origin)
+        return obj
 
     def load_names(self, rows: Sequence[Row]) -> None:
         """Look up, all at once, the names that the row keys hold numbers of."""
@@ -229,7 +228,7 @@ class BoundModel:
         `values` are the object's, with the numbers of its names.
         """
         row: Row | None = obj._row  # noqa: SLF001 - the model's own state
-        if row is not None:
+        if row is not None and not (self.schema.layout.lookups and is_foreign(obj, self.origin)):
             return row.key
         key: bytes | None = obj.__dict__.get(_DRAWN)
         encoded = self.model.__mapping__.encode_key(values)
@@ -354,40 +353,3 @@ class BoundModel:
                 fix="shorten a component, or put a Digest of it in the key",
             )
         return key
-
-
-def named_schema(schema: TableSchema, namespace: str) -> TableSchema:
-    """Return a schema with its tables in `namespace`, unless it names one of its own."""
-    return replace(
-        schema,
-        table=in_namespace(schema.table, namespace),
-        indexes=tuple(
-            replace(index, table=in_namespace(index.table, namespace)) for index in schema.indexes
-        ),
-    )
-
-
-def bind(
-    model: type[Model], namespace: str, features: frozenset[Feature], names: Names
-) -> BoundModel:
-    """Return `model` with its tables in `namespace`.
-
-    Raises:
-        ConfigurationError: Not a concrete model, or one whose rows need guards, and so Thrift2.
-    """
-    schema: TableSchema | None = getattr(model, "__schema__", None)
-    if schema is None:
-        raise ConfigurationError("this is no model with a table", got=repr(model))
-    named = named_schema(schema, namespace)
-    return BoundModel(
-        model,
-        named,
-        written_table(named, features),
-        described_indexes(named),
-        longest_row_key_bytes(named.table),
-        names,
-        KeyContext(name_of=names.name_of) if schema.layout.lookups else None,
-        kind_finder(model) if named.kinds is not None else None,
-        kind_test(model),
-        has_mutable_values(schema),
-    )

@@ -26,13 +26,13 @@ from hbase_orm.errors import (
 )
 from hbase_orm.index import catalog
 from hbase_orm.model import Model
-from hbase_orm.model.deferring import refuse_partial, refuse_unloaded
 from hbase_orm.session.binding import BoundModel
 from hbase_orm.session.bulk_block import BulkBlock
 from hbase_orm.session.carriers import FlatCarrier, Load, begin_load, carriers_of
 from hbase_orm.session.hooks import prepare
 from hbase_orm.session.lanes import Lane, Lanes, Sent
 from hbase_orm.session.options import options_of
+from hbase_orm.session.origins import refuse_incomplete
 from hbase_orm.session.pending import number_names
 from hbase_orm.session.runtime import Runtime
 from hbase_orm.session.unit_of_work import (
@@ -158,7 +158,7 @@ class Bulk:
         if self._insert_only:
             refuse_without_guards(bound.schema, bound.guarded, "bulk(insert_only=True)")
         prepare(bound, obj, "whole")
-        (refuse_unloaded if self._insert_only else refuse_partial)(obj)
+        refuse_incomplete(bound, obj, is_new=self._insert_only)
         key = bound.key(obj)
         cells = bound.cells(obj, key)
         check_entries(bound, key, cells)

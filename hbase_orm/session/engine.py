@@ -25,7 +25,8 @@ from hbase_orm.numbering.sequence import DEFAULT_BLOCK, SEQUENCES_TABLE, Sequenc
 from hbase_orm.ops import ListRegions, ListTables, Ping, Region, ask
 from hbase_orm.schema import TableSchema
 from hbase_orm.session import tables
-from hbase_orm.session.binding import BoundModel, bind
+from hbase_orm.session.binding import BoundModel
+from hbase_orm.session.bound_tables import bind, checked_model
 from hbase_orm.session.gets import row_keys
 from hbase_orm.session.index_admin import IndexAdmin
 from hbase_orm.session.naming import Names, in_namespace
@@ -208,7 +209,7 @@ class Engine(IndexAdmin):
 
     def _shared_bound_of(self, model: type[Model]) -> BoundModel:
         """Return the model that decides what its table is: the base of a record type."""
-        return self._bound_of(base_of(model) or model)
+        return self._bound_of(base_of(checked_model(model)) or model)
 
     def add_guard_family(self, model: type[Model]) -> None:
         """Add the guards' family `_` to a model's existing table, online."""
@@ -265,7 +266,7 @@ class Engine(IndexAdmin):
             CorruptRowError: The bytes are no key of this model, or a dictionary lacks a number.
             ConfigurationError: `table` is no table of the model's.
         """
-        bound = self._bound_of(kind_of(model, data))
+        bound = self._bound_of(kind_of(checked_model(model), data))
         if table is not None:
             start = period_start(bound.schema, in_namespace(table, self.options.namespace))
             bound = bound if start is None else bound.placed_at(start)
@@ -284,11 +285,12 @@ class Engine(IndexAdmin):
         return None if entry is None else entry.state
 
     def _bound_of(self, model: type[Model]) -> BoundModel:
-        schema: TableSchema | None = getattr(model, "__schema__", None)
-        found = self._bound.get(model)
-        if found is not None and found[0] is schema:  # a base's changes when a record type joins
+        found = self._bound.get(checked_model(model))
+        # A base's schema changes when a record type joins.
+        if found is not None and found[0] is model.__schema__:
             return found[1]
-        bound = bind(model, self.options.namespace, self._runtime.features, self._names)
+        options = self.options
+        bound = bind(model, options.namespace, self._runtime.features, self._names, options.servers)
         self._bound[model] = (bound.model.__schema__, bound)
         return bound
 

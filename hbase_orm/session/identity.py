@@ -73,7 +73,7 @@ def refuse_part(obj: Model) -> None:
     read = obj.__dict__.get(READ_IN_PART)
     if read is not None:
         raise ValidationError(
-            "the object was read in part: replacing its row would delete what was not read",
+            "the object was read in part: a row written from it would lack what was not read",
             model=type(obj).__name__,
             read=read,
             fix="get the row whole, or add the object and flush its changes",

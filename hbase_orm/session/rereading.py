@@ -14,6 +14,7 @@ from typing import Any
 from hbase_orm.codecs import Codec
 from hbase_orm.errors import CodecError
 from hbase_orm.model import Model
+from hbase_orm.model.base import set_origin
 from hbase_orm.model.deferring import LOADED, loaded_fields, set_unread
 from hbase_orm.ops import Row
 from hbase_orm.schema import NO_FIELDS, DynamicSchema, TableSchema
@@ -119,6 +120,7 @@ def refresh(
             replaced += _take_field(schema, name, values, new)
     values.pop(READ_IN_PART, None)
     _note_loaded(values, new, changes.fields)
+    set_origin(obj, bound.origin)
     obj._row = _based(loaded_row(fresh), loaded, kept)  # noqa: SLF001 - the model's own state
     return replaced
 

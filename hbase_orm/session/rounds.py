@@ -89,6 +89,8 @@ class SessionFlush(SessionWrites):
         for obj in number_names(self._pending.values(), self._bound):
             self._pending.pop(id(obj))  # there is no such row to delete
             self._options.pop(id(obj), None)
+        for obj, _ in self._pending.values():
+            self._refuse_owned(obj)
         writes = [
             self._again(write_of(self._bound_to(obj), obj, "delete" if kind == "delete" else "put"))
             for obj, kind in self._pending.values()

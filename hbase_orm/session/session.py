@@ -49,6 +49,9 @@ class Session(SessionReads, SessionFlush, SessionAtOnce):
         The session is unusable afterwards; closing twice is fine.
         """
         self._is_closed = True
+        for obj, _ in self._pending.values():
+            if self._owner_of(obj) is self:
+                obj._note_change = None  # noqa: SLF001 - the model's own state
         self._pending.clear()
         self._watched.clear()
         self._options.clear()

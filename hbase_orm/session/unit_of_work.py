@@ -15,11 +15,13 @@ from hbase_orm.errors import FlushConflictError, FlushError, HBaseORMError, Vers
 from hbase_orm.gateway.checks import CELL_OVERHEAD_BYTES
 from hbase_orm.index.targets import WriteOutcome
 from hbase_orm.model import Model
+from hbase_orm.model.base import set_origin
 from hbase_orm.model.deferring import cleared, note_written, refuse_unloaded
 from hbase_orm.model.entries import settle
 from hbase_orm.ops import MAX_ROW_KEY_BYTES, Cell, Row
 from hbase_orm.session.binding import BoundModel
 from hbase_orm.session.mutable import changed_cells, loaded_entries
+from hbase_orm.session.origins import refuse_foreign
 
 # However an index frames or repeats them, a row key and values of so few bytes in all make entries
 # that HBase stores.
@@ -123,10 +125,12 @@ def write_of(
     """Return what writes `obj` now.
 
     Raises:
-        ValidationError: A value does not fit its codec, or the object lacks deferred fields of the
-            row that it shall be.
+        ValidationError: A value does not fit its codec, the object lacks deferred fields of the
+            row that it shall be, or its changes are those of another engine's row.
         RowKeyError: The row key cannot be made, or that of an index entry.
     """
+    if kind in {"put", "delete"}:
+        refuse_foreign(bound, obj)
     key = bound.key(obj)
     loaded = loaded_row(obj)
     if kind == "delete":
@@ -241,6 +245,7 @@ def keep_row(write: RowWrite) -> None:
     kept = {column: cell for column, cell in kept.items() if column not in write.clears}
     kept.update({c: Cell(value, write.timestamp_ms or 0) for c, value in write.cells.items()})
     obj._row = Row(write.key, kept)  # noqa: SLF001 - the model's own state
+    set_origin(obj, write.bound.origin)
     schema = write.bound.schema
     for counter in schema.counters if is_whole else ():
         obj.__dict__.pop(counter.name, None)

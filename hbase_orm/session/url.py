@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
+from uuid import uuid4
 
 from hbase_orm.errors import ConfigurationError
 from hbase_orm.index.catalog import LEASE_S
@@ -68,6 +69,14 @@ class EngineOptions:
     repair_on_read: str = "on"
     clean_up: str = "now"
     lease_s: float = LONGEST_LEASE_S
+    _memory: str = field(default_factory=lambda: uuid4().hex, init=False, repr=False, compare=False)
+
+    @property
+    def servers(self) -> str:
+        """The gateways in one order: equal for engines that certainly have the same tables."""
+        if self.scheme == "memory":
+            return f"memory {self._memory}"
+        return ",".join(sorted(f"{host}:{port}" for host, port in self.thrift1))
 
 
 def parse_url(url: str) -> EngineOptions:

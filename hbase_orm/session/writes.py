@@ -18,6 +18,7 @@ from hbase_orm.session.gets import key_to_change
 from hbase_orm.session.identity import supersede
 from hbase_orm.session.increments import amounts_by_column
 from hbase_orm.session.options import WriteOptions, options_of
+from hbase_orm.session.origins import refuse_foreign
 from hbase_orm.session.period_tables import send
 from hbase_orm.session.state import SessionState, check_statement
 from hbase_orm.session.unit_of_work import RowWrite, keep_row
@@ -43,8 +44,8 @@ class SessionWrites(SessionState):
 
         Raises:
             RowKeyError: Its row key cannot be made.
-            ValidationError: The session holds another object of this row, or an option does not
-                fit.
+            ValidationError: The session holds another object of this row, the object belongs to
+                another session or engine, or an option does not fit.
         """
         self._note(obj, "put", ttl=ttl, timestamp_ms=timestamp_ms)
 
@@ -63,8 +64,8 @@ class SessionWrites(SessionState):
 
         Raises:
             RowKeyError: Its row key cannot be made.
-            ValidationError: The session holds another object of this row, or the timestamp does
-                not fit.
+            ValidationError: The session holds another object of this row, the object belongs to
+                another session or engine, or the timestamp does not fit.
         """
         self._note(obj, "delete", timestamp_ms=timestamp_ms)
 
@@ -77,7 +78,8 @@ class SessionWrites(SessionState):
         key = bound.known_key(obj)
         if key is not None and self._identity.find(bound, key) is obj:
             self._identity.forget(bound, key)
-        obj._note_change = None  # noqa: SLF001 - the model's own state
+        if self._owner_of(obj) in {None, self}:
+            obj._note_change = None  # noqa: SLF001 - the model's own state
 
     def bulk(
         self,
@@ -198,6 +200,7 @@ class SessionWrites(SessionState):
         if ttl is not None or timestamp_ms is not None:
             options = options_of(self._bound_to(obj), ttl, timestamp_ms)
         self._refuse_other(obj)
+        refuse_foreign(self._bound_to(obj), obj)
         if kind == "delete":
             self._refuse_without_guards(obj, "delete")
         self._pending.pop(id(obj), None)  # what is noted last is sent last
@@ -221,8 +224,22 @@ class SessionWrites(SessionState):
             known = self._options.get(id(write.obj), WriteOptions())
             self._options[id(write.obj)] = known.after(write, error)
 
+    def _owner_of(self, obj: Model) -> object:
+        """Return the session that is told of an object's changes, or None."""
+        return getattr(getattr(obj, "_note_change", None), "__self__", None)
+
+    def _refuse_owned(self, obj: Model) -> None:
+        """Refuse an object of another session, which would not write its further changes."""
+        if self._owner_of(obj) not in {None, self}:
+            raise ValidationError(
+                "the object belongs to another session",
+                model=type(obj).__name__,
+                fix="expunge it there, or close that session, before you give it to this one",
+            )
+
     def _refuse_other(self, obj: Model) -> None:
         """Refuse a second object of a row: what one writes, the other does not know."""
+        self._refuse_owned(obj)
         bound = self._bound_to(obj)
         key = self._key_held(bound, obj)
         if key is not None:

@@ -40,7 +40,7 @@ from hbase_orm.ops import (
     MutateRows,
     Operation,
 )
-from hbase_orm.session.binding import bind
+from hbase_orm.session.bound_tables import bind
 from hbase_orm.session.flush import BATCH_BYTES, BATCH_ROWS
 from hbase_orm.session.naming import Names
 from hbase_orm.session.runtime import Runtime
