@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from hbase_orm.errors import CodecError, CorruptRowError
 from hbase_orm.execute.by_keys import rows_by_key
 from hbase_orm.execute.merge import merge
 from hbase_orm.execute.pace import Pace, pace_of
 from hbase_orm.execute.reader import RangeReader
 from hbase_orm.execute.steps import DoubtfulEntry, Emit, Rows, through
-from hbase_orm.index.claims import CLAIM_COLUMN, Claim
-from hbase_orm.index.copies import copied_cells
+from hbase_orm.index.claims import CLAIM_COLUMN, StoredClaim, corrupt_claim
+from hbase_orm.index.copies import believed_cells
 from hbase_orm.index.entries import base_key_of, index_target
 from hbase_orm.index.targets import ENTRY_COLUMN, GuardedTable, IndexTarget
 from hbase_orm.ops import Cell, GetRows, KeyRange, Row, Scan, ask
@@ -87,7 +88,7 @@ class _LookUp:
         self._guarded = guarded
         self._paces = paces
         self._index = index_target(plan.schema, plan.index)
-        self._base_key = owner_of(plan.index)
+        self._base_key = owner_of(plan.index, self._index)
         self._covered = covered_row(plan.schema, plan.index) if plan.is_covered else None
         self._was_given = was_given(plan, self._index) if plan.within and plan.passed else None
         self._seen: set[bytes] = set()
@@ -120,7 +121,7 @@ class _LookUp:
                 continue
             owner = owners[entry.key]
             if owner is None:
-                continue  # nobody has the value
+                continue  # no row can have it
             has_entry = self._has(entry.key, found[owner])
             if has_entry:
                 kept += self._counted(entry.key, found[owner])
@@ -137,7 +138,11 @@ class _LookUp:
             pace.weigh(looked_up)
 
     def _has(self, entry: bytes, row: Row | None) -> bool:
-        return row is not None and entry in self._keys_of(row)
+        try:
+            return row is not None and entry in self._keys_of(row)
+        except CorruptRowError as error:
+            details = {**error.details, "entry": entry}
+            raise CorruptRowError(error.text, fix=error.fix, **details) from error
 
     def _keys_of(self, row: Row) -> frozenset[bytes]:
         values = {column: cell.value for column, cell in row.cells.items()}
@@ -157,16 +162,25 @@ class _LookUp:
         return [row]
 
 
-def owner_of(index: IndexSchema) -> Callable[[Row], bytes | None]:
-    """Return a function from an entry to the row key that it names; None if nobody's."""
-    if not index.unique:
-        base_key = base_key_of(index)
-        return lambda entry: base_key(entry.key)
+def owner_of(index: IndexSchema, target: IndexTarget) -> Callable[[Row], bytes | None]:
+    """Return a function from an entry to the row key that it names.
+
+    It returns None where no row can have the entry: nobody claims the value, or the key is none of
+    an entry's. It raises CorruptRowError for a claim that does not decode: some row may have it.
+    """
+    base_key = base_key_of(index)
 
     def owner(entry: Row) -> bytes | None:
-        cell = entry.cells.get(CLAIM_COLUMN)
-        claim = None if cell is None else Claim.decode(cell.value)
-        return None if claim is None else claim.owner
+        try:
+            own_key = base_key(entry.key)
+        except CorruptRowError:
+            return None
+        if not index.unique:
+            return own_key
+        stored = StoredClaim.of(entry.cells.get(CLAIM_COLUMN))
+        if stored.is_corrupt:
+            raise corrupt_claim(target, entry.key, stored)
+        return None if stored.claim is None else stored.claim.owner
 
     return owner
 
@@ -202,7 +216,7 @@ def was_given(plan: IndexPlan, index: IndexTarget) -> Callable[[Row, frozenset[b
 def covered_row(schema: TableSchema, index: IndexSchema) -> Callable[[Row], Row | None]:
     """Return a function from an entry to what its row has of the entry's columns.
 
-    It returns None where the entry is not verified.
+    It returns None where the entry is not verified, or does not decode.
     """
     target: IndexTarget = index_target(schema, index)
     told = told_columns(index)
@@ -211,17 +225,20 @@ def covered_row(schema: TableSchema, index: IndexSchema) -> Callable[[Row], Row 
     mark = schema.marker if schema.anchor is None else schema.anchor.column
 
     def row_of(entry: Row) -> Row | None:
-        copied = copied_cells(target.included, entry.cells)
+        copied = believed_cells(target.included, entry.cells)
         if copied is None:
             return None
         timestamp_ms = entry.cells[ENTRY_COLUMN].timestamp_ms
         cells = {column: Cell(value, timestamp_ms) for column, value in copied.items()}
         position = begin
-        for part in parts:
-            value, position = part.take(entry.key, position)
-            column = told.get(part.name)
-            if column is not None and value is not None:
-                cells[column.column] = Cell(column.codec.encode(value), timestamp_ms)
+        try:
+            for part in parts:
+                value, position = part.take(entry.key, position)
+                column = told.get(part.name)
+                if column is not None and value is not None:
+                    cells[column.column] = Cell(column.codec.encode(value), timestamp_ms)
+        except CodecError:
+            return None  # no entry's key
         if mark is not None:  # a verified entry is of a row that exists
             cells.setdefault(mark, Cell(b"", timestamp_ms))
         return IndexedRow(entry.key[position:], cells, entry.key)

@@ -7,7 +7,7 @@ from typing import Final, TypeVar
 
 from hbase_orm.errors import ConnectionLostError, RetryableError
 from hbase_orm.index import attempt as attempts
-from hbase_orm.index.guard_cell import GuardCell
+from hbase_orm.index.guard_cell import guard_of
 from hbase_orm.index.targets import (
     CLEARED_COLUMN,
     GUARD_COLUMN,
@@ -80,6 +80,9 @@ def read_before(
 ) -> Protocol[RowBefore]:
     """Read a row, its guard, and the newest timestamp it holds.
 
+    A guard that does not decode counts as none, but for its bytes: a write that takes the row over
+    is checked on them.
+
     Where rows have guards, one without may have been deleted by another program: then only its
     tombstones tell how high the next timestamp must be, and a raw read shows them. Whole families
     are asked for, since a read of named columns does not show the tombstone of a family.
@@ -99,17 +102,17 @@ def read_before(
     (found,) = yield from ask_patiently(GetRows(target.table, (row,), columns), context)
     cells = {} if found is None else dict(found.cells)
     stored = cells.pop(GUARD_COLUMN, None)
-    if stored is not None:
-        guard = GuardCell.decode(stored.value)
+    guard, guard_bytes = guard_of(stored), b"" if stored is None else stored.value
+    if stored is not None and guard is not None:
         told_ms = attempts.told_timestamp(guard, (stored, *cells.values()), ())
-        return RowBefore(stored.value, guard, cells, told_ms)
+        return RowBefore(guard_bytes, guard, cells, told_ms)
     if target.is_lww:
         told_ms = attempts.told_timestamp(None, cells.values(), ())
         cells.pop(CLEARED_COLUMN, None)
-        return RowBefore(b"", None, cells, told_ms)
+        return RowBefore(guard_bytes, None, cells, told_ms)
     versions = yield from _read_raw(target, row, context)
     told_ms = attempts.told_timestamp(None, cells.values(), versions)
-    return RowBefore(b"", None, cells, told_ms)
+    return RowBefore(guard_bytes, None, cells, told_ms)
 
 
 def _read_raw(

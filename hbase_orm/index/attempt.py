@@ -36,6 +36,8 @@ logger = logging.getLogger("hbase_orm.index")
 DEAD_GUARD_TTL_MS: Final = 7 * 24 * 3600 * 1000
 """How long the guard of a deleted row lives: far longer than any request can be under way."""
 
+MAX_VERSION: Final = (1 << 63) - 1
+
 CLOCK_WARN_MS: Final = 60_000
 CLOCK_REFUSE_MS: Final = 3_600_000
 
@@ -196,8 +198,8 @@ def written_values(
 
 def _next_version(stored: bytes) -> bytes:
     """Return the version after a stored one; what is no version counts as none."""
-    count = int.from_bytes(stored, "big") if len(stored) == VERSION_BYTES else 0
-    return (count + 1).to_bytes(VERSION_BYTES, "big")
+    count = int.from_bytes(stored, "big", signed=True) if len(stored) == VERSION_BYTES else 0
+    return (count + 1 if 0 <= count < MAX_VERSION else 1).to_bytes(VERSION_BYTES, "big")
 
 
 def renewed_values(

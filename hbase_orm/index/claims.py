@@ -11,6 +11,7 @@ later claim of a lower timestamp. Every record is different, so no check mistake
 
 from __future__ import annotations
 
+import logging
 import struct
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -31,10 +32,23 @@ from hbase_orm.index.targets import (
     EntryKind,
     GuardContext,
     GuardedTable,
+    IndexTarget,
     RowBefore,
     with_guard,
 )
-from hbase_orm.ops import Cell, CheckAndMutate, Delete, GetRows, Protocol, Put, RowMutation, ask
+from hbase_orm.ops import (
+    MAX_ROW_KEY_BYTES,
+    Cell,
+    CheckAndMutate,
+    Delete,
+    GetRows,
+    Protocol,
+    Put,
+    RowMutation,
+    ask,
+)
+
+logger = logging.getLogger("hbase_orm.index")
 
 CLAIM_COLUMN: Final = b"d:o"
 
@@ -81,12 +95,11 @@ class Claim:
         if len(value) >= _HEAD.size and value[:1] in {_OWNED, _FREE}:
             kind, timestamp_ms, nonce = _HEAD.unpack_from(value)
             owner = value[_HEAD.size :]
-            return cls(owner, timestamp_ms, nonce) if kind == _OWNED else None
-        raise CorruptRowError(
-            "the claim of a unique value does not decode",
-            value=value,
-            fix="the index table was written by another program: rebuild the index",
-        )
+            if kind == _FREE:
+                return None
+            if 0 < len(owner) <= MAX_ROW_KEY_BYTES:
+                return cls(owner, timestamp_ms, nonce)
+        raise CorruptRowError("the claim of a unique value does not decode", value=value)
 
 
 class StoredClaim(NamedTuple):
@@ -95,19 +108,29 @@ class StoredClaim(NamedTuple):
     Attributes:
         value: The cell as stored; empty where there is none.
         timestamp_ms: The cell's timestamp; -1 where there is none.
-        claim: The claim, or None where nobody owns the value.
+        claim: The claim, or None where nobody owns the value, or it does not decode.
+        is_corrupt: Whether it does not decode: nobody knows which row owns the value.
     """
 
     value: bytes = b""
     timestamp_ms: int = -1
     claim: Claim | None = None
+    is_corrupt: bool = False
 
     @classmethod
     def of(cls, cell: Cell | None) -> StoredClaim:
-        """Return what a cell that was read says."""
+        """Return what a cell that was read says.
+
+        A claim's timestamp is never above its cell's; one that is, is another program's.
+        """
         if cell is None:
             return cls()
-        return cls(cell.value, cell.timestamp_ms, Claim.decode(cell.value))
+        try:
+            claim = Claim.decode(cell.value)
+        except CorruptRowError:
+            return cls(cell.value, cell.timestamp_ms, is_corrupt=True)
+        is_corrupt = claim is not None and claim.timestamp_ms > cell.timestamp_ms
+        return cls(cell.value, cell.timestamp_ms, None if is_corrupt else claim, is_corrupt)
 
 
 def read_claim(entry: Entry, context: GuardContext) -> Protocol[StoredClaim]:
@@ -115,6 +138,21 @@ def read_claim(entry: Entry, context: GuardContext) -> Protocol[StoredClaim]:
     get = GetRows(entry.table, (entry.key,), (CLAIM_COLUMN,))
     (row,) = yield from ask_patiently(get, context)
     return StoredClaim.of(row.cells.get(CLAIM_COLUMN) if row else None)
+
+
+def corrupt_claim(
+    index: IndexTarget, entry_key: bytes, stored: StoredClaim, **details: object
+) -> CorruptRowError:
+    """Return the error of a claim that does not decode."""
+    return CorruptRowError(
+        "the claim of a unique value does not decode: it is not known which row has the value",
+        table=index.table,
+        index=index.name,
+        entry=entry_key,
+        **details,
+        value=stored.value,
+        fix="another program wrote it: call engine.verify_index(M, index, repair=True)",
+    )
 
 
 def claims_of(entries: Iterable[Entry]) -> list[Entry]:
@@ -132,6 +170,7 @@ def claim_all(
 
     Raises:
         UniqueViolationError: Another row shows one of the values.
+        CorruptRowError: A claim does not decode, and the row does not have the value yet.
         ConflictError: Other writers won every round.
         GatewayError: The row must not be changed.
     """
@@ -184,9 +223,11 @@ def _may_replace(  # noqa: PLR0917  # one question, and all it depends on
     rounds: int,
 ) -> Protocol[bool]:
     """Say whether a claim may be replaced now, having fenced its owner where that is needed."""
+    if stored.is_corrupt and entry not in attempt.old_entries:
+        raise corrupt_claim(target.index_of(entry), entry.key, stored, row=attempt.row)
     claim = _foreign(stored, attempt.row)
     if claim is None:
-        return True
+        return True  # also of a corrupt one: of rows that have the value there is one at most
     before = yield from _owner_before(target, entry, claim, attempt.row, context)
     if fencing.is_dead_entry(before, claim.timestamp_ms):
         return True
@@ -262,10 +303,13 @@ def release(
 ) -> Protocol[None]:
     """Give up a row's claims of values that it does not show at its guard's timestamp.
 
-    A claim above `up_to_ms` belongs to a write that may be under way, and is left.
+    A claim above `up_to_ms` belongs to a write that may be under way, and is left. So is one that
+    does not decode, to the repair.
     """
     for entry in claims_of(entries):
         stored = yield from read_claim(entry, context)
+        if stored.is_corrupt:
+            logger.warning("the claim %r in %s does not decode", entry.key, entry.table)
         claim = stored.claim
         if claim is not None and claim.owner == row and claim.timestamp_ms <= up_to_ms:
             mutation = free_mutation(entry, stored, context.nonce())

@@ -58,6 +58,19 @@ def _width_bytes(included: Sequence[object]) -> int:
     return (len(included) + 7) // 8
 
 
+def believed_cells(
+    included: Sequence[bytes], entry: Mapping[bytes, Cell]
+) -> dict[bytes, bytes] | None:
+    """Return what an entry says of its row's included columns; None if its row must be looked up.
+
+    That is also where its flag does not decode. Arguments are as for `copied_cells`.
+    """
+    try:
+        return copied_cells(included, entry)
+    except CorruptRowError:
+        return None
+
+
 def copied_cells(
     included: Sequence[bytes], entry: Mapping[bytes, Cell]
 ) -> dict[bytes, bytes] | None:

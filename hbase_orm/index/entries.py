@@ -21,7 +21,7 @@ from hbase_orm.index.row_values import (
     value_reader,
 )
 from hbase_orm.index.targets import GuardedTable, IndexTarget
-from hbase_orm.ops import longest_row_key_bytes
+from hbase_orm.ops import MAX_ROW_KEY_BYTES, longest_row_key_bytes
 from hbase_orm.rowkey import KeyLayout, Part
 from hbase_orm.rowkey.layout import part_bytes
 from hbase_orm.rowkey.nulls import OrNone
@@ -236,10 +236,12 @@ def _finisher(index: IndexSchema) -> Callable[[bytes], bytes]:
 def base_key_of(index: IndexSchema) -> Callable[[bytes], bytes]:
     """Return a function from an entry's key to the row key that it ends with.
 
-    An entry of a unique index ends with none: its claim names the row.
+    It raises CorruptRowError for what is no entry's key: no row can have it. An entry of a unique
+    index ends with none: its claim names the row.
     """
     parts = index.layout.parts
     begin = 1 if index.salt else 0
+    shortest, longest = (0, 0) if index.unique else (1, MAX_ROW_KEY_BYTES)
 
     def base_key(entry_key: bytes) -> bytes:
         position = begin
@@ -247,12 +249,19 @@ def base_key_of(index: IndexSchema) -> Callable[[bytes], bytes]:
             for part in parts:
                 _, position = part.take(entry_key, position)
         except CodecError as error:
-            raise CorruptRowError(
-                "the index table holds a row that is no entry",
-                table=index.table,
-                row=entry_key,
-                fix="delete it: nothing but this library writes index tables",
-            ) from error
+            raise _no_entry(index, entry_key) from error
+        if not shortest <= len(entry_key) - position <= longest:
+            raise _no_entry(index, entry_key)
         return entry_key[position:]
 
     return base_key
+
+
+def _no_entry(index: IndexSchema, entry_key: bytes) -> CorruptRowError:
+    return CorruptRowError(
+        "the index table holds a row that is no entry",
+        table=index.table,
+        index=index.name,
+        entry=entry_key,
+        fix="another program wrote it: engine.verify_index(M, index, repair=True) deletes it",
+    )

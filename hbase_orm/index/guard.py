@@ -29,12 +29,12 @@ from enum import Enum
 from typing import Final, TypeVar
 
 from hbase_orm.errors import (
-    CatalogLeaseError,
-    ClockError,
     ConflictError,
     ConnectionLostError,
+    CorruptRowError,
     DuplicateRowError,
     GatewayError,
+    HBaseORMError,
     RejectedError,
     RetryableError,
     RowNotFoundError,
@@ -124,7 +124,8 @@ def guarded_write(
     more they are done again, so they happen at least once. An "insert", and what is decided by the
     row itself, is never done twice. An error other
     than ConnectionLostError means that the row is as it was; index entries that no row has may
-    remain, readers skip them and the repair deletes them.
+    remain, readers skip them and the repair deletes them. Once the row is changed nothing fails:
+    what cannot be tidied up then is logged.
 
     Args:
         target: The table and its indexes, as the catalog permits to write them.
@@ -139,6 +140,7 @@ def guarded_write(
         ConflictError: The row to update does not exist, or other writers won every round.
         RowNotFoundError: The row to scrub does not exist; nothing is left to be done.
         ClockError: The row's timestamps are more than an hour ahead of the clock.
+        CorruptRowError: The row's guard, or the claim of a unique value, does not decode.
         CatalogLeaseError: Refresh the catalog view and write again, with the same history.
         RetryableError: Not written; the same write may be made again.
         RejectedError: HBase refuses the request; the row is as it was.
@@ -149,7 +151,9 @@ def guarded_write(
     history.forget_other_tables({index.table for index in target.maintained})
     try:
         return (yield from _rounds(target, change, context, history))
-    except (GatewayError, ConflictError, ClockError, CatalogLeaseError) as error:
+    except RowNotFoundError:
+        raise  # of a row that is gone nothing is left to be scrubbed, whatever became of a try
+    except HBaseORMError as error:
         if history.in_doubt:
             raise _unknown_outcome(target, change, history) from error
         if isinstance(error, ConnectionLostError):
@@ -200,6 +204,7 @@ def _next_attempt(
     if change.decide is not None:
         change = change.decide(before)
         check_change(target, change)
+    _refuse_corrupt_guard(target, change, before)
     if change.kind == "insert" and target.exists(before.cells):
         raise DuplicateRowError("the row exists", table=target.table, row=change.row)
     if change.kind == "update" and not target.exists(before.cells):
@@ -217,6 +222,23 @@ def _next_attempt(
     return attempts.plan_attempt(
         target, change, before, timestamp_ms=t, nonce=context.nonce(), epoch=epoch
     )
+
+
+def _refuse_corrupt_guard(target: GuardedTable, change: RowChange, before: RowBefore) -> None:
+    """Refuse to build on a guard that does not decode, but where the row is made anew, or scrubbed.
+
+    A write under way on the guard before it has lost already.
+    """
+    if before.has_corrupt_guard and change.kind not in {"scrub", "replace", "delete"}:
+        raise CorruptRowError(
+            "the guard of the row does not decode",
+            table=target.table,
+            row=change.row,
+            column=GUARD_COLUMN,
+            value=before.guard_bytes,
+            fix="another program wrote it: engine.verify_index(M, index, repair=True), "
+            "session.replace and session.delete_row give the row a new one",
+        )
 
 
 def _try_once(
@@ -323,7 +345,7 @@ def _tidy(
 ) -> Protocol[WriteOutcome]:
     """Verify what entries repeat, and give up what the row no longer has.
 
-    A failure leaves that to the repair.
+    The row is written: a failure, whatever it is, leaves that to the repair.
     """
     dead = history.left - won.new_entries
     is_tidy = True
@@ -336,9 +358,11 @@ def _tidy(
             deletes = ()
         yield from ask_all_patiently((*verified, *deletes), context)
         yield from claims.release(dead, won.row, won.timestamp_ms, context)
-    except GatewayError as error:
+    except HBaseORMError as error:
         is_tidy = False
-        logger.warning("index entries of row %r are left untidy: %s", won.row, error)
+        logger.warning(
+            "index entries of row %r of %s are left untidy: %s", won.row, target.table, error
+        )
     if any(delete.timestamp_ms is None for delete in won.mutation.deletes):
         yield from ask(Sleep(COUNTER_TIE_S))
     return WriteOutcome(won.timestamp_ms, won.guard.encode(), won.cells, history.rounds, is_tidy)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from hbase_orm.errors import CorruptRowError
+from hbase_orm.ops import Cell
 
 NONCE_BYTES: Final = 8
 ABSENT_NONCE: Final = bytes(NONCE_BYTES)
@@ -67,6 +68,21 @@ class GuardCell:
         flag, epoch, timestamp_ms, nonce = _HEAD.unpack_from(value)
         nonces = tuple(ring[at : at + NONCE_BYTES] for at in range(0, len(ring), NONCE_BYTES))
         return cls(epoch, timestamp_ms, nonce, nonces, _FLAGS[flag])
+
+
+def guard_of(cell: Cell | None) -> GuardCell | None:
+    """Return the guard that a stored cell holds; None where there is none, or it is nobody's.
+
+    A guard's own timestamp is its cell's. Bytes that do not decode, or that have a timestamp above
+    their cell's, are of another program; so is an empty cell, which HBase takes for an absent one.
+    """
+    if cell is None or not cell.value:
+        return None
+    try:
+        guard = GuardCell.decode(cell.value)
+    except CorruptRowError:
+        return None
+    return guard if guard.timestamp_ms <= cell.timestamp_ms else None
 
 
 def nonces_of(guard: GuardCell | None) -> tuple[bytes, ...]:

@@ -25,6 +25,7 @@ from typing import Any
 from hbase_orm.errors import (
     ConnectionLostError,
     GatewayError,
+    HBaseORMError,
     RejectedError,
     RetryableError,
     RowNotFoundError,
@@ -120,7 +121,7 @@ def lww_write(
 
 
 def _refuse_guard(target: GuardedTable, change: RowChange, before: RowBefore) -> None:
-    if before.guard is not None:
+    if before.guard_bytes:
         raise SchemaError(
             "the row has a guard: a program with a Thrift2 gateway has written it",
             table=target.table,
@@ -251,7 +252,7 @@ def _tidy(target: GuardedTable, step: Step, context: GuardContext) -> Protocol[b
         return True
     try:
         yield from ask_all_patiently(deletes, context)
-    except GatewayError as error:
+    except HBaseORMError as error:
         logger.warning("index entries of row %r of %s are left: %s", step.row, target.table, error)
         return False
     return True

@@ -10,14 +10,15 @@ from typing import Final
 
 from hbase_orm.errors import (
     ConnectionLostError,
+    CorruptRowError,
     GatewayError,
     HBaseORMError,
     RetryableError,
     ScannerExpiredError,
 )
 from hbase_orm.index.asking import MAX_SENDS, ask_patiently, pause
-from hbase_orm.index.claims import CLAIM_COLUMN, StoredClaim
-from hbase_orm.index.copies import copied_cells
+from hbase_orm.index.claims import CLAIM_COLUMN, StoredClaim, corrupt_claim
+from hbase_orm.index.copies import believed_cells
 from hbase_orm.index.targets import (
     GuardContext,
     GuardedTable,
@@ -91,25 +92,49 @@ def _close(close: CloseScanner) -> Protocol[None]:
 
 
 def keys_of(target: GuardedTable, index: IndexTarget, row: Row) -> list[bytes]:
-    """Return the keys of one index's entries of a row that was read, sorted."""
+    """Return the keys of one index's entries of a row that was read, sorted.
+
+    Of a row whose bytes do not decode none is known.
+    """
     cells = {column: cell.value for column, cell in row.cells.items()}
-    return sorted(target.entry_keys(index, row.key, cells))
+    try:
+        return sorted(target.entry_keys(index, row.key, cells))
+    except CorruptRowError:
+        return []
 
 
 def led_to(
     index: IndexTarget, base_key_of: Callable[[bytes], bytes], entries: Sequence[Row]
-) -> list[tuple[Row, bytes]]:
+) -> tuple[list[tuple[Row, bytes]], dict[bytes, CorruptRowError]]:
     """Return entries with the keys of the rows they lead to; without values that nobody owns.
 
     Args:
         index: The index.
         base_key_of: Returns the row key that an entry's key ends with.
         entries: Rows of the index table with all their cells.
+
+    Returns:
+        The entries; and what is wrong with rows of the index table that are none, by their keys.
     """
+    found: list[tuple[Row, bytes]] = []
+    corrupt: dict[bytes, CorruptRowError] = {}
+    for entry in entries:
+        try:
+            owner = _owner(index, base_key_of, entry)
+        except CorruptRowError as error:
+            corrupt[entry.key] = error
+        else:
+            found += [] if owner is None else [(entry, owner)]
+    return found, corrupt
+
+
+def _owner(index: IndexTarget, base_key_of: Callable[[bytes], bytes], entry: Row) -> bytes | None:
     if not index.unique:
-        return [(entry, base_key_of(entry.key)) for entry in entries]
-    claims = [(entry, StoredClaim.of(entry.cells.get(CLAIM_COLUMN)).claim) for entry in entries]
-    return [(entry, claim.owner) for entry, claim in claims if claim is not None]
+        return base_key_of(entry.key)
+    stored = StoredClaim.of(entry.cells.get(CLAIM_COLUMN))
+    if stored.is_corrupt:
+        raise corrupt_claim(index, entry.key, stored)
+    return None if stored.claim is None else stored.claim.owner
 
 
 def leads_to(index: IndexTarget, entry: Row | None, base_key: bytes) -> bool:
@@ -133,7 +158,7 @@ def doubtful_entries(
         (entry, base_key)
         for entry, base_key in entries
         if entry.key in gone
-        or (index.included and copied_cells(index.included, entry.cells) is None)
+        or (index.included and believed_cells(index.included, entry.cells) is None)
     ]
 
 

@@ -10,15 +10,16 @@ Rows without guards are told by timestamps: see `index.lww`.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final
 
+from hbase_orm.errors import CorruptRowError
 from hbase_orm.index import attempt as attempts
 from hbase_orm.index import fencing, lww
 from hbase_orm.index.asking import ask_patiently, read_before
-from hbase_orm.index.claims import StoredClaim, free_mutation, read_claim, swap
+from hbase_orm.index.claims import StoredClaim, corrupt_claim, free_mutation, read_claim, swap
 from hbase_orm.index.pages import PAGE_ROWS, doubtful_entries, led_to, scan_page
 from hbase_orm.index.targets import (
     ENTRY_FAMILY,
@@ -26,9 +27,10 @@ from hbase_orm.index.targets import (
     GuardContext,
     GuardedTable,
     IndexTarget,
+    RowBefore,
     with_guard,
 )
-from hbase_orm.ops import KeyRange, MutateRows, Protocol
+from hbase_orm.ops import Delete, KeyRange, MutateRows, Protocol, Row, RowMutation
 
 MIN_AGE_MS: Final = 60_000
 """Entries younger than this are left: their write is probably under way, and a fence costs it."""
@@ -45,9 +47,17 @@ class EntryState(Enum):
 
 @dataclass(frozen=True, slots=True)
 class RepairCounts:
-    """What a repair pass saw: scanned = valid + verified + stale, stale = repaired + in_flight.
+    """What a repair pass saw of the entries of an index.
 
-    A verified entry is one of a covering index that could not be believed, and now can.
+    Attributes:
+        scanned: Those looked at: valid + verified + stale + unrepaired.
+        valid: Those that their rows have.
+        stale: Those that their rows do not have: repaired + in_flight.
+        repaired: Those that were deleted.
+        in_flight: Those left alone, for their writes may be under way.
+        verified: Those of a covering index that could not be believed, and now can.
+        unrepaired: Entries that lead to rows whose bytes do not decode, and claims that do not
+            decode themselves: what is wrong, by the entry's key.
     """
 
     scanned: int = 0
@@ -56,6 +66,7 @@ class RepairCounts:
     repaired: int = 0
     in_flight: int = 0
     verified: int = 0
+    unrepaired: Mapping[bytes, str] = field(default_factory=dict[bytes, str])
 
 
 def repair_entry(
@@ -82,17 +93,22 @@ def repair_entry(
             again, and says.
         base_key: The key of the row that it leads to: of a unique value, its owner.
         min_age_ms: An entry younger than this is left where putting it right needs a fence.
+
+    Raises:
+        CorruptRowError: The row, or the claim, does not decode; the entry is left.
     """
     entry = index.entry(entry_key)
     stored = StoredClaim()
     if index.unique:
         stored = yield from read_claim(entry, context)
+        if stored.is_corrupt:
+            raise corrupt_claim(index, entry_key, stored, row=base_key)
         if stored.claim is None or stored.claim.owner != base_key:
             return EntryState.REPAIRED  # by somebody else
         entry_timestamp_ms = stored.claim.timestamp_ms
     columns = with_guard(target.existence_columns | index.columns | set(index.included))
     before = yield from read_before(target, base_key, columns, context)
-    has_entry = entry_key in target.entry_keys(index, base_key, before.values)
+    has_entry = entry_key in _keys(target, index, entry_key, base_key, before)
     if has_entry and not index.included:
         return EntryState.VALID
     age_ms = context.now_ms() - entry_timestamp_ms
@@ -125,6 +141,36 @@ def repair_entry(
     return EntryState.REPAIRED
 
 
+def _keys(
+    target: GuardedTable, index: IndexTarget, entry_key: bytes, base_key: bytes, before: RowBefore
+) -> frozenset[bytes]:
+    try:
+        return target.entry_keys(index, base_key, before.values)
+    except CorruptRowError as error:
+        details = {**error.details, "entry": entry_key}
+        raise CorruptRowError(error.text, fix=error.fix, **details) from error
+
+
+def remove_corrupt(
+    index: IndexTarget, entry_key: bytes, up_to_ms: int, context: GuardContext
+) -> Protocol[None]:
+    """Delete a row of an index table that is no entry: no row can have it.
+
+    Of a unique index the claim that does not decode is given up, if it is still there.
+    Nobody may have the value: whoever asks for this has seen that.
+    """
+    if index.unique:
+        entry = index.entry(entry_key)
+        stored = yield from read_claim(entry, context)
+        if stored.is_corrupt:
+            yield from swap(entry, stored, free_mutation(entry, stored, context.nonce()))
+        return
+    deletes = (Delete(ENTRY_FAMILY, up_to_ms),)
+    yield from ask_patiently(
+        MutateRows(index.table, (RowMutation(entry_key, (), deletes),)), context
+    )
+
+
 def _remove(
     entry: Entry, up_to_ms: int, stored: StoredClaim, context: GuardContext
 ) -> Protocol[None]:
@@ -146,6 +192,8 @@ def repair_pass(
 ) -> Protocol[RepairCounts]:
     """Check every entry of an index (or of one range of it) and put it right.
 
+    It goes on behind what cannot be put right, and names it.
+
     Args:
         target: The indexed table.
         index: The index.
@@ -157,30 +205,46 @@ def repair_pass(
         page_rows: Entries read at a time; memory holds one page.
     """
     states: Counter[EntryState] = Counter()
+    left: dict[bytes, str] = {}
     start = key_range or KeyRange()
     while True:
         page = yield from scan_page(index.table, (ENTRY_FAMILY,), start, page_rows, context)
         if not page:
-            return _counted(states)
-        found = led_to(index, base_key_of, page)
+            return _counted(states, left)
+        found, corrupt = led_to(index, base_key_of, page)
+        for entry in page if corrupt else ():
+            if entry.key in corrupt and index.unique:
+                left[entry.key] = str(corrupt[entry.key])
+            elif entry.key in corrupt:
+                yield from remove_corrupt(index, entry.key, newest_ms(entry), context)
+                states[EntryState.REPAIRED] += 1
         suspects = yield from doubtful_entries(target, index, found, context)
         states[EntryState.VALID] += len(found) - len(suspects)
         for entry, base_key in suspects:
-            state = yield from repair_entry(
+            repair = repair_entry(
                 target,
                 index,
                 context,
                 entry_key=entry.key,
-                entry_timestamp_ms=max(cell.timestamp_ms for cell in entry.cells.values()),
+                entry_timestamp_ms=newest_ms(entry),
                 base_key=base_key,
                 min_age_ms=min_age_ms,
             )
-            states[state] += 1
+            try:
+                states[(yield from repair)] += 1
+            except CorruptRowError as error:
+                left[entry.key] = str(error)
         start = KeyRange(page[-1].key + b"\x00", start.stop)
 
 
-def _counted(states: Counter[EntryState]) -> RepairCounts:
+def newest_ms(entry: Row) -> int:
+    """Return the newest timestamp of an entry's cells."""
+    return max(cell.timestamp_ms for cell in entry.cells.values())
+
+
+def _counted(states: Counter[EntryState], left: Mapping[bytes, str]) -> RepairCounts:
     repaired, in_flight = states[EntryState.REPAIRED], states[EntryState.IN_FLIGHT]
     valid, verified = states[EntryState.VALID], states[EntryState.VERIFIED]
-    scanned = states.total()
-    return RepairCounts(scanned, valid, repaired + in_flight, repaired, in_flight, verified)
+    scanned = states.total() + len(left)
+    stale = repaired + in_flight
+    return RepairCounts(scanned, valid, stale, repaired, in_flight, verified, left)

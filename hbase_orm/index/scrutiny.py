@@ -107,7 +107,7 @@ def _stale_entries(
         page = yield from scan_page(index.table, (ENTRY_FAMILY,), start, page_rows, context)
         if not page:
             return entry_count, stale
-        found = led_to(index, base_key_of, page)
+        found, _ = led_to(index, base_key_of, page)
         entry_count += len(found)
         suspects = yield from entries_without_row(target, index, found, context)
         stale += [(base_key, entry.key) for entry, base_key in suspects]

@@ -241,7 +241,7 @@ class RowBefore:
 
     Attributes:
         guard_bytes: The guard's stored value; empty where there is none.
-        guard: The guard, decoded.
+        guard: The guard, decoded; None where there is none, or it does not decode.
         cells: The data cells read.
         told_ms: The newest timestamp the row is known to hold: every later write must be above.
     """
@@ -256,6 +256,11 @@ class RowBefore:
         if self.guard is not None:
             return self.guard.timestamp_ms
         return max((self.cells[c].timestamp_ms for c in columns if c in self.cells), default=0)
+
+    @property
+    def has_corrupt_guard(self) -> bool:
+        """Whether there is a guard that does not decode."""
+        return self.guard is None and bool(self.guard_bytes)
 
     @property
     def nonce(self) -> bytes:

@@ -16,7 +16,7 @@ from typing import Final
 from hbase_orm.errors import CorruptRowError, RowKeyError, ValidationError
 from hbase_orm.index.asking import is_unmoved, read_before
 from hbase_orm.index.copies import copied_cells
-from hbase_orm.index.guard_cell import GuardCell
+from hbase_orm.index.guard_cell import guard_of
 from hbase_orm.index.pages import PAGE_ROWS, get_rows, leads_to, led_to, scan_page
 from hbase_orm.index.repair import MIN_AGE_MS
 from hbase_orm.index.targets import (
@@ -138,7 +138,11 @@ def verify_rows(
         if span.holds(_written_ms(row)) and target.exists(_without_guard(row).cells)
     ]
     found.foreign = [row.key for row in rows if _is_foreign(target, row)]
-    found.epochs = {row.key: _epoch_of(row) for row in rows if GUARD_COLUMN in row.cells}
+    guards = {row.key: guard_of(row.cells.get(GUARD_COLUMN)) for row in rows}
+    found.epochs = {key: guard.epoch for key, guard in guards.items() if guard is not None}
+    for row in rows:
+        if _has_corrupt_guard(target, row):
+            found.add(Finding.UNKNOWN, RowPair(Finding.UNKNOWN, row.key, b"", _written_ms(row)))
     wanted = [(row, key) for row in rows for key in _keys(target, index, row, found)]
     entries = yield from get_rows(index.table, [key for _, key in wanted], context)
     for (row, key), entry in zip(wanted, entries, strict=True):
@@ -186,7 +190,10 @@ def _judged_again(
     after = yield from read_before(target, key, columns, context)
     if not target.exists(after.cells):
         return Finding.EXPIRED if target.expires and not _is_dead(after) else Finding.VALID
-    has_entry = entry_key in target.entry_keys(index, key, after.values)
+    try:
+        has_entry = entry_key in target.entry_keys(index, key, after.values)
+    except CorruptRowError:
+        return Finding.UNKNOWN
     if not has_entry or not is_unmoved(target, before, after):
         return Finding.VALID
     return _judged(index, Row(key, dict(after.cells)), entry)
@@ -234,11 +241,9 @@ def _led_to(
     found: PageFindings,
 ) -> list[tuple[Row, bytes]]:
     """Return entries with their rows' keys; what is no entry is counted."""
-    pairs = []
-    for entry in entries:
-        try:
-            pairs += led_to(index, base_key_of, [entry])
-        except CorruptRowError:
+    pairs, corrupt = led_to(index, base_key_of, entries)
+    for entry in entries if corrupt else ():
+        if entry.key in corrupt:
             pair = RowPair(Finding.UNKNOWN, b"", entry.key, 0, _entry_ms(entry))
             found.add(Finding.UNKNOWN, pair)
     return pairs
@@ -289,10 +294,6 @@ def _begun(page: Sequence[Row]) -> PageFindings:
     return PageFindings(next=page[-1].key + b"\x00" if page else None, seen=len(page))
 
 
-def _epoch_of(row: Row) -> int:
-    return GuardCell.decode(row.cells[GUARD_COLUMN].value).epoch
-
-
 def _columns(target: GuardedTable, index: IndexTarget) -> tuple[bytes, ...]:
     return with_guard(target.existence_columns | index.columns | set(index.included))
 
@@ -311,9 +312,18 @@ def _is_foreign(target: GuardedTable, row: Row) -> bool:
     guard = row.cells.get(GUARD_COLUMN)
     if guard is None:
         return True
-    guard_ms = GuardCell.decode(guard.value).timestamp_ms
+    known = guard_of(guard)
+    if known is None:
+        return True
     cells = row.cells.items()
-    return any(c.timestamp_ms > guard_ms for name, c in cells if name not in target.counters)
+    return any(
+        c.timestamp_ms > known.timestamp_ms for name, c in cells if name not in target.counters
+    )
+
+
+def _has_corrupt_guard(target: GuardedTable, row: Row) -> bool:
+    guard = None if target.is_lww else row.cells.get(GUARD_COLUMN)
+    return guard is not None and bool(guard.value) and guard_of(guard) is None
 
 
 def _written_ms(row: Row) -> int:

@@ -10,7 +10,7 @@ from typing import Final, Literal
 
 from hbase_orm.errors import CorruptRowError
 from hbase_orm.index.entries import base_key_of
-from hbase_orm.index.repair import EntryState, repair_entry
+from hbase_orm.index.repair import EntryState, remove_corrupt, repair_entry
 from hbase_orm.index.targets import IndexTarget
 from hbase_orm.index.verify import (
     EVER,
@@ -47,7 +47,8 @@ class Verification:
         repaired: How many rows and entries were put right.
         pairs: Rows and entries that do not agree, the first `MOST_PAIRS`.
         unrepaired: Rows that could not be put right and why, the first `MOST_PAIRS`: they fit no
-            entry, or have a unique value that another row owns.
+            entry, have a unique value that another row owns, or timestamps far ahead of the clock.
+            Claims that do not decode stand here by the entry's key, where they may not be given up.
     """
 
     index: str
@@ -136,6 +137,8 @@ class IndexVerify:
         self._foreign = 0
         self._repaired = 0
         self._unrepaired: dict[bytes, str] = {}
+        self._sources: Sequence[Source] = ()
+        self._unclaimed: set[bytes] = set()
 
     def run(self, sources: Sequence[Source] = ("data", "index")) -> Verification:
         """Verify in the directions asked for.
@@ -143,6 +146,7 @@ class IndexVerify:
         Raises:
             HBaseORMError: A read, or a repair, failed.
         """
+        self._sources = sources
         counts = {source: self._direction(source) for source in sources}
         return Verification(
             self._target.name,
@@ -199,32 +203,56 @@ class IndexVerify:
             self._repair(found, source, self._min_age_ms)
 
     def _repair(self, found: PageFindings, source: Source, min_age_ms: int) -> None:
-        pairs = [pair for pair in found.pairs if pair.finding is not Finding.UNKNOWN]
         if source == "data":
             if self._target.maintained_by_writes:
-                keys = dict.fromkeys([*(pair.row for pair in pairs), *found.foreign])
-                refused = dict[bytes, str]()
-                self._scrubber.scrub(tuple(keys), refused)
-                self._repaired += len(keys) - len(refused)
-                self._leave(refused)
+                self._repair_rows(found)
             return
-        for pair in pairs:
-            target, context = self._scrubber.permitted()
-            repair = repair_entry(
-                target,
-                self._target,
-                context,
-                entry_key=pair.entry,
-                entry_timestamp_ms=pair.entry_ms,
-                base_key=pair.row,
-                min_age_ms=min_age_ms,
-            )
-            try:
-                state = self._runtime.run(repair)
-            except CorruptRowError as error:
-                self._leave({pair.row: str(error)})
+        for pair in found.pairs:
+            if pair.finding is Finding.UNKNOWN:
+                self._remove(pair)
             else:
-                self._repaired += state in {EntryState.REPAIRED, EntryState.VERIFIED}
+                self._repair_entry(pair, min_age_ms)
+
+    def _repair_rows(self, found: PageFindings) -> None:
+        pairs = [pair for pair in found.pairs if pair.finding is not Finding.UNKNOWN]
+        keys = dict.fromkeys([*(pair.row for pair in pairs), *found.foreign])
+        refused = dict[bytes, str]()
+        self._scrubber.scrub(tuple(keys), refused)
+        self._repaired += len(keys) - len(refused)
+        self._unclaimed.update(pair.entry for pair in pairs if pair.row in refused)
+        self._leave(refused)
+
+    def _repair_entry(self, pair: RowPair, min_age_ms: int) -> None:
+        target, context = self._scrubber.permitted()
+        repair = repair_entry(
+            target,
+            self._target,
+            context,
+            entry_key=pair.entry,
+            entry_timestamp_ms=pair.entry_ms,
+            base_key=pair.row,
+            min_age_ms=min_age_ms,
+        )
+        try:
+            state = self._runtime.run(repair)
+        except CorruptRowError as error:
+            self._leave({pair.row: str(error)})
+        else:
+            self._repaired += state in {EntryState.REPAIRED, EntryState.VERIFIED}
+
+    def _remove(self, pair: RowPair) -> None:
+        """Remove what is no entry; a claim only where no row can have the value.
+
+        A scrub of the row that has it has put its claim in the place of one that does not decode.
+        """
+        has_seen_rows = "data" in self._sources and self._span == EVER
+        if self._target.unique and (not has_seen_rows or pair.entry in self._unclaimed):
+            why = f"a claim that does not decode [index={self._target.name} entry={pair.entry!r}]: "
+            self._leave({pair.entry: why + "a row that was not repaired may have the value"})
+            return
+        _, context = self._scrubber.permitted()
+        self._runtime.run(remove_corrupt(self._target, pair.entry, pair.entry_ms, context))
+        self._repaired += 1
 
     def _leave(self, refused: Mapping[bytes, str]) -> None:
         """Note rows that cannot be put right, as far as there is room."""

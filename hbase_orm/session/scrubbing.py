@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from hbase_orm.errors import (
     CatalogLeaseError,
+    ClockError,
     ConflictError,
     CorruptRowError,
     RowKeyError,
@@ -61,8 +62,8 @@ class Scrubber:
 
         Args:
             keys: Their row keys.
-            refused: Gets the rows that fit no entry, or have a unique value of another row, and
-                why; else the first of them ends the scrub.
+            refused: Gets the rows that fit no entry, have a unique value of another row, or are
+                far ahead of the clock, and why; else the first of them ends the scrub.
 
         Raises:
             ConflictError: Writes do not keep the index that it is done for.
@@ -149,7 +150,7 @@ def _without_refused(
     """Note the rows that nobody can scrub as they are, and return the others."""
     others = []
     for key, outcome in made:
-        if isinstance(outcome.error, (*_MISFITS, UniqueViolationError)):
+        if isinstance(outcome.error, (*_MISFITS, ClockError, UniqueViolationError)):
             refused[key] = str(outcome.error)
         else:
             others.append((key, outcome))
