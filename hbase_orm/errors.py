@@ -175,6 +175,14 @@ class CatalogLeaseError(HBaseORMError):
     """This process may no longer write guarded rows: its view of the catalog is too old."""
 
 
+class CounterOverflowError(HBaseORMError):
+    """A counter went past 64 bits and goes on from the other end; the increment was applied.
+
+    Attributes:
+        values: The new values of all counters of the increment, in its order.
+    """
+
+
 # --- the gateway ----------------------------------------------------------------------------------
 
 

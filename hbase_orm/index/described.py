@@ -6,6 +6,7 @@ out, and nothing else may be in them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from hbase_orm.index.catalog_entry import VERSION_COLUMN
@@ -41,6 +42,12 @@ def described_indexes(schema: TableSchema) -> dict[str, str]:
     if schema.version is not None:
         found[VERSION_COLUMN] = schema.version.column.decode()
     return found
+
+
+def names_column(description: str, column: bytes) -> bool:
+    """Say whether an index's entries, as they are described, are made of a column, or repeat it."""
+    name = re.escape(column.decode("utf-8", "backslashreplace"))
+    return re.search(rf"(?:^|\bof |\binclude |\bby |, ){name}(?=[ \],]|$)", description) is not None
 
 
 def described_part(part: Part) -> str:

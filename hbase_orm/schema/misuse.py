@@ -9,7 +9,7 @@ from hbase_orm.errors import QueryError
 
 _NO_SEVERAL: Final = (str, bytes, bytearray, memoryview, Mapping)
 _METHODS: Final = frozenset(
-    {"in_", "between", "is_null", "is_", "startswith", "contains", "asc", "desc", "to"}
+    {"in_", "between", "is_null", "is_", "startswith", "contains", "asc", "desc", "to", "by"}
 )
 """What a field of one column has, and what is no field of one column has not."""
 
@@ -81,6 +81,21 @@ class Alone:
             field=repr(self),
             fix="compare it: .is_(True), .is_null(), == ...; combine with & | ~",
         )
+
+    if not TYPE_CHECKING:  # checkers know that counters alone have it
+
+        def by(self, amount: object, /) -> Never:
+            """Refuse: the field is no counter.
+
+            Raises:
+                QueryError: Always.
+            """
+            raise QueryError(
+                "only counters are incremented",
+                field=repr(self),
+                amount=amount,
+                fix=f"assign a value: {self!r}.to(...), or declare the field as a Counter",
+            )
 
 
 class NoColumn:

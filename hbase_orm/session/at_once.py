@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from hbase_orm.errors import RowNotFoundError, ValidationError
+from hbase_orm.errors import RowKeyError, RowNotFoundError, ValidationError
 from hbase_orm.model import Model, check_key_arguments
 from hbase_orm.model.deferring import deferred_among, loaded_fields
 from hbase_orm.schema import NO_FIELDS, Assignment, Condition, Expr
@@ -174,7 +174,7 @@ class SessionAtOnce(SessionWrites):
             new_key: The key fields that change.
 
         Raises:
-            RowKeyError: A name is no key field, or a value does not fit.
+            RowKeyError: A name is no key field, a value does not fit, or the row has this key.
             ValidationError: The object has changes that are not flushed, it belongs to another
                 session or engine, or the row has a value of a unique index that the copy would
                 have as well.
@@ -192,7 +192,13 @@ class SessionAtOnce(SessionWrites):
         old = Place(bound, bound.key(obj))
         new = place_of(self._bound(type(obj)), values, self._runtime)
         if (new.bound.schema.table, new.key) == (bound.schema.table, old.key):
-            return obj
+            raise RowKeyError(
+                "the row has this key already",
+                model=bound.schema.model_name,
+                table=bound.schema.table,
+                row=old.key,
+                fix="give it another key, or leave it where it is",
+            )
         loaded = loaded_row(obj)
         known = {} if loaded is None else {c: cell.value for c, cell in loaded.cells.items()}
         row = move_row(old, new, values, known, self._runtime)

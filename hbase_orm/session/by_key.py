@@ -20,7 +20,7 @@ from hbase_orm.model import Counter, Key, Version
 from hbase_orm.ops import Append, Row
 from hbase_orm.schema import Assignment, ColumnSchema, EntryExpr, Expr, stored_column
 from hbase_orm.session.binding import BoundModel
-from hbase_orm.session.flush import emit, guarded_change, refuse_guarded_table
+from hbase_orm.session.flush import emit, guarded_change
 from hbase_orm.session.gets import key_to_change, read_rows
 from hbase_orm.session.period_tables import send
 from hbase_orm.session.runtime import Runtime
@@ -258,7 +258,6 @@ def _check_appendable(bound: BoundModel, column: ColumnSchema) -> None:
 
 def _append_plain(tail: Tail, runtime: Runtime) -> bytes:
     schema = tail.bound.schema
-    refuse_guarded_table(tail.bound, runtime)
     where = schema.table, tail.row
     runtime.wait_for_ties([where])
     request = Append(*where, {tail.column.column: tail.data})

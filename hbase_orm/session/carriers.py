@@ -24,8 +24,9 @@ from hbase_orm.model import Model
 from hbase_orm.model.flat import FlatRow, Flattener, flattener_of
 from hbase_orm.ops import MAX_CELL_BYTES, MAX_ROW_KEY_BYTES, PutRows
 from hbase_orm.session.binding import BoundModel
+from hbase_orm.session.catalog_checks import check_indexes, check_unguarded
 from hbase_orm.session.catalogued import kept_table
-from hbase_orm.session.flush import check_indexes, emit, place, refuse_guarded_table
+from hbase_orm.session.flush import emit, place
 from hbase_orm.session.runtime import Runtime
 from hbase_orm.session.unit_of_work import SURELY_SHORT_BYTES, Outcome, RowWrite
 
@@ -186,7 +187,7 @@ class FlatRows:
         table = bound.schema.table
         rows = [(table, row[0] or b"") for row in items]
         try:
-            refuse_guarded_table(bound, runtime)
+            check_unguarded(bound, runtime)
         except HBaseORMError as error:  # only the catalog was read: no row was sent
             outcome.not_written += [(write, error) for write in self.writes(items)]
             return outcome

@@ -29,11 +29,11 @@ from hbase_orm.query import (
 from hbase_orm.query.cell_tests import CellTest
 from hbase_orm.schema import Condition, TableSchema, deferred_names, packed_mutations
 from hbase_orm.session.binding import BoundModel
+from hbase_orm.session.catalog_checks import check_unguarded
 from hbase_orm.session.flush import (
     guarded_change,
     guarded_protocol,
     mutation_of,
-    refuse_guarded_table,
 )
 from hbase_orm.session.gets import read_rows
 from hbase_orm.session.period_tables import send
@@ -187,7 +187,7 @@ def _is_met(write: RowWrite, row: Row, conditions: Sequence[Condition]) -> bool:
 
 def _send(write: RowWrite, test: CellTest, runtime: Runtime) -> bool:
     bound = write.bound
-    refuse_guarded_table(bound, runtime)
+    check_unguarded(bound, runtime)  # before the row is read
     runtime.wait_for_counts([write.where])
     if runtime.stamps(bound.schema) and not bound.schema.packed_bytes:
         stamp_ms = max(runtime.stamp_ms(), (newest_ms_of(write, runtime) or 0) + 1)

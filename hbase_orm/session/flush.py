@@ -24,8 +24,7 @@ from hbase_orm.errors import (
 )
 from hbase_orm.gateway.base import Feature
 from hbase_orm.gateway.drive import Outcome as Ended
-from hbase_orm.index.catalog import refuse_differences, refuse_other_protocol
-from hbase_orm.index.catalog_entry import CatalogEntry, TableState
+from hbase_orm.index.catalog_entry import CatalogEntry
 from hbase_orm.index.guard import History
 from hbase_orm.index.targets import RowChange, WriteOutcome
 from hbase_orm.index.writing import write_row
@@ -40,6 +39,7 @@ from hbase_orm.ops import (
 )
 from hbase_orm.schema import packed_mutations
 from hbase_orm.session.binding import BoundModel
+from hbase_orm.session.catalog_checks import check_indexes, check_unguarded
 from hbase_orm.session.catalogued import kept_table
 from hbase_orm.session.period_tables import makes_tables, send
 from hbase_orm.session.runtime import Runtime
@@ -133,7 +133,7 @@ def _emit_plain(writes: Sequence[RowWrite], runtime: Runtime, outcome: Outcome) 
         write for write in writes if write.kind != "delete" and not (write.puts and write.clears)
     ]
     try:
-        refuse_guarded_table(writes[0].bound, runtime)
+        check_unguarded(writes[0].bound, runtime)
     except HBaseORMError as error:  # only the catalog was read: no row was sent
         outcome.not_written += [(write, error) for write in writes]
         return
@@ -144,13 +144,6 @@ def _emit_plain(writes: Sequence[RowWrite], runtime: Runtime, outcome: Outcome) 
         _send(_mixed(write, runtime), (write,), runtime, outcome)
     for batch in _batches(deletes):
         _send((_batch_of(batch),), batch, runtime, outcome)
-
-
-def refuse_guarded_table(bound: BoundModel, runtime: Runtime) -> None:
-    """Refuse a model without indexes on a table that has some; asked once a table and lease."""
-    entry = runtime.catalog_entry(bound.schema.table)
-    if entry is not None:
-        check_indexes(bound, entry)
 
 
 def _batches(writes: Sequence[RowWrite]) -> Iterator[Sequence[RowWrite]]:
@@ -213,7 +206,7 @@ def _send(
         for operation in operations:
             send(operation, bound, runtime)
             sent += 1
-    except GatewayError as error:
+    except HBaseORMError as error:
         for write in writes:
             place(write, error, outcome, batch_rows=len(writes), is_begun=sent > 0)
     else:
@@ -232,9 +225,11 @@ def place(
     """Enter a write that failed: not written, or unknown.
 
     A batch is not atomic: when it fails for one row, the others may be written or not. Neither is
-    a write of two requests of which the first was answered.
+    a write of two requests of which the first was answered. What is no error of the gateway comes
+    before a request is sent.
     """
-    is_whole = batch_rows == 1 or isinstance(error, _REFUSED_AT_THE_DOOR)
+    is_refused = isinstance(error, _REFUSED_AT_THE_DOOR) or not isinstance(error, GatewayError)
+    is_whole = batch_rows == 1 or is_refused
     certain = is_whole and not is_begun and not isinstance(error, ConnectionLostError)
     (outcome.not_written if certain else outcome.unknown).append((write, error))
 
@@ -335,17 +330,3 @@ def _renew_lease(table: str, row: bytes, runtime: Runtime) -> Protocol[CatalogEn
             row=row,
             fix="write it again",
         ) from error
-
-
-def check_indexes(bound: BoundModel, entry: CatalogEntry) -> None:
-    """Refuse a model that would not keep the indexes that writers keep: entries would be missing.
-
-    Raises:
-        SchemaError: The model and the catalog differ, or guards are written here and not there.
-    """
-    if entry.state is TableState.DROPPED:
-        return
-    table, model = bound.schema.table, bound.schema.model_name
-    refuse_differences(table, entry, bound.indexes, model=model)
-    if bound.guarded is not None:
-        refuse_other_protocol(table, entry, is_lww=bound.guarded.is_lww, model=model)

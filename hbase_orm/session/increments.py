@@ -1,20 +1,24 @@
-"""Which counters of a row an increment changes, and by how much."""
+"""Which counters of a row an increment changes, by how much, and what it makes of them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Final
 
-from hbase_orm.errors import QueryError
+from hbase_orm.errors import CounterOverflowError, QueryError
 from hbase_orm.model import Counter
 from hbase_orm.schema import AddAmount
 from hbase_orm.session.binding import BoundModel
+
+_END: Final = 1 << 63
 
 
 def amounts_by_column(bound: BoundModel, increments: Sequence[AddAmount]) -> dict[bytes, int]:
     """Return the amounts by column, in the order they are given.
 
     Raises:
-        QueryError: Nothing to add, a counter named twice, or a field that is no counter.
+        QueryError: Nothing to add, a counter named twice, an amount that does not fit, or a field
+            that is no counter.
     """
     columns = [_counter_column(bound, increment) for increment in increments]
     if not columns or len(set(columns)) < len(columns):
@@ -24,6 +28,31 @@ def amounts_by_column(bound: BoundModel, increments: Sequence[AddAmount]) -> dic
             fix="write session.increment(M, M.hits.by(1), ...)",
         )
     return dict(zip(columns, (each.amount for each in increments), strict=True))
+
+
+def checked_values(
+    bound: BoundModel, row: bytes, amounts: Mapping[bytes, int], values: Mapping[bytes, int]
+) -> list[int]:
+    """Return the new values of counters, in the order of their amounts.
+
+    Raises:
+        CounterOverflowError: One went past 64 bits; all amounts were added.
+    """
+    found = [values[column] for column in amounts]
+    for column, amount in amounts.items():
+        # HBase adds modulo 2**64: what does not fit was never the value before.
+        if not -_END <= values[column] - amount < _END:
+            raise CounterOverflowError(
+                "the amounts were added, and a counter went past 64 bits to the other end",
+                model=bound.schema.model_name,
+                table=bound.schema.table,
+                row=row,
+                column=column,
+                amount=amount,
+                values=found,
+                fix=f"to undo it, increment the counter by {-amount if amount > -_END else amount}",
+            )
+    return found
 
 
 def _counter_column(bound: BoundModel, increment: AddAmount) -> bytes:
@@ -37,4 +66,5 @@ def _counter_column(bound: BoundModel, increment: AddAmount) -> bytes:
             model=bound.schema.model_name,
             fix="increment the model's own counters: M.hits.by(1)",
         )
+    field.by(increment.amount)  # refuses what does not fit
     return bound.schema.column_by_name[field.name].column

@@ -23,7 +23,7 @@ from hbase_orm.index.targets import GuardedTable, IndexTarget
 from hbase_orm.ops import KeyRange, ListRegions, Protocol, Row, ask
 from hbase_orm.session import tables
 from hbase_orm.session.binding import BoundModel
-from hbase_orm.session.flush import check_indexes
+from hbase_orm.session.catalog_checks import check_indexes
 from hbase_orm.session.runtime import Runtime
 from hbase_orm.session.scrubbing import Scrubber
 

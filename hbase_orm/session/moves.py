@@ -46,8 +46,14 @@ def new_values(bound: BoundModel, obj: Any, new_key: Mapping[str, Any]) -> dict[
     """Return the key fields of the copy: those given, the others as the object has them.
 
     Raises:
-        RowKeyError: One is no key field, or does not fit.
+        RowKeyError: One is no key field, or does not fit; or there are none.
     """
+    if not new_key:
+        raise RowKeyError(
+            "a move gives the row other key fields",
+            model=bound.schema.model_name,
+            fix="write session.move(obj, name=...)",
+        )
     names = bound.schema.layout.arguments
     for name in new_key:
         if name not in names:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from hbase_orm.errors import CorruptRowError
+from hbase_orm.errors import CorruptRowError, SchemaError
 from hbase_orm.gateway.base import Feature
+from hbase_orm.index.catalog_entry import TableState
 from hbase_orm.numbering.cache import DictionaryCache
 from hbase_orm.numbering.dictionary import check_can_allocate
 from hbase_orm.rowkey import Lookup
@@ -18,6 +19,17 @@ Pair = tuple[str, Any]
 def in_namespace(table: str, namespace: str) -> str:
     """Return a table's name in `namespace`, unless it names one of its own."""
     return table if ":" in table or not namespace else f"{namespace}:{table}"
+
+
+def _refuse_rows_of_models(table: str, runtime: Runtime) -> None:
+    """Refuse to write names where a model's rows have guards: they would stand among its rows."""
+    entry = runtime.catalog_entry(table)
+    if entry is not None and entry.state is not TableState.DROPPED:
+        raise SchemaError(
+            "the dictionary has the table of a model with indexes",
+            table=table,
+            fix="name the dictionary otherwise: Substitute(of=..., dictionary=...)",
+        )
 
 
 class Names:
@@ -72,6 +84,7 @@ class Names:
 
         Raises:
             ConfigurationError: A name has no number, and there is no Thrift2 gateway to get one.
+            SchemaError: The dictionary's table has rows of a model with indexes.
         """
         rows = list(values)
         wanted: dict[tuple[str, int], set[str]] = {}
@@ -92,6 +105,7 @@ class Names:
             missing -= numbers.keys()
         if missing:
             check_can_allocate(table, self._runtime.features)
+            _refuse_rows_of_models(table, self._runtime)
             numbers |= self._runtime.run(
                 self._cache.allocate(table, sorted(missing), max_number=max_number)
             )

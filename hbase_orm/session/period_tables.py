@@ -13,6 +13,7 @@ from hbase_orm.ops import MutateRows, Operation, Protocol, Sleep, ask
 from hbase_orm.schema import TableSchema
 from hbase_orm.session import tables
 from hbase_orm.session.binding import BoundModel
+from hbase_orm.session.catalog_checks import check_unguarded
 from hbase_orm.session.runtime import Runtime
 
 R = TypeVar("R")
@@ -61,7 +62,9 @@ def send(operation: Operation[R], bound: BoundModel, runtime: Runtime) -> R:
 
     Raises:
         TableNotFoundError: There is no such table, and writing does not make it.
+        SchemaError, RetryableError: As `check_unguarded` does.
     """
+    check_unguarded(bound, runtime, operation)
     try:
         return runtime.execute(operation)
     except _MISSING as error:

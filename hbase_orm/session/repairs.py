@@ -16,8 +16,8 @@ from hbase_orm.ops import Row
 from hbase_orm.query import IndexPlan
 from hbase_orm.schema import IndexSchema
 from hbase_orm.session.binding import BoundModel
+from hbase_orm.session.catalog_checks import check_indexes
 from hbase_orm.session.catalogued import kept_table
-from hbase_orm.session.flush import check_indexes
 from hbase_orm.session.runtime import Runtime
 
 logger = logging.getLogger("hbase_orm.session")

@@ -14,7 +14,8 @@ from hbase_orm.errors import ConflictError, FeatureMissingError, TableNotFoundEr
 from hbase_orm.gateway.base import Feature
 from hbase_orm.index.attempt import CLOCK_WARN_MS
 from hbase_orm.ops import Delete, GetRows, GetVersions, MutateRow, Put, RowMutation
-from hbase_orm.session.flush import emit, guarded_protocol, refuse_guarded_table
+from hbase_orm.session.catalog_checks import check_unguarded
+from hbase_orm.session.flush import emit, guarded_protocol
 from hbase_orm.session.period_tables import send
 from hbase_orm.session.runtime import TIE_S, Runtime
 from hbase_orm.session.unit_of_work import RowWrite, acknowledged
@@ -48,7 +49,7 @@ def replace_row(write: RowWrite, runtime: Runtime) -> RowWrite:
         for _, error in (*outcome.not_written, *outcome.unknown):
             raise error
         return write
-    refuse_guarded_table(write.bound, runtime)
+    check_unguarded(write.bound, runtime)  # before the row is read
     runtime.wait_for_ties([write.where])
     is_ahead = False
     for _ in range(MAX_TRIES):

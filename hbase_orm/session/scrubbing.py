@@ -22,8 +22,9 @@ from hbase_orm.index.catalog_entry import CatalogEntry
 from hbase_orm.index.targets import GuardContext, GuardedTable, RowChange
 from hbase_orm.index.writing import write_row
 from hbase_orm.session.binding import BoundModel
+from hbase_orm.session.catalog_checks import check_indexes
 from hbase_orm.session.catalogued import kept_table
-from hbase_orm.session.flush import RENEWALS, check_indexes
+from hbase_orm.session.flush import RENEWALS
 from hbase_orm.session.runtime import Runtime
 
 AT_ONCE: Final = 200

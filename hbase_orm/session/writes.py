@@ -16,7 +16,7 @@ from hbase_orm.session.bulk import Bulk, Progress
 from hbase_orm.session.deletes import delete_rows
 from hbase_orm.session.gets import key_to_change
 from hbase_orm.session.identity import supersede
-from hbase_orm.session.increments import amounts_by_column
+from hbase_orm.session.increments import amounts_by_column, checked_values
 from hbase_orm.session.options import WriteOptions, options_of
 from hbase_orm.session.origins import refuse_foreign
 from hbase_orm.session.period_tables import send
@@ -128,11 +128,16 @@ class SessionWrites(SessionState):
     def increment(self, model: type[Model], /, *increments: AddAmount, **key: Any) -> list[int]:
         """Add to counters of one row at once, atomically; return their new values in order.
 
-        Never repeated by itself: after `ConnectionLostError` the outcome is unknown.
+        Never repeated by itself: after `ConnectionLostError` the outcome is unknown. Counters have
+        64 bits: above 2**63 - 1 HBase goes on at -2**63.
 
         Raises:
-            QueryError: Nothing to add, or a field that is no counter of the model.
+            QueryError: Nothing to add, an amount outside 64 bits, or a field that is no counter of
+                the model.
             RowKeyError: A key field is missing or does not fit.
+            SchemaError: Other programs keep indexes of the table that the model does not declare.
+            CounterOverflowError: A counter went past 64 bits. The amounts were added; `values` are
+                the new values.
         """
         bound = self._bound(model)
         amounts = amounts_by_column(bound, increments)
@@ -144,7 +149,7 @@ class SessionWrites(SessionState):
             values = send(Increment(*where, amounts), bound, self._runtime)
         finally:
             self._runtime.note_counted(where)
-        return [values[column] for column in amounts]
+        return checked_values(bound, where[1], amounts, values)
 
     def delete_where(self, stmt: Select[Any], /) -> int:
         """Delete every row that the statement selects, at once; return how many they were.
