@@ -6,10 +6,17 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from hbase_orm.errors import QueryError, UnboundedScanError
+from hbase_orm.errors import (
+    ConflictError,
+    QueryError,
+    TableDisabledError,
+    TableNotFoundError,
+    UnboundedScanError,
+)
 from hbase_orm.index.catalog import refuse_differences
 from hbase_orm.index.catalog_entry import CatalogEntry, CatalogIndex, IndexState, TableState
 from hbase_orm.index.targets import GuardedTable
+from hbase_orm.ops import CloseScanner, Operation, Sleep
 from hbase_orm.query import IndexPlan, Plan, Select, Shapes
 from hbase_orm.schema import Index, IndexSchema, TableSchema
 from hbase_orm.session.binding import BoundModel
@@ -98,6 +105,66 @@ def _advice(bound: BoundModel, refused: dict[str, str]) -> dict[str, Any]:
     model = bound.schema.model_name
     fix = f"build it: engine.build_index({model}, ...) or 'hbase-orm index build'"
     return {"model": model, "unreadable": refused, "fix": fix}
+
+
+def answerer(chosen: Plan, bound: BoundModel, runtime: Runtime) -> Callable[[Operation[Any]], Any]:
+    """Return what answers the requests of a statement, as long as queries may use its index.
+
+    Writers keep an index for a lease after queries may not use it any more. So what is asked under
+    a view of the catalog that is not older is right; what is asked later may lack rows.
+
+    Args:
+        chosen: The statement's plan.
+        bound: The model.
+        runtime: Where requests go, and the catalog is asked, once a lease.
+
+    Returns:
+        What raises ConflictError once the index was rebuilt or dropped, or its table is gone.
+    """
+    if not isinstance(chosen, IndexPlan):
+        return runtime.answer
+    index = chosen.index
+    seen: CatalogEntry | None = None
+
+    def check() -> None:
+        nonlocal seen
+        entry = runtime.catalog_entry(bound.schema.table)
+        if entry is not None and entry is not seen:
+            _refuse_other_table(index, bound, entry)
+            seen = entry
+
+    def answer(operation: Operation[Any]) -> Any:
+        if isinstance(operation, (CloseScanner, Sleep)):
+            return runtime.answer(operation)
+        check()
+        try:
+            return runtime.answer(operation)
+        except (TableNotFoundError, TableDisabledError):
+            runtime.forget(bound.schema.table)
+            check()
+            raise
+
+    return answer
+
+
+def _refuse_other_table(index: IndexSchema, bound: BoundModel, entry: CatalogEntry) -> None:
+    """Refuse to read on in an index that was rebuilt or dropped.
+
+    Raises:
+        ConflictError: The catalog says so.
+    """
+    known = entry.indexes.get(index.name)
+    declared = next(each.table for each in bound.schema.indexes if each.name == index.name)
+    table = declared if known is None else known.table or declared
+    if index.name in unreadable(bound, entry) or table != index.table:
+        raise ConflictError(
+            "the index was rebuilt or dropped while the statement read it",
+            model=bound.schema.model_name,
+            index=index.name,
+            read=index.table,
+            state=None if known is None else known.state.value,
+            fix="run the statement again",
+        )
 
 
 def unreadable(bound: BoundModel, entry: CatalogEntry | None) -> dict[str, str]:

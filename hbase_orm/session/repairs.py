@@ -17,7 +17,7 @@ from hbase_orm.query import IndexPlan
 from hbase_orm.schema import IndexSchema
 from hbase_orm.session.binding import BoundModel
 from hbase_orm.session.catalog_checks import check_indexes
-from hbase_orm.session.catalogued import kept_table
+from hbase_orm.session.catalogued import answerer, kept_table
 from hbase_orm.session.runtime import Runtime
 
 logger = logging.getLogger("hbase_orm.session")
@@ -43,7 +43,8 @@ def repaired(
     met: list[DoubtfulEntry] = []
     rows = rows_of(chosen, bound.guarded)
     try:
-        yield from stream(rows, runtime.answer, runtime.each, met.extend)
+        answer = answerer(chosen, bound, runtime)
+        yield from stream(rows, answer, runtime.each, met.extend)
     finally:
         before_ms = runtime.guard_context.now_ms() - MIN_AGE_MS
         old = [entry for entry in met if entry.timestamp_ms <= before_ms]

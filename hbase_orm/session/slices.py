@@ -27,6 +27,7 @@ from hbase_orm.query import GetPlan, Plan, SaltedScanPlan, ScanPlan, TablesPlan,
 from hbase_orm.query.slices import EXISTENCE, Slice, columns_beside, has_anchor, slice_of
 from hbase_orm.schema import EntryRange
 from hbase_orm.session.binding import BoundModel
+from hbase_orm.session.catalogued import answerer
 from hbase_orm.session.gets import GET_MANY_ROWS
 from hbase_orm.session.identity import READ_IN_PART
 from hbase_orm.session.runtime import Runtime
@@ -101,7 +102,7 @@ def _by_any_cell(
         yield from _got(chosen, columns, runtime)
         return
     rows = rows_of(_existing(chosen), bound.guarded)
-    with closing(stream(rows, runtime.answer, runtime.each)) as pages:
+    with closing(stream(rows, answerer(chosen, bound, runtime), runtime.each)) as pages:
         for page in pages:
             for start in range(0, len(page), GET_MANY_ROWS):
                 yield _filled(page[start : start + GET_MANY_ROWS], bound, columns, runtime)

@@ -22,7 +22,7 @@ from hbase_orm.query import (
     plan,
 )
 from hbase_orm.session.binding import BoundModel
-from hbase_orm.session.catalogued import by_readable_index
+from hbase_orm.session.catalogued import answerer, by_readable_index
 from hbase_orm.session.past import by_row_key, in_times
 from hbase_orm.session.repairs import is_repaired, repaired
 from hbase_orm.session.runtime import Runtime
@@ -130,7 +130,8 @@ def rows_in_pages(
         return sliced(chosen, chosen.entries, bound, runtime, looked or Looked())
     if isinstance(chosen, IndexPlan) and note is None and is_repaired(chosen.index, runtime):
         return repaired(chosen, bound, runtime)
-    return stream(rows_of(chosen, bound.guarded), runtime.answer, runtime.each, note)
+    answer = answerer(chosen, bound, runtime)
+    return stream(rows_of(chosen, bound.guarded), answer, runtime.each, note)
 
 
 def selected(
