@@ -172,13 +172,16 @@ MOVES: Final = {
 
 
 def store(engine: Engine, table: str, row: bytes, where: bytes, value: bytes) -> None:
-    """Write one cell as another program does."""
+    """Write one cell as another program does, in the engine's namespace."""
+    bare, own = Account.__schema__.table, engine._bound_of(Account).schema.table
+    table = own.removesuffix(bare) + table
     gateway_of(engine).execute(MutateRows(table, (RowMutation(row, puts=(Put(where, value),)),)))
 
 
 def stored(engine: Engine, row: bytes) -> dict[bytes, bytes]:
     """Return a row's data cells."""
-    (found,) = gateway_of(engine).execute(GetRows(Account.__schema__.table, (row,), (b"d",)))
+    table = engine._bound_of(Account).schema.table
+    (found,) = gateway_of(engine).execute(GetRows(table, (row,), (b"d",)))
     return {} if found is None else {name: cell.value for name, cell in found.cells.items()}
 
 

@@ -223,6 +223,7 @@ def covered_row(schema: TableSchema, index: IndexSchema) -> Callable[[Row], Row 
     parts = index.layout.parts
     begin = SALT_BYTES if index.salt else 0
     mark = schema.marker if schema.anchor is None else schema.anchor.column
+    decoders = [(column.column, column.codec.decode) for column in index.included]
 
     def row_of(entry: Row) -> Row | None:
         copied = believed_cells(target.included, entry.cells)
@@ -232,13 +233,18 @@ def covered_row(schema: TableSchema, index: IndexSchema) -> Callable[[Row], Row 
         cells = {column: Cell(value, timestamp_ms) for column, value in copied.items()}
         position = begin
         try:
+            for name, decode in decoders:
+                if name in copied:
+                    decode(copied[name])
             for part in parts:
                 value, position = part.take(entry.key, position)
                 column = told.get(part.name)
                 if column is not None and value is not None:
                     cells[column.column] = Cell(column.codec.encode(value), timestamp_ms)
         except CodecError:
-            return None  # no entry's key
+            return None  # the row knows better, if there is one
+        if position == len(entry.key):
+            return None
         if mark is not None:  # a verified entry is of a row that exists
             cells.setdefault(mark, Cell(b"", timestamp_ms))
         return IndexedRow(entry.key[position:], cells, entry.key)

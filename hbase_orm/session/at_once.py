@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeVar
 
 from hbase_orm.errors import RowKeyError, RowNotFoundError, ValidationError
@@ -181,6 +182,7 @@ class SessionAtOnce(SessionWrites):
             DuplicateRowError: Another row stands there; neither row was changed.
             RowNotFoundError: The object has no row.
             ConflictError: Others kept changing the row.
+            CorruptRowError: The row does not decode; neither row was changed.
             FeatureMissingError: The engine has no Thrift2 gateway.
             ConnectionLostError: It is not known how far this came; move again.
         """
@@ -201,7 +203,8 @@ class SessionAtOnce(SessionWrites):
             )
         loaded = loaded_row(obj)
         known = {} if loaded is None else {c: cell.value for c, cell in loaded.cells.items()}
-        row = move_row(old, new, values, known, self._runtime)
+        readable = partial(bound.hydrate, loaded=loaded_fields(obj.__dict__))
+        row = move_row(old, new, values, known, self._runtime, check=readable)
         self._mark_clean(RowWrite(bound, obj, old.key, "delete"))
         new.bound.load_names([row])
         moved: M = self._attach(new.bound, new.bound.hydrate(row, loaded_fields(obj.__dict__)))
@@ -270,6 +273,8 @@ class SessionAtOnce(SessionWrites):
             QueryError: The column is indexed, or its codec's bytes cannot be joined.
             RowKeyError: A key field is missing or does not fit.
             RowNotFoundError: A guarded row does not exist.
+            CorruptRowError: What the column holds does not decode; to a plain row the value was
+                appended all the same.
         """
         bound = self._placed(model, key)
         joined: T = append_tail(bound, field, value, key, self._runtime)

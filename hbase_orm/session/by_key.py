@@ -10,6 +10,7 @@ from hbase_orm.codecs import Codec
 from hbase_orm.codecs.text import Raw, Text
 from hbase_orm.errors import (
     CodecError,
+    CorruptRowError,
     QueryError,
     RowKeyError,
     RowNotFoundError,
@@ -214,6 +215,8 @@ def append_tail(
         QueryError: The column's bytes cannot be concatenated, or an index is made of them.
         ValidationError: The value does not fit.
         RowNotFoundError: A row under a guard does not exist.
+        CorruptRowError: What the column holds does not decode; of a plain model the value was
+            appended all the same.
         ConnectionLostError: The outcome is unknown.
     """
     column = assignable(bound, field)
@@ -225,8 +228,24 @@ def append_tail(
             "None cannot be appended", model=bound.schema.model_name, field=column.name
         )
     tail = Tail(bound, column, key_to_change(bound, key, runtime), data)
-    joined = _append_plain(tail, runtime) if bound.guarded is None else _append(tail, runtime)
-    return column.codec.decode(joined)
+    if bound.guarded is not None:
+        return column.codec.decode(_append(tail, runtime))
+    joined = _append_plain(tail, runtime)
+    return _decoded(tail, joined, "the value was appended to bytes that do not decode")
+
+
+def _decoded(tail: Tail, data: bytes, text: str) -> Any:
+    try:
+        return tail.column.codec.decode(data)
+    except CodecError as error:
+        raise CorruptRowError(
+            text,
+            model=tail.bound.schema.model_name,
+            table=tail.bound.schema.table,
+            row=tail.row,
+            field=tail.column.name,
+            fix="write the field anew: session.put_row(M, M.field.to(...), ...)",
+        ) from error
 
 
 def _check_appendable(bound: BoundModel, column: ColumnSchema) -> None:
@@ -276,6 +295,7 @@ def _append(tail: Tail, runtime: Runtime) -> bytes:
             raise absent(tail.bound, tail.row)
         stored = before.cells.get(column)
         joined = tail.data if stored is None else stored.value + tail.data
+        _decoded(tail, joined, "nothing was appended: the stored bytes do not decode")
         return RowChange(tail.row, {column: joined}, kind="update")
 
     asked = RowChange(tail.row, kind="update", reads=frozenset((column,)), decide=decide)

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from itertools import islice
-from typing import Any
+from typing import Any, Final
 
-from hbase_orm.errors import FlushError, QueryError
+from hbase_orm.errors import CorruptRowError, FlushError, MissingCellError, QueryError
 from hbase_orm.model import Model
+from hbase_orm.ops import Row
 from hbase_orm.query import Select
 from hbase_orm.session.binding import BoundModel
 from hbase_orm.session.flush import BATCH_ROWS, emit
 from hbase_orm.session.runtime import Runtime
-from hbase_orm.session.stream import planned, rows_in_pages, selected
+from hbase_orm.session.stream import found, planned, rows_in_pages
 from hbase_orm.session.unit_of_work import Outcome, RowWrite, described, loaded_row
+
+MOST_CORRUPT: Final = 1000
+"""Rows that do not decode of which a deletion remembers which they are."""
 
 
 def delete_rows(
@@ -36,21 +40,47 @@ def delete_rows(
     Raises:
         QueryError: The statement asks for more than whole rows.
         UnboundedScanError: It would read the whole table and does not allow it.
-        FlushError: Some rows were not deleted, or their outcome is unknown.
+        FlushError: Some rows were not deleted, or their outcome is unknown. Those that do not
+            decode are left, and named once all others are deleted.
     """
     _refuse_extras(stmt)
     pages = rows_in_pages(planned(stmt, bound, runtime), bound, runtime)
-    deleted = 0
+    deleted, corrupt = 0, Outcome()
     with closing(pages):
-        writes = (_delete_of(bound_to(obj), obj) for obj in selected(pages, bound, stmt))
-        for batch in _batches(writes):
+        objects = islice(_decoded(pages, bound, stmt, corrupt), stmt.row_limit)
+        for batch in _batches(_delete_of(bound_to(obj), obj) for obj in objects):
             outcome = emit(batch, runtime)
             for write in outcome.written:
                 note(write)
             deleted += len(outcome.written)
             if outcome.not_written or outcome.unknown:
+                outcome.not_written += corrupt.not_written
                 raise _error(deleted, outcome) from outcome.unexpected
+    if corrupt.not_written:
+        raise _error(deleted, corrupt)
     return deleted
+
+
+def _decoded(
+    pages: Iterator[Sequence[Row]], bound: BoundModel, stmt: Select[Any], corrupt: Outcome
+) -> Iterator[Any]:
+    """Yield what a statement selects, and note the rows that do not decode, the first of them."""
+    for page in pages:
+        try:
+            objects = [obj for _, obj in found(iter((page,)), bound, stmt)]
+        except (CorruptRowError, MissingCellError):
+            objects = [obj for row in page for obj in _decoded_row(row, bound, stmt, corrupt)]
+        yield from objects
+
+
+def _decoded_row(row: Row, bound: BoundModel, stmt: Select[Any], corrupt: Outcome) -> list[Any]:
+    try:
+        return [obj for _, obj in found(iter(((row,),)), bound, stmt)]
+    except (CorruptRowError, MissingCellError) as error:
+        if len(corrupt.not_written) < MOST_CORRUPT:
+            write = RowWrite(bound.of_row(row), None, row.key, "delete")
+            corrupt.not_written.append((write, error))
+        return []
 
 
 def _refuse_extras(stmt: Select[Any]) -> None:

@@ -8,7 +8,7 @@ copied, and what others wrote meanwhile is carried after it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -80,6 +80,8 @@ def move_row(
     values: Mapping[str, Any],
     known: Mapping[bytes, bytes],
     runtime: Runtime,
+    *,
+    check: Callable[[Row], object] = lambda _: None,
 ) -> Row:
     """Move a row and return the copy as it is stored.
 
@@ -89,6 +91,7 @@ def move_row(
         values: The new key fields.
         known: The cells that the caller last saw of the row, by column.
         runtime: What sends.
+        check: Raises for an original that must not be moved, before anything is written.
 
     Raises:
         RowNotFoundError: There is no such row.
@@ -106,6 +109,7 @@ def move_row(
         copy = stored_row(new.bound, new.key, runtime)
         if original is None:
             return _found(move, copy, known)
+        check(original)
         if move.copies(original, copy):
             runtime.sleep(TIE_S)  # what the server stamps from now on is above what was read
             move.delete_what_was_copied(original)

@@ -48,7 +48,10 @@ def repaired(
     finally:
         before_ms = runtime.guard_context.now_ms() - MIN_AGE_MS
         old = [entry for entry in met if entry.timestamp_ms <= before_ms]
-        repair(old[:MOST_REPAIRS], chosen.index, bound, runtime)
+        try:
+            repair(old[:MOST_REPAIRS], chosen.index, bound, runtime)
+        except HBaseORMError as error:
+            logger.info("doubtful entries of index %s were left: %s", chosen.index.name, error)
 
 
 def repair(

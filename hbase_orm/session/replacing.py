@@ -10,7 +10,13 @@ from __future__ import annotations
 import logging
 from typing import Final
 
-from hbase_orm.errors import ConflictError, FeatureMissingError, TableNotFoundError
+from hbase_orm.errors import (
+    ConflictError,
+    ConnectionLostError,
+    FeatureMissingError,
+    GatewayError,
+    TableNotFoundError,
+)
 from hbase_orm.gateway.base import Feature
 from hbase_orm.index.attempt import CLOCK_WARN_MS
 from hbase_orm.ops import Delete, GetRows, GetVersions, MutateRow, Put, RowMutation
@@ -108,6 +114,14 @@ def _shows(write: RowWrite, newest_ms: int, runtime: Runtime) -> bool:
     if newest_ms < runtime.guard_context.now_ms() - _LARGEST_SKEW_MS:
         return True
     columns = tuple(write.puts)
-    (row,) = runtime.execute(GetRows(write.bound.schema.table, (write.key,), columns))
+    try:
+        (row,) = runtime.execute(GetRows(write.bound.schema.table, (write.key,), columns))
+    except GatewayError as error:
+        raise ConnectionLostError(
+            "the row was replaced, and could not be read back: its cells may be hidden",
+            table=write.bound.schema.table,
+            row=write.key,
+            fix="replace it again: that is safe",
+        ) from error
     cells = {} if row is None else row.cells
     return any(cell.timestamp_ms > newest_ms for cell in cells.values())

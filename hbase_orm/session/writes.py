@@ -166,7 +166,8 @@ class SessionWrites(SessionState):
             QueryError: The statement asks for more than whole rows.
             UnboundedScanError: It would read the whole table and does not allow it.
             FlushError: Some rows were not deleted, or their outcome is unknown; `written` counts
-                those that were.
+                those that were. Rows that do not decode are left and named, at most 1,000, once the
+                others are deleted.
         """
         check_statement(stmt)
         bound = self._bound(stmt.model)

@@ -10,7 +10,19 @@ from typing import Any
 
 import pytest
 
-from hbase_orm import Engine, connect, select
+from hbase_orm import (
+    Engine,
+    Family,
+    Key,
+    Mapped,
+    Model,
+    Version,
+    column,
+    connect,
+    key,
+    select,
+    version,
+)
 from hbase_orm.errors import (
     ConfigurationError,
     ConnectionLostError,
@@ -335,3 +347,50 @@ def test_a_write_whose_clean_up_fails_is_reported_as_made(
 
     assert_made(engine, VERBS[verb])
     assert all(found.is_sound for found in repaired(engine).values())
+
+
+@pytest.mark.parametrize("copy", [b"", b"bad", b"\xff" * 9])
+def test_an_entry_with_a_garbage_copy_is_looked_up_and_repaired(
+    engine: Engine, copy: bytes
+) -> None:
+    fill(engine)
+    store(engine, STATES, b"old" + END + b"a", b"d:d:balance", copy)
+
+    copied = select(Account.name, Account.balance).where(Account.state == "old")
+    with engine.session() as session:
+        assert sorted(session.all(copied)) == [("a", 1), ("b", 7)]
+    found = engine.verify_index(Account, "by_state", repair=True, min_age_ms=0)
+
+    assert (found.invalid, found.unrepaired) == (1, {})
+    assert engine.verify_index(Account, "by_state").is_sound
+
+
+# --- versions and markers --------------------------------------------------------------------------
+
+
+class Draft(Model, table="drafts"):
+    """A model whose rows have a version, and a marker in the place of a required column."""
+
+    d = Family()
+    name: Key[str] = key()
+    text: Mapped[str | None] = column(d, default=None)
+    revision: Version = version(d)
+
+
+@pytest.mark.parametrize("stored_version", [b"", b"bad", b"\xff" * 8, b"\x7f" + b"\xff" * 7])
+@pytest.mark.parametrize("marker", [b"", b"garbage"])
+def test_a_garbage_version_or_marker_counts_as_none(
+    engine: Engine, stored_version: bytes, marker: bytes
+) -> None:
+    engine.create_tables(Draft)
+    with engine.session() as session:
+        session.insert(Draft(name="a", text="old"))
+        store(engine, "drafts", b"a", b"d:revision", stored_version)
+        store(engine, "drafts", b"a", b"d:_0", marker)
+
+        session.put_row(Draft, Draft.text.to("new"), name="a")
+
+    with engine.session() as session:
+        draft = session.get(Draft, name="a")
+        assert draft is not None
+        assert (draft.text, draft.revision) == ("new", 1)
