@@ -13,6 +13,8 @@ DEMO_ARGS ?=
 EXAMPLES_ARGS ?=
 PYTEST_ARGS ?=
 PYTEST_WORKERS ?= 2
+SEEDS ?= 20
+SEEDS_ARGS ?=
 SOAK_ARGS ?=
 BENCH_ARGS ?=
 
@@ -75,6 +77,14 @@ model: $(DEV_STAMP) ## every interleaving and crash of the index protocol
 .PHONY: soak
 soak: test-server ## the full number of random cases; takes long
 	HYPOTHESIS_PROFILE=soak $(BIN)/pytest -m "soak or hbase" --timeout 3600 $(SOAK_ARGS)
+
+# The random tests that need no HBase; SEEDS_ARGS may name some of them instead.
+RANDOM_TESTS := tests/property $(shell grep -lE '^from hypothesis|RandomSalt' tests/unit/*.py)
+
+.PHONY: seeds
+seeds: $(DEV_STAMP) ## the random tests that need no HBase, SEEDS times, each time with other seeds
+	$(BIN)/python -m tests.seed_runs $(SEEDS) -m "not hbase and not soak" \
+	    $(or $(SEEDS_ARGS),$(RANDOM_TESTS))
 
 .PHONY: bench
 bench: $(DEV_STAMP) ## paired benchmarks against plain happybase

@@ -1,4 +1,4 @@
-"""What all tests share: Hypothesis profiles, and the markers for what a machine may lack."""
+"""What all tests share: their seeds, and the markers for what a machine may lack."""
 
 from __future__ import annotations
 
@@ -6,21 +6,11 @@ import os
 from functools import cache
 
 import pytest
-from hypothesis import HealthCheck, settings
 
 from hbase_orm.testing import servers
 from hbase_orm.testing.sources import REQUIRE_DOCKER_VARIABLE
 
-pytest_plugins = ["pytester"]
-
-# Deadlines and the check of slowness only measure how busy the machine is.
-_PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("usual", _PATIENT)
-# The same examples in every run: a red run there must be about the change.
-settings.register_profile("ci", _PATIENT, derandomize=True)
-settings.register_profile("soak", _PATIENT, max_examples=2_000)
-_usual = "ci" if os.environ.get("CI") == "true" else "usual"
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", _usual))
+pytest_plugins = ["pytester", "tests.seeds"]
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

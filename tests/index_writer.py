@@ -83,6 +83,7 @@ def write_on(engine: Engine, model: type[OldParcel | Parcel], number: int) -> di
 
 
 if __name__ == "__main__":
+    random.seed(" ".join([sys.argv[1], *sys.argv[3:]]))
     with connect(sys.argv[2]) as connected:
         sys.stdout.write(json.dumps(write_on(connected, MODELS[sys.argv[1]], int(sys.argv[3]))))
         sys.stdout.flush()
