@@ -42,23 +42,10 @@ from hbase_orm.errors import SchemaError
 from hbase_orm.rowkey import KeyLayout
 from hbase_orm.schema import Comparison, Condition, Expr, Order
 from tests.property.strategies import OTHER_KINDS, TIME_KINDS, Kind
+from tests.property.wishes import BESIDE, INDEXES, KEY_KINDS, SHAPES, WISHES, is_wished
 
 RECORD_TYPES = ("S", "TT")
 MOST_COMPONENTS = 5
-COMPONENTS = (
-    "Key",
-    "Salt",
-    "RandomSalt",
-    "Bucket",
-    "HashPrefix",
-    "Digest",
-    "Substitute",
-    "Computed",
-    "Period",
-    "Offset",
-    "RecordType",
-    "TablePerPeriod",
-)
 
 
 @dataclass(frozen=True)
@@ -126,6 +113,7 @@ class _Body:
     values: dict[str, Any]
     annotations: dict[str, Any]
     fields: dict[str, Kind]
+    wish: str = ""
     is_simple: bool = False
     numbered: set[str] = field(default_factory=set)
 
@@ -134,6 +122,15 @@ class _Body:
 
     def pick(self, *choices: Any) -> Any:
         return self.draw(st.sampled_from(choices))
+
+    def shape(self, *choices: str) -> str:
+        """Return the shape that is wished for, if it is one of these, else any of them."""
+        wished = SHAPES.get(self.wish)
+        return wished if wished in choices else self.draw(st.sampled_from(choices))
+
+    def key_kinds(self, *pools: tuple[Kind, ...]) -> tuple[Kind, ...]:
+        """Return the kinds that a key field may have."""
+        return KEY_KINDS.get(self.wish) or self.pick(*pools)
 
     # --- fields -----------------------------------------------------------------------------------
 
@@ -165,7 +162,7 @@ class _Body:
             forms += ["substitute"] * 2
         if kind.python_type is datetime:
             forms = ["itself", "period and offset", "period and offset", "digest"]
-        form = "itself" if self.is_simple else self.pick(*forms)
+        form = "itself" if self.is_simple else self.shape(*forms)
         form = "table" if in_tables else form
         self.add_key(name, kind, is_stored=form == "digest")
         of = self.values[name]
@@ -208,7 +205,7 @@ class _Body:
 
     def beside(self, components: list[Any]) -> Any:
         """Return a component that helps, and tells nothing."""
-        shape = self.pick("hash", "computed", "computed", "computed", "period", "bucket")
+        shape = self.shape("hash", "computed", "computed", "computed", "period", "bucket")
         sources = self.sources(components)
         if shape == "computed":
             return _computed(self, [s for s in sources if not isinstance(s, Substitute)])
@@ -225,7 +222,7 @@ class _Body:
         """Return what spreads the keys, or nothing."""
         form = self.pick("byte", "text", lambda number: b"%03d" % number)
         count = self.draw(st.integers(2, 4))
-        shape = self.pick("none", "none", "salt", "salt", "salt of all", "random", "bucket")
+        shape = self.shape("none", "none", "salt", "salt", "salt of all", "random", "bucket")
         numbers = [v for n, v in self.values.items() if _is_number(self, n)]
         if shape == "salt":
             hash_name = self.pick("phoenix", "crc32")
@@ -273,32 +270,32 @@ def _narrowed(draw: st.DrawFn, pool: tuple[Kind, ...]) -> Kind:
 
 
 @st.composite
-def models(draw: st.DrawFn, *, is_split: bool = True) -> Declared:
+def models(draw: st.DrawFn, *, is_split: bool = True, wish: str = "") -> Declared:
     """Draw a model of 1 to 3 key fields in 1 to 5 components, up to 3 columns and 3 indexes.
 
     Args:
         draw: Hypothesis's.
         is_split: Whether tables are pre-split on the salt, which costs time on a real HBase.
+        wish: One of `WISHES`: what the model has, but for few draws.
     """
-    body = _Body(draw, {"__module__": __name__, "d": Family()}, {}, {})
-    body.is_simple = body.flip()
-    in_tables = draw(st.sampled_from((False, False, False, False, True)))
+    assert wish in WISHES
+    body = _Body(draw, {"__module__": __name__, "d": Family()}, {}, {}, wish)
+    body.is_simple = not wish and body.flip()
+    in_tables = is_wished(draw, wish, "TablePerPeriod", (False, False, False, False, True))
     body.values["__period__"] = body.pick("day", "month")
     components: list[Any] = []
-    for number in range(draw(st.integers(1, 3))):
+    for number in range(draw(st.integers(1, 2 if wish else 3))):
         is_placed = in_tables and not number
-        kind = _narrowed(
-            draw, TIME_KINDS if is_placed else body.pick(TIME_KINDS, OTHER_KINDS, OTHER_KINDS)
-        )
-        components += body.told(f"k{number}", kind, in_tables=is_placed)
-    for number in range(draw(st.integers(0, 3))):
+        pool = TIME_KINDS if is_placed else body.key_kinds(TIME_KINDS, OTHER_KINDS, OTHER_KINDS)
+        components += body.told(f"k{number}", _narrowed(draw, pool), in_tables=is_placed)
+    for number in range(draw(st.integers(int(wish in INDEXES), 3))):
         kind = _narrowed(draw, body.pick(TIME_KINDS, OTHER_KINDS, OTHER_KINDS))
         body.add_column(f"c{number}", kind, is_nullable=body.flip())
-    for _ in range(draw(st.sampled_from((0, 0, 1, 1, 2)))):
+    for _ in range(draw(st.sampled_from((1,) if wish in BESIDE else (0, 0, 1, 1, 2)))):
         if len(components) < MOST_COMPONENTS and not body.is_simple:
             components.append(body.beside(components))
     may_have_types = not in_tables and len(components) < MOST_COMPONENTS
-    has_types = may_have_types and draw(st.sampled_from((False,) * 7 + (True,)))
+    has_types = may_have_types and is_wished(draw, wish, "RecordType", (False,) * 7 + (True,))
     if has_types:
         components.append(RecordType())
     components = draw(st.permutations(components))
@@ -376,7 +373,7 @@ def _indexes(draw: st.DrawFn, body: _Body) -> dict[str, tuple[tuple[str, bool], 
         return {}
     nullable = [name for name in usable if body.is_nullable(name)]
     parts = st.tuples(st.sampled_from(usable + 4 * nullable), st.booleans())
-    least = draw(st.sampled_from((0, 0, 1)))
+    least = draw(st.sampled_from((1,) if body.wish in INDEXES else (0, 0, 1)))
     drawn = draw(st.lists(st.lists(parts, min_size=1, max_size=2), min_size=least, max_size=3))
     return {f"ix{number}": tuple(index) for number, index in enumerate(drawn)}
 
@@ -386,15 +383,19 @@ def _options(draw: st.DrawFn, body: _Body, indexed: Mapping[str, bool]) -> dict[
     """Draw what else an index is declared with, of what fits: most are plain."""
     found: dict[str, Any] = {}
     columns = sorted(name for name in body.fields if name.startswith("c") and name not in indexed)
-    if any(map(body.is_nullable, indexed)) and draw(_MOSTLY):
+    wish = body.wish
+    if wish == "plain index":
+        return found
+    if any(map(body.is_nullable, indexed)) and (wish == "nulls" or draw(_MOSTLY)):
         found["nulls"] = True
-    if draw(st.sampled_from((False, False, False, True))):
+    if wish == "salted index" or draw(st.sampled_from((False, False, False, True))):
         found["salt"] = draw(st.integers(2, 4))
-    if draw(st.booleans()):
+    if wish == "partial" or draw(st.booleans()):
         found["where"] = draw(_where(body))
-    if columns and draw(st.sampled_from((False, False, True))):
+    if columns and (wish == "covered" or draw(st.sampled_from((False, False, True)))):
         names = draw(st.lists(st.sampled_from(columns), min_size=1, max_size=2, unique=True))
-        found |= {"include": [body.values[name] for name in names], "covering": draw(_MOSTLY)}
+        is_covering = wish == "covered" or draw(_MOSTLY)
+        found |= {"include": [body.values[name] for name in names], "covering": is_covering}
     return found
 
 

@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from hbase_orm import Session, select
 from hbase_orm.errors import QueryError
+from tests.property.aims import EVERY_ROW, UNBOUNDED, aimed_cases
 from tests.property.key_use import Stored
 from tests.property.oracle import Case, Question, cases, create_tables, in_memory, load
 from tests.property.questions import holds
+from tests.property.quotas import fill, short_of
 
 CASES = 250
+LEAST = {"deleted all": 5, "deleted some": 30, "deleted none": 10, "refused": 10}
+AIMS = {
+    "deleted all": EVERY_ROW,
+    "deleted some": "non-empty",
+    "deleted none": "Empty",
+    "refused": UNBOUNDED,
+}
 
 
 def shown(rows: Sequence[Any]) -> Counter[str]:
@@ -26,21 +36,26 @@ def shown(rows: Sequence[Any]) -> Counter[str]:
 def test_what_matches_is_deleted_and_the_rest_stays() -> None:
     seen: Counter[str] = Counter()
 
-    @settings(max_examples=CASES, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
-    @given(case=cases(count=2))
-    def holds_for(case: Case) -> None:
-        with in_memory() as (engine, _):
-            create_tables(engine, case)
-            for question in case.questions:
-                stored = load(engine, case)
-                with engine.session() as session:
-                    check(case, question, stored, session, seen)
+    def holds_in(drawn: st.SearchStrategy[Case], count: int) -> Callable[[], None]:
+        @settings(max_examples=count, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
+        @given(case=drawn)
+        def holds_for(case: Case) -> None:
+            with in_memory() as (engine, _):
+                create_tables(engine, case)
+                for question in case.questions:
+                    stored = load(engine, case)
+                    with engine.session() as session:
+                        check(case, question, stored, session, seen)
 
-    holds_for()
-    assert seen["deleted all"] >= 5, seen
-    assert seen["deleted some"] >= 30, seen
-    assert seen["deleted none"] >= 10, seen
-    assert seen["refused"] >= 10, seen
+        return holds_for
+
+    holds_in(cases(count=2), CASES)()
+    fill(
+        lambda: short_of(seen, LEAST),
+        lambda case: holds_in(aimed_cases(AIMS[case], count=2), 10),
+    )
+    for case, least in LEAST.items():
+        assert seen[case] >= least, seen
 
 
 def check(
