@@ -31,6 +31,9 @@ SOAK_WRITER_KILLS = 200
 GATEWAY_KILLS = 5
 SOAK_GATEWAY_KILLS = 50
 IN_FLIGHT = 0.8
+MOST = 4
+"""How many times the kills that are asked for there are at most."""
+
 AT_ONCE = 5
 ENTRIES_LEFT = 2
 """The most entries of one index that a write cut off leaves: the one of before and its own."""
@@ -71,10 +74,16 @@ def acknowledged(engine: Engine, number: int, ledger: Ledger) -> None:
 
 
 def kill_writers(engine: Engine, url: str, folder: Path, kills: int) -> int:
-    """Kill so many writers, some at a time, at random steps; return how many were in a write."""
-    in_flight = 0
-    for first in range(0, kills, AT_ONCE):
-        numbers = range(first, min(first + AT_ONCE, kills))
+    """Kill so many writers, some at a time, at random steps; return how many were in a write.
+
+    The moment of a kill is random: more are killed until enough of them were in a write.
+    """
+    in_flight = killed = 0
+    for first in range(0, MOST * kills, AT_ONCE):
+        if killed >= kills and in_flight >= IN_FLIGHT * kills:
+            break
+        numbers = range(first, first + AT_ONCE)
+        killed += AT_ONCE
         ledgers = {number: Ledger(folder / f"writer{number}") for number in numbers}
         with writers([("die", url, number, WRITES) for number in numbers]) as running:
             for number, writer in zip(numbers, running, strict=True):
@@ -89,7 +98,7 @@ def kill_writers(engine: Engine, url: str, folder: Path, kills: int) -> int:
         for number in numbers:
             acknowledged(engine, number, ledgers[number])
         assert {one.missing for one in compare(engine, Upserted).values()} == {()}
-    check_indexes(engine, Upserted, at_most_stale=ENTRIES_LEFT * kills)
+    check_indexes(engine, Upserted, at_most_stale=ENTRIES_LEFT * killed)
     return in_flight
 
 
@@ -102,10 +111,15 @@ def read_rest(writer: Writer, ledger: Ledger) -> None:
 def kill_gateways(
     server: EmbeddedServer, engine: Engine, url: str, folder: Path, kills: int
 ) -> int:
-    """Kill so many gateways under writers; return how many kills some write failed by."""
+    """Kill so many gateways under writers; return how many kills some write failed by.
+
+    As above, more are killed until some write failed by enough of them.
+    """
     in_flight, left = 0, 0
     gateways: tuple[GatewayName, ...] = ("thrift2", "thrift2", "thrift1")
-    for kill, gateway in enumerate(islice(cycle(gateways), kills)):
+    for kill, gateway in enumerate(islice(cycle(gateways), MOST * kills)):
+        if kill >= kills and in_flight >= IN_FLIGHT * kills:
+            break
         numbers = range(kill * AT_ONCE, (kill + 1) * AT_ONCE)
         ledgers = {number: Ledger(folder / f"writer{number}") for number in numbers}
         with writers([("die", f"{url}&retries=0", n, WRITES) for n in numbers]) as running:

@@ -30,6 +30,7 @@ from tests.integration.embedded import connected
 pytestmark = [pytest.mark.hbase, pytest.mark.timeout(300)]
 
 TIMES = 1_000
+MOST_RUNS = 20
 ROUNDS = 50  # of plain happybase
 AT_ONCE = 50
 
@@ -247,7 +248,9 @@ def test_readers_see_the_gap_between_delete_and_put_of_plain_happybase(
 
     with connected(port) as other:
         table = other.table(plain.name.decode(), use_prefix=False)
-        gaps = read_beside(write, lambda: not table.row(row), TIMES)
+        # Whether a read comes into a gap is a matter of luck: they go on until one does.
+        runs = (read_beside(write, lambda: not table.row(row), TIMES) for _ in range(MOST_RUNS))
+        gaps = next(filter(None, runs), 0)
 
     assert gaps > 0
 

@@ -47,6 +47,10 @@ def visitor() -> str:
     return uuid4().hex
 
 
+SOME, MANY = 40, 200
+"""So many draws of four salts are never all alike, and so many give each of them."""
+
+
 def minutes(count: int) -> datetime:
     return T0 + timedelta(minutes=count)
 
@@ -74,11 +78,11 @@ def test_a_random_salt_spreads_objects_that_are_read_back_at_their_positions(
     store: Store, visitor: str
 ) -> None:
     with store.engine.session() as session:
-        session.add_all(Visit(at=minutes(n), host=visitor, page=str(n)) for n in range(60))
+        session.add_all(Visit(at=minutes(n), host=visitor, page=str(n)) for n in range(MANY))
     salts = {row[0] for row in rows_written(store)}
 
     with store.engine.session() as session:
-        found = session.get_many(Visit, [(minutes(n), visitor) for n in (7, 99, 0, 7)])
+        found = session.get_many(Visit, [(minutes(n), visitor) for n in (7, 999, 0, 7)])
 
     assert salts == {0, 1, 2, 3}
     assert [visit and visit.page for visit in found] == ["7", None, "0", "7"]
@@ -155,21 +159,21 @@ def test_one_key_in_two_buckets_is_reported_and_mended_as_the_error_says(
 
 
 def test_an_increment_finds_the_row_or_always_makes_the_same(store: Store, visitor: str) -> None:
-    store.put(*(Visit(at=minutes(n), host=visitor) for n in range(8)))
+    store.put(*(Visit(at=minutes(n), host=visitor) for n in range(SOME)))
     key: dict[str, Any] = {"at": minutes(99), "host": visitor}
 
     with store.engine.session() as session:
         there = [
             session.increment(Visit, Visit.hits.by(n + 1), at=minutes(n), host=visitor)
-            for n in range(8)
+            for n in range(SOME)
         ]
         rows = [r.row for r in store.sent.requests if isinstance(r, Increment)]
         absent = [session.increment(Visit, Visit.hits.by(2), **key) for _ in range(3)]
-        found = session.get_many(Visit, [(minutes(n), visitor) for n in range(8)])
+        found = session.get_many(Visit, [(minutes(n), visitor) for n in range(SOME)])
         new = session.get(Visit, **key)
 
-    assert there == [[n + 1] for n in range(8)]
-    assert [visit and visit.hits for visit in found] == list(range(1, 9))
+    assert there == [[n + 1] for n in range(SOME)]
+    assert [visit and visit.hits for visit in found] == list(range(1, SOME + 1))
     assert len({row[0] for row in rows}) > 1  # not all in one bucket, so they were found
     assert (absent, new and new.hits) == ([[2], [4], [6]], 6)
 

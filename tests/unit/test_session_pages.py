@@ -54,7 +54,7 @@ def key_of(obj: Scattered) -> bytes:
 def test_one_key_under_two_salts_is_given_twice_wherever_a_page_ends() -> None:
     engine = connect("memory://")
     engine.create_tables(Scattered)
-    for _ in range(20):
+    for _ in range(60):  # draws of three salts: they are never all alike
         with engine.session() as session:
             session.add(Scattered(host="a", n=1, v=1))
     everything = select(Scattered).allow_full_scan()
