@@ -32,9 +32,9 @@ from hbase_orm import (
     select,
     version,
 )
-from hbase_orm.errors import ConflictError, FlushConflictError, FlushError
+from hbase_orm.errors import ConflictError, FlushConflictError, FlushError, ValidationError
 from hbase_orm.index.targets import GUARD_COLUMN
-from hbase_orm.ops import CheckAndMutate, Operation
+from hbase_orm.ops import CheckAndMutate, MutateRow, MutateRows, Operation
 from tests.recording import LosesAnswers, through
 from tests.session_cases import Store, load, put, stored
 
@@ -398,25 +398,87 @@ def test_a_query_after_a_flush_of_unknown_outcome_hides_nobody_elses_write(
         assert (mine.balance, mine.note) == (50, "theirs")
 
 
-class _after_a_lost_answer:  # noqa: N801  # a `with` block reads as a function
-    """A session whose change of `balance` to 2 was written, and does not know it."""
+@pytest.mark.parametrize("reads", [(), (by_query,), (by_get, by_query)])
+@pytest.mark.parametrize("later", [1, 3, None])
+def test_what_was_sent_and_not_answered_is_sent_whatever_it_is_now(
+    store: Store, model: Any, host: str, later: int | None, reads: tuple[Read, ...]
+) -> None:
+    with _after_a_lost_answer(store, host, model) as (session, mine):
+        mine.balance = later or mine.balance
+        mine.note, mine.lines = "first", [1]  # as before the flush
+        mine.tags.pop("rack")
+        mine.tags["room"] = "first"
+        for read in reads:
+            read(session, model, host)
+        session.flush()
+        assert session.flush().written == 0
+        shown = mine.balance, mine.note, mine.lines, mine.tags
 
-    def __init__(self, store: Store, host: str) -> None:
-        put(store, Account(host=host, balance=1))
+    found = stored(store, model, host=host)
+    assert (found.balance, found.note, found.lines, found.tags) == shown
+    assert shown == (later or 2, "first", [1], {"room": "first"})
+
+
+def test_a_condition_meets_what_was_sent_and_not_answered(
+    store: Store, model: Any, host: str
+) -> None:
+    with _after_a_lost_answer(store, host, model) as (session, mine):
+        mine.balance, mine.note, mine.lines = 1, "first", [1]
+        mine.tags.clear()
+        mine.tags["room"] = "first"
+        with pytest.raises(ValidationError, match="not flushed"):
+            session.move(mine, host=f"{host}-moved")
+        assert session.put_if(mine, model.balance == 2)
+        assert session.flush().written == 0
+
+    found = stored(store, model, host=host)
+    assert (found.balance, found.note, found.lines) == (1, "first", [1])
+    assert found.tags == {"room": "first"}
+
+
+def test_a_delete_that_was_not_answered_and_is_taken_back_leaves_a_whole_row(
+    store: Store, host: str
+) -> None:
+    put(store, Purse(host=host, balance=1, note="first"))
+    cutting = LosesAnswers(store.sent.inner, lambda operation: isinstance(operation, MutateRows))
+    session = through(cutting, store.engine).session()
+    mine = with_body(session, Purse, host)
+    session.delete(mine)
+    with pytest.raises(FlushError) as caught:
+        session.flush()
+    assert len(caught.value.unknown) == 1
+
+    cutting.loses = lambda _: False
+    session.add(mine)
+    session.flush()
+    session.close()
+
+    found = stored(store, Purse, host=host)
+    assert (found.balance, found.note) == (1, "first")
+
+
+class _after_a_lost_answer:  # noqa: N801  # a `with` block reads as a function
+    """A session whose change of most fields was written, and does not know it."""
+
+    def __init__(self, store: Store, host: str, model: Any = Account) -> None:
+        made = model(host=host, balance=1, note="first", lines=[1])
+        made.tags = {"room": "first"}
+        put(store, made)
         self.is_cut = False
         self.cutting = LosesAnswers(store.sent.inner, self.loses)
         self.session = through(self.cutting, store.engine).session()
-        self.mine = load(self.session, Account, host=host)
+        self.mine = load(self.session, model, host=host)
 
     def loses(self, operation: Operation[Any]) -> bool:
-        is_change = isinstance(operation, CheckAndMutate) and any(
+        is_guarded = isinstance(operation, CheckAndMutate) and any(
             each.column == GUARD_COLUMN for each in operation.mutation.puts
         )
-        self.is_cut |= is_change
+        self.is_cut |= is_guarded or isinstance(operation, (MutateRow, MutateRows))
         return self.is_cut
 
     def __enter__(self) -> tuple[Session, Any]:
-        self.mine.balance = 2
+        self.mine.balance, self.mine.note, self.mine.lines = 2, None, [1, 2]
+        self.mine.tags["rack"] = self.mine.tags.pop("room")
         with pytest.raises(FlushError) as caught:
             self.session.flush()
         assert len(caught.value.unknown) == 1
@@ -807,3 +869,47 @@ def test_objects_that_nobody_holds_are_let_go_with_their_values(store: Store, ho
 
     assert most <= 1_100
     assert left == (0, 0)
+
+
+def append_mine(obj: Any) -> None:
+    obj.lines.append(7)
+
+
+def put_mine(obj: Any) -> None:
+    obj.tags["rack"] = "mine"
+
+
+@pytest.mark.parametrize("change", [append_mine, put_mine])
+@pytest.mark.parametrize("last", ["add", "delete"])
+def test_a_superseded_object_is_not_changed_in_place_in_silence(
+    store: Store, model: Any, host: str, last: str, change: Callable[[Any], None]
+) -> None:
+    session = store.engine.session()
+    first, second = model(host=host, balance=1), model(host=host, balance=2)
+    session.add(first)
+    getattr(session, last)(second)
+    session.flush()
+    assert session.flush().written == 0
+    change(first)
+    store.forget()
+
+    with pytest.raises(ValidationError, match="another object of this row"):
+        session.flush()
+
+    assert store.sent.writes == []
+    if last == "add":
+        session.expunge(second)
+    session.add(first)
+    session.flush()
+    found = stored(store, model, host=host)
+    assert (found.balance, found.lines, found.tags) == (1, first.lines, first.tags)
+    session.close()
+
+
+def test_a_superseded_object_that_nobody_holds_is_let_go(store: Store, host: str) -> None:
+    with store.engine.session() as session:
+        session.add_all([Purse(host=host, balance=n) for n in range(3)])
+        session.flush()
+        session.flush()
+
+        assert (len(session._watched), len(session._identity)) == (0, 0)

@@ -105,7 +105,8 @@ class SessionAtOnce(SessionWrites):
         self._refuse_other(obj)
         refuse_foreign(self._bound_to(obj), obj)
         prepare(self._bound_to(obj), obj, "put")
-        return self._write_if(write_of(self._bound_to(obj), obj, "put"), conditions)
+        write = self._settling(write_of(self._bound_to(obj), obj, "put"))
+        return self._write_if(write, conditions)
 
     def delete_if(self, obj: Model, /, *conditions: Condition) -> bool:
         """Delete the row of `obj` if it fulfils the conditions; say whether it did.
@@ -190,7 +191,7 @@ class SessionAtOnce(SessionWrites):
         self._refuse_owned(obj)
         bound = self._bound_to(obj)
         values = new_values(bound, obj, new_key)
-        _refuse_unflushed(bound, obj)
+        self._refuse_unflushed(bound, obj)
         old = Place(bound, bound.key(obj))
         new = place_of(self._bound(type(obj)), values, self._runtime)
         if (new.bound.schema.table, new.key) == (bound.schema.table, old.key):
@@ -301,12 +302,13 @@ class SessionAtOnce(SessionWrites):
         tell_written((written,))
         return True
 
-
-def _refuse_unflushed(bound: BoundModel, obj: Model) -> None:
-    if loaded_row(obj) is not None and not write_of(bound, obj, "put").is_idle:
-        raise ValidationError(
-            "the object has changes that are not flushed",
-            model=bound.schema.model_name,
-            row=bound.key(obj),
-            fix="flush or refresh it first",
-        )
+    def _refuse_unflushed(self, bound: BoundModel, obj: Model) -> None:
+        if loaded_row(obj) is None:
+            return
+        if not self._settling(write_of(bound, obj, "put")).is_idle:
+            raise ValidationError(
+                "the object has changes that are not flushed",
+                model=bound.schema.model_name,
+                row=bound.key(obj),
+                fix="flush or refresh it first",
+            )

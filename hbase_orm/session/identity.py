@@ -57,7 +57,12 @@ def supersede(before: Model | None, obj: Model) -> None:
 
 
 def _refuse_change(obj: Model) -> None:
-    raise ValidationError(
+    raise superseded_error(obj)
+
+
+def superseded_error(obj: Model) -> ValidationError:
+    """Return the error of an object that changes and no longer stands for its row."""
+    return ValidationError(
         "another object of this row was written or deleted after this one",
         model=type(obj).__name__,
         fix="change that object, or get the row again",

@@ -55,6 +55,16 @@ def is_changed_in_place(schema: TableSchema, obj: Model, row: Row) -> bool:
     return bool(changed_cells(schema, old, differing))
 
 
+def row_in_place(schema: TableSchema, obj: Model) -> Row:
+    """Return a row of the values that can change in place, to compare with later.
+
+    Raises:
+        CodecError, ValidationError: A value does not fit.
+    """
+    cells = _mutable_cells(schema, obj.__dict__)
+    return Row(b"", {column: Cell(value, 0) for column, value in cells.items()})
+
+
 def mutable_names(schema: TableSchema) -> list[str]:
     """Return the fields whose values can change in place."""
     columns = [column.name for column in mutable_columns(schema)]

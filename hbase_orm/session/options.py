@@ -31,28 +31,50 @@ class WriteOptions:
         nonces: Tries of a guarded write whose outcome is unknown.
         sent: The try of a plain write whose outcome is unknown: sent again it has the same
             timestamp, if there was one.
+        in_doubt: The columns that such tries changed: the row may have what it had before.
+        is_row_in_doubt: Whether such a try was a delete.
     """
 
     ttl_ms: int | None = None
     timestamp_ms: int | None = None
     nonces: tuple[bytes, ...] = ()
     sent: RowWrite | None = None
+    in_doubt: frozenset[bytes] = frozenset()
+    is_row_in_doubt: bool = False
 
     def of(self, write: RowWrite) -> RowWrite:
         """Return the write as it is to be sent now."""
+        write = self.settling(write)
         stamp_ms, sent = self.timestamp_ms, self.sent
         if stamp_ms is None and sent is not None and _alike(sent, write):
             stamp_ms = sent.timestamp_ms
         return replace(write, ttl_ms=self.ttl_ms, timestamp_ms=stamp_ms, nonces=self.nonces)
 
+    def settling(self, write: RowWrite) -> RowWrite:
+        """Return the write of an object with all that is in doubt, whether it changed or not."""
+        if write.kind not in {"put", "update"}:
+            return write
+        columns = self.in_doubt.union(write.cells if self.is_row_in_doubt else ())
+        if not columns:
+            return write
+        puts = {c: value for c, value in write.cells.items() if c in columns}
+        clears = write.clears | (columns - write.cells.keys())
+        return replace(write, puts={**write.puts, **puts}, clears=clears)
+
     def with_tries_of(self, known: WriteOptions) -> WriteOptions:
         """Return these options with the tries that are known of the write before."""
-        return replace(self, nonces=known.nonces, sent=known.sent)
+        return replace(known, ttl_ms=self.ttl_ms, timestamp_ms=self.timestamp_ms)
 
     def after(self, write: RowWrite, error: Exception) -> WriteOptions:
         """Return what is known after a try whose outcome is unknown."""
         nonces = (*write.nonces, *getattr(error, "nonces", ()))
-        return replace(self, nonces=nonces, sent=write)
+        return replace(
+            self,
+            nonces=nonces,
+            sent=write,
+            in_doubt=self.in_doubt.union(write.puts, write.clears),
+            is_row_in_doubt=self.is_row_in_doubt or write.kind == "delete",
+        )
 
 
 def _alike(one: RowWrite, other: RowWrite) -> bool:

@@ -82,6 +82,7 @@ def refresh(
     bound: BoundModel,
     obj: Model,
     fresh: Model,
+    in_doubt: frozenset[bytes] = frozenset(),
     *,
     is_to_go: bool = False,
     drops_changes: bool = False,
@@ -95,6 +96,7 @@ def refresh(
         bound: The model.
         obj: The object.
         fresh: The object of the row as it was read now.
+        in_doubt: Columns that a write of unknown outcome changed: they are the program's.
         is_to_go: Its delete is pending, and stays based on the version that was loaded.
         drops_changes: Nothing stays.
 
@@ -103,7 +105,7 @@ def refresh(
     """
     schema, values, new = bound.schema, obj.__dict__, fresh.__dict__
     loaded = None if drops_changes else loaded_row(obj)
-    changes = _Changes() if loaded is None else _changes_of(bound, loaded, values)
+    changes = _Changes() if loaded is None else _changes_of(bound, loaded, values, in_doubt)
     kept = changes.columns(schema)
     version = schema.version
     keeps_version = version is not None and loaded is not None and (is_to_go or bool(changes))
@@ -146,13 +148,17 @@ def _note_loaded(values: dict[str, Any], new: Mapping[str, Any], changed: frozen
 # --- what changed ---------------------------------------------------------------------------------
 
 
-def _changes_of(bound: BoundModel, loaded: Row, values: Mapping[str, Any]) -> _Changes:
+def _changes_of(
+    bound: BoundModel, loaded: Row, values: Mapping[str, Any], in_doubt: frozenset[bytes]
+) -> _Changes:
     schema = bound.schema
     old = bound.hydrate(loaded, loaded_fields(values)).__dict__
     fields = [name for name in schema.fields if name not in schema.dynamic_by_name]
     changed = {name for name in fields if _is_changed(schema, name, old, values)}
+    changed |= {column.name for column in schema.columns if column.column in in_doubt}
     entries = {
         dynamic.name: _changed_entries(dynamic, old.get(dynamic.name, {}), values[dynamic.name])
+        | _entries_among(dynamic, in_doubt)
         for dynamic in schema.dynamics
         if dynamic.name in values
     }
@@ -174,6 +180,12 @@ def _changed_entries(
 ) -> frozenset[Any]:
     keys = before.keys() | now.keys()
     return frozenset(k for k in keys if _differs(dynamic.codec, before.get(k), now.get(k)))
+
+
+def _entries_among(dynamic: DynamicSchema, columns: frozenset[bytes]) -> frozenset[Any]:
+    """Return the names of the entries that columns hold."""
+    names = (column[len(dynamic.prefix) :] for column in columns if dynamic.holds(column))
+    return frozenset(map(dynamic.name_codec.decode, names))
 
 
 def _differs(codec: Codec[Any], before: Any, now: Any) -> bool:

@@ -32,8 +32,8 @@ class SessionFlush(SessionWrites):
         after an error: what was acknowledged is not pending any more.
 
         Raises:
-            ValidationError: A value does not fit, or hooks note more without end; nothing was
-                sent.
+            ValidationError: A value does not fit, hooks note more without end, or an object was
+                changed in place that no longer stands for its row; nothing was sent.
             RowKeyError: The row key of an index entry is too long; nothing was sent. Either way
                 the flush goes on once the object is mended, or forgotten by `expunge`.
             FlushConflictError: Some were written by others since their objects were loaded.
@@ -85,7 +85,7 @@ class SessionFlush(SessionWrites):
     def _send_pending(self, outcome: Outcome) -> Sequence[RowWrite]:
         """Send what is pending, add to the outcome how it ended, and return what was written."""
         self._prepare()
-        self._watched.refuse_changes_of_replaced()
+        self._watched.refuse_lost_changes(self._pending)
         for obj in number_names(self._pending.values(), self._bound):
             self._pending.pop(id(obj))  # there is no such row to delete
             self._options.pop(id(obj), None)

@@ -74,7 +74,10 @@ class SessionState:
     ) -> None:
         """Bring the session's object of a row up to date."""
         is_to_go = self._pending.get(id(known), (known, "put"))[1] == "delete"
-        replaced = refresh(bound, known, fresh, is_to_go=is_to_go, drops_changes=drops_changes)
+        in_doubt = self._options.get(id(known), WriteOptions()).in_doubt
+        replaced = refresh(
+            bound, known, fresh, in_doubt, is_to_go=is_to_go, drops_changes=drops_changes
+        )
         self._watched.note_replaced(known, replaced)
 
 

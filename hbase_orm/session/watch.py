@@ -7,16 +7,19 @@ kept in memory for nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 
 from hbase_orm.errors import CodecError, ConflictError, ValidationError
 from hbase_orm.model import Model
 from hbase_orm.model.deferring import loaded_fields
+from hbase_orm.ops import Row
 from hbase_orm.session.binding import BoundModel
 from hbase_orm.session.holders import counts_are_exact, is_held, is_part_held
-from hbase_orm.session.mutable import is_changed_in_place, mutable_names
+from hbase_orm.session.identity import superseded_error
+from hbase_orm.session.mutable import is_changed_in_place, mutable_names, row_in_place
 from hbase_orm.session.rereading import Replaced
 from hbase_orm.session.unit_of_work import loaded_row
 
@@ -26,10 +29,14 @@ _FIRST_LIMIT: Final = 1000
 
 @dataclass(slots=True)
 class _Watch:
-    """An object that is held, with values that it had and that the program may still hold."""
+    """An object that is held, with values that it had and that the program may still hold.
+
+    `superseded` is what it was in place when another object came to stand for its row.
+    """
 
     bound: BoundModel
     obj: Model
+    superseded: Row | None = None
     replaced: list[Replaced] = field(default_factory=list[Replaced])
 
 
@@ -47,7 +54,9 @@ class Watched:
 
     def add(self, bound: BoundModel, obj: Model) -> None:
         """Hold an object whose values can change in place."""
-        if id(obj) in self._objects:
+        known = self._objects.get(id(obj))
+        if known is not None:
+            known.superseded = None
             return
         self._objects[id(obj)] = _Watch(bound, obj)
         if len(self._objects) > self._limit:
@@ -58,6 +67,12 @@ class Watched:
         watch = self._objects.get(id(obj))
         if watch is not None:
             watch.replaced += replaced
+
+    def supersede(self, bound: BoundModel, obj: Model) -> None:
+        """Watch an object whose changes would be written nowhere."""
+        self.forget(obj)
+        with suppress(CodecError, ValidationError):  # what does not fit was never to be written
+            self._objects[id(obj)] = _Watch(bound, obj, row_in_place(bound.schema, obj))
 
     def forget(self, obj: Model | None) -> None:
         """Hold an object no longer; None is none."""
@@ -70,15 +85,25 @@ class Watched:
     def changed(self) -> Iterator[Model]:
         """Yield the objects that differ from what was read."""
         watches = tuple(self._objects.values())
-        return (watch.obj for watch in watches if _is_changed(watch.bound, watch.obj))
+        return (
+            watch.obj
+            for watch in watches
+            if watch.superseded is None and _is_changed(watch.bound, watch.obj)
+        )
 
-    def refuse_changes_of_replaced(self) -> None:
-        """Refuse to go on if a value changed after its object had lost it.
+    def refuse_lost_changes(self, pending: Container[int]) -> None:
+        """Refuse to go on if something changed in place that would be written nowhere.
+
+        Args:
+            pending: The ids of the objects that are written.
 
         Raises:
-            ConflictError: It names the first.
+            ConflictError: A value changed after its object had lost it.
+            ValidationError: An object changed after another one had come to stand for its row.
         """
         for watch in self._objects.values():
+            if id(watch.obj) not in pending and _is_superseded_and_changed(watch):
+                raise superseded_error(watch.obj)
             for each in watch.replaced:
                 if each.is_changed:
                     raise ConflictError(
@@ -109,7 +134,18 @@ def _is_needed(watch: _Watch) -> bool:
     if watch.replaced or is_held([watch.obj], known=1):
         return True
     names = mutable_names(watch.bound.schema)
-    return is_part_held(watch.obj.__dict__, names) or _is_changed(watch.bound, watch.obj)
+    if is_part_held(watch.obj.__dict__, names) or _is_superseded_and_changed(watch):
+        return True
+    return _is_changed(watch.bound, watch.obj)
+
+
+def _is_superseded_and_changed(watch: _Watch) -> bool:
+    if watch.superseded is None:
+        return False
+    try:
+        return is_changed_in_place(watch.bound.schema, watch.obj, watch.superseded)
+    except (CodecError, ValidationError):
+        return True  # what it was did fit
 
 
 def _is_replaced_needed(replaced: Replaced) -> bool:

@@ -224,6 +224,11 @@ class SessionWrites(SessionState):
         options = self._options.get(id(write.obj))
         return write if options is None else options.of(write)
 
+    def _settling(self, write: RowWrite) -> RowWrite:
+        """Return a write with what its tries of unknown outcome left in doubt."""
+        options = self._options.get(id(write.obj))
+        return write if options is None else options.settling(write)
+
     def _note_doubt(self, write: RowWrite, error: Exception) -> None:
         """Remember a try whose outcome is unknown."""
         if write.obj is not None:
@@ -275,16 +280,17 @@ class SessionWrites(SessionState):
             obj._row = None  # noqa: SLF001 - the model's own state
             obj._note_change = None  # noqa: SLF001 - the model's own state
             self._watched.forget(obj)
-            self._supersede(self._identity.forget(write.bound, write.key), obj)
+            before = self._identity.forget(write.bound, write.key)
+            self._supersede(write.bound, before, obj)
             return
         keep_row(write)
         obj._note_change = self._note_change  # noqa: SLF001 - the model's own state
-        self._supersede(self._identity.find(write.bound, write.key), obj)
+        self._supersede(write.bound, self._identity.find(write.bound, write.key), obj)
         self._identity.put(write.bound, write.key, obj)
         if write.bound.is_mutable:
             self._watched.add(write.bound, obj)
 
-    def _supersede(self, before: Model | None, obj: Model) -> None:
-        if before is not obj:
-            self._watched.forget(before)
+    def _supersede(self, bound: BoundModel, before: Model | None, obj: Model) -> None:
         supersede(before, obj)
+        if before is not None and before is not obj and bound.is_mutable:
+            self._watched.supersede(bound, before)
