@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import asdict
 from datetime import datetime
 from typing import Any
@@ -81,12 +82,26 @@ def repair(models: tuple[type[Model], ...]) -> None:
     """Delete index entries that no row has; safe beside writers, safe to repeat."""
     with connect(settings().require_url()) as engine:
         seen = {
-            f"{model.__name__}.{index}": asdict(counts)
+            f"{model.__name__}.{index}": _plain(counts)
             for model in models
             for index, counts in engine.repair_indexes(model).items()
         }
+    answer(seen, lambda: _repaired(seen))
+
+
+def _plain(counts: RepairCounts) -> dict[str, Any]:
+    left = {to_string_binary(entry): why for entry, why in counts.unrepaired.items()}
+    return {**asdict(counts), "unrepaired": left}
+
+
+def _repaired(seen: dict[str, dict[str, Any]]) -> Iterator[str]:
     head = ("index", *RepairCounts.__dataclass_fields__)
-    answer(seen, lambda: table(head, [[name, *counts.values()] for name, counts in seen.items()]))
+    shown = [[*counts.values()] for counts in seen.values()]
+    rows = zip(seen, shown, strict=True)
+    yield from table(head, [[name, *counts[:-1], len(counts[-1])] for name, counts in rows])
+    for name, counts in seen.items():
+        for entry, why in counts["unrepaired"].items():
+            yield f"not repaired: {name} {entry}: {why}"
 
 
 @tables.command()

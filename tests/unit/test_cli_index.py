@@ -261,3 +261,33 @@ def test_every_command_has_help(command: str, capsys: Capture) -> None:
 
     assert code == 0
     assert out.startswith(f"Usage: hbase-orm index {command}")
+
+
+def test_a_repair_of_tables_names_what_it_leaves(
+    gateway: MemoryGateway, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "hbase_orm.cli.tables.connect", lambda _: engine_on(Process(gateway), Clock())
+    )
+    bad = RowMutation(b"\x00\x02", (Put(b"d:state", b"\xff", wall_clock_ms() + 30_000),))
+    gateway.execute(MutateRows("orders", (bad,)))
+
+    code = cli_main.run(["tables", "repair", OLD])
+    shown = capsys.readouterr().out
+    cli_main.run(["tables", "repair", OLD, "--json"])
+    found = json.loads(capsys.readouterr().out)["OldOrder.by_state"]
+
+    entry = "new\\x00\\x01\\x00\\x02"
+    assert code == 0
+    assert shown.splitlines()[1].split() == [
+        "OldOrder.by_state",
+        "30",
+        "29",
+        "0",
+        "0",
+        "0",
+        "0",
+        "1",
+    ]
+    assert f"not repaired: OldOrder.by_state {entry}: an indexed value does not decode" in shown
+    assert list(found["unrepaired"]) == [entry]
