@@ -12,10 +12,11 @@ from typing import Any, Final
 
 from hbase_orm.errors import GatewayError
 from hbase_orm.index import attempt as attempts
-from hbase_orm.index import claims, fencing, guard, loading
+from hbase_orm.index import claims, fencing, guard, late, loading
 from hbase_orm.index.attempt import Attempt
 from hbase_orm.index.catalog import CatalogView
 from hbase_orm.index.guard_cell import GuardCell
+from hbase_orm.index.late import LatePage
 from hbase_orm.index.targets import GUARD_COLUMN, Entry, GuardContext, GuardedTable
 from hbase_orm.ops import (
     CheckAndMutate,
@@ -27,6 +28,7 @@ from hbase_orm.ops import (
     RowMutation,
     ask,
 )
+from tests.model import builds
 from tests.replays import V1
 
 ORIGINAL_GUARD_CHANGES: Final = attempts.guard_changes
@@ -194,6 +196,23 @@ def verify_before_a_row_is_loaded(
     yield from ORIGINAL_LOAD((*entries, *verified), data, ())
 
 
+def late_rows_that_stand_still(*args: Any, **options: Any) -> Protocol[LatePage]:
+    page = yield from late.late_rows(*args, **options)
+    return replace(page, moving=())
+
+
+def leave_copies(*args: Any, **options: Any) -> Protocol[LatePage]:
+    del args, options
+    yield from ()
+    return LatePage(0, (), (), None)
+
+
+def no_epoch(table: str) -> Protocol[int]:
+    del table
+    yield from ()
+    return 0
+
+
 @dataclass(frozen=True, slots=True)
 class Break:
     """One rule: the library's function that keeps it, and one that does not."""
@@ -232,3 +251,6 @@ CLAIM_OF_ITS_OWN_TIME: Final = Break(
 )
 RELEASED_WHOEVER_CLAIMED: Final = Break("release", claims, "release", release_any)
 CLAIM_DELETED: Final = Break("FREE", claims, "free_mutation", delete_claim)
+MOVING_ROWS_TRUSTED: Final = Break("late", builds, "late_rows", late_rows_that_stand_still)
+LATE_COPIES_LEFT: Final = Break("late", builds, "delete_late_copies", leave_copies)
+EPOCHS_NOT_READ: Final = Break("epochs", builds, "newest_epoch", no_epoch)

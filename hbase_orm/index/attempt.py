@@ -116,7 +116,9 @@ def check_epoch(table: str, before: RowBefore, epoch: int) -> None:
             table=table,
             row_epoch=before.guard.epoch,
             own_epoch=epoch,
-            fix="refresh the catalog view and write again",
+            fix="refresh the catalog view and write again; if that does not help, the catalog is "
+            "of an earlier time than the rows: call engine.create_tables with the model, and build "
+            "its indexes again",
         )
 
 

@@ -20,8 +20,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from hbase_orm.errors import CatalogLeaseError, ConflictError, SchemaError
-from hbase_orm.index.catalog import change_entry, refuse_other_protocol
+from hbase_orm.errors import ConflictError, SchemaError
+from hbase_orm.index.catalog import change_entry, known, refuse_other_protocol
 from hbase_orm.index.catalog_entry import (
     BuildRange,
     CatalogEntry,
@@ -39,6 +39,18 @@ MOST_RANGES: Final = 256
 def table_of(declared: str, incarnation: int) -> str:
     """Return the name of an index's table; no attribute has a dot, so it is no other index's."""
     return declared if incarnation <= 1 else f"{declared}.{incarnation}"
+
+
+def incarnation_of(declared: str, table: str) -> int:
+    """Return the which of an index's tables one is; 0 where it is none of them.
+
+    Examples:
+        >>> incarnation_of("t_ix_by_v", "t_ix_by_v.12")
+        12
+    """
+    number = table.removeprefix(declared).removeprefix(".")
+    is_one = table == declared or (table == f"{declared}.{number}" and number.isdecimal())
+    return int(number or 1) if is_one else 0
 
 
 def ranges_of(regions: Sequence[Region]) -> tuple[BuildRange, ...]:
@@ -61,8 +73,21 @@ def begin_build(
     *,
     is_manual: bool,
     is_lww: bool,
+    newest_table: int = 0,
 ) -> Protocol[CatalogEntry]:
     """Note that an index is to be built, or return the build that was interrupted.
+
+    A new build has a table that does not exist yet, whatever the catalog knows: it may be of an
+    earlier time than the tables.
+
+    Args:
+        table: The table of the rows.
+        name: The index.
+        entries: What its entries are, in words.
+        ranges: The ranges of row keys to go through.
+        is_manual: Whether builds alone write the index.
+        is_lww: Whether this program writes rows without guards.
+        newest_table: The highest incarnation of the index whose table exists; 0 for none.
 
     Raises:
         ConflictError: The table is being loaded, or the index is being dropped, or is readable.
@@ -98,7 +123,7 @@ def begin_build(
         begun = replace(
             index,
             entries=entries,
-            incarnation=index.incarnation + 1,
+            incarnation=max(index.incarnation, newest_table) + 1,
             is_manual=is_manual,
             build=ranges,
         )
@@ -263,23 +288,18 @@ def _change_index(
     """Change what the catalog says of one index; `absent` stands for one it does not name."""
 
     def edit(entry: CatalogEntry | None) -> CatalogEntry:
-        if entry is None or entry.state is TableState.DROPPED:
-            raise CatalogLeaseError(
-                "the catalog does not know the table",
-                table=table,
-                fix="call engine.create_tables with the model",
-            )
-        if entry.state is TableState.LOADING:
+        there = known(table, entry)
+        if there.state is TableState.LOADING:
             raise ConflictError(
                 "the table is being loaded",
                 table=table,
                 fix="wait for the load to finish; an interrupted one is finished by running it "
                 "again",
             )
-        index = entry.indexes.get(name, absent)
+        index = there.indexes.get(name, absent)
         if index is None:
             raise ConflictError("the catalog does not know the index", table=table, index=name)
-        return change(replace(entry, state=TableState.READABLE), index)
+        return change(replace(there, state=TableState.READABLE), index)
 
     return (yield from change_entry(table, edit))
 

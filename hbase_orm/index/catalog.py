@@ -17,7 +17,7 @@ refused until it refreshes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -28,14 +28,11 @@ from hbase_orm.errors import (
     CorruptRowError,
     RetryableError,
     SchemaError,
+    TableNotFoundError,
 )
 from hbase_orm.index.catalog_entry import (
-    VERSION_COLUMN,
     CatalogEntry,
-    CatalogIndex,
-    IndexState,
     TableState,
-    next_epoch,
 )
 from hbase_orm.index.loading import LoadTicket
 from hbase_orm.ops import (
@@ -69,52 +66,6 @@ def read_entry(table: str) -> Protocol[CatalogEntry | None]:
     """Return what the catalog says of `table`, or None."""
     stored = yield from _read(table)
     return CatalogEntry.decode(stored) if stored else None
-
-
-def register(
-    table: str,
-    indexes: Mapping[str, str],
-    *,
-    is_new: bool,
-    has_rows: bool = False,
-    manual: Collection[str] = (),
-    is_lww: bool = False,
-) -> Protocol[CatalogEntry]:
-    """Enter a table and its indexes; safe to repeat.
-
-    Indexes of a table that has rows, and such as builds alone write, are absent until they are
-    built. Of a table that is known, and that somebody may have written, nothing is changed.
-
-    Args:
-        table: The table of the rows, as the gateway names it.
-        indexes: What each index's entries are, in words, by the index's name.
-        is_new: Whether the caller itself has just created the table, and with it is sure that
-            nobody has written it.
-        has_rows: Whether the table has rows.
-        manual: The indexes that builds alone write.
-        is_lww: Whether this program writes rows without guards.
-
-    Raises:
-        SchemaError: Other programs write the table with indexes that are not declared here, or
-            declared otherwise, or with guards where this one has none, or without.
-    """
-    first = _first_indexes(indexes, manual, has_rows=has_rows)
-
-    # Never from READABLE back to NEW: somebody may have found the table and written it since.
-    def edit(entry: CatalogEntry | None) -> CatalogEntry:
-        is_unwritten = is_new and entry is not None and entry.state is TableState.NEW
-        if entry is None or entry.state is TableState.DROPPED or is_unwritten:
-            return _first_entry(entry, first, is_new=is_new, is_lww=is_lww)
-        if is_new and (dict(entry.indexes), entry.is_lww) != (first, is_lww):
-            # What the catalog knows was dropped.
-            return CatalogEntry(next_epoch(entry.epoch), TableState.READABLE, None, first, is_lww)
-        refuse_other_protocol(table, entry, is_lww=is_lww)
-        refuse_differences(table, entry, indexes)
-        if entry.state is TableState.NEW and not has_rows:
-            return replace(entry, indexes={**first, **entry.indexes})
-        return entry
-
-    return (yield from change_entry(table, edit))
 
 
 def refuse_other_protocol(
@@ -166,49 +117,6 @@ def refuse_differences(
     )
 
 
-def _first_indexes(
-    indexes: Mapping[str, str], manual: Collection[str], *, has_rows: bool
-) -> dict[str, CatalogIndex]:
-    return {
-        name: CatalogIndex(
-            entries,
-            IndexState.ABSENT
-            if name in manual or (has_rows and name != VERSION_COLUMN)
-            else IndexState.READABLE,
-            is_manual=name in manual,
-            incarnation=0 if name in manual or has_rows else 1,
-        )
-        for name, entries in indexes.items()
-    }
-
-
-def _first_entry(
-    old: CatalogEntry | None,
-    indexes: Mapping[str, CatalogIndex],
-    *,
-    is_new: bool,
-    is_lww: bool,
-) -> CatalogEntry:
-    state = TableState.NEW if is_new else TableState.READABLE
-    if old is None:
-        return CatalogEntry(1, state, None, indexes, is_lww)
-    first = CatalogEntry(old.epoch, state, None, indexes, is_lww)
-    # An entry like this one is the answer to our own request, repeated: the epoch stays.
-    return first if first == old else replace(first, epoch=next_epoch(old.epoch))
-
-
-def unregister(table: str) -> Protocol[CatalogEntry | None]:
-    """Note that `table` is dropped; its epoch is kept. A table unknown is left alone."""
-    if (yield from read_entry(table)) is None:
-        return None
-
-    def edit(entry: CatalogEntry | None) -> CatalogEntry:
-        epoch = entry.epoch if entry else 1
-        return CatalogEntry(epoch, TableState.DROPPED)
-
-    return (yield from change_entry(table, edit))
-
-
 def begin_loading(table: str, *, now_ms: int, nonce: bytes) -> Protocol[LoadTicket]:
     """Start a load of a new table, or return the ticket of the one that was interrupted.
 
@@ -223,18 +131,18 @@ def begin_loading(table: str, *, now_ms: int, nonce: bytes) -> Protocol[LoadTick
     """
 
     def edit(entry: CatalogEntry | None) -> CatalogEntry:
-        known = _known(table, entry)
-        if known.state is TableState.LOADING:
-            return known
-        if known.state is not TableState.NEW:
+        there = known(table, entry)
+        if there.state is TableState.LOADING:
+            return there
+        if there.state is not TableState.NEW:
             raise ConflictError(
                 "only a table that nobody has written can be loaded without checks",
                 table=table,
-                state=known.state.value,
+                state=there.state.value,
                 fix="write it by guarded writes, or drop and create it",
             )
-        ticket = LoadTicket(now_ms, nonce, known.epoch)
-        return replace(known, state=TableState.LOADING, load=ticket)
+        ticket = LoadTicket(now_ms, nonce, there.epoch)
+        return replace(there, state=TableState.LOADING, load=ticket)
 
     entry = yield from change_entry(table, edit)
     if entry.load is None:
@@ -250,10 +158,10 @@ def finish_loading(table: str, ticket: LoadTicket) -> Protocol[CatalogEntry]:
     """
 
     def edit(entry: CatalogEntry | None) -> CatalogEntry:
-        known = _known(table, entry)
-        if known.load != ticket:
+        there = known(table, entry)
+        if there.load != ticket:
             raise ConflictError("the catalog does not show this load", table=table, load=ticket)
-        return replace(known, state=TableState.READABLE)
+        return replace(there, state=TableState.READABLE)
 
     return (yield from change_entry(table, edit))
 
@@ -266,9 +174,9 @@ def open_for_writes(table: str) -> Protocol[CatalogEntry]:
     """
 
     def edit(entry: CatalogEntry | None) -> CatalogEntry:
-        known = _known(table, entry)
-        is_new = known.state is TableState.NEW
-        return replace(known, state=TableState.READABLE) if is_new else known
+        there = known(table, entry)
+        is_new = there.state is TableState.NEW
+        return replace(there, state=TableState.READABLE) if is_new else there
 
     return (yield from change_entry(table, edit))
 
@@ -356,8 +264,13 @@ class CatalogView:
         return entry.epoch
 
 
-def _known(table: str, entry: CatalogEntry | None) -> CatalogEntry:
-    if entry is None:
+def known(table: str, entry: CatalogEntry | None) -> CatalogEntry:
+    """Return what the catalog says of a table that is there.
+
+    Raises:
+        CatalogLeaseError: It does not know the table, or says that it was dropped.
+    """
+    if entry is None or entry.state is TableState.DROPPED:
         raise CatalogLeaseError(
             "the catalog does not know the table",
             table=table,
@@ -367,7 +280,11 @@ def _known(table: str, entry: CatalogEntry | None) -> CatalogEntry:
 
 
 def _read(table: str) -> Protocol[bytes]:
-    (row,) = yield from ask(GetRows(CATALOG_TABLE, (table.encode(),), (CATALOG_COLUMN,)))
+    """Return the cell of a table; empty where there is none, or no catalog at all."""
+    try:
+        (row,) = yield from ask(GetRows(CATALOG_TABLE, (table.encode(),), (CATALOG_COLUMN,)))
+    except TableNotFoundError:
+        return b""
     cell = row.cells.get(CATALOG_COLUMN) if row else None
     return cell.value if cell else b""
 

@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from hbase_orm.index.pages import entries_without_row, led_to, scan_page
 from hbase_orm.index.repair import repair_entry
-from hbase_orm.index.targets import GuardContext, GuardedTable, IndexTarget
-from hbase_orm.index.verify import HARMFUL, Finding, verify_entries, verify_rows
+from hbase_orm.index.targets import ENTRY_FAMILY, GuardContext, GuardedTable, IndexTarget
+from hbase_orm.index.verify import HARMFUL, Finding, is_verified, verify_rows
 from hbase_orm.ops import KeyRange, Protocol
 
 
@@ -23,12 +24,14 @@ class LatePage:
 
     Attributes:
         seen: How many rows, or entries, were compared.
-        late: Keys of the rows that must be scrubbed, or of the rows whose entries were deleted.
+        late: Keys of the rows that must be scrubbed: their writers did not know the index.
+        moving: Keys of rows that may be so, too, but were just written.
         next: Where to go on; None at the end.
     """
 
     seen: int
     late: tuple[bytes, ...]
+    moving: tuple[bytes, ...]
     next: bytes | None
 
 
@@ -55,7 +58,9 @@ def late_rows(
     kinds = HARMFUL | {Finding.UNKNOWN}  # the scrub says which rows fit no entry
     late = [pair.row for pair in found.pairs if pair.finding in kinds]
     late += [row for row, of_row in found.epochs.items() if of_row < epoch]
-    return LatePage(found.seen, tuple(dict.fromkeys([*late, *found.foreign])), found.next)
+    late = list(dict.fromkeys([*late, *found.foreign]))
+    moving = dict.fromkeys(row for row in found.moving if row not in late)
+    return LatePage(found.seen, tuple(late), tuple(moving), found.next)
 
 
 def delete_late_copies(
@@ -69,20 +74,20 @@ def delete_late_copies(
 ) -> Protocol[LatePage]:
     """Delete those entries of a page that are believed and whose rows are otherwise, or are gone.
 
-    Safe beside writers: they put an entry unverified before they change its row.
+    Safe beside writers, and needed beside them: a writer that knows the index does not know of an
+    entry that its row should not have.
     """
-    found = yield from verify_entries(
-        target, index, base_key_of, key_range, context, page_rows=page_rows
-    )
-    belied = [pair for pair in found.pairs if pair.finding is Finding.INVALID]
-    for pair in belied:
-        yield from repair_entry(
-            target,
-            index,
-            context,
-            entry_key=pair.entry,
-            entry_timestamp_ms=pair.entry_ms,
-            base_key=pair.row,
-            min_age_ms=0,  # what is verified was acknowledged: no write is under way
-        )
-    return LatePage(found.seen, tuple(pair.row for pair in belied), found.next)
+    page = yield from scan_page(index.table, (ENTRY_FAMILY,), key_range, page_rows, context)
+    found = led_to(index, base_key_of, page)
+    for entry, base_key in (yield from entries_without_row(target, index, found, context)):
+        if is_verified(index, entry):
+            yield from repair_entry(
+                target,
+                index,
+                context,
+                entry_key=entry.key,
+                entry_timestamp_ms=max(cell.timestamp_ms for cell in entry.cells.values()),
+                base_key=base_key,
+                min_age_ms=0,  # what is verified was acknowledged: no write is under way
+            )
+    return LatePage(len(page), (), (), page[-1].key + b"\x00" if page else None)

@@ -67,13 +67,14 @@ def first_rows(scan: Scan, context: GuardContext) -> Protocol[list[Row]]:
     """Return the first rows of a scan, as many as its `caching_rows`; see `scan_page`."""
     for sends in range(1, MAX_SENDS):
         try:
-            return (yield from _fetch_once(scan))
+            return (yield from fetch_once(scan))
         except (RetryableError, ConnectionLostError, ScannerExpiredError):
             yield from pause(context, sends)
-    return (yield from _fetch_once(scan))
+    return (yield from fetch_once(scan))
 
 
-def _fetch_once(scan: Scan) -> Protocol[list[Row]]:
+def fetch_once(scan: Scan) -> Protocol[list[Row]]:
+    """Return the first rows of a scan, as many as its `caching_rows`; an error is the caller's."""
     scanner = yield from ask(OpenScanner(scan))
     try:
         rows = yield from ask(FetchRows(scanner, scan.caching_rows))

@@ -100,6 +100,8 @@ class PageFindings:
         next: Where to go on; None at the end.
         seen: How many rows, or entries, the page had.
         epochs: The epochs in the guards of the rows, by row key.
+        moving: Keys of rows that seemed to lack an entry, and were written while that was looked
+            at again: they count as right, and nobody knows.
     """
 
     counts: Counter[Finding] = field(default_factory=Counter[Finding])
@@ -108,6 +110,7 @@ class PageFindings:
     next: bytes | None = None
     seen: int = 0
     epochs: dict[bytes, int] = field(default_factory=dict[bytes, int])
+    moving: list[bytes] = field(default_factory=list[bytes])
 
     def add(self, finding: Finding, pair: RowPair | None = None) -> None:
         """Count a finding."""
@@ -148,7 +151,9 @@ def verify_rows(
     for (row, key), entry in zip(wanted, entries, strict=True):
         finding = _judged(index, row, entry)
         if finding is not Finding.VALID:
+            is_harmful = finding in HARMFUL
             finding = yield from _judged_again(target, index, row.key, key, context)
+            found.moving += [row.key] if is_harmful and finding is Finding.VALID else []
         pair = RowPair(finding, row.key, key, _written_ms(row), _entry_ms(entry))
         found.add(finding, pair)
     return found
@@ -264,9 +269,9 @@ def _why_not(
     exists = target.exists(row.cells)
     is_expired = target.expires and not exists and not _is_dead(row)
     if not is_expired and index.included:
-        is_believed = yield from _is_verified(index, entry.key, context)
+        (now,) = yield from get_rows(index.table, [entry.key], context)
         after = yield from read_before(target, key, _columns(target, index), context)
-        if is_believed and is_unmoved(target, row, after):
+        if is_verified(index, now) and is_unmoved(target, row, after):
             return Finding.INVALID, written_ms
     if row.guard is None and not exists and not target.expires:
         is_young = context.now_ms() - _entry_ms(entry) < MIN_AGE_MS
@@ -278,9 +283,8 @@ def _why_not(
     return Finding.EXPIRED if target.expires and not _is_dead(row) else Finding.EXTRA, written_ms
 
 
-def _is_verified(index: IndexTarget, entry_key: bytes, context: GuardContext) -> Protocol[bool]:
+def is_verified(index: IndexTarget, entry: Row | None) -> bool:
     """Say whether queries answer from an entry without a look at its row."""
-    (entry,) = yield from get_rows(index.table, [entry_key], context)
     try:
         return entry is not None and copied_cells(index.included, entry.cells) is not None
     except CorruptRowError:

@@ -9,6 +9,7 @@ from typing import Any, Final, Protocol, Self
 from hbase_orm.errors import ConflictError, GatewayError, HBaseORMError
 from hbase_orm.gateway.checks import CELL_OVERHEAD_BYTES
 from hbase_orm.index import catalog
+from hbase_orm.index.catalog_entry import TableState
 from hbase_orm.index.loading import (
     FlatLoad,
     KeyedRow,
@@ -26,6 +27,7 @@ from hbase_orm.ops import MAX_CELL_BYTES, MAX_ROW_KEY_BYTES, PutRows
 from hbase_orm.session.binding import BoundModel
 from hbase_orm.session.catalog_checks import check_indexes, check_unguarded
 from hbase_orm.session.catalogued import kept_table
+from hbase_orm.session.existing_tables import has_cells
 from hbase_orm.session.flush import emit, place
 from hbase_orm.session.runtime import Runtime
 from hbase_orm.session.unit_of_work import SURELY_SHORT_BYTES, Outcome, RowWrite
@@ -268,6 +270,8 @@ def begin_load(bound: BoundModel, runtime: Runtime) -> BegunLoad | None:
     entry = runtime.run(catalog.read_entry(table))
     if entry is not None:
         check_indexes(bound, entry)
+        if entry.state is TableState.NEW and runtime.run(has_cells(table)):
+            return None  # rows were copied into it: a load would leave their entries
     begin = catalog.begin_loading(table, now_ms=context.now_ms(), nonce=context.nonce())
     try:
         ticket = runtime.run(begin)

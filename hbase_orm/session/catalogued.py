@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeGuard
 
 from hbase_orm.errors import (
     ConflictError,
@@ -84,26 +84,31 @@ def by_readable_index(
     """
     entry = runtime.catalog_entry(bound.schema.table)
     model = readable_model(bound, entry)
-    if entry is None or model is bound:
+    if model is bound:
         return chosen
     refused = unreadable(bound, entry)
     name = chosen.index.name
     if name in refused:
-        declared = {**entry.described, name: bound.indexes[name]}
-        refuse_differences(bound.schema.table, entry, declared, model=bound.schema.model_name)
+        if entry is not None:
+            declared = {**entry.described, name: bound.indexes[name]}
+            refuse_differences(bound.schema.table, entry, declared, model=bound.schema.model_name)
         if isinstance(stmt.index, Index):
-            raise QueryError("the index cannot be read now", **_advice(bound, refused))
+            raise QueryError("the index cannot be read now", **_advice(bound, entry, refused))
     try:
         plan = again(model.schema, model.shapes)
     except UnboundedScanError as error:
-        details = {**error.details, **_advice(bound, refused)}
+        details = {**error.details, **_advice(bound, entry, refused)}
         raise UnboundedScanError(error.text, **details) from None
     return replace(plan, unused=tuple(f"{name}: {why}" for name, why in refused.items()))
 
 
-def _advice(bound: BoundModel, refused: dict[str, str]) -> dict[str, Any]:
+def _advice(
+    bound: BoundModel, entry: CatalogEntry | None, refused: dict[str, str]
+) -> dict[str, Any]:
     model = bound.schema.model_name
     fix = f"build it: engine.build_index({model}, ...) or 'hbase-orm index build'"
+    if not _is_there(entry):
+        fix = f"call engine.create_tables({model}); if it has rows, {fix}"
     return {"model": model, "unreadable": refused, "fix": fix}
 
 
@@ -129,7 +134,7 @@ def answerer(chosen: Plan, bound: BoundModel, runtime: Runtime) -> Callable[[Ope
     def check() -> None:
         nonlocal seen
         entry = runtime.catalog_entry(bound.schema.table)
-        if entry is not None and entry is not seen:
+        if entry is None or entry is not seen:
             _refuse_other_table(index, bound, entry)
             seen = entry
 
@@ -147,13 +152,13 @@ def answerer(chosen: Plan, bound: BoundModel, runtime: Runtime) -> Callable[[Ope
     return answer
 
 
-def _refuse_other_table(index: IndexSchema, bound: BoundModel, entry: CatalogEntry) -> None:
+def _refuse_other_table(index: IndexSchema, bound: BoundModel, entry: CatalogEntry | None) -> None:
     """Refuse to read on in an index that was rebuilt or dropped.
 
     Raises:
-        ConflictError: The catalog says so.
+        ConflictError: The catalog says so, or does not know the table any more.
     """
-    known = entry.indexes.get(index.name)
+    known = None if entry is None else entry.indexes.get(index.name)
     declared = next(each.table for each in bound.schema.indexes if each.name == index.name)
     table = declared if known is None else known.table or declared
     if index.name in unreadable(bound, entry) or table != index.table:
@@ -167,10 +172,16 @@ def _refuse_other_table(index: IndexSchema, bound: BoundModel, entry: CatalogEnt
         )
 
 
+def _is_there(entry: CatalogEntry | None) -> TypeGuard[CatalogEntry]:
+    return entry is not None and entry.state is not TableState.DROPPED
+
+
 def unreadable(bound: BoundModel, entry: CatalogEntry | None) -> dict[str, str]:
     """Return why queries do not use indexes that the model declares, by the index's name."""
-    if entry is None or entry.state is TableState.DROPPED:
-        return {}
+    if not _is_there(entry):
+        # Its index tables may be of another time, or a copy's: nobody knows who has kept them.
+        unknown = "the catalog does not know the table"
+        return dict.fromkeys([index.name for index in bound.schema.indexes], unknown)
     found = {}
     for index in bound.schema.indexes:
         reason = _reason(index, bound, entry.indexes.get(index.name))
@@ -185,6 +196,6 @@ def _reason(index: IndexSchema, bound: BoundModel, known: CatalogIndex | None) -
     if known.entries != bound.indexes[index.name]:
         return "it was built with another declaration"
     if known.state is not IndexState.READABLE:
-        doing = "being built" if known.build else "being dropped"
+        doing = "being built" if known.build else "being dropped, or must be built again"
         return f"{known.state.value}, it is {doing}"
     return ""

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from types import TracebackType
 from typing import Any, Self
 
-from hbase_orm.errors import ConfigurationError, TableNotFoundError
+from hbase_orm.errors import ConfigurationError
 from hbase_orm.gateway.base import Gateway
 from hbase_orm.gateway.memory import MemoryGateway
 from hbase_orm.gateway.pool import Address
@@ -150,7 +150,8 @@ class Engine(IndexAdmin):
                 period.
 
         Raises:
-            SchemaError: An existing table cannot carry the model's indexes, or is a dictionary's.
+            SchemaError: An existing table cannot carry the indexes, or is a dictionary's. Or
+                it is empty and its index is not, or it has rows and its dictionary is gone.
             ConfigurationError: `periods` is missing, or given to no purpose.
             FeatureMissingError: The engine has no Thrift2 gateway.
         """
@@ -161,12 +162,16 @@ class Engine(IndexAdmin):
                 models=[model.__name__ for model in models],
                 fix="leave periods= out",
             )
+        for model in models:
+            shared = self._shared_bound_of(model)
+            if shared.schema.layout.lookups:
+                names = self._names_of_tables(shared)
+                self._runtime.run(tables.refuse_lost_dictionaries(shared, names))
         made: list[str] = []
         for bound in wanted:
             new = self._runtime.run(tables.create(bound))
-            if new:
-                self._runtime.forget(bound.schema.table)
-                self._names.forget(new)
+            self._runtime.forget(bound.schema.table)
+            self._names.forget(new)
             made += new
         return made
 
@@ -180,16 +185,18 @@ class Engine(IndexAdmin):
         dropped: list[str] = []
         for model in models:
             bound = self._shared_bound_of(model)
-            period = bound.schema.layout.table_period
-            names = [bound.schema.table]
-            if period is not None:
-                pattern = bound.schema.table
-                existing = self._runtime.execute(ListTables())
-                names = [name for name in existing if period.unit.start_of(pattern, name)]
-            for name in names:
+            for name in self._names_of_tables(bound):
                 dropped += self._runtime.run(tables.drop(bound.in_table(name)))
                 self._runtime.forget(name)
         return dropped
+
+    def _names_of_tables(self, bound: BoundModel) -> list[str]:
+        """Return the name of a model's table, or those of the periods that there are."""
+        period, pattern = bound.schema.layout.table_period, bound.schema.table
+        if period is None:
+            return [pattern]
+        existing = self._runtime.execute(ListTables())
+        return [name for name in existing if period.unit.start_of(pattern, name)]
 
     def _tables_of(
         self, model: type[Model], periods: tuple[datetime, datetime] | None
@@ -278,10 +285,7 @@ class Engine(IndexAdmin):
         A table in LOADING has a load under way, or one that was interrupted: run it again.
         """
         table = self._bound_of(model).schema.table
-        try:
-            entry = self._runtime.run(catalog.read_entry(table))
-        except TableNotFoundError:
-            return None
+        entry = self._runtime.run(catalog.read_entry(table))
         return None if entry is None else entry.state
 
     def _bound_of(self, model: type[Model]) -> BoundModel:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Literal
 
-from hbase_orm.errors import ConfigurationError, TableNotFoundError
+from hbase_orm.errors import ConfigurationError
 from hbase_orm.index import build, catalog
 from hbase_orm.index.catalog_entry import (
     VERSION_COLUMN,
@@ -167,10 +167,8 @@ class IndexAdmin(ABC):
             self._runtime.run(build.stop_writing(table, name))
             self._leave(table, has_users=known.state is not IndexState.ABSENT)
         self._runtime.finish_clean_up()
-        declared = f"{table}_ix_{name}"
-        names = {known.table or declared, build.table_of(declared, known.incarnation)}
         dropped = []
-        for each in sorted({*names, *filter(None, (known.retired,))}):
+        for each in self._runtime.run(tables.index_tables([f"{table}_ix_{name}"])):
             dropped += self._runtime.run(tables.drop_table(each))
         self._runtime.run(build.finish_drop(table, name))
         self._runtime.forget(table)
@@ -317,10 +315,7 @@ class IndexAdmin(ABC):
         return {} if entry is None else dict(entry.indexes)
 
     def _entry_of(self, bound: BoundModel) -> CatalogEntry | None:
-        try:
-            entry: CatalogEntry | None = self._runtime.run(catalog.read_entry(bound.schema.table))
-        except TableNotFoundError:
-            return None
+        entry: CatalogEntry | None = self._runtime.run(catalog.read_entry(bound.schema.table))
         return entry
 
     def _leave(self, table: str, *, has_users: bool) -> None:

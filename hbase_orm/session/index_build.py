@@ -7,23 +7,24 @@ write who does not know the index, every row is compared with its entries.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, TypeVar
 
-from hbase_orm.errors import ConflictError
+from hbase_orm.errors import CatalogLeaseError
 from hbase_orm.index import build
 from hbase_orm.index.catalog import refuse_other_protocol
 from hbase_orm.index.catalog_entry import BuildRange, CatalogEntry, CatalogIndex, IndexState
-from hbase_orm.index.entries import base_key_of
 from hbase_orm.index.fill import fill_page
-from hbase_orm.index.late import LatePage, delete_late_copies, late_rows
 from hbase_orm.index.pages import scan_page
+from hbase_orm.index.registration import newest_epoch, overtake
 from hbase_orm.index.targets import GuardedTable, IndexTarget
 from hbase_orm.ops import KeyRange, ListRegions, Protocol, Row, ask
 from hbase_orm.session import tables
 from hbase_orm.session.binding import BoundModel
 from hbase_orm.session.catalog_checks import check_indexes
+from hbase_orm.session.existing_tables import described
+from hbase_orm.session.index_catch_up import CatchUp
 from hbase_orm.session.runtime import Runtime
 from hbase_orm.session.scrubbing import Scrubber
 
@@ -31,15 +32,6 @@ ROUND_ROWS: Final = 2000
 """Rows between two checkpoints, over all ranges."""
 
 LEAST_PAGE_ROWS: Final = 20
-CHECKED_ROWS: Final = 500
-"""Rows, or entries, of a page that are compared at once."""
-
-SHOWN_ROWS: Final = 100
-"""Rows that an error names."""
-
-MOST_PASSES: Final = 20
-"""Passes over all rows until one finds none late; one or two are usual."""
-
 _LONGEST_NAP_S: Final = 1.0
 
 _KEY_BYTES: Final = 16
@@ -122,8 +114,28 @@ class IndexBuild:
                 this program does not write, or none; the catalog is as it was.
             HBaseORMError: A read or a write failed; built again, it goes on from there.
         """
+        try:
+            self._build(rebuild=rebuild)
+        except CatalogLeaseError as error:
+            if "row_epoch" not in error.details or not self._overtake():
+                raise
+            self._build(rebuild=rebuild)
+
+    def _overtake(self) -> bool:
+        """Raise the catalog's epoch above those of the rows; say whether it was below."""
+        newest = self._run(newest_epoch(self._table))
+        self._scrubber.forget()
+        if self._is_lww or self._refreshed().epoch >= newest:
+            return False
+        self._run(overtake(self._table, newest))
+        self._runtime.forget(self._table)
+        self._scrubber.forget()
+        return True
+
+    def _build(self, *, rebuild: bool) -> None:
         entry = self._refreshed()
         self._refuse_other_writers(entry)
+        self._replace_lost_tables(entry)
         found = self._index_of(entry)
         if found is not None and found.state is IndexState.READABLE and not found.build:
             is_there = self._exists(found.table or self._declared.table)
@@ -139,8 +151,15 @@ class IndexBuild:
         if not is_finished and not index.is_manual:
             if not is_lww:
                 self._wait()
-            self._catch_up(index)
-            self._delete_late_copies(index)
+            CatchUp(
+                self._bound,
+                self._target_of(index),
+                index,
+                self._runtime,
+                self._scrubber,
+                page_rows=self._round_rows,
+                tell=self._caught_up,
+            ).run()
         self._run(
             build.finish_build(self._table, self._name, self._declared.table, index.incarnation)
         )
@@ -155,10 +174,34 @@ class IndexBuild:
         model = self._bound.schema.model_name
         refuse_other_protocol(self._table, entry, is_lww=self._is_lww, model=model)
 
+    def _replace_lost_tables(self, entry: CatalogEntry) -> None:
+        """Let rows be written though the tables of other indexes are gone, which must be built."""
+        lost = [
+            index
+            for index in self._whole_table().maintained
+            if index.name != self._name
+            and index.name in entry.indexes
+            and entry.indexes[index.name].is_kept
+            and not self._exists(entry.indexes[index.name].table or index.table)
+        ]
+        for index in lost:
+            self._run(build.stop_reading(self._table, index.name, is_lww=self._is_lww))
+        if not lost:
+            return
+        self._runtime.forget(self._table)
+        self._scrubber.forget()
+        self._runtime.sleep(self._runtime.lease_s)  # no reader takes an empty table for the index
+        for index in lost:
+            table = entry.indexes[index.name].table or index.table
+            is_covering = bool(index.included)
+            self._run(tables.ensure_index_table(self._bound, table, is_covering=is_covering))
+
     # --- steps ------------------------------------------------------------------------------------
 
     def _begin(self) -> CatalogIndex:
         regions = self._run(ask(ListRegions(self._table)))
+        declared = self._declared.table
+        found = self._run(tables.index_tables([declared]))
         entry = self._run(
             build.begin_build(
                 self._table,
@@ -167,6 +210,7 @@ class IndexBuild:
                 build.ranges_of(regions),
                 is_manual=not self._declared.maintained_by_writes,
                 is_lww=self._is_lww,
+                newest_table=max([0, *(build.incarnation_of(declared, each) for each in found)]),
             )
         )
         index = entry.indexes[self._name]
@@ -231,69 +275,6 @@ class IndexBuild:
             self._tell(BuildProgress("wait", self._rows, 1.0))
             self._runtime.sleep(min(left_s, _LONGEST_NAP_S))
 
-    def _catch_up(self, index: CatalogIndex) -> None:
-        """Compare every row with its entries, and scrub those that are late, until none is."""
-        late: list[bytes] = []
-        for _ in range(MOST_PASSES):
-            late = self._late_rows(index)
-            if not late:
-                return
-        raise ConflictError(
-            "rows are still written by programs that do not keep the index",
-            table=self._table,
-            index=self._name,
-            rows=late[:SHOWN_ROWS],
-            fix="stop programs of a longer lease, and those that write the table without this "
-            "library; then build again",
-        )
-
-    def _late_rows(self, index: CatalogIndex) -> list[bytes]:
-        """Make one pass; return the rows that were late."""
-        table, target = self._whole_table(), self._target_of(index)
-
-        def page(key_range: KeyRange) -> Protocol[LatePage]:
-            context, rows = self._runtime.guard_context, self._checked_rows
-            return late_rows(table, target, key_range, context, epoch=index.epoch, page_rows=rows)
-
-        late: list[bytes] = []
-        for keys in self._late_pages(
-            page, [KeyRange(each.start, each.stop or None) for each in index.build]
-        ):
-            self._scrubber.scrub(keys)
-            self._count(len(keys))
-            late += keys[: SHOWN_ROWS - len(late)]
-        return late
-
-    def _delete_late_copies(self, index: CatalogIndex) -> None:
-        """Delete what queries would believe of rows that are otherwise, or gone."""
-        target = self._target_of(index)
-        if not target.included:
-            return
-        schema = next(i for i in self._bound.schema.indexes if i.name == self._name)
-
-        table, context = self._scrubber.renewing()
-
-        def page(key_range: KeyRange) -> Protocol[LatePage]:
-            base_key, rows = base_key_of(schema), self._checked_rows
-            return delete_late_copies(table, target, base_key, key_range, context, page_rows=rows)
-
-        regions = self._run(ask(ListRegions(target.table)))
-        for _ in self._late_pages(page, [KeyRange(each.start, each.stop) for each in regions]):
-            pass
-
-    def _late_pages(
-        self, page: Callable[[KeyRange], Protocol[LatePage]], todo: Sequence[KeyRange]
-    ) -> Iterator[list[bytes]]:
-        """Go through ranges page by page, several at once; yield what was late in each round."""
-        while todo:
-            self._tell(BuildProgress("check", self._rows, 1.0))
-            some, todo = todo[: self._runtime.parallel], todo[self._runtime.parallel :]
-            pages = self._run_many([page(each) for each in some])
-            self._keep_pace(sum(each.seen for each in pages))
-            yield [key for each in pages for key in each.late]
-            more = zip(some, pages, strict=True)
-            todo = [*todo, *(KeyRange(p.next, r.stop) for r, p in more if p.next is not None)]
-
     def _drop_retired(self) -> None:
         index = self._index_of(self._refreshed())
         if index is None or not index.retired:
@@ -326,9 +307,10 @@ class IndexBuild:
             return ROUND_ROWS
         return max(1, min(ROUND_ROWS, int(self._rows_per_second)))
 
-    @property
-    def _checked_rows(self) -> int:
-        return min(CHECKED_ROWS, self._round_rows)
+    def _caught_up(self, scrubbed: int, seen: int) -> None:
+        self._count(scrubbed)
+        self._keep_pace(seen)
+        self._tell(BuildProgress("check", self._rows, 1.0))
 
     def _count(self, rows: int) -> None:
         """Count rows that are done."""
@@ -353,7 +335,7 @@ class IndexBuild:
         return [outcome.result() for outcome in self._runtime.run_many(protocols)]
 
     def _exists(self, table: str) -> bool:
-        return self._run(tables.described(table)) is not None
+        return self._run(described(table)) is not None
 
     def _refreshed(self) -> CatalogEntry:
         return self._scrubber.refreshed()

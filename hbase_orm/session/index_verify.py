@@ -9,6 +9,7 @@ from itertools import islice
 from typing import Final, Literal
 
 from hbase_orm.errors import CorruptRowError
+from hbase_orm.index.catalog import read_entry
 from hbase_orm.index.entries import base_key_of
 from hbase_orm.index.repair import EntryState, remove_corrupt, repair_entry
 from hbase_orm.index.targets import IndexTarget
@@ -49,6 +50,8 @@ class Verification:
         unrepaired: Rows that could not be put right and why, the first `MOST_PAIRS`: they fit no
             entry, have a unique value that another row owns, or timestamps far ahead of the clock.
             Claims that do not decode stand here by the entry's key, where they may not be given up.
+        newer_epoch: The newest epoch in the guards of the rows, if it is above the catalog's: that
+            is of an earlier time, and `create_tables` raises it. Else 0.
     """
 
     index: str
@@ -58,6 +61,7 @@ class Verification:
     repaired: int = 0
     pairs: tuple[RowPair, ...] = ()
     unrepaired: Mapping[bytes, str] = field(default_factory=dict[bytes, str])
+    newer_epoch: int = 0
 
     @property
     def scanned(self) -> int:
@@ -83,7 +87,8 @@ class Verification:
     @property
     def is_sound(self) -> bool:
         """Whether there is nothing that no crash of a process of this library leaves behind."""
-        return not any(self.rows[kind] + self.entries[kind] for kind in FAULTS)
+        faults = sum(self.rows[kind] + self.entries[kind] for kind in FAULTS)
+        return not faults and not self.newer_epoch
 
     def counters(self) -> dict[str, dict[str, int]]:
         """Return the counters of both directions, with Phoenix's names."""
@@ -135,6 +140,7 @@ class IndexVerify:
         self._scanned = 0
         self._pairs: list[RowPair] = []
         self._foreign = 0
+        self._newest_epoch = 0
         self._repaired = 0
         self._unrepaired: dict[bytes, str] = {}
         self._sources: Sequence[Source] = ()
@@ -156,7 +162,13 @@ class IndexVerify:
             self._repaired,
             tuple(self._pairs[:MOST_PAIRS]),
             self._unrepaired,
+            self._newer_epoch(),
         )
+
+    def _newer_epoch(self) -> int:
+        # Rows are written under an epoch that stands in the catalog before: read it after them.
+        entry = self._runtime.run(read_entry(self._table.table))
+        return 0 if entry is not None and entry.epoch >= self._newest_epoch else self._newest_epoch
 
     def _direction(self, source: Source) -> Counter[Finding]:
         counts = Counter[Finding]()
@@ -199,6 +211,7 @@ class IndexVerify:
     def _note(self, found: PageFindings, source: Source) -> None:
         self._pairs += found.pairs[: MOST_PAIRS - len(self._pairs)]
         self._foreign += len(found.foreign)
+        self._newest_epoch = max([self._newest_epoch, *found.epochs.values()])
         if self._min_age_ms is not None:
             self._repair(found, source, self._min_age_ms)
 
@@ -223,7 +236,7 @@ class IndexVerify:
         self._leave(refused)
 
     def _repair_entry(self, pair: RowPair, min_age_ms: int) -> None:
-        target, context = self._scrubber.permitted()
+        target, context = self._scrubber.renewing()
         repair = repair_entry(
             target,
             self._target,
@@ -250,7 +263,7 @@ class IndexVerify:
             why = f"a claim that does not decode [index={self._target.name} entry={pair.entry!r}]: "
             self._leave({pair.entry: why + "a row that was not repaired may have the value"})
             return
-        _, context = self._scrubber.permitted()
+        _, context = self._scrubber.renewing()
         self._runtime.run(remove_corrupt(self._target, pair.entry, pair.entry_ms, context))
         self._repaired += 1
 

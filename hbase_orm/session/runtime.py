@@ -14,7 +14,6 @@ from dataclasses import replace
 from typing import Any, Final, TypeVar
 from weakref import WeakSet
 
-from hbase_orm.errors import TableNotFoundError
 from hbase_orm.gateway.base import Feature, Gateway
 from hbase_orm.gateway.drive import Driver, Outcome
 from hbase_orm.gateway.grouped import run_grouped
@@ -190,10 +189,7 @@ class Runtime:
         asked_s, entry = self._looked_up.get(table, (0.0, None))
         if table not in self._looked_up or self._monotonic_s() >= asked_s + self.lease_s:
             asked_s = self._monotonic_s()
-            try:
-                entry = self.run(read_entry(table))
-            except TableNotFoundError:
-                entry = None  # there is no catalog: nothing here has indexes
+            entry = self.run(read_entry(table))
             self._looked_up[table] = (asked_s, entry)
         return entry
 

@@ -7,6 +7,7 @@ all index tables that writes keep, or it was not made by this library.
 from __future__ import annotations
 
 import logging
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from typing import Final
 
@@ -17,28 +18,42 @@ from hbase_orm.errors import (
 )
 from hbase_orm.index import catalog
 from hbase_orm.index.attempt import DEAD_GUARD_TTL_MS
-from hbase_orm.index.build import table_of
-from hbase_orm.index.catalog_entry import VERSION_COLUMN, CatalogEntry, IndexState, TableState
+from hbase_orm.index.build import incarnation_of, table_of
+from hbase_orm.index.catalog_entry import VERSION_COLUMN, CatalogEntry
 from hbase_orm.index.described import described_key
+from hbase_orm.index.registration import (
+    forget_lost,
+    newest_epoch,
+    overtake,
+    register,
+    unregister,
+)
 from hbase_orm.index.targets import ENTRY_FAMILY, GUARD_FAMILY, GuardedTable
 from hbase_orm.numbering.dictionary import ensure_dictionary
-from hbase_orm.numbering.tables import FORMAT_ATTRIBUTE, create_if_missing, ensure_namespace
+from hbase_orm.numbering.tables import create_if_missing, ensure_namespace
 from hbase_orm.ops import (
     AddFamily,
-    CloseScanner,
     CreateTable,
-    DescribeTable,
     DropTable,
     FamilyDescriptor,
-    FetchRows,
-    OpenScanner,
+    ListTables,
     Protocol,
-    Scan,
     TableDescriptor,
     ask,
 )
 from hbase_orm.schema import TableSchema
 from hbase_orm.session.binding import BoundModel
+from hbase_orm.session.existing_tables import (
+    KEY_ATTRIBUTE,
+    LOOKED_AT_ROWS,
+    check_index_tables,
+    described,
+    has_cells,
+    is_unknown,
+    is_unwritten,
+    refuse_numbers,
+    warn_of_differences,
+)
 
 logger = logging.getLogger("hbase_orm.session")
 
@@ -48,8 +63,6 @@ _SLOP: Final = {"hbase.hregion.keyvalue.timestamp.slop.millisecs": "7200000"}
 # Entries that repeat columns are believed, so a late put of one must find the tombstone of its row
 # however long it was under way: major compactions keep tombstones as long as guards live.
 _LASTING_TOMBSTONES: Final = {"hbase.hstore.time.to.purge.deletes": str(DEAD_GUARD_TTL_MS)}
-# What a table was made for: a program that declares another key is warned.
-KEY_ATTRIBUTE: Final = "hbase_orm.row_key"
 _DEAD_GUARD_TTL_S: Final = DEAD_GUARD_TTL_MS // 1000
 
 
@@ -57,48 +70,163 @@ def create(bound: BoundModel) -> Protocol[list[str]]:
     """Create what is missing of a model's tables and return the names of what was made.
 
     An index that is new to a table with rows is left absent: `engine.build_index` makes its table.
+    A table of entries that is there without its rows is left alone, and another made beside it.
+    Where rows have guards of a newer epoch than the catalog's, that is raised, and the indexes must
+    be built again.
 
     Raises:
         SchemaError: The base table exists but the table of a kept index does not: its rows have no
-            entries. Or the base table is a dictionary, or holds sequences.
+            entries. Or the base table is empty, and its index is not. Or it is a dictionary, or
+            holds sequences.
         TableExistsError never: an existing table is left as it is.
     """
     schema, is_lww = bound.schema, bound.guarded is not None and bound.guarded.is_lww
+    # Before the table is looked for: see `forget_lost`.
+    entry = None if bound.guarded is None else (yield from catalog.read_entry(schema.table))
     existing = yield from described(schema.table)
-    entry = yield from _known_entry(bound, existing)
+    has_rows = existing is not None and (yield from has_cells(schema.table))
+    # A program that plainly writes a table may go on for a lease: an index of it must be built.
+    may_have_writers = has_rows or (
+        is_unknown(entry) and not _is_made_here(existing, is_lww=is_lww)
+    )
     if existing is not None:
-        _refuse_numbers(schema, existing)
-        _warn_of_differences(schema, existing)
-        yield from _check_index_tables(schema, existing, entry)
+        refuse_numbers(schema, existing)
+        warn_of_differences(schema, existing)
+        yield from check_index_tables(bound, existing, entry, has_rows=has_rows)
     elif not is_lww:  # without Thrift2 nobody can say which namespaces there are
         yield from ensure_namespace(schema.table)
-    made: list[str] = []
-    for dictionary in dict.fromkeys(lookup.dictionary for lookup in schema.layout.lookups):
-        made += yield from ensure_dictionary(bound.names.table(dictionary))
-    has_rows = False
-    if bound.guarded is not None:
-        made += yield from create_if_missing(CreateTable(catalog.catalog_descriptor()))
-        has_rows = existing is not None and (yield from _has_rows(schema))
-        if _is_unwritten(entry) and not has_rows:
-            for index in schema.indexes:
-                made += yield from ensure_index_table(
-                    bound, index.table, is_covering=bool(index.included)
-                )
-    made_base: list[str] = []
-    if existing is None:
-        wanted = base_table(schema) if not is_lww else _bare(base_table(schema))
-        made_base = yield from create_if_missing(CreateTable(wanted, schema.split_keys))
-    if bound.guarded is not None:
-        manual = manual_indexes(bound.guarded)
-        yield from catalog.register(
-            schema.table,
-            bound.indexes,
-            is_new=bool(made_base),
-            has_rows=has_rows,
-            manual=manual,
-            is_lww=is_lww,
-        )
+    made = yield from _make_dictionaries(bound)
+    if bound.guarded is None:
+        return made + (yield from _make_base_table(schema, existing, is_lww=False))
+    made += yield from create_if_missing(CreateTable(catalog.catalog_descriptor()))
+    if existing is None and entry is not None and not is_unknown(entry):
+        logger.warning("table %s was dropped by other means than this library", schema.table)
+        entry = yield from forget_lost(schema.table, entry)
+    incarnations: dict[str, int] = {}
+    if is_unwritten(entry) and not may_have_writers:
+        incarnations = yield from _make_index_tables(bound, made)
+    made_base = yield from _make_base_table(schema, existing, is_lww=is_lww)
+    yield from register(
+        schema.table,
+        bound.indexes,
+        is_new=bool(made_base),
+        has_rows=may_have_writers,
+        manual=manual_indexes(bound.guarded),
+        is_lww=is_lww,
+        newest_epoch=(yield from _epoch_of_rows(bound, entry, has_rows=has_rows)),
+        incarnations=incarnations,
+    )
     return made + made_base
+
+
+def _is_made_here(existing: TableDescriptor | None, *, is_lww: bool) -> bool:
+    """Say whether nobody but this library can have made a table, for rows with guards.
+
+    Without Thrift2 no table shows for what it was made.
+    """
+    return existing is None or is_lww or _SLOP.items() <= existing.attributes.items()
+
+
+def _make_base_table(
+    schema: TableSchema, existing: TableDescriptor | None, *, is_lww: bool
+) -> Protocol[list[str]]:
+    if existing is not None:
+        return []
+    wanted = _bare(base_table(schema)) if is_lww else base_table(schema)
+    return (yield from create_if_missing(CreateTable(wanted, schema.split_keys)))
+
+
+def _make_dictionaries(bound: BoundModel) -> Protocol[list[str]]:
+    """Make the dictionaries that are missing; return the names of what was made."""
+    made: list[str] = []
+    for dictionary in _dictionaries(bound):
+        made += yield from ensure_dictionary(dictionary)
+    return made
+
+
+def _dictionaries(bound: BoundModel) -> list[str]:
+    names = dict.fromkeys(lookup.dictionary for lookup in bound.schema.layout.lookups)
+    return [bound.names.table(name) for name in names]
+
+
+def refuse_lost_dictionaries(bound: BoundModel, names: Iterable[str]) -> Protocol[None]:
+    """Refuse to make a dictionary anew whose numbers rows have in their keys.
+
+    Args:
+        bound: The model.
+        names: The tables of its rows, of which some may not exist.
+
+    Raises:
+        SchemaError: There is such a one; nothing was made.
+    """
+    for dictionary in _dictionaries(bound):
+        if (yield from described(dictionary)) is not None:
+            continue
+        for table in names:
+            if (yield from _has_rows(table)):
+                raise SchemaError(
+                    "the dictionary is gone whose numbers the row keys hold: made anew it would "
+                    "give them to other names",
+                    table=table,
+                    dictionary=dictionary,
+                    fix="restore it from a copy that is not older than the table, or drop the "
+                    "table too",
+                )
+
+
+def _make_index_tables(bound: BoundModel, made: list[str]) -> Protocol[dict[str, int]]:
+    """Make tables of indexes for rows to come; return which of its tables each index has.
+
+    Entries that are there already are of rows that are gone: their table is passed over.
+
+    Args:
+        bound: The model.
+        made: Gets the names of the tables made.
+    """
+    incarnations: dict[str, int] = {}
+    manual = set() if bound.guarded is None else manual_indexes(bound.guarded)
+    for index in bound.schema.indexes:
+        number = 1
+        while (yield from _has_rows(table_of(index.table, number))):
+            logger.warning(
+                "%s holds entries of rows that are gone: it is passed over and may be dropped",
+                table_of(index.table, number),
+            )
+            number += 1
+        incarnations[index.name] = number
+        if index.name not in manual:
+            made += yield from ensure_index_table(
+                bound, table_of(index.table, number), is_covering=bool(index.included)
+            )
+    return incarnations
+
+
+def _has_rows(table: str) -> Protocol[bool]:
+    return (yield from described(table)) is not None and (yield from has_cells(table))
+
+
+def _epoch_of_rows(
+    bound: BoundModel, entry: CatalogEntry | None, *, has_rows: bool
+) -> Protocol[int]:
+    """Return the newest epoch in the guards of rows that the catalog does not know.
+
+    Of rows that it knows a few are looked at; where it is of an earlier time than they, it is told.
+    """
+    table = bound.schema.table
+    if not has_rows or bound.guarded is None or bound.guarded.is_lww:
+        return 0
+    if is_unknown(entry):
+        return (yield from newest_epoch(table))
+    some = yield from newest_epoch(table, most_rows=LOOKED_AT_ROWS)
+    # Rows are written under an epoch that stands in the catalog before: read it after them.
+    now = yield from catalog.read_entry(table)
+    if now is not None and now.epoch < some:
+        logger.warning(
+            "the catalog is older than the rows of %s: its indexes must be built again",
+            table,
+        )
+        yield from overtake(table, (yield from newest_epoch(table)))
+    return 0
 
 
 def manual_indexes(guarded: GuardedTable) -> frozenset[str]:
@@ -106,47 +234,29 @@ def manual_indexes(guarded: GuardedTable) -> frozenset[str]:
     return frozenset(i.name for i in guarded.indexes if not i.maintained_by_writes)
 
 
-def _known_entry(
-    bound: BoundModel, existing: TableDescriptor | None
-) -> Protocol[CatalogEntry | None]:
-    """Return what the catalog says of a table that exists."""
-    if bound.guarded is None or existing is None:
-        return None
-    try:
-        return (yield from catalog.read_entry(bound.schema.table))
-    except TableNotFoundError:
-        return None
-
-
-def _is_unwritten(entry: CatalogEntry | None) -> bool:
-    """Say whether the catalog knows of no writer of a table."""
-    return entry is None or entry.state in {TableState.NEW, TableState.DROPPED}
-
-
-def _has_rows(schema: TableSchema) -> Protocol[bool]:
-    scanner = yield from ask(OpenScanner(Scan(schema.table, caching_rows=1)))
-    rows = yield from ask(FetchRows(scanner, 1))
-    yield from ask(CloseScanner(scanner))
-    return bool(rows)
-
-
 def drop(bound: BoundModel) -> Protocol[list[str]]:
     """Drop a model's tables with all their rows; return the names of those that existed."""
     schema = bound.schema
-    indexes = {index.table for index in schema.indexes}
+    declared = {index.table for index in schema.indexes}
     is_catalogued = bound.guarded is not None and (yield from described(catalog.CATALOG_TABLE))
     if is_catalogued:
         entry = yield from catalog.read_entry(schema.table)
-        for name, index in (entry.indexes if entry else {}).items():
-            if name != VERSION_COLUMN:  # it has no table
-                indexes |= {*filter(None, (index.table, index.retired))}
-                indexes.add(table_of(f"{schema.table}_ix_{name}", index.incarnation))
+        # A version column has no table.
+        names = (entry.indexes.keys() if entry else set()) - {VERSION_COLUMN}
+        declared |= {f"{schema.table}_ix_{name}" for name in names}
+    indexes = (yield from index_tables(declared)) if declared else []
     dropped = yield from drop_table(schema.table)
-    for table in sorted(indexes):
+    for table in indexes:
         dropped += yield from drop_table(table)
     if is_catalogued:
-        yield from catalog.unregister(schema.table)
+        yield from unregister(schema.table)
     return dropped
+
+
+def index_tables(declared: Collection[str]) -> Protocol[list[str]]:
+    """Return the tables there are of some indexes, in order: of builds, and passed over."""
+    names = yield from ask(ListTables())
+    return [name for name in names if any(incarnation_of(each, name) for each in declared)]
 
 
 def add_guard_family(bound: BoundModel) -> Protocol[None]:
@@ -207,79 +317,3 @@ def drop_table(table: str) -> Protocol[list[str]]:
     except (TableNotFoundError, NamespaceNotFoundError):
         return []
     return [table]
-
-
-def described(table: str) -> Protocol[TableDescriptor | None]:
-    """Return what a table is made of; None if there is none."""
-    try:
-        return (yield from ask(DescribeTable(table)))
-    except TableNotFoundError:
-        return None
-
-
-def _refuse_numbers(schema: TableSchema, existing: TableDescriptor) -> None:
-    """Refuse a table of this library's own: a model's rows would mix with names and counters.
-
-    Raises:
-        SchemaError: It is a dictionary, or holds sequences.
-    """
-    own_format = existing.attributes.get(FORMAT_ATTRIBUTE)
-    if own_format is not None:
-        raise SchemaError(
-            "the table holds the numbers of a dictionary or of sequences, and no model's rows",
-            model=schema.model_name,
-            table=schema.table,
-            found=own_format,
-            fix="give the model another table",
-        )
-
-
-def _warn_of_differences(schema: TableSchema, existing: TableDescriptor) -> None:
-    """Log what makes an existing table unfit for the model; it is no error and nothing is altered.
-
-    Other differences (TTL, versions, splits) lose nothing.
-    """
-    known = {family.name for family in existing.families}
-    missing = [name for name in schema.family_names if name not in known]
-    if missing:
-        logger.warning(
-            "table %s lacks families of %s: %r; writes to them will fail",
-            schema.table,
-            schema.model_name,
-            missing,
-        )
-    key = existing.attributes.get(KEY_ATTRIBUTE, described_key(schema))
-    if key != described_key(schema):
-        logger.warning(
-            "table %s was made for another row key than %s declares: %s instead of %s; "
-            "rows written by one are not found by the other",
-            schema.table,
-            schema.model_name,
-            key,
-            described_key(schema),
-        )
-
-
-def _check_index_tables(
-    schema: TableSchema, existing: TableDescriptor, entry: CatalogEntry | None
-) -> Protocol[None]:
-    """Refuse a table without the guards' family, or one that lacks a table of a kept index."""
-    if schema.is_guarded and GUARD_FAMILY not in {family.name for family in existing.families}:
-        raise SchemaError(
-            "the existing table has no family for the guards of rows",
-            table=schema.table,
-            fix="call engine.add_guard_family(model); it works online",
-        )
-    if entry is None or _is_unwritten(entry):
-        return
-    for index in schema.indexes:
-        known = entry.indexes.get(index.name)
-        if known is None or known.state in {IndexState.ABSENT, IndexState.DROPPING}:
-            continue
-        if (yield from described(known.table or index.table)) is None:
-            raise SchemaError(
-                "the index's table was dropped: rows have no entries, and no row can be written",
-                table=schema.table,
-                index=index.name,
-                fix="build it again: engine.build_index(model, name), 'hbase-orm index build'",
-            )

@@ -212,6 +212,69 @@ BACKFILL_DELETE = System(
     (replace(DELETE, is_unaware=True), SCRUB),
     is_built=True,
 )
+PLAIN_PUT = Worker({**B, **Y}, "plain put")
+PLAIN_DELETE = Worker(kind="plain delete")
+CATCH_UP = Worker(kind="catch up", clock_ms=REPAIR_CLOCK_MS)
+SERVER_BEHIND_MS = 2_000
+BUILD_BESIDE_PLAIN_PUT = System(
+    "a build of a plain table, and a put that knows no guard",
+    A,
+    (PLAIN_PUT, SCRUB),
+    has_guard=False,
+    is_built=True,
+)
+BUILD_BESIDE_PLAIN_AND_AWARE = System(
+    "a build of a plain table, a put that knows no guard, and one that knows the index",
+    AX,
+    (PLAIN_PUT, Worker(C, clock_ms=SERVER_BEHIND_MS), replace(SCRUB, clock_ms=SERVER_BEHIND_MS)),
+    has_guard=False,
+    is_built=True,
+    is_covering=True,
+    crashes=0,
+    losses=0,
+)
+BUILD_BESIDE_PLAIN_DELETE = System(
+    "a build of a plain table, a delete that knows no guard, and a put that knows the index",
+    AX,
+    (PLAIN_DELETE, Worker(C), SCRUB),
+    has_guard=False,
+    is_built=True,
+    is_covering=True,
+    crashes=0,
+    losses=0,
+)
+CATCH_UP_PLAIN_PUT = System(
+    "a build catches up with a plain put, beside a put that knows the index",
+    AX,
+    (CATCH_UP, Worker({**C, **Y}, clock_ms=20)),
+    settled=(SCRUB, PLAIN_PUT),
+    is_built=True,
+    is_covering=True,
+    losses=0,
+)
+CATCH_UP_BESIDE_OTHER_COLUMN = System(
+    "a build catches up with a plain put, beside a put of a column that is not indexed",
+    AX,
+    (CATCH_UP, Worker({V2: b"Z"}, clock_ms=SERVER_BEHIND_MS)),
+    settled=(replace(SCRUB, clock_ms=SERVER_BEHIND_MS), PLAIN_PUT),
+    is_built=True,
+    losses=0,
+)
+CATCH_UP_PLAIN_DELETE = System(
+    "a build catches up with a plain delete, beside a put that knows the index",
+    AX,
+    (CATCH_UP, Worker(C, clock_ms=SERVER_BEHIND_MS)),
+    settled=(SCRUB, PLAIN_DELETE),
+    is_built=True,
+    is_covering=True,
+    losses=0,
+)
+LOST_CATALOG = System(
+    "a table that the catalog has lost is entered twice, beside a write",
+    A,
+    (Worker(kind="register"), Worker(kind="register"), Worker(B, clock_ms=20)),
+    is_lost=True,
+)
 # --- entries that repeat a column -----------------------------------------------------------------
 
 COVERING = System(
@@ -385,6 +448,13 @@ SYSTEMS: Final = (
     BACKFILL,
     BACKFILL_BOTH,
     BACKFILL_DELETE,
+    BUILD_BESIDE_PLAIN_PUT,
+    BUILD_BESIDE_PLAIN_AND_AWARE,
+    BUILD_BESIDE_PLAIN_DELETE,
+    CATCH_UP_PLAIN_PUT,
+    CATCH_UP_BESIDE_OTHER_COLUMN,
+    CATCH_UP_PLAIN_DELETE,
+    LOST_CATALOG,
     COVERING,
     COVERING_BOTH,
     COVERING_DELETE,
@@ -418,6 +488,13 @@ LARGE: Final = (
     *by_clocks(replace(BOTH_INSERT, crashes=1, losses=1, tries=2, at_least=60_000)),
     *by_clocks(replace(BOTH_CLAIM, tries=3)),
     *by_clocks(HAND_OVER),
+    *(
+        replace(each, name=f"{each.name}, and a crash", crashes=1)
+        for each in (BUILD_BESIDE_PLAIN_AND_AWARE, BUILD_BESIDE_PLAIN_DELETE)
+    ),
+    replace(
+        CATCH_UP_PLAIN_PUT, name="a build catches up beside a write whose answer is lost", losses=1
+    ),
     OWN_CLAIMS,
 )
 """Explored by `make model`, besides the others."""

@@ -21,16 +21,27 @@ from hbase_orm.gateway.memory import MemoryGateway
 from hbase_orm.index import claims, guard
 from hbase_orm.index.asking import ask_patiently, read_before
 from hbase_orm.index.attempt import entry_puts
-from hbase_orm.index.catalog import CatalogView, begin_loading, finish_loading, register
+from hbase_orm.index.catalog import CatalogView, begin_loading, finish_loading
 from hbase_orm.index.claims import CLAIM_COLUMN, StoredClaim
 from hbase_orm.index.copies import copied_cells
 from hbase_orm.index.guard import guarded_write
 from hbase_orm.index.loading import guarded_load, load_rows
+from hbase_orm.index.registration import register
 from hbase_orm.index.repair import repair_pass
 from hbase_orm.index.scrutiny import scrutinize
 from hbase_orm.index.targets import GUARD_COLUMN, GuardContext, RowBefore, RowChange, with_guard
 from hbase_orm.index.writing import write_row
-from hbase_orm.ops import Cell, Operation, Protocol, Together, ask
+from hbase_orm.ops import (
+    Cell,
+    Delete,
+    Operation,
+    Protocol,
+    Put,
+    RowMutation,
+    Together,
+    ask,
+)
+from tests.model.builds import catch_up, change_plainly, register_lost
 from tests.model.cells import EMPTY, Compact, ExpireDeadGuards, Store
 from tests.model.explorer import ACKNOWLEDGED, CRASHED, REFUSED, UNKNOWN, Explorer, State, run_alone
 from tests.replays import V1, V2, Bench, Kind, base_key_of
@@ -52,8 +63,10 @@ class Worker:
     Attributes:
         puts: What a write puts; an "extend" puts it behind what the row has.
         kind: A change, a repair pass, a scrutiny, the load of a new table, the backfill of a row,
-            one that only puts entries, a major compaction, one that keeps no tombstones though
-            the index needs them, or the expiry of dead guards.
+            one that only puts entries, what a build does once no unaware writer is left, a put or
+            a delete by a program that knows no guards, the entry of a table that the catalog has
+            lost, a major compaction, one that keeps no tombstones though the index needs them, or
+            the expiry of dead guards.
         clock_ms: Its clock, which stands still.
         row: The row that is changed.
         is_unaware: Whether it does not know the index.
@@ -68,6 +81,10 @@ class Worker:
             "extend",
             "scrub",
             "plain backfill",
+            "catch up",
+            "plain put",
+            "plain delete",
+            "register",
             "compact",
             "forget",
             "expire",
@@ -77,6 +94,11 @@ class Worker:
     clock_ms: int = 10
     row: bytes = ROW
     is_unaware: bool = False
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it knows no guards."""
+        return self.kind in {"plain put", "plain delete"}
 
     @property
     def writes(self) -> bool:
@@ -93,6 +115,8 @@ class System:
         at_least: How many states there are at least: fewer means that something is left out.
         is_built: Whether the index is new: the rows before have no entries, and must have them
             once they were scrubbed.
+        settled: What ended before the others began, one after the other.
+        is_lost: Whether the catalog has lost the table, whose row has a guard of its third epoch.
         stale_claim: A value that the second row has claimed, crashed, and never shown.
         tries: How often a write, and a claim of a value, begins anew: where two rows fence each
             other in turn there is no other end.
@@ -112,6 +136,8 @@ class System:
     is_lww: bool = False
     is_new: bool = False
     is_built: bool = False
+    settled: Sequence[Worker] = ()
+    is_lost: bool = False
     stale_claim: bytes = b""
     tries: int = 3
 
@@ -146,7 +172,7 @@ def context(number: int, clock_ms: int, epoch: int = 1) -> GuardContext:
 # --- the processes --------------------------------------------------------------------------------
 
 
-def protocol(  # noqa: PLR0911  # one return a kind of worker
+def protocol(  # noqa: C901, PLR0911  # one return a kind of worker
     system: System, number: int, worker: Worker
 ) -> Protocol[Any]:
     bench = system.bench
@@ -167,10 +193,22 @@ def protocol(  # noqa: PLR0911  # one return a kind of worker
             return plain_backfill(bench, own)
         case "expire":
             return step(ExpireDeadGuards())
+        case "catch up":
+            return catch_up(bench, own)
+        case "plain put" | "plain delete":
+            return change_plainly(bench.target.table, plain_mutation(worker))
+        case "register":
+            return register_lost(bench.target.table)
     target = replace(bench.target, indexes=()) if worker.is_unaware else bench.target
-    if system.is_new:
+    if system.is_new or system.is_lost:
         return write_as_the_catalog_permits(bench, change_of(worker), own)
     return write_row(target, change_of(worker), own)
+
+
+def plain_mutation(worker: Worker) -> RowMutation:
+    if worker.kind == "plain delete":
+        return RowMutation(worker.row, deletes=(Delete(b"d"),))
+    return RowMutation(worker.row, tuple(Put(*cell) for cell in worker.puts.items()))
 
 
 def change_of(worker: Worker) -> RowChange:
@@ -267,7 +305,9 @@ def store_before(system: System) -> Store:
     for number, (row, cells) in enumerate(rows.items(), start=98):
         if cells:
             first = Worker(cells, clock_ms=5, row=row, is_unaware=system.is_built)
-            store = run_alone(protocol(system, number, first), store)
+            store = run_alone(first_write(system, number, first), store)
+    for number, worker in enumerate(system.settled, start=90):
+        store = run_alone(protocol(system, number, worker), store)
     if system.stale_claim:
         store = with_stale_claim(system, store)
     if not system.has_guard:
@@ -275,6 +315,13 @@ def store_before(system: System) -> Store:
     if system.is_new:
         store = run_alone(register(system.bench.target.table, {}, is_new=True), store)
     return store
+
+
+def first_write(system: System, number: int, worker: Worker) -> Protocol[Any]:
+    """Return what wrote a row before the catalog, where there is one, was lost."""
+    if not system.is_lost:
+        return protocol(system, number, worker)
+    return write_row(system.bench.target, change_of(worker), context(number, worker.clock_ms, 3))
 
 
 def with_stale_claim(system: System, store: Store) -> Store:
@@ -302,6 +349,17 @@ class Soundness:
         self.bench = self.system.bench
 
     def fault_of(self, state: State) -> str:
+        if self.system.is_lost:
+            return self._fault_of_lost(state) if state.is_quiet else ""
+        if any(worker.is_plain for worker in self.system.workers):
+            # Of what plain programs have changed no entry is right, and none read, until the end.
+            return self._fault_after_catch_up(state.store) if state.is_quiet else ""
+        if self.system.settled:
+            is_done = self._is_backfilled(state)
+            return self.fault_of_entries(self.due(state.store), state.store) if is_done else ""
+        return self._fault_of_writes(state)
+
+    def _fault_of_writes(self, state: State) -> str:
         due = self.due(state.store)
         is_missing_due = self.system.is_built and not self._is_backfilled(state)
         if what := self.fault_of_entries(due, state.store, may_lack=is_missing_due):
@@ -375,7 +433,7 @@ class Soundness:
 
     def _is_backfilled(self, state: State) -> bool:
         return state.is_quiet and any(
-            worker.kind in {"scrub", "plain backfill"} and end == ACKNOWLEDGED
+            worker.kind in {"scrub", "plain backfill", "catch up"} and end == ACKNOWLEDGED
             for worker, end in zip(self.system.workers, state.processes, strict=True)
         )
 
@@ -384,6 +442,29 @@ class Soundness:
             worker.kind in {"scrutiny", "repair"} and end == REFUSED
             for worker, end in zip(self.system.workers, state.processes, strict=True)
         )
+
+    def _fault_of_lost(self, state: State) -> str:
+        """Say what is wrong once a table was entered again that the catalog had lost."""
+        entered = [
+            end == ACKNOWLEDGED
+            for worker, end in zip(self.system.workers, state.processes, strict=True)
+            if worker.kind == "register"
+        ]
+        if not any(entered):
+            return ""
+        try:
+            run_alone(protocol(self.system, 96, Worker({V1: b"Z"}, clock_ms=50)), state.store)
+        except HBaseORMError:
+            return "nobody can write the row any more"
+        return ""
+
+    def _fault_after_catch_up(self, store: Store) -> str:
+        """Say what is wrong after a build's last part, which begins when these have ended."""
+        last = Worker(kind="catch up", clock_ms=REPAIR_CLOCK_MS)
+        after = run_alone(protocol(self.system, 95, last), store)
+        if self.rows(after) != self.rows(store):
+            return "a build changes rows"
+        return self.fault_of_entries(self.due(after), after)
 
     def _fault_after_repair(self, store: Store) -> str:
         if store not in self._repaired:

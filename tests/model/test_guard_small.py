@@ -77,6 +77,9 @@ BREAKS = (
     ),
     (broken.RELEASED_WHOEVER_CLAIMED, systems.LEAVE_AND_RETURN),
     (broken.CLAIM_DELETED, systems.HAND_OVER_SLOW),
+    (broken.MOVING_ROWS_TRUSTED, systems.CATCH_UP_BESIDE_OTHER_COLUMN),
+    (broken.LATE_COPIES_LEFT, systems.BUILD_BESIDE_PLAIN_DELETE),
+    (broken.EPOCHS_NOT_READ, systems.LOST_CATALOG),
 )
 
 

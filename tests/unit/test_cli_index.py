@@ -80,7 +80,7 @@ def test_a_build_shows_how_far_it_is_to_who_looks_at_it(
     _, out, err = run(capsys, "build", MODEL, "by_customer")
 
     assert out == "by_customer is READABLE, its table is orders_ix_by_customer\n"
-    assert "30 rows, checking a sample" in err
+    assert "30 rows, comparing rows with entries" in err
     assert "100%" in err
 
 

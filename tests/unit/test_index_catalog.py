@@ -27,8 +27,6 @@ from hbase_orm.index.catalog import (
     finish_loading,
     open_for_writes,
     read_entry,
-    register,
-    unregister,
 )
 from hbase_orm.index.catalog_entry import (
     VERSION_COLUMN,
@@ -39,6 +37,7 @@ from hbase_orm.index.catalog_entry import (
     TableState,
 )
 from hbase_orm.index.loading import LoadTicket
+from hbase_orm.index.registration import forget_lost, overtake, register, unregister
 from hbase_orm.ops import (
     CheckAndMutate,
     CreateTable,
@@ -131,12 +130,63 @@ def test_a_known_table_with_other_indexes_is_refused(new: MemoryGateway) -> None
         drive(register("t", {}, is_new=False), new)
 
 
-def test_a_table_made_again_with_other_indexes_gets_a_new_epoch(new: MemoryGateway) -> None:
+def seen(gateway: Gateway) -> CatalogEntry:
+    entry = drive(read_entry("t"), gateway)
+    assert entry is not None
+    return entry
+
+
+def test_a_table_that_was_lost_is_made_again_under_a_new_epoch(new: MemoryGateway) -> None:
     begin(new)
 
+    drive(forget_lost("t", seen(new)), new)
     drive(register("t", {}, is_new=True), new)
 
-    assert drive(read_entry("t"), new) == CatalogEntry(2, TableState.READABLE, None, {})
+    assert drive(read_entry("t"), new) == CatalogEntry(2, TableState.NEW, None, {})
+
+
+def test_a_table_that_somebody_made_again_meanwhile_is_not_lost(new: MemoryGateway) -> None:
+    lost = seen(new)
+    drive(unregister("t"), new)
+    drive(register("t", INDEXES, is_new=True), new)
+    drive(open_for_writes("t"), new)
+
+    drive(forget_lost("t", lost), new)
+
+    assert state_of(new) == (TableState.READABLE, 2)
+
+
+def test_a_table_whose_entry_was_lost_is_entered_above_the_epochs_of_its_rows(
+    gateway: MemoryGateway,
+) -> None:
+    drive(register("t", INDEXES, is_new=False, has_rows=True, newest_epoch=4), gateway)
+
+    assert seen(gateway) == CatalogEntry(
+        5,
+        TableState.READABLE,
+        None,
+        {"by_v": CatalogIndex("t_by_v", IndexState.ABSENT, incarnation=0)},
+    )
+
+
+def test_an_entry_of_an_earlier_time_is_overtaken_and_no_index_of_it_is_read(
+    new: MemoryGateway,
+) -> None:
+    drive(open_for_writes("t"), new)
+
+    drive(overtake("t", 3), new)
+    drive(overtake("t", 3), new)
+
+    found = seen(new)
+    assert (found.epoch, found.indexes["by_v"].state) == (4, IndexState.WRITE_ONLY)
+
+
+def test_an_entry_of_later_than_the_rows_is_left_alone(new: MemoryGateway) -> None:
+    before = seen(new)
+
+    drive(overtake("t", 0), new)
+
+    assert seen(new) == before
 
 
 def test_a_table_that_somebody_found_and_opened_is_never_new_again(new: MemoryGateway) -> None:

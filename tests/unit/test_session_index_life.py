@@ -662,3 +662,21 @@ def test_a_sound_index_shows_nothing(built: Engine) -> None:
     assert counters["rows"]["SCANNED"] == counters["rows"]["VALID"] == 24
     assert counters["entries"]["SCANNED"] == counters["entries"]["VALID"] == 24
     assert found.pairs == ()
+
+
+@pytest.mark.usefixtures("built")
+def test_a_repair_goes_on_when_its_lease_ends_between_two_requests(
+    gateway: MemoryGateway,
+) -> None:
+    for n in range(3):
+        raw_put(gateway, "orders_ix_by_customer", b"c9\x00\x01\x00" + bytes([n]), b"d:")
+    clock = Clock()
+
+    def take_time(_: int) -> None:
+        clock.now_s += 20
+
+    slow = engine_on(Process(gateway, take_time), clock)
+    found = slow.verify_index(Order, "by_customer", repair=True, min_age_ms=-1000)
+
+    assert found.repaired == 3
+    assert_sound(gateway)

@@ -23,8 +23,9 @@ from hbase_orm import (
     rowkey,
     select,
 )
-from hbase_orm.errors import CodecError, QueryError, RowKeyError, ValidationError
+from hbase_orm.errors import CodecError, QueryError, RowKeyError, SchemaError, ValidationError
 from hbase_orm.numbering.cache import DictionaryCache
+from hbase_orm.ops import DropTable, ListTables
 from hbase_orm.session.session import Session
 from tests.session_keys.stores import Store
 
@@ -119,3 +120,34 @@ def test_a_cache_that_keeps_a_single_name_makes_the_same_keys(
         ("h4", "e0", 4),
         ("h5", "e0", 5),
     ]
+
+
+class AlsoNamed(Model, table="also_named"):
+    d = Family()
+    host: Key[str] = key()
+    value: Mapped[int] = column(d, "v", codec=codecs.uint8(), default=0)
+    __rowkey__ = rowkey(Substitute(of=host, dictionary="names"))
+
+
+@pytest.mark.parametrize("models", [(Named,), (AlsoNamed, Named)])
+def test_a_dictionary_that_was_lost_is_not_made_anew_for_rows_that_have_its_numbers(
+    models: tuple[type[Model], ...],
+) -> None:
+    """Another name would get the number of the first, and with it its rows."""
+    engine = engine_of()
+    add(engine.session(), "first")
+    engine._runtime.execute(DropTable("names"))
+    later = Engine(engine._runtime.gateway, engine.options)
+
+    with pytest.raises(SchemaError, match="other names") as caught:
+        later.create_tables(*models)
+
+    assert (caught.value.dictionary, caught.value.table) == ("names", "named")
+    assert engine._runtime.execute(ListTables()) == ["named"]
+
+
+def test_a_dictionary_that_was_lost_is_made_again_for_a_table_without_rows() -> None:
+    engine = engine_of()
+    engine._runtime.execute(DropTable("names"))
+
+    assert engine.create_tables(Named) == ["names"]
