@@ -292,6 +292,8 @@ def _show(found: Verification, pairs: int, *, repaired: bool = False) -> None:
         "foreign": found.foreign,
         "pairs": shown,
     }
+    if found.newer_epoch:
+        whole["newer_epoch"] = found.newer_epoch
     if repaired:
         whole["repaired"] = found.repaired
         whole["unrepaired"] = {to_string_binary(row): why for row, why in found.unrepaired.items()}
@@ -317,6 +319,8 @@ def _lines(
     )
     if found.foreign:
         yield f"rows written by other programs: {found.foreign}"
+    if found.newer_epoch:
+        yield f"the catalog is older than rows of epoch {found.newer_epoch}: create its tables"
     if repaired:
         yield f"repaired: {found.repaired}"
     yield from _unrepaired(found)

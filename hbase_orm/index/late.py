@@ -78,7 +78,7 @@ def delete_late_copies(
     entry that its row should not have.
     """
     page = yield from scan_page(index.table, (ENTRY_FAMILY,), key_range, page_rows, context)
-    found = led_to(index, base_key_of, page)
+    found, _ = led_to(index, base_key_of, page)  # what is no entry leads queries nowhere
     for entry, base_key in (yield from entries_without_row(target, index, found, context)):
         if is_verified(index, entry):
             yield from repair_entry(

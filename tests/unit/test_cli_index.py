@@ -5,18 +5,22 @@ from __future__ import annotations
 import io
 import json
 import sys
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from hbase_orm.cli import main as cli_main
 from hbase_orm.gateway.memory import MemoryGateway
-from hbase_orm.ops import MutateRows, Put, RowMutation
+from hbase_orm.index.catalog import CATALOG_TABLE
+from hbase_orm.ops import FamilyDescriptor, MutateRows, Put, RowMutation, TableDescriptor
 from hbase_orm.session.runtime import wall_clock_ms
 from tests.index_life import Clock, Process, engine_on, orders
+from tests.snapshots import copy, restore, snapshot
 
 MODEL = "tests.index_life:Order"
 OLD = "tests.index_life:OldOrder"
+BY_STATE, FAMILIES = "orders_ix_by_state", (FamilyDescriptor(b"d"),)
 
 
 @pytest.fixture
@@ -291,3 +295,19 @@ def test_a_repair_of_tables_names_what_it_leaves(
     ]
     assert f"not repaired: OldOrder.by_state {entry}: an indexed value does not decode" in shown
     assert list(found["unrepaired"]) == [entry]
+
+
+def test_verifying_says_that_the_catalog_is_older_than_the_rows(
+    gateway: MemoryGateway, capsys: Capture
+) -> None:
+    earlier = snapshot(gateway, CATALOG_TABLE)
+    run(capsys, "build", MODEL, "by_state", "--rebuild", "--gateway-timeout", "0")
+    restore(gateway, earlier)
+    copy(gateway, replace(earlier, descriptor=TableDescriptor(BY_STATE, FAMILIES), rows=()))
+
+    code, out, _ = run(capsys, "verify", MODEL, "by_state")
+    _, found = run_json(capsys, "verify", MODEL, "by_state")
+
+    assert code == 1
+    assert "older than rows of epoch 2" in out
+    assert found["newer_epoch"] == 2
