@@ -14,7 +14,7 @@ from tests.property.questions import Values
 from tests.property.random_models import Declared, models, rows
 from tests.property.wishes import COMPONENTS, INDEXES
 
-PLANS = {"SaltedScan": "Salt", "Tables": "TablePerPeriod", "Index": "index"}
+PLANS = {"SaltedScan": "RandomSalt", "Tables": "TablePerPeriod", "Index": "index"}
 """The wishes by which models have a plan of a kind."""
 
 EVERY_ROW = "every row"
