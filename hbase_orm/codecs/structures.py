@@ -117,6 +117,10 @@ class Packed(Codec[T]):
         """Refuse versions without a way up, types that cannot be packed, and a descending form."""
         if self.desc:
             raise SchemaError("packed values have no descending form", codec=self.name)
+        if type(self.version) is not int:
+            raise SchemaError(
+                "the version is no whole number", codec=self.name, version=self.version
+            )
         if not 1 <= self.version <= _MAX_VERSION or set(self.upgrades) != set(
             range(1, self.version)
         ):

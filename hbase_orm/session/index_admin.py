@@ -26,6 +26,7 @@ from hbase_orm.session import tables
 from hbase_orm.session.binding import BoundModel
 from hbase_orm.session.index_build import BuildProgress, IndexBuild, fraction_of
 from hbase_orm.session.index_verify import IndexVerify, Verification, in_table
+from hbase_orm.session.options import MAX_TIMESTAMP_MS, check_number, check_pace
 from hbase_orm.session.runtime import Runtime
 from hbase_orm.session.scrubbing import Scrubber
 from hbase_orm.session.url import EngineOptions
@@ -121,12 +122,7 @@ class IndexAdmin(ABC):
         """
         bound = self._bound_of(model)
         name = _declared_name(bound, index)
-        if (rows_per_second is not None and rows_per_second <= 0) or gateway_timeout_s < 0:
-            raise ConfigurationError(
-                "rows_per_second is above zero, and a time-out not below",
-                rows_per_second=rows_per_second,
-                gateway_timeout_s=gateway_timeout_s,
-            )
+        check_pace(rows_per_second, gateway_timeout_s)
         # In memory one process does everything, and nothing is under way between requests.
         is_memory = self.options.scheme == "memory"
         settle_s = self._runtime.lease_s + self.options.timeout_s + gateway_timeout_s
@@ -154,7 +150,7 @@ class IndexAdmin(ABC):
                 gateway, or the reverse.
         """
         bound = self._bound_of(model)
-        name = index if isinstance(index, str) else index.name
+        name = _name_of(bound, index)
         known = self._catalogued(bound).get(name)
         if known is None:
             name = _declared_name(bound, index)
@@ -254,6 +250,7 @@ class IndexAdmin(ABC):
             SchemaError: The catalog knows the table with other indexes.
         """
         bound = self._bound_of(model)
+        check_number("min_age_ms", min_age_ms, 0, MAX_TIMESTAMP_MS)
         if bound.guarded is None:
             return {}
         target, context = Scrubber(bound, self._runtime).renewing()
@@ -282,6 +279,8 @@ class IndexAdmin(ABC):
         on_progress: Callable[[int], None] = _silent,
     ) -> IndexVerify:
         bound = self._bound_of(model)
+        if min_age_ms is not None:
+            check_number("min_age_ms", min_age_ms, 0, MAX_TIMESTAMP_MS)
         target = _target(bound, _declared_name(bound, index))
         entry = self._entry_of(bound)
         known = None if entry is None else entry.indexes.get(target.name)
@@ -350,8 +349,8 @@ def _declared_name(bound: BoundModel, index: Index | str) -> str:
     Raises:
         ConfigurationError: It declares no such index.
     """
-    name = index if isinstance(index, str) else index.name
     declared = [each.name for each in bound.schema.indexes]
+    name = _name_of(bound, index)
     own = getattr(bound.model, name, None)
     if name not in declared or (isinstance(index, Index) and own is not index):
         raise ConfigurationError(
@@ -361,6 +360,18 @@ def _declared_name(bound: BoundModel, index: Index | str) -> str:
             fix=f"there are: {', '.join(declared) or 'none'}",
         )
     return name
+
+
+def _name_of(bound: BoundModel, index: object) -> str:
+    if isinstance(index, (Index, str)):
+        return index if isinstance(index, str) else index.name
+    declared = ", ".join(each.name for each in bound.schema.indexes) or "none"
+    raise ConfigurationError(
+        "this is no index",
+        model=bound.schema.model_name,
+        got=index,
+        fix=f"give the index or its name; there are: {declared}",
+    )
 
 
 def _target(bound: BoundModel, name: str) -> IndexTarget:

@@ -8,16 +8,18 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, Final
 
-from hbase_orm.errors import ValidationError
+from hbase_orm.errors import ConfigurationError, ValidationError
 from hbase_orm.index.attempt import CLOCK_WARN_MS
 from hbase_orm.session.binding import BoundModel
 from hbase_orm.session.runtime import Runtime
 from hbase_orm.session.unit_of_work import RowWrite, loaded_row
+from hbase_orm.session.url import LONGEST_TIMEOUT_S
 
 logger = logging.getLogger("hbase_orm.session")
 
 # 2**63 - 1 means the server's now, and what is stamped just below wins for good.
 MAX_TIMESTAMP_MS: Final = 2**63 - 3
+_FEWEST_ROWS, _MOST_ROWS = 0.001, 1e9  # a second
 _MILLISECOND: Final = timedelta(milliseconds=1)
 
 
@@ -117,6 +119,35 @@ def _ttl_ms(bound: BoundModel, ttl: timedelta | None) -> int | None:
             fix="write ttl=timedelta(hours=1)",
         )
     return ttl // _MILLISECOND
+
+
+def check_number(option: str, value: object, least: float, most: float) -> None:
+    """Refuse what is no number from `least` to `most`.
+
+    Raises:
+        ConfigurationError: Names the option and its range.
+    """
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not is_number or not least <= value <= most:  # type: ignore[operator]  # a number; NaN is not
+        raise ConfigurationError(
+            "the option is no number in its range",
+            option=option,
+            value=value,
+            least=least,
+            most=most,
+            fix=f"write {option}={least:g} to {most:g}",
+        )
+
+
+def check_pace(rows_per_second: float | None, gateway_timeout_s: float) -> None:
+    """Refuse a pace or a time-out of a build that is out of range.
+
+    Raises:
+        ConfigurationError: Names the option and its range.
+    """
+    if rows_per_second is not None:
+        check_number("rows_per_second", rows_per_second, _FEWEST_ROWS, _MOST_ROWS)
+    check_number("gateway_timeout_s", gateway_timeout_s, 0, LONGEST_TIMEOUT_S)
 
 
 def warn_of_future(writes: Iterable[RowWrite], runtime: Runtime) -> None:

@@ -1,4 +1,8 @@
-"""Engine URLs: `hbase://host[:port][,host2[:port]][/namespace]?option=value&…`."""
+"""Engine URLs: `hbase://host[:port][,host2[:port]][/namespace]?option=value&…`.
+
+A URL may hold a password by mistake, anywhere: of its text no error repeats more than the scheme,
+names of options, and numbers.
+"""
 
 from __future__ import annotations
 
@@ -19,11 +23,17 @@ DEFAULT_TIMEOUT_S: Final = 30.0
 DEFAULT_POOL: Final = 8
 DEFAULT_RETRIES: Final = 3
 LONGEST_LEASE_S: Final = LEASE_S
+SHORTEST_S: Final = 0.001
+LONGEST_TIMEOUT_S: Final = 86_400.0  # a day; sockets and locks take no more than some years
+MOST_CONNECTIONS: Final = 10_000
+MOST_RETRIES: Final = 1_000
 
 # Options of the design that this version does not have: named, so that nobody believes them on.
 _NOT_YET: Final = frozenset({"tls", "readonly"})
 _OF_MEMORY: Final = frozenset({"timestamps", "repair_on_read", "clean_up"})
 _MAX_PORT: Final = 65_535
+_OPTION: Final = re.compile(r"[A-Za-z_]{1,30}")
+_DIGITS: Final = re.compile("[0-9]{1,18}")
 _NAMESPACE: Final = re.compile(r"\w*")
 
 HostPort = tuple[str, int]
@@ -40,9 +50,9 @@ class EngineOptions:
         namespace: Put before the name of every table that names none; empty for the default.
         transport: `buffered` or `framed`.
         protocol: `binary` or `compact`.
-        timeout_s: The deadline of one request, seconds.
-        pool: Connections kept to each kind of gateway.
-        retries: Further tries of a request that may be repeated.
+        timeout_s: The deadline of one request, seconds: 0.001 to 86,400.
+        pool: Connections kept to each kind of gateway: 1 to 10,000.
+        retries: Further tries of a request that may be repeated: 0 to 1,000.
         timestamps: Who stamps the cells of plain models that do not say it themselves: `server`, or
             `client` with this machine's clock.
         repair_on_read: `on` deletes stale index entries that a statement met, once its rows are
@@ -51,7 +61,7 @@ class EngineOptions:
             after it. `deferred`: a thread of the engine does, some at a time, within a tenth of a
             second; the write is a request shorter. `engine.close()` waits for that, and a process
             that ends without it leaves stale entries.
-        lease_s: How long what was read of the catalog may be acted on, seconds, at most 30; the
+        lease_s: How long what was read of the catalog may be acted on, seconds, 0.001 to 30; the
             same in every program that uses the tables, for a change of an index's state waits so
             long for the others.
     """
@@ -90,35 +100,33 @@ def parse_url(url: str) -> EngineOptions:
         (('127.0.0.1', 9091),)
     """
     if not isinstance(url, str):
-        raise ConfigurationError("the URL is no text", url=url, fix='"hbase://127.0.0.1:9090"')
-    try:
-        split = urlsplit(url)
-    except ValueError as error:
         raise ConfigurationError(
-            "the URL cannot be read", url=url, reason=str(error), fix='"hbase://127.0.0.1:9090"'
-        ) from None
-    if split.scheme not in {"hbase", "memory"}:
-        raise ConfigurationError(
-            "the URL's scheme is not known",
-            scheme=split.scheme,
-            fix='write "hbase://host:9090?thrift2=host:9091", or "memory://" for unit tests',
+            "the URL is no text", type=type(url).__name__, fix='"hbase://127.0.0.1:9090"'
         )
-    if "#" in url:
-        raise ConfigurationError(
-            "the URL has a fragment, which says nothing",
-            fragment=split.fragment,
-            fix="leave out '#' and what follows it",
-        )
-    if split.scheme == "memory":
-        return _memory(split)
-    if "@" in split.netloc:  # never shown: it may hold a password
+    if "@" in unquote(url):  # in a password, '/', '?' and '#' would begin another part
         raise ConfigurationError(
             "the URL holds a user or password",
             fix="leave it out: Thrift gateways without security take none",
         )
+    try:
+        split = urlsplit(url)
+    except ValueError:
+        raise ConfigurationError("the URL cannot be read", fix='"hbase://127.0.0.1:9090"') from None
+    if split.scheme not in {"hbase", "memory"}:
+        raise ConfigurationError(
+            "the URL's scheme is not known",
+            scheme=split.scheme if "://" in url else "",
+            fix='write "hbase://host:9090?thrift2=host:9091", or "memory://" for unit tests',
+        )
+    if "#" in url:
+        raise ConfigurationError(
+            "the URL has a fragment, which says nothing", fix="leave out '#' and what follows it"
+        )
+    if split.scheme == "memory":
+        return _memory(split)
     options = _options(split.query)
     if not split.netloc:
-        raise ConfigurationError("the URL names no host", url=url, fix='"hbase://127.0.0.1:9090"')
+        raise ConfigurationError("the URL names no host", fix='"hbase://127.0.0.1:9090"')
     return EngineOptions(
         thrift1=parse_hosts("URL", split.netloc, DEFAULT_THRIFT1_PORT),
         namespace=_namespace(split.path),
@@ -126,16 +134,23 @@ def parse_url(url: str) -> EngineOptions:
     )
 
 
+def shown_url(url: str) -> str:
+    """Return a URL as it may be printed: itself, unless it is wrong and may hold a password."""
+    try:
+        parse_url(url)
+    except ConfigurationError as error:
+        return f"(a URL that is not shown: {error.text})"
+    return url
+
+
 def _memory(split: SplitResult) -> EngineOptions:
     if split.netloc:
-        raise ConfigurationError(
-            "the in-process gateway has no host", host=split.netloc, fix='write "memory://"'
-        )
+        raise ConfigurationError("the in-process gateway has no host", fix='write "memory://"')
     for name, _ in parse_qsl(split.query, keep_blank_values=True):
         if name not in _OF_MEMORY:
             raise ConfigurationError(
                 "the in-process gateway has no such option",
-                option=name,
+                option=_shown_name(name),
                 fix='write "memory://" or "memory:///namespace"; there are: '
                 f"{', '.join(sorted(_OF_MEMORY))}",
             )
@@ -148,7 +163,6 @@ def _namespace(path: str) -> str:
     if not _NAMESPACE.fullmatch(namespace):
         raise ConfigurationError(
             "a namespace is made of letters, digits and underscores",
-            namespace=namespace,
             fix="write hbase://host:9090/namespace?option=value",
         )
     return namespace
@@ -170,11 +184,16 @@ def _options(query: str) -> dict[str, Any]:
         if name not in _PARSERS:
             raise ConfigurationError(
                 "the URL option is not known",
-                option=name,
+                option=_shown_name(name),
                 fix=f"there are: {', '.join(sorted(_PARSERS))}",
             )
         found[name] = _PARSERS[name](name, text)
     return found
+
+
+def _shown_name(name: str) -> str:
+    """Return the name of an option that there is not, if it looks like one; else nothing."""
+    return name if _OPTION.fullmatch(name) else ""
 
 
 def parse_hosts(option: str, text: str, default_port: int) -> tuple[HostPort, ...]:
@@ -183,26 +202,32 @@ def parse_hosts(option: str, text: str, default_port: int) -> tuple[HostPort, ..
     Raises:
         ConfigurationError: A host is empty or a port is no port.
     """
-    return tuple(_host(option, part, default_port) for part in text.split(","))
+    parts = text.split(",")
+    return tuple(_host(option, at, part, default_port) for at, part in enumerate(parts, 1))
 
 
-def _host(option: str, text: str, default_port: int) -> HostPort:
+def _host(option: str, place: int, text: str, default_port: int) -> HostPort:
     host, colon, port = text.rpartition(":")
     if not colon or text.endswith("]"):
         host, port = text, str(default_port)
     if not host.strip("[]"):
         raise ConfigurationError(
-            "a host is empty", option=option, got=text, fix="write host:port,host2:port"
+            "a host is empty", option=option, address=place, fix="write host:port,host2:port"
         )
-    if not port.isdecimal() or not 0 < int(port) <= _MAX_PORT:
+    number = _whole(port)
+    if number is None or not 0 < number <= _MAX_PORT:
         raise ConfigurationError(
             "a port is a number from 1 to 65535",
             option=option,
-            got=text,
-            port=port,
+            address=place,
             fix="write host:9090",
         )
-    return host.strip("[]"), int(port)
+    return host.strip("[]"), number
+
+
+def _whole(text: str) -> int | None:
+    """Return the number that a few digits are; None for other text."""
+    return int(text) if _DIGITS.fullmatch(text) else None
 
 
 def _thrift2(name: str, text: str) -> tuple[HostPort, ...]:
@@ -215,7 +240,6 @@ def _one_of(*allowed: str) -> Callable[[str, str], str]:
             raise ConfigurationError(
                 "the URL option has no such value",
                 option=name,
-                value=text,
                 fix=f"write one of: {', '.join(allowed)}",
             )
         return text
@@ -223,46 +247,39 @@ def _one_of(*allowed: str) -> Callable[[str, str], str]:
     return parse
 
 
-def _seconds(name: str, text: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = 0.0
-    if not 0 < seconds < float("inf"):
-        raise ConfigurationError(
-            "the URL option is a number of seconds above zero",
-            option=name,
-            value=text,
-            fix=f"write {name}={DEFAULT_TIMEOUT_S:g}",
-        )
-    return seconds
-
-
-def _lease(name: str, text: str) -> float:
-    seconds = _seconds(name, text)
-    if seconds > LONGEST_LEASE_S:
-        raise ConfigurationError(
-            "a lease on the catalog is not longer than what others wait for",
-            option=name,
-            value=text,
-            fix=f"write {name}={LONGEST_LEASE_S:g} or less",
-        )
-    return seconds
-
-
-def _count(least: int) -> Callable[[str, str], int]:
-    def parse(name: str, text: str) -> int:
-        if not text.isdecimal() or int(text) < least:
-            raise ConfigurationError(
-                "the URL option is a whole number",
-                option=name,
-                value=text,
-                least=least,
-                fix=f"write {name}={least} or more",
-            )
-        return int(text)
+def _seconds(most: float) -> Callable[[str, str], float]:
+    def parse(name: str, text: str) -> float:
+        try:
+            seconds = float(text)
+        except ValueError:
+            raise _out_of_range(name, None, SHORTEST_S, most) from None
+        if not SHORTEST_S <= seconds <= most:
+            raise _out_of_range(name, seconds, SHORTEST_S, most)
+        return seconds
 
     return parse
+
+
+def _count(least: int, most: int) -> Callable[[str, str], int]:
+    def parse(name: str, text: str) -> int:
+        number = _whole(text)
+        if number is None or not least <= number <= most:
+            raise _out_of_range(name, number, least, most)
+        return number
+
+    return parse
+
+
+def _out_of_range(name: str, value: float | None, least: float, most: float) -> ConfigurationError:
+    found = {} if value is None else {"value": value}
+    return ConfigurationError(
+        "the URL option is no number in its range",
+        option=name,
+        **found,
+        least=least,
+        most=most,
+        fix=f"write {name}={least:g} to {name}={most:g}",
+    )
 
 
 _PARSERS: Mapping[str, Callable[[str, str], Any]] = MappingProxyType(
@@ -270,12 +287,13 @@ _PARSERS: Mapping[str, Callable[[str, str], Any]] = MappingProxyType(
         "thrift2": _thrift2,
         "transport": _one_of("buffered", "framed"),
         "protocol": _one_of("binary", "compact"),
-        "timeout_s": _seconds,
-        "pool": _count(1),
-        "retries": _count(0),
+        "timeout_s": _seconds(LONGEST_TIMEOUT_S),
+        "pool": _count(1, MOST_CONNECTIONS),
+        "retries": _count(0, MOST_RETRIES),
         "timestamps": _one_of("server", "client"),
         "repair_on_read": _one_of("on", "off"),
         "clean_up": _one_of("now", "deferred"),
-        "lease_s": _lease,
+        # Not longer than what other programs wait for when an index changes.
+        "lease_s": _seconds(LONGEST_LEASE_S),
     }
 )

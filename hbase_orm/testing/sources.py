@@ -7,8 +7,10 @@ reason why it was not.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
+
+from hbase_orm.session.url import shown_url
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -40,7 +42,7 @@ class Choice:
 
     source: Source | None
     refused: tuple[tuple[Source, str], ...]
-    url: str = ""
+    url: str = field(default="", repr=False)
     must_have: bool = False
     must_be_docker: bool = False
 
@@ -48,7 +50,7 @@ class Choice:
         """Return one line for the report header."""
         shown: str = self.source or "none"
         if self.url:
-            shown = f"{shown} {self.url}"
+            shown = f"{shown} {shown_url(self.url)}"
         reasons = "; ".join(f"not {source}: {why}" for source, why in self.refused)
         return f"{shown} ({reasons})" if reasons else shown
 
