@@ -17,7 +17,7 @@ import click
 
 from hbase_orm.cli.errors import EXIT_CODES_HELP, ExitCode, exit_code, one_line
 from hbase_orm.cli.frame import LateGroup, Settings
-from hbase_orm.errors import HBaseORMError
+from hbase_orm.errors import GatewayError, HBaseORMError
 
 TOPICS = {
     "explain": "hbase_orm.cli.explain:explain",
@@ -76,7 +76,8 @@ def run(arguments: Sequence[str]) -> int:
     except click.Abort as error:
         return _fail(found, error, "interrupted", ExitCode.INTERRUPTED)
     except HBaseORMError as error:
-        return _fail(found, error, _as_options(one_line(error)), exit_code(error))
+        text = _as_options(one_line(error)) + _death_behind(error, found.url)
+        return _fail(found, error, text, exit_code(error))
     except Exception as error:  # noqa: BLE001 -- the outermost frame: nobody else can report it
         return _unexpected(found, error)
     return result if isinstance(result, int) else ExitCode.OK
@@ -89,6 +90,16 @@ def _unexpected(found: Settings, error: Exception) -> ExitCode:
         return ExitCode.OK
     text = f"internal error: {one_line(error)}; run again with --debug and report it"
     return _fail(found, error, text, ExitCode.INTERNAL)
+
+
+def _death_behind(error: HBaseORMError, url: str | None) -> str:
+    """Say so if a gateway did not answer since the user's own embedded server has died."""
+    if url is None or not isinstance(error, GatewayError):
+        return ""
+    from hbase_orm.cli.deaths import death_behind  # noqa: PLC0415 -- slow; only needed here
+
+    death = death_behind(url)
+    return f"; it is the URL of an embedded server: {death}" if death else ""
 
 
 def _as_options(text: str) -> str:

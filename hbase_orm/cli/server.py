@@ -16,6 +16,7 @@ from hbase_orm.cli.frame import Group, answer, note
 from hbase_orm.cli.server_admin import admin
 from hbase_orm.errors import ConfigurationError, ServerError, ServerNotRunningError
 from hbase_orm.server import EmbeddedServer, ServerOptions, default_data_dir
+from hbase_orm.server.memory import default_heap
 from hbase_orm.server.options import GATEWAYS
 from hbase_orm.server.state import DataFolder
 
@@ -85,7 +86,12 @@ def _settings(given: tuple[str, ...]) -> dict[str, str]:
     help="Gateways in HBase's JVM, or in JVMs of their own.",
 )
 @click.option("--regionservers", type=click.IntRange(1, 8), default=1, show_default=True)
-@click.option("--heap", default="512m", show_default=True, help="Largest heap of HBase's JVM.")
+@click.option(
+    "--heap",
+    default=default_heap,
+    show_default="a quarter of the memory, 512m to 2g",
+    help="Largest heap of HBase's JVM, as 2g.",
+)
 def start(
     *,
     port: int,
@@ -133,6 +139,9 @@ def stop(data_dir: Path | None) -> None:
     """
     found = EmbeddedServer.recorded(_located(data_dir))
     had_processes = found is not None and bool(found.processes())
+    death = found.death() if found is not None else None
+    if death is not None:
+        note(str(death))
     began = time.monotonic()
     if found is not None:
         found.stop()
@@ -153,7 +162,7 @@ def status(data_dir: Path | None) -> int:
     folder = _located(data_dir)
     found = EmbeddedServer.recorded(folder)
     if found is None or not found.is_running():
-        _answer_not_running(folder, found.processes() if found else {})
+        _answer_not_running(folder, found)
         return ExitCode.UNREACHABLE
     described = _described(found)
     answering = found.answering()
@@ -162,12 +171,18 @@ def status(data_dir: Path | None) -> int:
     return ExitCode.OK if all(answering.values()) else ExitCode.FAILED
 
 
-def _answer_not_running(folder: Path, leftovers: dict[str, int]) -> None:
+def _answer_not_running(folder: Path, found: EmbeddedServer | None) -> None:
+    leftovers = found.processes() if found else {}
+    death = found.death() if found else None
     lines = [f"not running (data in {folder})"]
+    described: dict[str, object] = {"running": False, "data_dir": str(folder)}
+    if death is not None:
+        lines.append(str(death))
+        described["died"] = {"why": death.text, **death.details, "fix": death.fix}
     if leftovers:
         named = ", ".join(f"{name} (process {pid})" for name, pid in leftovers.items())
         lines.append(f"HBase has died and left {named}: 'hbase-orm server stop' ends them")
-    answer({"running": False, "data_dir": str(folder), "processes": leftovers}, lambda: lines)
+    answer({**described, "processes": leftovers}, lambda: lines)
 
 
 def _described(found: EmbeddedServer) -> dict[str, object]:
@@ -176,6 +191,7 @@ def _described(found: EmbeddedServer) -> dict[str, object]:
         "url": found.url,
         "data_dir": str(found.data_dir),
         "log": str(found.log),
+        "heap": found.options.heap,
         "processes": found.processes(),
     }
 

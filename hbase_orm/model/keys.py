@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from hbase_orm.codecs import Codec
+from hbase_orm.codecs.hbase import BytesDecimal
+from hbase_orm.codecs.structures import Packed
 from hbase_orm.errors import SchemaError
 from hbase_orm.model.fields import Key
 from hbase_orm.rowkey import (
@@ -58,6 +60,8 @@ def key_layout(
         raise SchemaError(
             "the model has no row key", fix="declare at least one key field: name: Key[str] = key()"
         )
+    for name in keys:
+        _check_identity(name, codecs[name])
     key = KeyFields(
         fields=keys,
         codecs={name: codecs[name] for name in keys},
@@ -187,3 +191,22 @@ def _before_kind(key: RowKey) -> tuple[int, ...] | None:
         if isinstance(component, RecordType):
             return tuple(map(id, key.components[:number]))
     return None
+
+
+def _check_identity(name: str, codec: Codec[Any]) -> None:
+    """Refuse a codec by whose bytes a row cannot be found again.
+
+    Equal values may have several encodings: dicts in another order, 1 and 1.0, `Decimal("1.0")` and
+    `Decimal("1.00")`. Each would be a row of its own.
+
+    Raises:
+        SchemaError: Names the field and the codec.
+    """
+    if isinstance(codec, (Packed, BytesDecimal)):
+        raise SchemaError(
+            "equal values of the codec have several encodings: no row is found by them",
+            field=name,
+            codec=codec.name,
+            fix="take a codec with one encoding for each value: fields of their own in place of "
+            "packed ones, codecs.decimal() for decimal numbers",
+        )

@@ -13,6 +13,7 @@ import json
 import os
 import re
 import shutil
+import stat
 import subprocess
 import tempfile
 import time
@@ -22,7 +23,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from hbase_orm.errors import JavaUnsuitableError, MavenNotFoundError
+from hbase_orm.errors import JavaUnsuitableError, MavenNotFoundError, ServerError
 from hbase_orm.server.disk import FULL, disk_full, require_space, writing_to
 from hbase_orm.server.java import Java
 from hbase_orm.server.options import default_cache_dir
@@ -36,6 +37,7 @@ _MANIFEST = "manifest.json"
 _NEEDED_BYTES = 400_000_000  # the jars are 118 MB, and Maven keeps a second copy
 _REPORT_INTERVAL_S = 2.0
 _HASH_CHARS = 16
+_WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 _JAVAC_FLAGS = ("--release", "17", "-proc:none", "-nowarn")
 _ZIP_TIME = (1980, 1, 1, 0, 0, 0)  # equal sources give an equal jar
 
@@ -73,9 +75,30 @@ def runtime_jars(java: Java, progress: Progress, cache_dir: Path | None = None) 
     sources = sorted(path for path in _SOURCES.rglob("*") if path.is_file())
     classes = _folder(cache, "classes", [_POM, *sources])
     with writing_to(cache):
+        _keep_to_owner(cache)
         _make(lib, lambda target: _download(target, java, progress))
         _make(classes, lambda target: _compile(target, sources, lib, java, progress))
     return RuntimeJars(lib, classes / "hbase-orm-server.jar")
+
+
+def _keep_to_owner(cache: Path) -> None:
+    """Make the cache; let nobody but its owner write to it, for what lies there is run.
+
+    Raises:
+        ServerError: It is another user's.
+    """
+    cache.mkdir(mode=0o700, parents=True, exist_ok=True)
+    found = cache.stat()
+    if found.st_uid not in {0, os.geteuid()}:
+        raise ServerError(
+            "the cache of jars belongs to another user, who could change what is run",
+            folder=str(cache),
+            fix="set XDG_CACHE_HOME to a folder of your own",
+        )
+    for folder in (cache, *filter(Path.is_dir, cache.iterdir())):
+        mode = stat.S_IMODE(folder.stat().st_mode)
+        if mode & _WRITABLE_BY_OTHERS:
+            folder.chmod(mode & ~_WRITABLE_BY_OTHERS)
 
 
 def _folder(cache: Path, kind: str, made_from: list[Path]) -> Path:
@@ -89,7 +112,6 @@ def _make(folder: Path, fill: Callable[[Path], None]) -> None:
     """Make `folder` whole by `fill`, unless it is."""
     if _is_whole(folder):
         return
-    folder.parent.mkdir(parents=True, exist_ok=True)
     with _locked(folder.with_suffix(".lock")):
         if _is_whole(folder):
             return  # by another process, while we waited

@@ -6,7 +6,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -152,3 +152,17 @@ def _judge(found: Java) -> Java | str:
     if not found.javac.is_file():
         return "it is a JRE without the compiler javac: a JDK is needed"
     return found
+
+
+def chosen_java(progress: Callable[[str], None]) -> Java:
+    """Return the Java that servers run with; say which, and why not others.
+
+    Raises:
+        JavaNotFoundError: There is none.
+        JavaUnsuitableError: None fits.
+    """
+    choice = choose_java()
+    for refused in choice.refused:
+        progress(f"refused {refused}")
+    progress(f"Java {choice.java.version} at {choice.java.home}")
+    return choice.java

@@ -17,13 +17,13 @@ from hbase_orm.errors import PortInUseError, ServerError, ServerNotRunningError
 from hbase_orm.server.admin import ServerAdmin, admin_of
 from hbase_orm.server.disk import require_space, writing_to
 from hbase_orm.server.jars import RuntimeJars, runtime_jars
-from hbase_orm.server.java import Java, choose_java
+from hbase_orm.server.java import Java, chosen_java
 from hbase_orm.server.jvm import gateway_command, hbase_command
 from hbase_orm.server.options import GATEWAYS, GatewayName, ServerOptions, default_data_dir
 from hbase_orm.server.ports import LOOPBACK, free_ports, listens, require_free
 from hbase_orm.server.probe import WireFormat, answers
 from hbase_orm.server.processes import ProcessId, spawn
-from hbase_orm.server.startup import StartUp
+from hbase_orm.server.startup import StartUp, death_of
 from hbase_orm.server.state import DataFolder, JvmState, ServerState
 
 Progress = Callable[[str], None]
@@ -141,6 +141,11 @@ class EmbeddedServer:
         """Return whether HBase's process is there."""
         return self._state is not None and self._state.processes[_HBASE].is_alive()
 
+    def death(self) -> ServerError | None:
+        """Return the error that says when and why a server died that nobody stopped, or None."""
+        has_died = self._state is not None and not self.is_running()
+        return death_of(self.log, self._options.heap) if has_died else None
+
     def answering(self) -> dict[GatewayName, bool]:
         """Return for each gateway whether it answers a call now."""
         wire = WireFormat(self._options.is_framed, self._options.is_compact)
@@ -176,19 +181,17 @@ class EmbeddedServer:
                 return self._start(progress)
             except PortInUseError:
                 # A free port was taken between our look and the JVM's: choose again.
-                if attempt == _PORT_ATTEMPTS or not self._free_choice():
+                if attempt == _PORT_ATTEMPTS or self._options.port or self._options.thrift2_port:
                     raise
                 self._ports = {}
         raise AssertionError("the loop returns or raises")
-
-    def _free_choice(self) -> bool:
-        return self._options.port is None and self._options.thrift2_port is None
 
     def _start(self, progress: Progress) -> Self:
         self._replace_dead(progress)
         java, jars = self._find_runtime(progress)
         folder = self._claim_folder()
         self._choose_ports()
+        progress(f"largest heap: {self._options.heap}")
         nonce = secrets.token_hex(16)
         command = hbase_command(
             java, jars, self._options, ports=self._ports, data_dir=folder.path, nonce=nonce
@@ -219,6 +222,7 @@ class EmbeddedServer:
                 url=last.url,
                 fix="use it, stop it, or choose another --data-dir",
             )
+        progress(f"of the run before: {last.death()}")
         for name, pid in last.processes().items():
             progress(f"ending {name} (process {pid}), left by a server that died")
         last.kill()
@@ -239,11 +243,8 @@ class EmbeddedServer:
 
     def _find_runtime(self, progress: Progress) -> tuple[Java, RuntimeJars]:
         if self._runtime is None:
-            choice = choose_java()
-            for refused in choice.refused:
-                progress(f"refused {refused}")
-            progress(f"Java {choice.java.version} at {choice.java.home}")
-            self._runtime = choice.java, runtime_jars(choice.java, progress)
+            java = chosen_java(progress)
+            self._runtime = java, runtime_jars(java, progress)
         return self._runtime
 
     def _choose_ports(self) -> None:

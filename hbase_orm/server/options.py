@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from hbase_orm.errors import ConfigurationError
+from hbase_orm.server.memory import default_heap
 
 GatewayName = Literal["thrift1", "thrift2"]
 ThriftMode = Literal["in-process", "separate"]
@@ -19,6 +21,7 @@ DELAY_OBSERVER_SETTINGS: Mapping[str, str] = {
 }
 """Settings that load the observer which `ServerAdmin.delay` needs; for tests only."""
 
+_HEAP = re.compile(r"[1-9][0-9]{0,9}[kKmMgG]?")
 _MAX_PORT = 65535
 _MAX_REGION_SERVERS = 8  # each takes threads and memstore of one small heap
 
@@ -54,7 +57,8 @@ class ServerOptions:
         settings: HBase's own settings by name, as in hbase-site.xml; they win over ours.
         thrift: Gateways within HBase's JVM, or each in a JVM of its own that can be killed.
         region_servers: Number of RegionServers, 1 to 8, all in HBase's JVM.
-        heap: Largest heap of HBase's JVM, as in the JVM's option -Xmx.
+        heap: Largest heap of HBase's JVM, as in the JVM's option -Xmx: "512m", "2g". The default
+            is a quarter of the machine's memory, between 512 MB and 2 GB.
         daemon: Let an ephemeral server outlive this Python process. Others always do.
     """
 
@@ -65,7 +69,7 @@ class ServerOptions:
     settings: Mapping[str, str] = field(default_factory=dict)
     thrift: ThriftMode = "in-process"
     region_servers: int = 1
-    heap: str = "512m"
+    heap: str = field(default_factory=default_heap)
     daemon: bool = False
 
     def __post_init__(self) -> None:
@@ -83,6 +87,13 @@ class ServerOptions:
                 "both gateways have the same port",
                 port=self.port,
                 fix="give Thrift1 and Thrift2 a port each",
+            )
+        if not isinstance(self.heap, str) or not _HEAP.fullmatch(self.heap):
+            raise ConfigurationError(
+                "the heap's size is none",
+                option="heap",
+                value=self.heap,
+                fix='write "512m" or "2g"',
             )
         if not 1 <= self.region_servers <= _MAX_REGION_SERVERS:
             raise ConfigurationError(

@@ -16,6 +16,7 @@ from pathlib import Path
 
 _PAUSE_POLL_S = 0.001
 _POLL_S = 0.05
+_SHELL = "/bin/sh"  # sets the child's umask: Python can only set its own, of all its threads
 _PROC = Path("/proc")
 _STAT_STATE = 0  # fields of /proc/PID/stat, counted after the closing bracket of the name
 _STAT_START_TICKS = 19
@@ -115,13 +116,14 @@ def _start_by_ps(pid: int) -> str | None:
 def spawn(command: Sequence[str], log: Path) -> ProcessId:
     """Start a process in a session of its own; its output is appended to `log`.
 
-    Signals of our terminal (Ctrl-C) do not reach it, and it keeps running when we end.
+    Signals of our terminal (Ctrl-C) do not reach it, and it keeps running when we end. Nobody but
+    the user may read the files it makes.
     """
     opened = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     try:
         pid = os.posix_spawn(
-            command[0],
-            list(command),
+            _SHELL,
+            [_SHELL, "-c", 'umask 077 && exec "$@"', "sh", *command],
             os.environ,
             file_actions=[
                 (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),

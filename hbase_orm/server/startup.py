@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 from hbase_orm.errors import JavaUnsuitableError, PortInUseError, ServerDiedError, ServerError
@@ -13,6 +14,7 @@ from hbase_orm.server.processes import ProcessId
 _PREFIX = "HBASE-ORM "
 _DIED = "HBASE-ORM died"
 _ABORTED = "ABORTING master"  # the JVM runs on for minutes, but will never answer
+_NO_MEMORY = "java.lang.OutOfMemoryError"
 _POLL_S = 0.1
 _SHOWN_LINES = 4
 _TELLING = (
@@ -100,6 +102,46 @@ def diagnose(log: Path) -> ServerError:
         log=str(log),
         fix="the log tells more; a start recovers what HBase has acknowledged",
     )
+
+
+def death_of(log: Path, heap: str) -> ServerError:
+    """Return the error that says when and why a server has died that nobody stopped.
+
+    Args:
+        log: Its log.
+        heap: The largest heap of its JVM.
+    """
+    error = diagnose(log)
+    text = log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
+    last = text.rstrip().rpartition("\n")[2].strip()
+    details = {**error.details, "last_log_at": _written_at(log), "log": str(log)}
+    if _NO_MEMORY in text:
+        why = "the server has died: its JVM ran out of memory"
+        fix = f"start it with more, as --heap {_more_than(heap)}; what HBase acknowledged is kept"
+        reason = next(x for x in reversed(text.splitlines()) if _NO_MEMORY in x).strip()
+        return ServerDiedError(why, **{**details, "reason": reason, "heap": heap}, fix=fix)
+    if type(error) is not ServerDiedError:
+        return type(error)(error.text, fix=error.fix, **details)
+    if not any(sign in last for sign in _TELLING):
+        return ServerDiedError(
+            "the server has died, and its log says no reason: it was killed, as a system does that "
+            "runs out of memory, or the machine was restarted",
+            **{**details, "reason": last},
+            fix="start it again: what HBase acknowledged is kept",
+        )
+    return ServerDiedError("the server has died", **details, fix=error.fix)
+
+
+def _written_at(log: Path) -> str:
+    if not log.exists():
+        return "never"
+    return datetime.fromtimestamp(log.stat().st_mtime, UTC).isoformat(" ", "seconds")
+
+
+def _more_than(heap: str) -> str:
+    """Return the double of a heap's size."""
+    number = int(heap.rstrip("kKmMgG"))
+    return f"{2 * number}{heap[len(str(number)) :]}"
 
 
 def _first(lines: list[str], sign: str) -> str:

@@ -23,6 +23,17 @@ _MARKER_TEXT = "The embedded HBase of hbase-orm keeps its data here.\n"
 _OURS = ("hbase", "tmp", "zk", "logs", "lock", "health", "server.json", "jvm.json")
 
 
+OWNER_ONLY = 0o700
+"""The mode of folders that hold a server's data: rows are nobody else's to read."""
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a file that only its owner may read."""
+    opened = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(opened, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
 @dataclass(frozen=True, slots=True)
 class ServerState:
     """A server that was started.
@@ -77,16 +88,18 @@ class DataFolder:
         return (self.path / _MARKER).is_file()
 
     def prepare(self) -> None:
-        """Make the folder, or take an empty one.
+        """Make the folder, or take an empty one; only its owner may look into it.
 
         Raises:
             ServerError: There are files in it, and no embedded server put them there.
         """
-        self.path.mkdir(parents=True, exist_ok=True)
+        self.path.mkdir(mode=OWNER_ONLY, parents=True, exist_ok=True)
         if not self.is_ours:
             self._require_empty()
-            (self.path / _MARKER).write_text(_MARKER_TEXT, encoding="utf-8")
-        self.log.parent.mkdir(exist_ok=True)
+        self.path.chmod(OWNER_ONLY)  # of earlier versions, others could read it
+        if not self.is_ours:
+            _write(self.path / _MARKER, _MARKER_TEXT)
+        self.log.parent.mkdir(mode=OWNER_ONLY, exist_ok=True)
 
     def _require_empty(self) -> None:
         if any(self.path.iterdir()):
@@ -139,7 +152,7 @@ class DataFolder:
     def write(self, state: ServerState) -> None:
         """Replace the state at once."""
         part = self.path / "server.json.part"
-        part.write_text(json.dumps(asdict(state)), encoding="utf-8")
+        _write(part, json.dumps(asdict(state)))
         part.replace(self.path / "server.json")
 
     def read_jvm(self, nonce: str) -> JvmState | None:

@@ -85,7 +85,7 @@ def read_log(running: Running) -> str:
     if running.source == "docker":
         with closing(image.engine()) as client:
             return client.containers.get(running.handle).logs().decode(errors="replace")
-    if running.source == "embedded" and (server := EmbeddedServer.running(Path(running.handle))):
+    if running.source == "embedded" and (server := EmbeddedServer.recorded(Path(running.handle))):
         return server.log.read_text(errors="replace")
     return ""
 

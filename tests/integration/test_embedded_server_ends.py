@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
+import happybase
 import pytest
 from thriftpy2.transport import TTransportException
 
@@ -252,3 +253,51 @@ def test_the_command_line_starts_finds_and_stops_a_server_of_another_wire_format
 def test_a_server_without_separate_gateways_says_so(tmp_path: Path) -> None:
     with pytest.raises(ServerError, match="thrift='separate'"):
         EmbeddedServer(ServerOptions(data_dir=tmp_path)).kill_gateway("thrift1")
+
+
+def _fill(table: happybase.Table) -> None:
+    for number in range(1_000):
+        table.put(b"%07d" % number, {b"d:x": bytes(4_000_000)})
+
+
+def test_a_server_whose_memory_runs_out_says_so_and_its_files_are_its_owners(
+    tmp_path: Path,
+) -> None:
+    options = ServerOptions(data_dir=tmp_path / "data", ephemeral=True, heap="96m")
+    server = EmbeddedServer(options).start()
+    try:
+        folder = tmp_path / "data"
+        with connected(server.ports["thrift1"]) as connection:
+            connection.create_table("big", {"d": {}})
+            table = connection.table("big")
+            table.put(b"0", {b"d:x": b"1"})
+            assert folder.stat().st_mode & 0o777 == 0o700
+            inside = [path for path in folder.rglob("*") if path.stat().st_mode & 0o066]
+            assert inside == []
+            with pytest.raises(_BROKEN):
+                _fill(table)
+        assert server._state is not None
+        assert server._state.processes["hbase"].wait_gone(60)
+        death = server.death()
+        assert death is not None
+        assert "ran out of memory" in death.text
+        assert "java.lang.OutOfMemoryError" in death.reason
+        found = EmbeddedServer.recorded(folder)
+        assert found is not None
+        assert str(found.death()) == str(death)
+    finally:
+        server.stop()
+
+
+def test_a_server_that_was_killed_says_so(tmp_path: Path) -> None:
+    options = ServerOptions(data_dir=tmp_path / "data", ephemeral=True)
+    server = EmbeddedServer(options).start()
+    try:
+        os.kill(server.processes()["hbase"], signal.SIGKILL)
+        assert server._state is not None
+        assert server._state.processes["hbase"].wait_gone(60)
+        death = server.death()
+        assert death is not None
+        assert "it was killed" in death.text
+    finally:
+        server.stop()

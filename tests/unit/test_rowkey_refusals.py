@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import types
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
 import pytest
 
-from hbase_orm import Family, Key, Mapped, Model, codecs, column, key, rowkey
+from hbase_orm import (
+    Family,
+    Index,
+    Key,
+    Mapped,
+    Model,
+    RowKey,
+    codecs,
+    column,
+    key,
+    rowkey,
+)
 from hbase_orm.codecs import Codec
 from hbase_orm.errors import CorruptRowError, RowKeyError, SchemaError
 from hbase_orm.rowkey import (
@@ -377,3 +389,43 @@ def test_an_offset_that_repeats_its_period_must_repeat_the_same() -> None:
     assert built.decode(b"2024022901 01:02:03.000000") == {"at": LEAP_DAY}
     with pytest.raises(CorruptRowError):
         built.decode(b"2024022901 02:02:03.000000")
+
+
+@pytest.mark.parametrize(
+    "codec",
+    [
+        *(codecs.json(dict), codecs.json(float), codecs.json(list[int]), codecs.msgpack(dict)),
+        *(codecs.get("bytes.decimal"), codecs.get("bytes.decimal", desc=True)),
+    ],
+    ids=lambda codec: codec.name,
+)
+def test_a_codec_with_several_encodings_of_equal_values_makes_no_key_and_no_index(
+    codec: codecs.Codec[Any],
+) -> None:
+    def declare(name: str, **body: Any) -> None:
+        types.new_class(name, (Model,), {"table": "t"}, lambda space: space.update(body))
+
+    of_keys = {"k": Key[codec.python_type]}  # type: ignore[name-defined]  # at run time
+    of_indexes = {"id": Key[str], "c": Mapped[codec.python_type]}  # type: ignore[name-defined]  # as well
+    keys: list[Callable[[Key[Any]], Any]] = [
+        lambda k: RowKey((k,)),
+        lambda k: RowKey((Digest(of=[k]),)),
+        lambda k: RowKey((Salt(4, of=[k]), k)),
+    ]
+    for made in keys:
+        k = key(codec)
+        with pytest.raises(SchemaError, match="several encodings") as refused:
+            declare("Keyed", d=Family(), k=k, __rowkey__=made(k), __annotations__=of_keys)
+        assert refused.value.field == "k"
+    for unique in (False, True):
+        c = column(codec=codec)
+        with pytest.raises(SchemaError, match="do not sort") as refused:
+            declare(
+                "Indexed",
+                d=Family(),
+                id=key(),
+                c=c,
+                by_c=Index(c, unique=unique),
+                __annotations__=of_indexes,
+            )
+        assert refused.value.field == "c"

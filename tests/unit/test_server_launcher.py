@@ -132,17 +132,18 @@ def test_a_stop_ends_what_a_dead_server_left_and_deletes_ephemeral_data(
 def test_a_start_first_ends_what_a_dead_server_left_and_says_so(
     leftover: ProcessId, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def no_java() -> None:
+    def no_java(_progress: object) -> None:
         raise JavaNotFoundError("the start goes no further here")
 
-    monkeypatch.setattr(launcher, "choose_java", no_java)
+    monkeypatch.setattr(launcher, "chosen_java", no_java)
     said: list[str] = []
 
     with pytest.raises(JavaNotFoundError):
         EmbeddedServer(ServerOptions(data_dir=tmp_path / "data")).start(said.append)
 
     assert not leftover.is_alive()
-    assert said == [f"ending thrift1 (process {leftover.pid}), left by a server that died"]
+    assert said[0].startswith("of the run before: the server has died")
+    assert said[1:] == [f"ending thrift1 (process {leftover.pid}), left by a server that died"]
     assert EmbeddedServer.recorded(tmp_path / "data") is None
 
 
@@ -187,7 +188,8 @@ def test_the_stop_command_deletes_the_data_of_an_ephemeral_server_that_died(
 
     stop = _command(capsys, "stop", f"--data-dir={tmp_path / 'data'}")
 
-    assert stop == (0, "no server is running\n")
+    assert stop[0] == 0
+    assert stop[1].startswith("no server is running\nthe server has died")
     assert not (tmp_path / "data").exists()
 
 

@@ -26,6 +26,8 @@ final class Settings {
     conf.set("hbase.tmp.dir", new File(data, "tmp").getPath());
     // The checksumming LocalFileSystem has no hflush: HBase could not promise that a write is safe.
     conf.set("fs.file.impl", "org.apache.hadoop.fs.RawLocalFileSystem");
+    // Nobody but the user reads the rows; Hadoop sets the modes of its files itself.
+    conf.set("fs.permissions.umask-mode", "077");
     conf.set("hbase.unsafe.stream.capability.enforce", "true");
     conf.set("hbase.wal.provider", "filesystem");
     conf.set("hbase.cluster.distributed", "false");

@@ -1,0 +1,29 @@
+"""Why nothing answers at a URL: because the user's own embedded server has died."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from hbase_orm.cli.errors import one_line
+from hbase_orm.server import EmbeddedServer, default_data_dir
+from hbase_orm.session.url import parse_url
+
+_HERE: Final = frozenset({"127.0.0.1", "localhost", "::1"})
+
+
+def death_behind(url: str) -> str:
+    """Return why the embedded server of a URL has died; empty if it has none, or one that runs.
+
+    Only servers in the default folders are known. Nothing is sent.
+
+    Raises:
+        ConfigurationError: The URL is wrong.
+    """
+    options = parse_url(url)
+    ports = {port for host, port in (*options.thrift1, *options.thrift2) if host in _HERE}
+    for folder in (default_data_dir(), default_data_dir(ephemeral=True)):
+        server = EmbeddedServer.recorded(folder)
+        death = None if server is None else server.death()
+        if server is not None and death is not None and ports & set(server.ports.values()):
+            return one_line(death)
+    return ""
