@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from hbase_orm.errors import ConfigurationError
+from hbase_orm.errors import ConfigurationError, shown
 from hbase_orm.gateway.base import Feature
 from hbase_orm.index.described import described_indexes
 from hbase_orm.model import Model
@@ -38,11 +38,10 @@ def checked_model(model: Any) -> type[Model]:
     """
     if isinstance(model, type) and issubclass(model, Model) and hasattr(model, "__schema__"):
         return model
-    raise ConfigurationError(
-        "this is no model with a table",
-        got=repr(model),
-        fix="name the class: session.get(Reading, host=...)",
-    )
+    fix = "name the class: session.get(Reading, host=...)"
+    if isinstance(model, (list, tuple, set, frozenset)):
+        fix = "give the classes one by one: engine.create_tables(*models)"
+    raise ConfigurationError("this is no model with a table", got=shown(model), fix=fix)
 
 
 def bind(
