@@ -39,6 +39,7 @@ from hbase_orm.errors import (
     DuplicateRowError,
     FlushError,
     MissingCellError,
+    RowKeyError,
     RowNotFoundError,
     ValidationError,
 )
@@ -446,7 +447,8 @@ class SessionMachine(RuleBasedStateMachine):
             with pytest.raises(ValidationError):
                 self.session.move(held.obj, n=n)
         elif n == held.n:
-            assert self.session.move(held.obj, n=n) is held.obj
+            with pytest.raises(RowKeyError):
+                self.session.move(held.obj, n=n)
         elif error := self._move_refusal(held, n):
             with pytest.raises(error):
                 self.session.move(held.obj, n=n)
