@@ -143,6 +143,10 @@ class MultipleRowsError(HBaseORMError):
     """Exactly one row was asked for and there are more."""
 
 
+class StreamInterruptedError(HBaseORMError):
+    """A stream was asked again after an exception had ended it: what follows was not read."""
+
+
 # --- conflicts ------------------------------------------------------------------------------------
 
 

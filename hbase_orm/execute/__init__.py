@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hbase_orm.execute.by_entries import IndexedRow
+from hbase_orm.execute.closing import close_now, is_dropped, released
 from hbase_orm.execute.meter import Meter
 from hbase_orm.execute.run import PlacedRow, rows_of
 from hbase_orm.execute.steps import DoubtfulEntry, Emit, Note, Rows, stream
@@ -15,6 +16,9 @@ __all__ = [
     "Note",
     "PlacedRow",
     "Rows",
+    "close_now",
+    "is_dropped",
+    "released",
     "rows_of",
     "stream",
 ]

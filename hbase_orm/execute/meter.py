@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 from hbase_orm.gateway.base import Feature, Gateway
+from hbase_orm.gateway.bounded import execute_within
 from hbase_orm.ops import CloseScanner, FetchRows, GetRows, OpenScanner, Operation, Row, ScannerId
 from hbase_orm.query.measured import Requests
 
@@ -109,6 +110,7 @@ class _MeteredGateway:
         self._inner = inner
         self._meter = meter
         self._step = step
+        self.timeout_s: float | None = getattr(inner, "timeout_s", None)
 
     @property
     def features(self) -> frozenset[Feature]:
@@ -117,10 +119,17 @@ class _MeteredGateway:
 
     def execute(self, operation: Operation[R], /) -> R:
         """Send one request and return its answer."""
+        return self._counted(operation, self._inner.execute)
+
+    def execute_within(self, operation: Operation[R], timeout_s: float, /) -> R:
+        """Send one request that may take `timeout_s` seconds in all."""
+        return self._counted(operation, lambda each: execute_within(self._inner, each, timeout_s))
+
+    def _counted(self, operation: Operation[R], execute: Callable[[Operation[R]], R]) -> R:
         begun = self._meter.begin(operation, self._step)
         answer: R | None = None
         try:
-            answer = self._inner.execute(operation)
+            answer = execute(operation)
         finally:
             self._meter.end(begun, operation, answer)
         return answer

@@ -34,6 +34,9 @@ FIRST_PAUSE_S: Final = 0.05
 
 _LOW: Final = 8
 
+# Where a filter lets hardly a row through, what is left is for the same rows without conditions.
+_SHARE_WITH_CONDITIONS: Final = 0.5
+
 
 class RangeReader:
     """Reads the rows of several ranges of one table, range after range.
@@ -107,7 +110,8 @@ class RangeReader:
     def _fetch(self, scan: Scan) -> Protocol[None]:
         if self._scanner is None:
             self._scanner = yield from ask(OpenScanner(scan))
-        rows = yield from ask(FetchRows(self._scanner, self._pace.rows))
+        share = 1.0 if scan.filter == self._unconditional else _SHARE_WITH_CONDITIONS
+        rows = yield from ask(FetchRows(self._scanner, self._pace.rows, share))
         if rows:
             self._failures = 0
             self._page_rows = len(rows)

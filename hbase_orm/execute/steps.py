@@ -9,6 +9,7 @@ from typing import Any, Protocol, TypeVar, cast
 
 from hbase_orm import ops
 from hbase_orm.errors import GatewayError, HBaseORMError
+from hbase_orm.execute.closing import is_dropped
 from hbase_orm.ops import CloseScanner, OpenScanner, Operation, Row, ScannerId
 
 R = TypeVar("R")
@@ -87,7 +88,8 @@ def stream(
     """Drive `rows` with `execute` and yield what it emits.
 
     Ends when everything was read. A failed request is thrown into the generator, which resumes or
-    lets the error through. Close the iterator to release open scanners early.
+    lets the error through. Close the iterator by `close_now` to release open scanners early; one
+    that the garbage collector ends sends nothing.
 
     Args:
         rows: What to drive.
@@ -96,6 +98,7 @@ def stream(
         note: Is told of doubtful entries, before the rows beside them are yielded.
     """
     scanners = _Scanners(execute)
+    is_left = False
     try:
         step = next(rows, None)
         while step is not None:
@@ -111,9 +114,13 @@ def stream(
                 step = throw(rows, error)
                 continue
             step = advance(rows, answer)
+    except GeneratorExit as error:
+        is_left = is_dropped(error)
+        raise
     finally:
         rows.close()
-        scanners.close(each)
+        if not is_left:
+            scanners.close(each)
 
 
 class _Scanners:

@@ -10,15 +10,15 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import suppress
 from dataclasses import dataclass
-from queue import Empty, SimpleQueue
+from functools import partial
 from typing import Any, Generic, TypeVar, cast
 from weakref import WeakSet
 
 from hbase_orm.errors import ConfigurationError
 from hbase_orm.gateway.base import Gateway
+from hbase_orm.gateway.bounded import Patience
+from hbase_orm.gateway.team import Share, Team
 from hbase_orm.ops import Operation, Protocol, Sleep, Together
 
 R = TypeVar("R")
@@ -59,6 +59,7 @@ class Driver:
         *,
         parallel: int = 1,
         sleep: Callable[[float], None] = time.sleep,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Drive on `gateway`; threads are started when first needed.
 
@@ -72,7 +73,8 @@ class Driver:
         self.gateway = gateway
         self.parallel = parallel
         self._sleep = sleep
-        self._executor: ThreadPoolExecutor | None = None
+        self._clock = clock
+        self._team = Team(parallel)
         self._start_without_threads()
         _DRIVERS.add(self)
 
@@ -80,17 +82,27 @@ class Driver:
         """Show the gateway and the number of threads."""
         return f"Driver({self.gateway!r}, parallel={self.parallel})"
 
-    def run(self, protocol: Protocol[R]) -> R:
+    def patience(self) -> Patience:
+        """Return what sends the requests of one piece of work."""
+        return Patience(self.gateway, self._clock)
+
+    def run(self, protocol: Protocol[R], patience: Patience | None = None) -> R:
         """Run a protocol to its end and return its result.
 
         What a request raises is thrown into the protocol at the yield; what the protocol lets out
         is raised here. The protocol is closed in any case.
+
+        Args:
+            protocol: What to run.
+            patience: Sends its requests; None gives it a patience of its own, so that with a
+                gateway that does not answer it ends after the time of about one request.
         """
+        patience = patience or self.patience()
         try:
             operation = next(protocol)
             while True:
                 try:
-                    answer = self._answer(operation)
+                    answer = self._answer(operation, patience)
                 except Exception as exc:  # noqa: BLE001  # the protocol decides, whatever it is
                     operation = protocol.throw(exc)
                 else:
@@ -101,7 +113,10 @@ class Driver:
             protocol.close()
 
     def run_many(
-        self, protocols: Iterable[Protocol[R]], parallel: int | None = None
+        self,
+        protocols: Iterable[Protocol[R]],
+        parallel: int | None = None,
+        patience: Patience | None = None,
     ) -> list[Outcome[R]]:
         """Run independent protocols side by side and say of each how it ended, in their order.
 
@@ -110,8 +125,10 @@ class Driver:
         Args:
             protocols: What to run; all are started in their order.
             parallel: Most protocols under way at once, if fewer than the driver's own.
+            patience: Sends their requests; None gives all of them one of their own.
         """
-        return self._side_by_side(self._outcome, list(protocols), parallel or self.parallel)
+        run = partial(self._outcome, patience=patience or self.patience())
+        return self._side_by_side(run, list(protocols), parallel or self.parallel)
 
     def each(
         self, work: Callable[[T], R], items: Sequence[T], parallel: int | None = None
@@ -148,39 +165,40 @@ class Driver:
 
     def close(self) -> None:
         """End the threads when their requests have ended; closing twice is fine."""
-        with self._lock:
-            executor = self._executor
-            self._executor = None
-        if executor is not None:
-            executor.shutdown()
+        team, self._team = self._team, Team(self.parallel)
+        team.close()
+
+    def let_go(self) -> None:
+        """End the threads when their requests have ended; waits for nothing."""
+        self._team.let_go()
 
     def start_without_threads_in_child(self) -> None:
         """Forget the parent's threads, which a fork does not copy."""
         self._start_without_threads()
 
     def _start_without_threads(self) -> None:
-        self._lock = threading.Lock()
-        self._executor = None
+        self._team = Team(self.parallel)
         self._local = threading.local()
 
-    def _answer(self, operation: Operation[Any]) -> Any:
+    def _answer(self, operation: Operation[Any], patience: Patience) -> Any:
         if isinstance(operation, Together):
-            answers = self._side_by_side(self._try, operation.operations, self.parallel)
+            attempt = partial(self._try, patience=patience)
+            answers = self._side_by_side(attempt, operation.operations, self.parallel)
             return tuple(answer.result() for answer in answers)
         if isinstance(operation, Sleep):
-            self._sleep(operation.seconds)
+            self._sleep(patience.pause_s(operation.seconds))
             return None
-        return self.gateway.execute(operation)
+        return patience.execute(operation)
 
-    def _try(self, operation: Operation[Any]) -> Outcome[Any]:
+    def _try(self, operation: Operation[Any], patience: Patience) -> Outcome[Any]:
         try:
-            return Outcome(self._answer(operation))
+            return Outcome(self._answer(operation, patience))
         except Exception as exc:  # noqa: BLE001  # raised by the caller once all have ended
             return Outcome(error=exc)
 
-    def _outcome(self, protocol: Protocol[R]) -> Outcome[R]:
+    def _outcome(self, protocol: Protocol[R], patience: Patience) -> Outcome[R]:
         try:
-            return Outcome(self.run(protocol))
+            return Outcome(self.run(protocol, patience))
         except Exception as exc:  # noqa: BLE001  # handed to the caller as this one's outcome
             return Outcome(error=exc)
 
@@ -192,58 +210,26 @@ class Driver:
         # A thread of ours that waited for another one of ours could wait for ever.
         if width <= 1 or getattr(self._local, "is_ours", False):
             return [work(item) for item in items]
-        waiting: SimpleQueue[tuple[int, T]] = SimpleQueue()
-        for numbered in enumerate(items):
-            waiting.put(numbered)
-        outcomes: dict[int, Outcome[R]] = {}
-        executor = self._threads()
-        futures: list[Future[None]] = []
+        share = Share(partial(self._as_ours, work), items, helpers=width - 1)
+        team = self._team
         try:
-            futures.extend(
-                executor.submit(self._work_off, waiting, work, outcomes) for _ in range(width - 1)
-            )
-            # The caller's own thread takes part: with two items, one thread is enough.
-            self._work_off(waiting, work, outcomes)
+            try:
+                team.help_with(share)
+                # The caller's own thread takes part: with two items, one thread is enough.
+                share.work_off()
+            finally:
+                share.end()
         finally:
-            # An interrupt ends only this thread's work: the others must find nothing more to do.
-            _empty(waiting)
-            # What waits behind other callers' work would find nothing to do either.
-            started = [future for future in futures if not future.cancel()]
-            wait(started)
-        for future in started:
-            future.result()
-        return [outcomes[number] for number in range(len(items))]
+            share.end()  # an exception from outside may have cut the first short
+        return share.outcomes_in_order()
 
-    def _work_off(
-        self,
-        waiting: SimpleQueue[tuple[int, T]],
-        work: Callable[[T], Outcome[R]],
-        outcomes: dict[int, Outcome[R]],
-    ) -> None:
+    def _as_ours(self, work: Callable[[T], Outcome[R]], item: T) -> Outcome[R]:
         was_ours = getattr(self._local, "is_ours", False)
         self._local.is_ours = True
         try:
-            while True:
-                number, item = waiting.get_nowait()
-                outcomes[number] = work(item)
-        except Empty:
-            return
+            return work(item)
         finally:
             self._local.is_ours = was_ours
-
-    def _threads(self) -> ThreadPoolExecutor:
-        with self._lock:
-            if self._executor is None:
-                self._executor = ThreadPoolExecutor(
-                    self.parallel, thread_name_prefix="hbase-orm-driver"
-                )
-            return self._executor
-
-
-def _empty(waiting: SimpleQueue[Any]) -> None:
-    with suppress(Empty):
-        while True:
-            waiting.get_nowait()
 
 
 _DRIVERS: WeakSet[Driver] = WeakSet()

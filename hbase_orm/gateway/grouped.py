@@ -88,14 +88,15 @@ def run_grouped(
 def _run_in_step(
     driver: Driver, runs: Sequence[_Run], alone: frozenset[str], sizes: ReadSizes
 ) -> list[Outcome[Any]]:
-    execute = driver.gateway.execute
+    patience = driver.patience()
+    execute = patience.execute
     driver.each(lambda run: run.go_on(execute, alone), runs)
     while in_step := [run for run in runs if run.is_in_step]:
         jobs = _jobs((each for run in in_step for each in run.asked), sizes)
         driver.each(lambda job: job.do(execute, sizes), jobs)
         driver.each(lambda run: run.go_on(execute, alone), in_step)
     stragglers = [run for run in runs if run.outcome is None]
-    ended = driver.run_many([run.rest() for run in stragglers])
+    ended = driver.run_many([run.rest() for run in stragglers], patience=patience)
     for run, outcome in zip(stragglers, ended, strict=True):
         run.outcome = outcome
     return [cast("Outcome[Any]", run.outcome) for run in runs]
@@ -224,8 +225,11 @@ def _sent_as_one(
             pass  # by one of them: which one is told by sending each
         except GatewayError as error:
             return [Outcome(error=error) for _ in operations]
-        except Exception:  # noqa: BLE001, S110  # one of them does it: told by sending each
-            pass
+        except Exception as error:  # one of them does it: told by sending each
+            outcomes = [_tried(execute, operation) for operation in operations]
+            if not any(isinstance(each.error, type(error)) for each in outcomes):
+                raise  # none of them does: it came from outside, as a time limit does
+            return outcomes
     return [_tried(execute, operation) for operation in operations]
 
 

@@ -1,4 +1,4 @@
-"""A bounded pool of connections, each used by one thread at a time.
+"""A bounded pool of connections, each used by one thread at a time, first come, first served.
 
 A connection goes back into the pool only when everything that was asked on it has been answered;
 after anything else it is closed. One that has been idle for long is replaced before the server
@@ -12,10 +12,12 @@ import os
 import socket
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
-from weakref import WeakSet
+from contextlib import contextmanager, suppress
+from itertools import count
+from typing import Any, Generic, NamedTuple
+from weakref import WeakSet, ref
 
 from hbase_orm.errors import (
     ConfigurationError,
@@ -24,6 +26,9 @@ from hbase_orm.errors import (
     ScannerExpiredError,
     ServerBusyError,
 )
+from hbase_orm.gateway.turns import C, Connection, Slot, Turn
+
+__all__ = ["Address", "Connection", "Pool", "Slot", "Turn"]
 
 # A gateway closes a connection after 60 s without a request (hbase.thrift.server.socket.read
 # .timeout); leaving 10 s makes sure that our clock and the way there cannot lose the race.
@@ -31,6 +36,10 @@ IDLE_LIMIT_S = 50.0
 
 # A host that drops packets answers nothing; the next address gets its turn after this.
 CONNECT_TIMEOUT_S = 5.0
+
+# Who gives a connection back rings for the next in line. A turn that ended because an exception
+# from outside interrupted even its end rings for nobody: who waits looks by itself now and then.
+LOOK_AGAIN_S = 0.5
 
 
 class Address(NamedTuple):
@@ -42,51 +51,6 @@ class Address(NamedTuple):
     def __str__(self) -> str:
         """Return `host:port`, an IPv6 address in brackets."""
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
-
-
-class Connection(Protocol):
-    """What the pool needs to know of a connection."""
-
-    def set_deadline(self, deadline: float) -> None:
-        """Let calls from now on give up at `deadline`, in the pool's clock's seconds."""
-        ...
-
-    def is_in_step(self) -> bool:
-        """Say whether everything asked has been answered; asks nothing of the network."""
-        ...
-
-    def is_usable(self) -> bool:
-        """Say whether it is in step and the peer has neither closed it nor sent anything."""
-        ...
-
-    def close(self) -> None:
-        """Close it; in a forked child, without a word to the peer."""
-        ...
-
-
-C = TypeVar("C", bound=Connection)
-
-
-class Slot(Generic[C]):
-    """A place in the pool with its connection.
-
-    Attributes:
-        connection: Used by the thread that holds the slot, by nobody else.
-        scanners: Ids of the scanners opened on this connection and not yet closed. They end with
-            it, for a server numbers its scanners from 0 again after a restart: read over another
-            connection, an old id may be somebody else's scanner.
-        is_gone: The connection is closed for good.
-    """
-
-    __slots__ = ("connection", "idle_since", "is_busy", "is_gone", "scanners")
-
-    def __init__(self, connection: C) -> None:
-        """Hold `connection`, busy from the start."""
-        self.connection = connection
-        self.scanners: set[int] = set()
-        self.is_busy = True
-        self.is_gone = False
-        self.idle_since = 0.0
 
 
 class Pool(Generic[C]):
@@ -142,9 +106,8 @@ class Pool(Generic[C]):
         busy = sum(slot.is_busy for slot in tuple(self._slots))
         return f"Pool({where}, {len(self._slots)} open, {busy} busy, at most {self.size})"
 
-    @contextmanager
-    def use(self, deadline: float, *, is_spread: bool = False) -> Iterator[Slot[C]]:
-        """Hold a connection for the `with` block.
+    def use(self, deadline: float, *, is_spread: bool = False) -> Turn[C]:
+        """Return a turn: it holds a connection for its `with` block.
 
         Args:
             deadline: When waiting, connecting and the calls of the block give up.
@@ -155,27 +118,16 @@ class Pool(Generic[C]):
             RetryableError: No gateway accepts connections; nothing was sent.
             ConfigurationError: The pool is closed, or the gateway is not what it should be.
         """
-        slot = self._take(deadline, is_spread=is_spread)
-        slot.connection.set_deadline(deadline)
-        try:
-            yield slot
-        finally:
-            self._give_back(slot)
+        return Turn(self._enter, self._leave, deadline, is_spread=is_spread)
 
-    @contextmanager
-    def use_same(self, slot: Slot[C], deadline: float) -> Iterator[Slot[C]]:
-        """Hold the very connection of `slot` for the block, waiting while another thread has it.
+    def use_same(self, slot: Slot[C], deadline: float) -> Turn[C]:
+        """Return a turn with the very connection of `slot`, waiting while another thread has it.
 
         Raises:
             ScannerExpiredError: The connection is gone, and with it every scanner opened on it.
             ServerBusyError: It did not come free in time; nothing was sent.
         """
-        self._take_same(slot, deadline)
-        slot.connection.set_deadline(deadline)
-        try:
-            yield slot
-        finally:
-            self._give_back(slot)
+        return Turn(self._enter, self._leave, deadline, same=slot)
 
     @contextmanager
     def use_apart(self, deadline: float) -> Iterator[C]:
@@ -185,7 +137,7 @@ class Pool(Generic[C]):
             RetryableError: No gateway accepts connections.
             ConfigurationError: The pool is closed, or the gateway is not what it should be.
         """
-        with self._changed:
+        with self._lock:
             self._refuse_closed()
         connection = self._connect(deadline)
         try:
@@ -195,11 +147,11 @@ class Pool(Generic[C]):
 
     def close(self) -> None:
         """Close every idle connection now and every busy one when its call ends."""
-        with self._changed:
+        with self._lock:
             self._is_closed = True
-            for slot in [slot for slot in self._slots if not slot.is_busy]:
-                self._drop(slot)
-            self._changed.notify_all()
+            self._drop_useless()
+            for waiting in tuple(self._waiting):
+                _ring(waiting)
 
     def start_empty_in_child(self) -> None:
         """Forget the parent's connections: they are neither used nor shut down here."""
@@ -208,89 +160,129 @@ class Pool(Generic[C]):
         self._start_empty()
 
     # --- the book-keeping, always under the lock --------------------------------------------------
+    #
+    # Any step may be the last one before an exception from outside, so each leaves a state that is
+    # right as it is. The lock is C code, which a `with` block takes and frees without a step in
+    # between; it is re-entrant because a signal handler may send requests of its own.
 
     def _start_empty(self) -> None:
-        self._changed = threading.Condition()
-        self._slots: set[Slot[C]] = set()
-        # Most recently used last: the rest of the pool may grow old and be closed.
-        self._idle: list[Slot[C]] = []
-        self._opening = 0
+        self._lock = threading.RLock()
+        self._slots: list[Slot[C]] = []
+        self._waiting: deque[ref[Turn[C]]] = deque()
+        self._uses = count(1)
 
-    def _take(self, deadline: float, *, is_spread: bool) -> Slot[C]:
+    def _enter(self, turn: Turn[C]) -> Slot[C]:
+        slot = self._take(turn)
+        if slot.opened is None:
+            slot.opened = self._connect(turn.deadline)
+        slot.opened.set_deadline(turn.deadline)
+        return slot
+
+    def _take(self, turn: Turn[C]) -> Slot[C]:
         started = self._clock()
-        limit = min(deadline, started + self._wait_s)
-        with self._changed:
-            while True:
-                self._refuse_closed()
-                slot = self._choose(is_spread=is_spread)
-                if slot is not None:
-                    return slot
-                if len(self._slots) + self._opening < self.size:
-                    self._opening += 1
-                    break
-                self._wait(limit, started)
-        return self._open(deadline)
-
-    def _choose(self, *, is_spread: bool) -> Slot[C] | None:
-        self._drop_stale()
-        has_room = len(self._slots) + self._opening < self.size
-        candidates = [slot for slot in self._idle if not slot.scanners]
-        if not candidates and not (is_spread and has_room):
-            candidates = self._idle
-        while candidates:
-            slot = min(reversed(candidates), key=lambda each: len(each.scanners))
-            if slot.connection.is_usable():
-                self._mark_busy(slot)
+        limit = turn.deadline
+        if turn.same is None:
+            limit = min(limit, started + self._wait_s)
+        with self._lock:
+            self._waiting.append(turn.me)
+        while True:
+            with self._lock:
+                slot = self._given(turn)
+            if slot is not None:
                 return slot
-            candidates = [each for each in candidates if each is not slot]
+            self._wait(turn, limit, started)
+
+    def _given(self, turn: Turn[C]) -> Slot[C] | None:
+        """Return the slot that the turn has got by now, or None."""
+        self._refuse_closed()
+        self._serve()
+        if turn.same is not None and turn.same.is_gone:
+            raise ScannerExpiredError(
+                "the connection that opened the scanner is gone",
+                fix="open a new scanner after the last key seen",
+            )
+        return next((slot for slot in self._slots if slot.is_held_by(turn)), None)
+
+    def _serve(self) -> None:
+        """Give what is free to those who wait, in the order in which they came."""
+        self._drop_useless()
+        for waiting in tuple(self._waiting):
+            turn = waiting()
+            if turn is not None and not turn.is_over and not self._offer(turn):
+                if turn.same is None:
+                    return  # nothing is free, and there is no room
+                continue
+            self._forget(waiting)
+            _ring(waiting)
+
+    def _offer(self, turn: Turn[C]) -> bool:
+        """Give the turn a slot; say whether there is nothing to wait for any more."""
+        if any(slot.is_held_by(turn) for slot in self._slots):
+            return True
+        slot = self._choose(turn) if turn.same is None else self._the_same(turn.same)
+        if slot is not None:
+            slot.idle_since = self._clock()
+            slot.turn = turn.me  # from here on it is busy
+        return slot is not None or (turn.same is not None and turn.same.is_gone)
+
+    def _choose(self, turn: Turn[C]) -> Slot[C] | None:
+        free = [slot for slot in self._slots if not slot.is_busy]
+        has_room = len(self._slots) < self.size
+        candidates = [slot for slot in free if not slot.scanners]
+        if not candidates and not (turn.is_spread and has_room):
+            candidates = free
+        # The one used last: the rest of the pool may grow old and be closed.
+        for slot in sorted(candidates, key=lambda each: (len(each.scanners), -each.used)):
+            if slot.connection.is_usable():
+                return slot
             self._drop(slot)
+        if len(self._slots) >= self.size:
+            return None
+        slot = Slot()
+        self._slots.append(slot)
+        return slot
+
+    def _the_same(self, slot: Slot[C]) -> Slot[C] | None:
+        if slot.is_gone or slot.is_busy:
+            return None
+        if slot.connection.is_usable():
+            return slot
+        self._drop(slot)
         return None
 
-    def _take_same(self, slot: Slot[C], deadline: float) -> None:
-        started = self._clock()
-        with self._changed:
-            while slot.is_busy and not slot.is_gone:
-                self._wait(deadline, started)
-            self._drop_stale()
-            if not slot.is_gone and not slot.connection.is_usable():
-                self._drop(slot)
-            if slot.is_gone:
-                raise ScannerExpiredError(
-                    "the connection that opened the scanner is gone",
-                    fix="open a new scanner after the last key seen",
-                )
-            self._mark_busy(slot)
-
-    def _mark_busy(self, slot: Slot[C]) -> None:
-        self._idle.remove(slot)
-        slot.is_busy = True
-
-    def _drop_stale(self) -> None:
+    def _drop_useless(self) -> None:
+        """Close what is free and not to be used again, for instance what an interrupt left."""
         oldest = self._clock() - self._idle_limit_s
-        for slot in [slot for slot in self._idle if slot.idle_since < oldest]:
-            self._drop(slot)
+        for slot in [slot for slot in self._slots if not slot.is_busy]:
+            is_useless = self._is_closed or slot.is_gone or slot.opened is None
+            if is_useless or slot.idle_since < oldest or not slot.connection.is_in_step():
+                self._drop(slot)
 
     def _drop(self, slot: Slot[C]) -> None:
         slot.is_gone = True
-        self._slots.discard(slot)
-        if slot in self._idle:
-            self._idle.remove(slot)
-        slot.connection.close()
+        with suppress(ValueError):
+            self._slots.remove(slot)
+        if slot.opened is not None:
+            slot.opened.close()
 
-    def _give_back(self, slot: Slot[C]) -> None:
-        if slot.is_gone:
-            # Forked inside the block: the connection is the parent's.
+    def _leave(self, turn: Turn[C]) -> None:
+        """Free the turn's slot; whatever interrupts this, it may be called again."""
+        if turn.is_over and not self._waiting:
             return
-        with self._changed:
-            slot.is_busy = False
-            slot.idle_since = self._clock()
-            if self._is_closed or not slot.connection.is_in_step():
-                self._drop(slot)
-            else:
-                self._idle.append(slot)
-            self._changed.notify_all()
+        with self._lock:
+            for slot in self._slots:
+                if slot.is_held_by(turn):
+                    slot.idle_since = self._clock()
+                    slot.used = next(self._uses)
+            turn.is_over = True  # from here on it is free
+            self._forget(turn.me)
+            self._serve()
 
-    def _wait(self, limit: float, started: float) -> None:
+    def _forget(self, waiting: ref[Turn[C]]) -> None:
+        with suppress(ValueError):
+            self._waiting.remove(waiting)
+
+    def _wait(self, turn: Turn[C], limit: float, started: float) -> None:
         remaining_s = limit - self._clock()
         if remaining_s <= 0:
             raise ServerBusyError(
@@ -299,27 +291,13 @@ class Pool(Generic[C]):
                 waited_s=round(self._clock() - started, 3),
                 fix="raise pool= in the URL, or run fewer requests at once",
             )
-        self._changed.wait(remaining_s)
+        turn.wait(min(remaining_s, LOOK_AGAIN_S))
 
     def _refuse_closed(self) -> None:
         if self._is_closed:
             raise ConfigurationError("the gateway is closed", fix="connect again")
 
     # --- connecting, never under the lock ---------------------------------------------------------
-
-    def _open(self, deadline: float) -> Slot[C]:
-        pid = os.getpid()
-        slot: Slot[C] | None = None
-        try:
-            slot = Slot(self._connect(deadline))
-        finally:
-            if os.getpid() == pid:
-                with self._changed:
-                    self._opening -= 1
-                    if slot is not None:
-                        self._slots.add(slot)
-                    self._changed.notify_all()
-        return slot
 
     def _connect(self, deadline: float) -> C:
         failures: list[tuple[str, Exception]] = []
@@ -344,9 +322,15 @@ class Pool(Generic[C]):
         ) from last
 
     def _addresses_in_turn(self) -> tuple[Address, ...]:
-        with self._changed:
+        with self._lock:
             self._turn = (self._turn + 1) % len(self.addresses)
             return self.addresses[self._turn :] + self.addresses[: self._turn]
+
+
+def _ring(waiting: ref[Turn[Any]]) -> None:
+    turn = waiting()
+    if turn is not None:
+        turn.bell.put(None)
 
 
 _POOLS: WeakSet[Pool[Any]] = WeakSet()

@@ -6,6 +6,7 @@ or complete goes to Thrift2.
 
 from __future__ import annotations
 
+import time
 from typing import Any, TypeVar
 
 from hbase_orm.gateway.base import Feature, Gateway
@@ -80,9 +81,11 @@ class RoutedGateway:
         return self._choose(operation).execute(operation)
 
     def execute_within(self, operation: Operation[R], timeout_s: float, /) -> R:
-        """Send one request that may take `timeout_s` seconds in all (`Ping`: at each gateway)."""
+        """Send one request that may take `timeout_s` seconds in all, a `Ping` at both gateways."""
+        deadline = time.monotonic() + timeout_s
         if isinstance(operation, Ping) and self.atomic is not None:
             execute_within(self.atomic, operation, timeout_s)
+            timeout_s = deadline - time.monotonic()
         return execute_within(self._choose(operation), operation, timeout_s)
 
     def close(self) -> None:

@@ -176,11 +176,14 @@ class ThriftGateway(ABC):
         call = self._calls.get(type(operation))
         if call is None:
             raise self._missing(operation)
-        with self.pool.use(deadline) as slot:
+
+        def send(slot: Slot[ThriftConnection]) -> Any:
             try:
                 return call(slot.connection.client, operation)
             except WIRE_ERRORS as exc:
                 raise translate(exc, operation) from exc
+
+        return self.pool.use(deadline).do(send)
 
     def _missing(self, operation: Operation[Any]) -> FeatureMissingError:
         return FeatureMissingError(
@@ -197,7 +200,8 @@ class ThriftGateway(ABC):
         if scan.key_range.is_empty:
             return ScannerId(_NO_SCANNER, ScannerOwner(self, None, None))
         bounds = server_bounds(scan.key_range, is_reverse=scan.reverse)
-        with self.pool.use(deadline, is_spread=True) as slot:
+
+        def send(slot: Slot[ThriftConnection]) -> ScannerId:
             try:
                 number = self._send_open(slot.connection.client, scan, bounds)
             except WIRE_ERRORS as exc:
@@ -205,12 +209,15 @@ class ThriftGateway(ABC):
             slot.scanners.add(number)
             return ScannerId(number, ScannerOwner(self, slot, bounds))
 
+        return self.pool.use(deadline, is_spread=True).do(send)
+
     def _fetch(self, operation: FetchRows, deadline: float) -> list[Row]:
         number, owner = operation.scanner.number, _owner(operation.scanner)
         slot, bounds = owner.slot, owner.bounds
         if owner.is_done or slot is None or bounds is None:
             return []
-        with self.pool.use_same(slot, deadline):
+
+        def send(slot: Slot[ThriftConnection]) -> list[Row]:
             if number not in slot.scanners:
                 raise ScannerExpiredError(
                     "the scanner is closed", fix="open a new scanner after the last key seen"
@@ -219,6 +226,8 @@ class ThriftGateway(ABC):
                 return self._next_rows(slot.connection.client, operation, owner, bounds)
             except WIRE_ERRORS as exc:
                 raise self._fetch_fault(exc, operation, slot) from exc
+
+        return self.pool.use_same(slot, deadline).do(send)
 
     def _next_rows(
         self, client: Any, operation: FetchRows, owner: ScannerOwner, bounds: Bounds
@@ -249,11 +258,15 @@ class ThriftGateway(ABC):
         number, slot = operation.scanner.number, _owner(operation.scanner).slot
         if slot is None or slot.is_gone or number not in slot.scanners:
             return
-        # A scanner that cannot be closed ends with its lease: no reason to hide another error.
-        with suppress(GatewayError), self.pool.use_same(slot, deadline):
+
+        def send(slot: Slot[ThriftConnection]) -> None:
             slot.scanners.discard(number)
             with suppress(*WIRE_ERRORS):
                 self._send_close(slot.connection.client, number)
+
+        # A scanner that cannot be closed ends with its lease: no reason to hide another error.
+        with suppress(GatewayError):
+            self.pool.use_same(slot, deadline).do(send)
 
 
 def needs_thrift2(what: str, operation: Operation[Any]) -> FeatureMissingError:

@@ -128,15 +128,38 @@ class DeadlineSocket:
         return self.sock is not None
 
     def open(self) -> None:
-        """Connect, trying every address of the host.
+        """Connect, trying every address of the host; the deadline is for all of them together.
 
         Raises:
             OSError: Nobody accepts the connection, or not in time.
         """
-        sock = socket.create_connection(self._peer, timeout=self._remaining_s())
-        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-        self.sock = sock
+        host, port = self._peer
+        places = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        for left, (family, kind, protocol, _, place) in zip(
+            range(len(places), 0, -1), places, strict=True
+        ):
+            try:
+                # One address that does not answer leaves time for those after it.
+                self.sock = self._connected(family, kind, protocol, place, share=left)
+            except OSError:
+                if left == 1:
+                    raise
+            else:
+                return
+
+    def _connected(
+        self, family: int, kind: int, protocol: int, place: Any, *, share: int
+    ) -> socket.socket:
+        sock = socket.socket(family, kind, protocol)
+        try:
+            sock.settimeout(self._remaining_s() / share)
+            sock.connect(place)
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        except BaseException:
+            sock.close()
+            raise
+        return sock
 
     def read(self, size: int) -> bytes:
         """Return at least one and at most `size` bytes.

@@ -96,10 +96,17 @@ class FetchRows(Operation[list[Row]]):
 
     Raises (from the driver): ScannerExpiredError when the lease has run out, the server was
     restarted, or the connection that opened it is gone.
+
+    Attributes:
+        scanner: The scanner.
+        count: At most so many rows.
+        share: How much of the time for one read it may take, from 0 to 1: the rest is for reading
+            on in another way if it is not answered.
     """
 
     scanner: ScannerId
     count: int
+    share: float = field(default=1.0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,8 +63,8 @@ class SessionAtOnce(SessionWrites):
         if held is not None and stored_row(bound, held, self._runtime, NO_FIELDS) is not None:
             raise duplicate(RowWrite(bound, obj, held, "insert"))
         write = self._whole(obj, "insert")
-        with self._runtime.alone(write.where):
-            self._mark_clean(insert_row(write, self._runtime))
+        inserted = self._runtime.alone(write.where, lambda: insert_row(write, self._runtime))
+        self._mark_clean(inserted)
         tell_written((write,))
 
     def replace(self, obj: Model, /) -> None:
@@ -139,6 +139,7 @@ class SessionAtOnce(SessionWrites):
             ValidationError: The session holds another object of it, or it belongs to another
                 session.
         """
+        self._settle()
         self._refuse_other(obj)
         bound = self._bound_to(obj)
         loaded = loaded_fields(obj.__dict__) | deferred_among(bound.schema, fields)
@@ -294,8 +295,9 @@ class SessionAtOnce(SessionWrites):
         return write_of(self._bound_to(obj), obj, kind)
 
     def _write_if(self, write: RowWrite, conditions: tuple[Condition, ...]) -> bool:
-        with self._runtime.alone(write.where):
-            written = write_if(write, conditions, self._runtime)
+        written = self._runtime.alone(
+            write.where, lambda: write_if(write, conditions, self._runtime)
+        )
         if written is None:
             return False
         self._mark_clean(written)

@@ -299,6 +299,7 @@ def _append(tail: Tail, runtime: Runtime) -> bytes:
         return RowChange(tail.row, {column: joined}, kind="update")
 
     asked = RowChange(tail.row, kind="update", reads=frozenset((column,)), decide=decide)
-    with runtime.alone((tail.bound.schema.table, tail.row)):
-        outcome = runtime.run(guarded_change(tail.bound, asked, runtime))
+    where = tail.bound.schema.table, tail.row
+    change = guarded_change(tail.bound, asked, runtime)
+    outcome = runtime.alone(where, lambda: runtime.run(change))
     return outcome.cells[column]

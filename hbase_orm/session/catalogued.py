@@ -126,24 +126,26 @@ def answerer(chosen: Plan, bound: BoundModel, runtime: Runtime) -> Callable[[Ope
     Returns:
         What raises ConflictError once the index was rebuilt or dropped, or its table is gone.
     """
+    patience = runtime.patience()
+    ask = runtime.answering(patience)
     if not isinstance(chosen, IndexPlan):
-        return runtime.answer
+        return ask
     index = chosen.index
     seen: CatalogEntry | None = None
 
     def check() -> None:
         nonlocal seen
-        entry = runtime.catalog_entry(bound.schema.table)
+        entry = runtime.catalog_entry(bound.schema.table, patience)
         if entry is None or entry is not seen:
             _refuse_other_table(index, bound, entry)
             seen = entry
 
     def answer(operation: Operation[Any]) -> Any:
         if isinstance(operation, (CloseScanner, Sleep)):
-            return runtime.answer(operation)
+            return ask(operation)
         check()
         try:
-            return runtime.answer(operation)
+            return ask(operation)
         except (TableNotFoundError, TableDisabledError):
             runtime.forget(bound.schema.table)
             check()

@@ -30,10 +30,17 @@ class CleanUp:
     """Gathers deletes of dead entries and sends them, many at a time. Threads may share it."""
 
     def __init__(
-        self, execute: Callable[[Operation[Any]], Any], wait_s: float | None = None
+        self,
+        executing: Callable[[], Callable[[Operation[Any]], Any]],
+        wait_s: float | None = None,
     ) -> None:
-        """Send by `execute`, from a thread that is started when there is something to send."""
-        self._execute = execute
+        """Send from a thread that is started when there is something to send.
+
+        Args:
+            executing: Returns what sends the requests of one round.
+            wait_s: How long deletes are gathered; None as long as usual.
+        """
+        self._executing = executing
         self._wait_s = WAIT_S if wait_s is None else wait_s
         self._is_closed = False
         self.forget()
@@ -91,14 +98,20 @@ class CleanUp:
             of_table: dict[str, list[RowMutation]] = {}
             for (table, _), mutation in waiting.items():
                 of_table.setdefault(table, []).append(mutation)
+            execute = self._executing()
             for table, mutations in of_table.items():
-                self._send(table, mutations)
+                self._send(table, mutations, execute)
 
-    def _send(self, table: str, mutations: list[RowMutation]) -> None:
+    def _send(
+        self,
+        table: str,
+        mutations: list[RowMutation],
+        execute: Callable[[Operation[Any]], Any],
+    ) -> None:
         rest = iter(mutations)
         while batch := tuple(islice(rest, BATCH_ROWS)):
             try:
-                self._execute(MutateRows(table, batch))
+                execute(MutateRows(table, batch))
             except HBaseORMError as error:  # also that the gateway is closed
                 logger.warning("dead entries of %s are left to the repair: %s", table, error)
 

@@ -356,7 +356,7 @@ def connect(url: str, /) -> Engine:
         )
     routed = RoutedGateway(data=thrift1, atomic=thrift2)
     try:
-        routed.execute(Ping())  # asks both
+        routed.execute_within(Ping(), options.timeout_s)  # asks both
     except BaseException:
         routed.close()
         raise

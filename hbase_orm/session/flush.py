@@ -62,13 +62,18 @@ RENEWALS: Final = 3
 _REFUSED_AT_THE_DOOR: Final = (TableNotFoundError, TableDisabledError, NamespaceNotFoundError)
 
 
-def emit(writes: Sequence[RowWrite], runtime: Runtime) -> Outcome:
+def emit(writes: Sequence[RowWrite], runtime: Runtime, outcome: Outcome | None = None) -> Outcome:
     """Send `writes` and return how each ended; the errors of single rows are not raised.
 
     A round whose rows did not all get written ends the flush: what stands after it may build on
     it and is reported as not written.
+
+    Args:
+        writes: What to send.
+        runtime: Sends it.
+        outcome: Where to enter how each ended, as it ends; None makes one.
     """
-    outcome = Outcome()
+    outcome = Outcome() if outcome is None else outcome
     rounds = rounds_of(write for write in writes if not write.is_idle)
     for number, one_round in enumerate(rounds):
         _emit_round(one_round, runtime, outcome)
@@ -289,13 +294,21 @@ def _place_guarded(ended: Sequence[tuple[RowWrite, Ended[WriteOutcome]]], outcom
 
 def guarded_protocol(write: RowWrite, runtime: Runtime) -> Protocol[WriteOutcome]:
     """Return the protocol that writes one guarded row, its catalog lease renewed as needed."""
-    return guarded_change(write.bound, change_of(write), runtime)
+    history = History()
+    write.tries.append(history)
+    return guarded_change(write.bound, change_of(write), runtime, history)
 
 
 def guarded_change(
-    bound: BoundModel, change: RowChange, runtime: Runtime
+    bound: BoundModel, change: RowChange, runtime: Runtime, history: History | None = None
 ) -> Protocol[WriteOutcome]:
     """Change one guarded row, the catalog lease renewed as needed.
+
+    Args:
+        bound: The row's model.
+        change: What is done to the row.
+        runtime: What is known of the catalog.
+        history: Where to note what is sent.
 
     Raises:
         SchemaError: The model's indexes are not those that the catalog knows.
@@ -304,7 +317,7 @@ def guarded_change(
     guarded = bound.guarded
     if guarded is None:
         raise AssertionError(bound)
-    history = History()
+    history = history or History()
     for renewals_left in reversed(range(RENEWALS)):
         entry = runtime.catalog.entry(guarded.table) or (
             yield from _renew_lease(guarded.table, change.row, runtime)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any, Final
 
 from hbase_orm.errors import ConfigurationError, ValidationError
 from hbase_orm.index.attempt import CLOCK_WARN_MS
+from hbase_orm.index.guard import History
 from hbase_orm.session.binding import BoundModel
 from hbase_orm.session.runtime import Runtime
 from hbase_orm.session.unit_of_work import RowWrite, loaded_row
@@ -30,7 +31,7 @@ class WriteOptions:
     Attributes:
         ttl_ms: How long the cells live that it puts; None means as long as their family's.
         timestamp_ms: Of all it writes; None leaves it to the server, or to the client's clock.
-        nonces: Tries of a guarded write whose outcome is unknown.
+        tries: What was sent of a guarded write; every flush adds to this one list.
         sent: The try of a plain write whose outcome is unknown: sent again it has the same
             timestamp, if there was one.
         in_doubt: The columns that such tries changed: the row may have what it had before.
@@ -39,7 +40,7 @@ class WriteOptions:
 
     ttl_ms: int | None = None
     timestamp_ms: int | None = None
-    nonces: tuple[bytes, ...] = ()
+    tries: list[History] = field(default_factory=list[History], compare=False)
     sent: RowWrite | None = None
     in_doubt: frozenset[bytes] = frozenset()
     is_row_in_doubt: bool = False
@@ -50,7 +51,7 @@ class WriteOptions:
         stamp_ms, sent = self.timestamp_ms, self.sent
         if stamp_ms is None and sent is not None and _alike(sent, write):
             stamp_ms = sent.timestamp_ms
-        return replace(write, ttl_ms=self.ttl_ms, timestamp_ms=stamp_ms, nonces=self.nonces)
+        return replace(write, ttl_ms=self.ttl_ms, timestamp_ms=stamp_ms, tries=self.tries)
 
     def settling(self, write: RowWrite) -> RowWrite:
         """Return the write of an object with all that is in doubt, whether it changed or not."""
@@ -67,12 +68,10 @@ class WriteOptions:
         """Return these options with the tries that are known of the write before."""
         return replace(known, ttl_ms=self.ttl_ms, timestamp_ms=self.timestamp_ms)
 
-    def after(self, write: RowWrite, error: Exception) -> WriteOptions:
+    def after(self, write: RowWrite) -> WriteOptions:
         """Return what is known after a try whose outcome is unknown."""
-        nonces = (*write.nonces, *getattr(error, "nonces", ()))
         return replace(
             self,
-            nonces=nonces,
             sent=write,
             in_doubt=self.in_doubt.union(write.puts, write.clears),
             is_row_in_doubt=self.is_row_in_doubt or write.kind == "delete",

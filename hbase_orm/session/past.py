@@ -8,6 +8,7 @@ from typing import Any, TypeVar, cast
 
 from hbase_orm.errors import QueryError
 from hbase_orm.gateway.base import Feature, Gateway
+from hbase_orm.gateway.bounded import execute_within
 from hbase_orm.ops import GetRows, OpenScanner, Operation, Row
 from hbase_orm.query import ANY_INDEX, Select
 from hbase_orm.query.times import TimeRange
@@ -56,6 +57,7 @@ class _Past:
         """Wrap `inner`, which stays open."""
         self.inner = inner
         self.times = times
+        self.timeout_s: float | None = getattr(inner, "timeout_s", None)
 
     @property
     def features(self) -> frozenset[Feature]:
@@ -64,6 +66,13 @@ class _Past:
 
     def execute(self, operation: Operation[R], /) -> R:
         """Send one request, a read bounded by the timestamps."""
+        return self.inner.execute(self._bounded(operation))
+
+    def execute_within(self, operation: Operation[R], timeout_s: float, /) -> R:
+        """Send one request that may take `timeout_s` seconds in all."""
+        return execute_within(self.inner, self._bounded(operation), timeout_s)
+
+    def _bounded(self, operation: Operation[R]) -> Operation[R]:
         times = self.times
         if isinstance(operation, GetRows):
             bounded: Any = replace(operation, before_ms=times.before_ms, from_ms=times.from_ms)
@@ -72,7 +81,7 @@ class _Past:
             bounded = OpenScanner(scan)
         else:
             bounded = operation
-        return cast("R", self.inner.execute(bounded))
+        return cast("Operation[R]", bounded)
 
     def close(self) -> None:
         """Leave the wrapped gateway open: it is the engine's."""

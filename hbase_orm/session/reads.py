@@ -50,6 +50,7 @@ class SessionReads(SessionState):
         """
         bound = self._bound(model)
         asked = several_keys(keys)
+        self._runtime.unclosed.close_dropped()
         found: list[M | None] = [None] * len(asked)
         for position, placed, row in found_rows(bound, asked, self._runtime):
             found[position] = self._attach(placed, placed.hydrate(row))

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Final
 
 from hbase_orm.errors import HBaseORMError, SchemaError
-from hbase_orm.execute import DoubtfulEntry, rows_of, stream
+from hbase_orm.execute import DoubtfulEntry, is_dropped, rows_of, stream
 from hbase_orm.index.catalog_entry import CatalogEntry
 from hbase_orm.index.repair import MIN_AGE_MS, repair_entry
 from hbase_orm.index.targets import GuardedTable
@@ -42,12 +42,16 @@ def repaired(
     """
     met: list[DoubtfulEntry] = []
     rows = rows_of(chosen, bound.guarded)
+    is_left = False
     try:
         answer = answerer(chosen, bound, runtime)
         yield from stream(rows, answer, runtime.each, met.extend)
+    except GeneratorExit as error:
+        is_left = is_dropped(error)
+        raise
     finally:
         before_ms = runtime.guard_context.now_ms() - MIN_AGE_MS
-        old = [entry for entry in met if entry.timestamp_ms <= before_ms]
+        old = [entry for entry in met if entry.timestamp_ms <= before_ms and not is_left]
         try:
             repair(old[:MOST_REPAIRS], chosen.index, bound, runtime)
         except HBaseORMError as error:

@@ -28,8 +28,11 @@ class SessionFlush(SessionWrites):
         """Send what is pending, in order, and report.
 
         What hooks add, delete or change is sent too: what `before_*` hooks note with the rest, and
-        what `after_*` hooks note in a further round, until nothing is pending. Safe to call again
-        after an error: what was acknowledged is not pending any more.
+        what `after_*` hooks note in a further round, until nothing is pending.
+
+        Safe to call again after an error, and after an exception from outside (Ctrl-C, a time
+        limit) that interrupted it: what was acknowledged is not pending any more, and of the rest
+        what was written all the same is no conflict.
 
         Raises:
             ValidationError: A value does not fit, hooks note more without end, or an object was
@@ -64,6 +67,7 @@ class SessionFlush(SessionWrites):
 
     def _flush_rounds(self, outcome: Outcome, raised: HookErrors) -> None:
         """Send what is pending, then what the hooks of these writes noted, until nothing is."""
+        self._settle()
         self._watched.prune()
         self._note_changes_in_place()
         for _ in range(MAX_ROUNDS):
@@ -96,15 +100,29 @@ class SessionFlush(SessionWrites):
             for obj, kind in self._pending.values()
         ]
         warn_of_future(writes, self._runtime)
-        ended = emit(writes, self._runtime)
+        self._outcome = ended = Outcome()
+        try:
+            emit(writes, self._runtime, ended)
+        except BaseException:
+            self._note_interrupted(writes, ended)
+            raise
+        finally:
+            self._settle(is_late=False)
         outcome.written += ended.written
         outcome.not_written += ended.not_written
         outcome.unknown += ended.unknown
-        for write in (*ended.written, *(write for write in writes if write.is_idle)):
-            self._mark_clean(write)
-        for write, error in ended.unknown:
-            self._note_doubt(write, error)
+        for write in writes:
+            if write.is_idle:
+                self._mark_clean(write)
         return ended.written
+
+    def _note_interrupted(self, writes: Sequence[RowWrite], ended: Outcome) -> None:
+        """Remember as unknown what was neither acknowledged nor refused before an interrupt."""
+        known = {id(write.obj) for write in ended.written}
+        known.update(id(write.obj) for write, _ in (*ended.not_written, *ended.unknown))
+        for write in writes:
+            if id(write.obj) not in known and not write.is_idle:
+                self._note_doubt(write)
 
     def _hold_back(self, error: Exception, outcome: Outcome) -> None:
         """Report what is pending as not written, after earlier rounds were written."""

@@ -8,13 +8,14 @@ import random
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from copy import copy
 from dataclasses import replace
 from typing import Any, Final, TypeVar
 from weakref import WeakSet
 
 from hbase_orm.gateway.base import Feature, Gateway
+from hbase_orm.gateway.bounded import Patience
 from hbase_orm.gateway.drive import Driver, Outcome
 from hbase_orm.gateway.grouped import run_grouped
 from hbase_orm.gateway.read_sizes import ReadSizes
@@ -25,6 +26,7 @@ from hbase_orm.ops import Operation, Protocol, Sleep
 from hbase_orm.schema import TableSchema
 from hbase_orm.session.ahead import RowsAhead
 from hbase_orm.session.clean_up import CleanUp
+from hbase_orm.session.unclosed import Unclosed
 
 logger = logging.getLogger("hbase_orm.session")
 
@@ -53,6 +55,7 @@ class Runtime:
         catalog: This process's view of the catalog.
         guard_context: Clocks, randomness and the catalog's permission for guarded writes.
         lease_s: How long what was read of the catalog may be acted on, seconds.
+        unclosed: The reads under way.
     """
 
     def __init__(
@@ -87,8 +90,9 @@ class Runtime:
         self.gateway = gateway
         self.repairs_on_read = repairs_on_read
         self.lease_s = lease_s
+        self.unclosed = Unclosed()
         self.catalog = CatalogView(monotonic_s, lease_s)
-        self._clean_up = CleanUp(gateway.execute)
+        self._clean_up = CleanUp(lambda: Patience(gateway, monotonic_s).execute)
         self.guard_context = GuardContext(
             now_ms=now_ms,
             nonce=lambda: os.urandom(8),
@@ -96,7 +100,7 @@ class Runtime:
             permit=self.catalog.permit,
             put_off=self._clean_up.put_off if defers_clean_up else None,
         )
-        self._driver = Driver(gateway, parallel=parallel, sleep=sleep)
+        self._driver = Driver(gateway, parallel=parallel, sleep=sleep, clock=monotonic_s)
         self._read_sizes = ReadSizes()
         self._fan_out = fan_out
         self._timestamps = timestamps
@@ -142,19 +146,36 @@ class Runtime:
         """Give one that knows what this one knows and sends through `gateway`, for a block."""
         other = copy(self)
         other.gateway = gateway
-        driver = Driver(gateway, parallel=self._driver.parallel, sleep=self._sleep)
+        driver = Driver(
+            gateway,
+            parallel=self._driver.parallel,
+            sleep=self._sleep,
+            clock=self._monotonic_s,
+        )
         other._driver = driver  # noqa: SLF001 - one of this class
         try:
             yield other
         finally:
-            driver.close()
+            driver.let_go()
 
-    def answer(self, operation: Operation[Any]) -> Any:
-        """Answer what a stream of rows asks: a request, or a wait."""
-        if isinstance(operation, Sleep):
-            self._sleep(operation.seconds)
-            return None
-        return self.gateway.execute(operation)
+    def patience(self) -> Patience:
+        """Return what sends the requests of one piece of work.
+
+        With a gateway that does not answer, that ends after the time of about one request.
+        """
+        return self._driver.patience()
+
+    def answering(self, patience: Patience | None = None) -> Callable[[Operation[Any]], Any]:
+        """Return what answers the requests and waits of one read."""
+        patience = patience or self.patience()
+
+        def answer(operation: Operation[Any]) -> Any:
+            if isinstance(operation, Sleep):
+                self._sleep(patience.pause_s(operation.seconds))
+                return None
+            return patience.execute(operation)
+
+        return answer
 
     def run(self, protocol: Protocol[R]) -> R:
         """Run a protocol to its end."""
@@ -184,12 +205,12 @@ class Runtime:
         """
         return self._driver.each(work, items, self._fan_out)
 
-    def catalog_entry(self, table: str) -> CatalogEntry | None:
+    def catalog_entry(self, table: str, patience: Patience | None = None) -> CatalogEntry | None:
         """Return what the catalog says of a table, not older than a lease; opens nothing."""
         asked_s, entry = self._looked_up.get(table, (0.0, None))
         if table not in self._looked_up or self._monotonic_s() >= asked_s + self.lease_s:
             asked_s = self._monotonic_s()
-            entry = self.run(read_entry(table))
+            entry = self._driver.run(read_entry(table), patience)
             self._looked_up[table] = (asked_s, entry)
         return entry
 
@@ -264,20 +285,21 @@ class Runtime:
         """Wait."""
         self._sleep(seconds)
 
-    @contextmanager
-    def alone(self, row: tuple[str, bytes]) -> Iterator[None]:
-        """Let the threads of this engine change one row one after the other.
+    def alone(self, row: tuple[str, bytes], work: Callable[[], R]) -> R:
+        """Do the work while no other thread of this engine changes the row; return its result.
 
         It spares them rounds lost to each other; that writes are right does not depend on it, so
         nobody waits long for a lock.
         """
         lock = self._row_locks[hash(row) % len(self._row_locks)]
-        is_held = lock.acquire(timeout=_LONGEST_WAIT_S)
         try:
-            yield
+            try:
+                lock.acquire(timeout=_LONGEST_WAIT_S)
+                return work()
+            finally:
+                _release(lock)
         finally:
-            if is_held:
-                lock.release()
+            _release(lock)  # an exception from outside may have cut the first short
 
     def finish_clean_up(self) -> None:
         """Delete the dead index entries that wait, and return when that is done."""
@@ -287,9 +309,16 @@ class Runtime:
         """Finish what was put off, and close the driver and the gateway."""
         try:
             self._clean_up.close()
+            self.unclosed.close_dropped()
             self._driver.close()
         finally:
             self.gateway.close()
+
+
+def _release(lock: threading.RLock) -> None:
+    """Free a lock if this thread has it, which an interrupted `acquire` does not tell."""
+    with suppress(RuntimeError):
+        lock.release()
 
 
 def _new_row_locks() -> list[threading.RLock]:

@@ -7,12 +7,11 @@ a scanner is opened that reads the range.
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
-from contextlib import closing
 from dataclasses import replace
 from typing import Any, Final
 
 from hbase_orm.errors import ConnectionLostError, RetryableError, ScannerExpiredError
-from hbase_orm.execute import Emit, Rows, rows_of, stream
+from hbase_orm.execute import Emit, Rows, released, rows_of, stream
 from hbase_orm.ops import (
     FetchRows,
     GetRows,
@@ -64,7 +63,7 @@ def sliced(
     part = slice_of(schema, asked)
     check = compile_check(schema, chosen.conditions)
     read = _by_anchor if has_anchor(schema) else _by_any_cell
-    with closing(read(chosen, bound, columns, runtime)) as pages:
+    with released(read(chosen, bound, columns, runtime)) as pages:
         for page in looked.pages(pages):
             bound.load_names(page)
             for row in page:
@@ -81,7 +80,7 @@ def _by_anchor(
 ) -> Pages:
     """Yield the rows of a model whose columns tell that a row exists."""
     plan = _narrowed(chosen, columns)
-    return stream(rows_of(plan, bound.guarded), runtime.answer, runtime.each)
+    return stream(rows_of(plan, bound.guarded), runtime.answering(), runtime.each)
 
 
 def _narrowed(plan: Plan, columns: tuple[bytes, ...]) -> Plan:
@@ -102,7 +101,7 @@ def _by_any_cell(
         yield from _got(chosen, columns, runtime)
         return
     rows = rows_of(_existing(chosen), bound.guarded)
-    with closing(stream(rows, answerer(chosen, bound, runtime), runtime.each)) as pages:
+    with released(stream(rows, answerer(chosen, bound, runtime), runtime.each)) as pages:
         for page in pages:
             for start in range(0, len(page), GET_MANY_ROWS):
                 yield _filled(page[start : start + GET_MANY_ROWS], bound, columns, runtime)
@@ -187,7 +186,7 @@ def _first_row(scan: Scan, runtime: Runtime) -> Row | None:
     Raises:
         GatewayError: The scan failed repeatedly, or HBase rejects it.
     """
-    with closing(stream(_fetched_once(scan), runtime.answer)) as pages:
+    with released(stream(_fetched_once(scan), runtime.answering())) as pages:
         return next((row for page in pages for row in page), None)
 
 

@@ -14,7 +14,7 @@ from hbase_orm.session.identity import IdentityMap
 from hbase_orm.session.options import WriteOptions
 from hbase_orm.session.rereading import refresh
 from hbase_orm.session.runtime import Runtime
-from hbase_orm.session.unit_of_work import loaded_row
+from hbase_orm.session.unit_of_work import Outcome, loaded_row
 from hbase_orm.session.watch import Watched
 
 
@@ -30,6 +30,7 @@ class SessionState:
         self._pending: dict[int, tuple[Model, str]] = {}
         self._watched = Watched()
         self._options: dict[int, WriteOptions] = {}
+        self._outcome = Outcome()  # the last flush's
 
     def _refuse_closed(self) -> None:
         if self._is_closed:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from operator import itemgetter
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 
+from hbase_orm.errors import StreamInterruptedError
 from hbase_orm.execute import Note, rows_of, stream
 from hbase_orm.ops import ListTables, Row
 from hbase_orm.query import (
@@ -27,6 +28,7 @@ from hbase_orm.session.past import by_row_key, in_times
 from hbase_orm.session.repairs import is_repaired, repaired
 from hbase_orm.session.runtime import Runtime
 from hbase_orm.session.slices import Looked, leave_out_others, sliced
+from hbase_orm.session.unclosed import Reading, RowPages
 from hbase_orm.session.values import aggregated, in_order, sort_values, sorted_values, values_found
 
 T = TypeVar("T")
@@ -38,21 +40,40 @@ Watch = Callable[[Iterable[Any]], Iterator[Any]]
 class Stream(Iterator[T], Generic[T]):
     """Yields results one by one; ends when everything was read, raises what a read raises.
 
-    Closing it releases the server's scanners; so does reading it to its end.
+    Closing it releases the server's scanners; so does reading it to its end. One that is dropped
+    instead is closed by the engine's next read. After an error, or an exception from outside as of
+    Ctrl-C or a time limit, it gives nothing more: asked again it raises `StreamInterruptedError`,
+    for an end would look as though everything had been read.
     """
 
     def __init__(self, items: Iterator[Any], close: Callable[[], None]) -> None:
         """Yield `items`; `close` releases what they hold open."""
         self._items = items
         self._close = close
+        self._is_under_way = False
 
     def __next__(self) -> T:
-        """Return the next result."""
+        """Return the next result.
+
+        Raises:
+            StreamInterruptedError: An earlier call ended by an exception: read again.
+        """
+        if self._is_under_way:
+            raise StreamInterruptedError(
+                "an exception ended this stream before everything was read",
+                fix="run the statement again",
+            )
+        # Reset by what ends well: an exception may come from outside between any two steps.
+        self._is_under_way = True
         try:
             item: T = next(self._items)
+        except StopIteration:
+            self.close()
+            raise
         except BaseException:
             self._close()
             raise
+        self._is_under_way = False
         return item
 
     def __enter__(self) -> Self:
@@ -72,6 +93,7 @@ class Stream(Iterator[T], Generic[T]):
     def close(self) -> None:
         """Release the server's scanners; further reading ends at once."""
         self._items = iter(())
+        self._is_under_way = False
         self._close()
 
 
@@ -108,8 +130,10 @@ def rows_in_pages(
     runtime: Runtime,
     looked: Looked | None = None,
     note: Note | None = None,
-) -> Generator[Sequence[Row], None, None]:
+) -> RowPages:
     """Return what reads the rows of a plan, page by page; close it to release open scanners.
+
+    Closes what earlier reads dropped.
 
     Args:
         chosen: The plan.
@@ -119,10 +143,21 @@ def rows_in_pages(
         note: Sees index entries that no row has; without it they are repaired once the rows are
             read, if the engine does so.
     """
+    runtime.unclosed.close_dropped()
+    return runtime.unclosed.handle(_reading(chosen, bound, runtime, looked, note))
+
+
+def _reading(
+    chosen: Plan,
+    bound: BoundModel,
+    runtime: Runtime,
+    looked: Looked | None = None,
+    note: Note | None = None,
+) -> Reading:
     if chosen.times is not None:
         newest = replace(chosen, times=None)
         return in_times(
-            chosen.times, runtime, lambda past: rows_in_pages(newest, bound, past, looked)
+            chosen.times, runtime, lambda past: _reading(newest, bound, past, looked, note)
         )
     for key in chosen.keys if isinstance(chosen, GetPlan) else ():
         bound.checked_key(key)

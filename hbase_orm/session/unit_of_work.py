@@ -13,6 +13,7 @@ from typing import Any, Final, Literal
 
 from hbase_orm.errors import FlushConflictError, FlushError, HBaseORMError, VersionConflictError
 from hbase_orm.gateway.checks import CELL_OVERHEAD_BYTES
+from hbase_orm.index.guard import History
 from hbase_orm.index.targets import WriteOutcome
 from hbase_orm.model import Model
 from hbase_orm.model.base import set_origin
@@ -46,8 +47,8 @@ class RowWrite:
         version: The version cell that the row must still have; None for any.
         size_bytes: How much the row is on its way: its cells as HBase stores them, or its key
             alone.
-        nonces: Earlier tries of the same write whose outcome is unknown: what they wrote is no
-            other's.
+        tries: What tries of the same guarded write have sent: what they wrote is no other's. Each
+            notes a request before it is sent, so that one that was interrupted is here as well.
     """
 
     bound: BoundModel
@@ -60,7 +61,7 @@ class RowWrite:
     timestamp_ms: int | None = None
     ttl_ms: int | None = None
     version: Cell | None = None
-    nonces: tuple[bytes, ...] = ()
+    tries: list[History] = field(default_factory=list[History], compare=False)
     size_bytes: int = field(init=False)
 
     @property
@@ -100,11 +101,13 @@ class Outcome:
         written: Acknowledged.
         not_written: Certainly not written, with the reason.
         unknown: Sent and not answered, or ended by an error that is none of this library's.
+        settled: How many of those acknowledged the session has noted.
     """
 
     written: list[RowWrite] = field(default_factory=list)
     not_written: list[tuple[RowWrite, Exception]] = field(default_factory=list)
     unknown: list[tuple[RowWrite, Exception]] = field(default_factory=list)
+    settled: int = 0
 
     @property
     def unexpected(self) -> Exception | None:

@@ -63,8 +63,8 @@ def update_row(
 
     asked = RowChange(row, kind="update", reads=frozenset(bound.schema.family_names), decide=decide)
     try:
-        with runtime.alone((bound.schema.table, row)):
-            outcome = runtime.run(guarded_change(bound, asked, runtime))
+        where, written = (bound.schema.table, row), guarded_change(bound, asked, runtime)
+        outcome = runtime.alone(where, lambda: runtime.run(written))
     except _UnchangedError:
         return made[0]
     write = acknowledged(made[0], outcome)

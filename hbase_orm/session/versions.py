@@ -35,7 +35,7 @@ def check_version(write: RowWrite, column: bytes, before: RowBefore) -> None:
         VersionConflictError: Its version cell is another one.
     """
     loaded, stored = write.version, before.cells.get(column, Cell(b"", 0))
-    if stored == loaded or before.nonce in write.nonces:
+    if stored == loaded or any(before.nonce in each.sent for each in write.tries):
         return
     raise VersionConflictError(
         "the row was written since the object was loaded",

@@ -21,7 +21,7 @@ from hbase_orm.session.options import WriteOptions, options_of
 from hbase_orm.session.origins import refuse_foreign
 from hbase_orm.session.period_tables import send
 from hbase_orm.session.state import SessionState, check_statement
-from hbase_orm.session.unit_of_work import RowWrite, keep_row
+from hbase_orm.session.unit_of_work import Outcome, RowWrite, keep_row
 from hbase_orm.session.without_guards import refuse_without_guards
 
 
@@ -202,6 +202,7 @@ class SessionWrites(SessionState):
             raise ValidationError(
                 "this is no object of a model", got=repr(obj), fix="add(Reading(...))"
             )
+        self._settle()
         options = WriteOptions()
         if ttl is not None or timestamp_ms is not None:
             options = options_of(self._bound_to(obj), ttl, timestamp_ms)
@@ -222,6 +223,9 @@ class SessionWrites(SessionState):
     def _again(self, write: RowWrite) -> RowWrite:
         """Return a write with its options, which know its own earlier tries."""
         options = self._options.get(id(write.obj))
+        if options is None and write.version is not None:
+            # An interrupted flush must know its own write from another's: noted before it is sent.
+            options = self._options[id(write.obj)] = WriteOptions()
         return write if options is None else options.of(write)
 
     def _settling(self, write: RowWrite) -> RowWrite:
@@ -229,11 +233,29 @@ class SessionWrites(SessionState):
         options = self._options.get(id(write.obj))
         return write if options is None else options.settling(write)
 
-    def _note_doubt(self, write: RowWrite, error: Exception) -> None:
+    def _note_doubt(self, write: RowWrite) -> None:
         """Remember a try whose outcome is unknown."""
         if write.obj is not None:
             known = self._options.get(id(write.obj), WriteOptions())
-            self._options[id(write.obj)] = known.after(write, error)
+            self._options[id(write.obj)] = known.after(write)
+
+    def _settle(self, *, is_late: bool = True) -> None:
+        """Note what the last flush got acknowledged, unless that is done.
+
+        An exception from outside may end a flush at any step, this one included: then the next
+        use of the session goes on here. What was noted of the objects meanwhile stays.
+        """
+        outcome = self._outcome
+        while outcome.settled < len(outcome.written):
+            write = outcome.written[outcome.settled]
+            noted = self._pending.get(id(write.obj))
+            self._mark_clean(write)
+            if is_late and noted is not None and not noted[1] == write.kind == "delete":
+                self._pending[id(write.obj)] = noted  # idle, if nothing was changed since
+            outcome.settled += 1
+        for write, _ in outcome.unknown:
+            self._note_doubt(write)
+        self._outcome = Outcome()  # which holds no objects
 
     def _owner_of(self, obj: Model) -> object:
         """Return the session that is told of an object's changes, or None."""

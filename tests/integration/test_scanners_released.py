@@ -82,6 +82,7 @@ def dropped(session: Session, stmt: Select[Any]) -> None:
     next(stream)
     del stream
     gc.collect()
+    assert session.get(stmt.model, group="none", n=1) is None  # a read closes what was dropped
 
 
 def limited(session: Session, stmt: Select[Any]) -> None:

@@ -188,7 +188,7 @@ class Stepped:
     """A protocol that is taken on request by request."""
 
     def __init__(self, protocol: Protocol[Any], engine: Engine) -> None:
-        self.protocol, self.execute, self.answer = protocol, engine._runtime.answer, None
+        self.protocol, self.execute, self.answer = protocol, engine._runtime.answering(), None
 
     def until(self, table: str) -> MutateRows | None:
         """Go on until a write of this table is about to be sent; None at the end."""

@@ -10,7 +10,7 @@ import pytest
 
 from hbase_orm import Family, Index, Key, Mapped, Model, codecs, column, key
 from hbase_orm.errors import ConnectionLostError, QueryError, RejectedError, ScannerExpiredError
-from hbase_orm.execute import rows_of, stream
+from hbase_orm.execute import close_now, rows_of, stream
 from hbase_orm.execute.steps import Emit
 from hbase_orm.index.entries import guarded_table
 from hbase_orm.index.targets import MARKER_VALUE
@@ -118,8 +118,8 @@ def test_closing_early_closes_each_open_scanner_once() -> None:
     pages = stream(all_rows(), server)
     next(pages)
 
-    pages.close()
-    pages.close()
+    close_now(pages)
+    close_now(pages)
 
     assert server.is_each_closed_once()
     assert len(set(server.closed)) == 3
@@ -136,7 +136,7 @@ def test_what_cannot_be_closed_is_left_to_its_lease() -> None:
 
     pages = stream(all_rows(), execute)
     next(pages)
-    pages.close()
+    close_now(pages)
 
     assert len(set(server.closed)) == 3
 

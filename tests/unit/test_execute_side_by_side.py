@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import pytest
 
 from hbase_orm.errors import RejectedError
-from hbase_orm.execute import stream
+from hbase_orm.execute import close_now, stream
 from hbase_orm.execute.steps import Each
 from hbase_orm.gateway.drive import Driver
 from hbase_orm.gateway.memory import MemoryGateway
@@ -133,20 +132,8 @@ def test_leaving_early_closes_each_scanner_once(each: Each, read: int) -> None:
     for _ in range(read):
         next(pages)
 
-    pages.close()
-    pages.close()
-
-    assert len(server.open) == 3
-    assert server.is_each_closed_once()
-
-
-def test_a_stream_that_nobody_holds_any_more_closes_its_scanners(each: Each) -> None:
-    server = BucketServer([1, 5, 9], [2, 3], [4])
-    pages = stream(all_rows(), server, each)
-    next(pages)
-
-    del pages
-    gc.collect()
+    close_now(pages)
+    close_now(pages)
 
     assert len(server.open) == 3
     assert server.is_each_closed_once()

@@ -316,6 +316,140 @@ def test_a_gateway_that_is_not_what_it_should_be_is_not_passed_over(
         pass
 
 
+# --- fairness, and turns that nobody ends ---------------------------------------------------------
+
+
+def _in_line(pool: Pool[_Connection], waiting: int) -> None:
+    """Return when so many turns wait."""
+    while len(pool._waiting) < waiting:
+        threading.Event().wait(0.001)
+
+
+def test_connections_are_given_in_the_order_in_which_they_were_asked_for(
+    network: _Network,
+) -> None:
+    pool = _real_clock_pool(network, size=1)
+    served: list[int] = []
+
+    def work(number: int) -> None:
+        for _ in range(3):
+            with pool.use(_later()):
+                served.append(number)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(12)]
+    with pool.use(_later()):
+        for number, thread in enumerate(threads):
+            thread.start()
+            _in_line(pool, number + 1)
+    for thread in threads:
+        thread.join()
+
+    assert served[:12] == list(range(12))
+    assert all(served.index(number) < 12 for number in range(12))
+
+
+def test_who_asks_again_at_once_waits_behind_those_who_were_there_before(
+    network: _Network,
+) -> None:
+    pool = _real_clock_pool(network, size=1)
+    served: list[str] = []
+
+    def other() -> None:
+        with pool.use(_later()):
+            served.append("other")
+
+    thread = threading.Thread(target=other)
+    with pool.use(_later()):
+        thread.start()
+        _in_line(pool, 1)
+    with pool.use(_later()):
+        served.append("again")
+    thread.join()
+
+    assert served == ["other", "again"]
+
+
+def test_a_fetch_gets_its_connection_before_a_later_request_does(network: _Network) -> None:
+    pool = _real_clock_pool(network, size=1)
+    with pool.use(_later()) as scanning:
+        scanning.scanners.add(7)
+    served: list[str] = []
+
+    def fetch() -> None:
+        with pool.use_same(scanning, _later()):
+            served.append("fetch")
+
+    def ask() -> None:
+        with pool.use(_later()):
+            served.append("request")
+
+    threads = [threading.Thread(target=fetch), threading.Thread(target=ask)]
+    with pool.use(_later()):
+        for number, thread in enumerate(threads):
+            thread.start()
+            _in_line(pool, number + 1)
+    for thread in threads:
+        thread.join()
+
+    assert served == ["fetch", "request"]
+
+
+def test_a_turn_that_nobody_ends_is_over_when_it_is_dropped(network: _Network) -> None:
+    pool = _real_clock_pool(network, size=1, wait_s=0.05)
+    turn = pool.use(_later())
+    turn.__enter__()
+
+    del turn
+    with pool.use(_later()) as slot:
+        is_open = slot.connection.is_open
+
+    assert is_open
+    assert len(network.opened) == 1
+
+
+def test_a_dropped_turn_in_the_middle_of_an_exchange_costs_its_connection(
+    network: _Network,
+) -> None:
+    pool = _real_clock_pool(network, size=1, wait_s=0.05)
+    turn = pool.use(_later())
+    turn.__enter__().connection.in_step = False
+
+    del turn
+    with pool.use(_later()) as slot:
+        second = slot.connection
+
+    assert second is network.opened[1]
+    assert not network.opened[0].is_open
+
+
+def test_who_waits_for_a_turn_that_was_dropped_gets_its_connection(network: _Network) -> None:
+    pool = _real_clock_pool(network, size=1)
+    turns = [pool.use(_later())]
+    turns[0].__enter__()
+    got: list[bool] = []
+
+    def wait() -> None:
+        with pool.use(_later()):
+            got.append(True)
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    _in_line(pool, 1)
+    turns.clear()
+    thread.join(10)
+
+    assert got == [True]
+
+
+def test_a_request_inside_a_request_of_its_thread_gets_a_connection_of_its_own(
+    network: _Network,
+) -> None:
+    pool = _real_clock_pool(network, size=2)
+
+    with pool._lock, pool.use(_later()) as outer, pool.use(_later()) as inner:
+        assert inner is not outer
+
+
 # --- scanners -------------------------------------------------------------------------------------
 
 
@@ -522,7 +656,7 @@ def test_a_fork_while_another_thread_holds_the_lock_does_not_hang_the_child(
     is_held, is_over = threading.Event(), threading.Event()
 
     def hold() -> None:
-        with pool._changed:
+        with pool._lock:
             is_held.set()
             is_over.wait(10)
 
@@ -545,11 +679,11 @@ def test_a_block_that_forks_gives_nothing_back_in_the_child(
 ) -> None:
     pool = _pool(network, clock)
 
-    with pool.use(_SOON) as slot:
+    with (turn := pool.use(_SOON)) as slot:
 
         def child() -> bool:
-            pool._give_back(slot)
-            return slot not in pool._idle
+            turn.end()
+            return slot not in pool._slots and slot.connection.is_open
 
         is_right = _in_child(child)
 

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any, ClassVar
 
 import pytest
 from thriftpy2.thrift import TApplicationException
@@ -25,7 +26,7 @@ from hbase_orm.gateway.bounded import execute_within
 from hbase_orm.gateway.pool import Address
 from hbase_orm.gateway.thrift1 import Thrift1Gateway
 from hbase_orm.gateway.thrift2 import Thrift2Gateway
-from hbase_orm.gateway.wire import WireStyle
+from hbase_orm.gateway.wire import DeadlineSocket, WireStyle
 from hbase_orm.ops import GetRows, ListTables
 from tests.fault.doubles import (
     LOOPBACK,
@@ -376,3 +377,58 @@ def test_a_forked_child_that_ends_does_not_hang_up_on_the_parents_gateway() -> N
     assert answer == ["right"]
     # One connection of the parent before and after the fork, one of the child.
     assert server.connections == 2
+
+
+# --- hosts with several addresses -----------------------------------------------------------------
+
+
+class _Blackhole(socket.socket):
+    """A socket whose connect is never answered: it takes all the time it is given."""
+
+    clock: ClassVar[list[float]] = []
+
+    def connect(self, address: Any) -> None:
+        del address
+        self.clock[0] += self.gettimeout() or 0.0
+        raise TimeoutError
+
+
+def _four_addresses(monkeypatch: pytest.MonkeyPatch, kind: type[socket.socket]) -> None:
+    place = (socket.AF_INET, socket.SOCK_STREAM, 0, "", ("127.0.0.1", 9))
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: [place] * 4)
+    monkeypatch.setattr(socket, "socket", kind)
+
+
+def test_all_addresses_of_a_host_share_one_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
+    _Blackhole.clock = [100.0]
+    _four_addresses(monkeypatch, _Blackhole)
+    sock = DeadlineSocket("four", 9, lambda: _Blackhole.clock[0])
+    sock.deadline = 102.0
+
+    with pytest.raises(TimeoutError):
+        sock.open()
+
+    assert _Blackhole.clock[0] == pytest.approx(102.0)
+
+
+def test_an_address_that_answers_is_found_behind_those_that_do_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    _Blackhole.clock = [100.0]
+
+    class Last(_Blackhole):
+        tries = 0
+
+        def connect(self, address: Any) -> None:
+            Last.tries += 1
+            if Last.tries < 4:
+                super().connect(address)
+
+    _four_addresses(monkeypatch, Last)
+    sock = DeadlineSocket("four", 9, lambda: _Blackhole.clock[0])
+    sock.deadline = 102.0
+
+    sock.open()
+
+    assert sock.is_open()
+    sock.close()

@@ -218,7 +218,7 @@ def delete_of(row: bytes, up_to_ms: int) -> MutateRows:
 
 def test_the_latest_delete_of_an_entry_counts() -> None:
     sent: list[object] = []
-    later = CleanUp(sent.append, wait_s=3_600)
+    later = CleanUp(lambda: sent.append, wait_s=3_600)
 
     later.put_off([delete_of(b"a", 5), delete_of(b"b", 5)])
     later.put_off([delete_of(b"a", 7), delete_of(b"b", 3)])
@@ -232,7 +232,7 @@ def test_the_latest_delete_of_an_entry_counts() -> None:
 def test_whoever_adds_to_a_full_store_empties_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(clean_up, "MOST_WAITING", 10)
     sent: list[Any] = []
-    later = CleanUp(sent.append, wait_s=3_600)
+    later = CleanUp(lambda: sent.append, wait_s=3_600)
 
     for number in range(25):
         later.put_off([delete_of(b"%d" % number, 1)])
@@ -247,7 +247,7 @@ def test_without_a_thread_it_is_sent_at_once(monkeypatch: pytest.MonkeyPatch) ->
 
     monkeypatch.setattr(threading.Timer, "start", refuse)
     sent: list[Any] = []
-    later = CleanUp(sent.append, wait_s=3_600)
+    later = CleanUp(lambda: sent.append, wait_s=3_600)
 
     later.put_off([delete_of(b"a", 5)])
     later.put_off([delete_of(b"a", 7)])
@@ -257,7 +257,7 @@ def test_without_a_thread_it_is_sent_at_once(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_once_closed_it_sends_at_once() -> None:
     sent: list[Any] = []
-    later = CleanUp(sent.append, wait_s=3_600)
+    later = CleanUp(lambda: sent.append, wait_s=3_600)
     later.close()
 
     later.put_off([delete_of(b"a", 5)])
@@ -277,7 +277,7 @@ def hasty() -> Iterator[None]:
 @pytest.mark.usefixtures("hasty")
 def test_threads_lose_no_delete() -> None:
     sent: list[Any] = []
-    later = CleanUp(sent.append, wait_s=0)
+    later = CleanUp(lambda: sent.append, wait_s=0)
 
     def put_off_500(first: int) -> None:
         for number in range(first, first + 500):
@@ -293,7 +293,7 @@ def test_threads_lose_no_delete() -> None:
 
 def test_the_child_of_a_fork_sends_nothing_of_its_parent() -> None:
     sent: list[object] = []
-    later = CleanUp(sent.append, wait_s=3_600)
+    later = CleanUp(lambda: sent.append, wait_s=3_600)
     later.put_off([delete_of(b"a", 5)])
 
     later.forget()

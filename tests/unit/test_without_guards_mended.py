@@ -184,7 +184,7 @@ class Process:
     def go_on(self, *, until_row: bool = False) -> None:
         """Make its requests to the end, or to the one that would write its row."""
         while self._asked is not None and not (until_row and self._is_row_write()):
-            answer = self._place.engine._runtime.answer(self._asked)
+            answer = self._place.engine._runtime.answering()(self._asked)
             try:
                 self._asked = self._protocol.send(answer)
             except StopIteration:
