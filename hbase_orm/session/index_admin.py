@@ -250,7 +250,7 @@ class IndexAdmin(ABC):
             SchemaError: The catalog knows the table with other indexes.
         """
         bound = self._bound_of(model)
-        check_number("min_age_ms", min_age_ms, 0, MAX_TIMESTAMP_MS)
+        check_number("min_age_ms", min_age_ms, -MAX_TIMESTAMP_MS, MAX_TIMESTAMP_MS)
         if bound.guarded is None:
             return {}
         target, context = Scrubber(bound, self._runtime).renewing()
@@ -280,7 +280,7 @@ class IndexAdmin(ABC):
     ) -> IndexVerify:
         bound = self._bound_of(model)
         if min_age_ms is not None:
-            check_number("min_age_ms", min_age_ms, 0, MAX_TIMESTAMP_MS)
+            check_number("min_age_ms", min_age_ms, -MAX_TIMESTAMP_MS, MAX_TIMESTAMP_MS)
         target = _target(bound, _declared_name(bound, index))
         entry = self._entry_of(bound)
         known = None if entry is None else entry.indexes.get(target.name)

@@ -104,12 +104,14 @@ def test_what_is_no_number_in_its_range_is_refused(value: Any) -> None:
             "gateway_timeout_s": lambda: engine.build_index(Row, "by_a", gateway_timeout_s=value),
             "min_age_ms": lambda: engine.repair_indexes(Row, min_age_ms=value),
         }
+        if value == -1:  # entries of a clock that is ahead
+            del calls["min_age_ms"]
         for option, call in calls.items():
             with pytest.raises(ConfigurationError) as refused:
                 call()
             assert refused.value.option == option
-        with pytest.raises(ConfigurationError) as refused:
-            engine.verify_index(Row, "by_a", repair=True, min_age_ms=value)
-        assert refused.value.option == "min_age_ms"
+        if value != -1:
+            with pytest.raises(ConfigurationError, match="min_age_ms"):
+                engine.verify_index(Row, "by_a", repair=True, min_age_ms=value)
         with pytest.raises(SchemaError):
             codecs.json(int, version=value)
