@@ -199,15 +199,20 @@ def _check_open_scanner(operation: OpenScanner) -> None:
             "a scan's caching is not positive", caching_rows=scan.caching_rows, fix="use 1 or more"
         )
     text = scan.filter or b""
-    if scan.reverse and scan.key_range.stop is not None and _ENDS_SCANS.search(_unquoted(text)):
+    if (
+        scan.reverse
+        and scan.key_range.stop is not None
+        and _ENDS_SCANS.search(without_quoted(text))
+    ):
         raise RejectedError(
             "a reverse scan asks HBase for the row above its range too, which this filter counts",
-            filter=text,
+            filter=scan.filter,
             fix="leave the upper end of the range open, or limit and check on the client",
         )
 
 
-def _unquoted(text: bytes) -> bytes:
+def without_quoted(text: bytes) -> bytes:
+    """Return a filter's text without what stands between quotes."""
     return _QUOTED.sub(b"", text)
 
 

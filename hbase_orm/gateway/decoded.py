@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hbase_orm.gateway.wire import TType
+from hbase_orm.gateway.answers import BYTE, I64, MAP, STRING, STRUCT
 from hbase_orm.ops import Cell, Row
 
 # KeyValue.Type.Put; a plain read of Thrift2 leaves the type out.
@@ -24,8 +24,8 @@ class DecodedCell:
 
     __slots__ = ("timestamp_ms", "value")
     thrift_spec = {  # noqa: RUF012  # the name and place where thriftpy2 looks
-        1: (TType.STRING, "value", False),
-        2: (TType.I64, "timestamp_ms", False),
+        1: (STRING, "value", False),
+        2: (I64, "timestamp_ms", False),
     }
 
     value: bytes
@@ -64,8 +64,8 @@ class DecodedRow(Row):
 
     __slots__ = ()
     thrift_spec = {  # noqa: RUF012  # the name and place where thriftpy2 looks
-        1: (TType.STRING, "key", False),
-        2: (TType.MAP, "cells", (TType.STRING, (TType.STRUCT, DecodedCell)), False),
+        1: (STRING, "key", False),
+        2: (MAP, "cells", (STRING, (STRUCT, DecodedCell)), False),
     }
 
     def __eq__(self, other: object) -> bool:
@@ -86,11 +86,11 @@ class DecodedValue:
 
     __slots__ = ("family", "kind", "qualifier", "timestamp_ms", "value")
     thrift_spec = {  # noqa: RUF012  # the name and place where thriftpy2 looks
-        1: (TType.STRING, "family", False),
-        2: (TType.STRING, "qualifier", False),
-        3: (TType.STRING, "value", False),
-        4: (TType.I64, "timestamp_ms", False),
-        6: (TType.BYTE, "kind", False),
+        1: (STRING, "family", False),
+        2: (STRING, "qualifier", False),
+        3: (STRING, "value", False),
+        4: (I64, "timestamp_ms", False),
+        6: (BYTE, "kind", False),
     }
 
     def __init__(self) -> None:
@@ -103,25 +103,3 @@ class DecodedValue:
     def column(self) -> bytes:
         """The cell's column, as `family:qualifier`."""
         return b"%b:%b" % (self.family, self.qualifier)
-
-
-class DecodedResult:
-    """One row as it travels; without key and cells if it is missing."""
-
-    __slots__ = ("key", "values")
-    thrift_spec = {  # noqa: RUF012  # the name and place where thriftpy2 looks
-        1: (TType.STRING, "key", False),
-        2: (TType.LIST, "values", (TType.STRUCT, DecodedValue), False),
-    }
-
-    def __init__(self) -> None:
-        """Start with what a server may leave out."""
-        self.key: bytes | None = None
-        self.values: list[DecodedValue] = []
-
-    def row(self) -> Row | None:
-        """Return the row, or None if no cell is visible."""
-        if not self.key or not self.values:
-            return None
-        cells = {each.column: Cell(each.value, each.timestamp_ms) for each in self.values}
-        return Row(self.key, cells)

@@ -12,7 +12,6 @@ import re
 from collections.abc import Set as AbstractSet
 from typing import Any
 
-from thriftpy2.protocol import cybin
 from thriftpy2.thrift import TApplicationException, TException
 from thriftpy2.transport import TTransportException
 
@@ -32,13 +31,11 @@ from hbase_orm.errors import (
     TableExistsError,
     TableNotFoundError,
 )
+from hbase_orm.gateway.incoming import GarbledAnswerError
 from hbase_orm.gateway.wire import OUT_OF_STEP
 from hbase_orm.ops import Operation
 
-# The compiled module has no stubs.
-_ProtocolError: type[Exception] = vars(cybin)["ProtocolError"]
-
-WIRE_ERRORS: tuple[type[Exception], ...] = (TException, OSError, EOFError, _ProtocolError)
+WIRE_ERRORS: tuple[type[Exception], ...] = (TException, OSError, EOFError, GarbledAnswerError)
 """What a Thrift call may raise besides this library's errors."""
 
 # Enough for a Java message with its class name; stack traces run to hundreds of lines.

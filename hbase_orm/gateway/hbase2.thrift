@@ -76,6 +76,7 @@ struct ScanRequest {
   4: i32 caching
   6: TimeRange time_range
   7: binary filter
+  8: i32 batch_cells
   11: bool reversed
 }
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, TypeVar, cast
 
@@ -19,14 +19,18 @@ from hbase_orm.errors import (
     ConnectionLostError,
     FeatureMissingError,
     GatewayError,
+    RegionUnavailableError,
     RejectedError,
     ScannerExpiredError,
     TableNotFoundError,
 )
+from hbase_orm.gateway.answer_sizes import ANSWER_BYTES, Pieces
+from hbase_orm.gateway.answers import text
 from hbase_orm.gateway.base import Feature
 from hbase_orm.gateway.checks import check_request
 from hbase_orm.gateway.faults import WIRE_ERRORS, translate
 from hbase_orm.gateway.handshake import ThriftConnection
+from hbase_orm.gateway.incoming import GarbledAnswerError
 from hbase_orm.gateway.pool import Pool, Slot
 from hbase_orm.gateway.scanner import Bounds, server_bounds
 from hbase_orm.ops import (
@@ -64,9 +68,6 @@ _ADMIN = (
     EnableTable,
 )
 
-# Multi-gets gain little beyond this, and small answers keep memory and time-outs small.
-KEYS_PER_CALL = 100
-
 # HConstants.FOREVER: Integer.MAX_VALUE seconds, said of a family without a time to live.
 FOREVER_S = 2**31 - 1
 
@@ -78,17 +79,22 @@ Call = Callable[[Any, Any], Any]
 
 
 class ScannerOwner:
-    """What a gateway remembers of an open scanner: itself, its connection and its exact range."""
+    """What a gateway remembers of an open scanner: itself, its connection, its range, pieces."""
 
-    __slots__ = ("bounds", "gateway", "is_done", "slot")
+    __slots__ = ("bounds", "gateway", "is_done", "pieces", "slot")
 
     def __init__(
-        self, gateway: ThriftGateway, slot: Slot[ThriftConnection] | None, bounds: Bounds | None
+        self,
+        gateway: ThriftGateway,
+        slot: Slot[ThriftConnection] | None = None,
+        bounds: Bounds | None = None,
+        pieces: Pieces | None = None,
     ) -> None:
         """Bind a scanner to `slot`; None means a range without keys."""
         self.gateway = gateway
         self.slot = slot
         self.bounds = bounds
+        self.pieces = pieces
         self.is_done = slot is None
 
 
@@ -159,12 +165,12 @@ class ThriftGateway(ABC):
         """Return the call for each kind of request that needs no scanner."""
 
     @abstractmethod
-    def _send_open(self, client: Any, scan: Scan, bounds: Bounds) -> int:
-        """Open a scanner and return its id."""
+    def _send_open(self, client: Any, scan: Scan, bounds: Bounds, batch_cells: int | None) -> int:
+        """Open a scanner whose results have so many cells at most, and return its id."""
 
     @abstractmethod
     def _send_fetch(self, client: Any, scanner: int, count: int) -> list[Row]:
-        """Return the next rows of a scanner."""
+        """Return the next results of a scanner, rows or pieces of them."""
 
     @abstractmethod
     def _send_close(self, client: Any, scanner: int) -> None:
@@ -198,23 +204,25 @@ class ThriftGateway(ABC):
     def _open(self, operation: OpenScanner, deadline: float) -> ScannerId:
         scan = operation.scan
         if scan.key_range.is_empty:
-            return ScannerId(_NO_SCANNER, ScannerOwner(self, None, None))
+            return ScannerId(_NO_SCANNER, ScannerOwner(self))
         bounds = server_bounds(scan.key_range, is_reverse=scan.reverse)
 
         def send(slot: Slot[ThriftConnection]) -> ScannerId:
+            client = slot.connection.client
+            pieces = Pieces(scan, client.sizes)
             try:
-                number = self._send_open(slot.connection.client, scan, bounds)
+                number = self._send_open(client, scan, bounds, pieces.batch_cells)
             except WIRE_ERRORS as exc:
                 raise translate(exc, operation) from exc
             slot.scanners.add(number)
-            return ScannerId(number, ScannerOwner(self, slot, bounds))
+            return ScannerId(number, ScannerOwner(self, slot, bounds, pieces))
 
         return self.pool.use(deadline, is_spread=True).do(send)
 
     def _fetch(self, operation: FetchRows, deadline: float) -> list[Row]:
         number, owner = operation.scanner.number, _owner(operation.scanner)
-        slot, bounds = owner.slot, owner.bounds
-        if owner.is_done or slot is None or bounds is None:
+        slot, bounds, pieces = owner.slot, owner.bounds, owner.pieces
+        if owner.is_done or slot is None or bounds is None or pieces is None:
             return []
 
         def send(slot: Slot[ThriftConnection]) -> list[Row]:
@@ -223,20 +231,36 @@ class ThriftGateway(ABC):
                     "the scanner is closed", fix="open a new scanner after the last key seen"
                 )
             try:
-                return self._next_rows(slot.connection.client, operation, owner, bounds)
+                return self._next_rows(slot.connection.client, operation, owner, bounds, pieces)
             except WIRE_ERRORS as exc:
                 raise self._fetch_fault(exc, operation, slot) from exc
 
         return self.pool.use_same(slot, deadline).do(send)
 
     def _next_rows(
-        self, client: Any, operation: FetchRows, owner: ScannerOwner, bounds: Bounds
+        self,
+        client: Any,
+        operation: FetchRows,
+        owner: ScannerOwner,
+        bounds: Bounds,
+        pieces: Pieces,
     ) -> list[Row]:
+        """Return rows up to the number asked for, fewer if they are large, none at the end."""
         rows: list[Row] = []
+        received_bytes = 0
         # All rows of an answer may lie outside the range, and an empty list would mean the end.
-        while not rows and not owner.is_done:
-            answer = self._send_fetch(client, operation.scanner.number, operation.count)
-            rows, is_past = bounds.select(answer)
+        while not owner.is_done and (
+            not rows or (len(rows) < operation.count and received_bytes < ANSWER_BYTES)
+        ):
+            asked = min(pieces.portion.count, operation.count - len(rows))
+            answer = self._send_fetch(client, operation.scanner.number, asked)
+            if len(answer) > asked:
+                message = f"{len(answer)} results where {asked} were asked for"
+                raise GarbledAnswerError(message)
+            received_bytes += client.answer_bytes
+            pieces.portion.note(len(answer), client.answer_bytes)
+            kept, is_past = bounds.select(pieces.join(answer))
+            rows += kept
             owner.is_done = is_past or not answer
         return rows
 
@@ -286,6 +310,20 @@ def no_table(operation: ListRegions) -> TableNotFoundError:
     )
 
 
+def server_of(operation: ListRegions, host: bytes | None, port: int | None) -> str:
+    """Return the address of a region's server.
+
+    Raises:
+        RegionUnavailableError: No server has the region now.
+        GarbledAnswerError: The host is not text.
+    """
+    if host is None or port is None:
+        raise RegionUnavailableError(
+            "no server has a region of the table now", table=operation.table, fix="ask again"
+        )
+    return f"{text(host)}:{port}"
+
+
 def whole_families(columns: Sequence[bytes]) -> list[bytes]:
     """Return the columns without those whose whole family is asked for as well.
 
@@ -307,13 +345,6 @@ def table_bytes(operation: Any) -> bytes:
     """Return the name of the table of `operation` as it travels."""
     name: str = operation.table
     return name.encode()
-
-
-def chunks(keys: Sequence[bytes], size: int) -> Iterator[list[bytes]]:
-    """Yield the distinct keys, at most `size` at a time."""
-    distinct = list(dict.fromkeys(keys))
-    for start in range(0, len(distinct), size):
-        yield distinct[start : start + size]
 
 
 def _owner(scanner: ScannerId) -> ScannerOwner:

@@ -10,30 +10,30 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
 from itertools import chain
 from typing import Any
 
 import happybase
 
+from hbase_orm.gateway.answer_sizes import FIRST_ROWS, MOST_ROWS, Portion, portions
+from hbase_orm.gateway.answers import LIST, STRUCT, Many, check_count
 from hbase_orm.gateway.base import Feature
-from hbase_orm.gateway.decoded import DecodedRow
 from hbase_orm.gateway.handshake import Opener, ThriftConnection
+from hbase_orm.gateway.incoming import GarbledAnswerError
 from hbase_orm.gateway.pool import Address, Pool
 from hbase_orm.gateway.put_wire import put_rows_call
+from hbase_orm.gateway.row_answers import read_rows
 from hbase_orm.gateway.scanner import Bounds
 from hbase_orm.gateway.thrift import (
     DEFAULT_TIMEOUT_S,
-    KEYS_PER_CALL,
     Call,
     ThriftGateway,
-    chunks,
     needs_thrift2,
     table_bytes,
     whole_families,
 )
 from hbase_orm.gateway.thrift1_admin import ADMIN_CALLS
-from hbase_orm.gateway.wire import HBASE1, CheckedClient, Line, TType, WireStyle, unsendable
+from hbase_orm.gateway.wire import HBASE1, CheckedClient, Line, WireStyle, unsendable
 from hbase_orm.ops import (
     Append,
     CellVersion,
@@ -60,15 +60,11 @@ class _RowsAnswer:
     __slots__ = ("ia", "io", "success")
     thrift_spec = {  # noqa: RUF012  # the name and place where thriftpy2 looks
         **HBASE1.Hbase.scannerGetList_result.thrift_spec,
-        # Made without __init__, which wants the fields that are read only afterwards.
-        0: (TType.LIST, "success", (TType.STRUCT, partial(Row.__new__, DecodedRow)), False),
+        0: (LIST, "success", (STRUCT, Many(read_rows)), False),
     }
 
     def __init__(self) -> None:
         self.success = self.io = self.ia = None
-
-    def read(self, protocol: Any) -> None:
-        protocol.read_struct(self)
 
 
 _ROW_CALLS: Mapping[str, Callable[[], Any]] = dict.fromkeys(
@@ -155,7 +151,7 @@ class Thrift1Gateway(ThriftGateway):
             PutRows: _put_rows,
         }
 
-    def _send_open(self, client: Any, scan: Scan, bounds: Bounds) -> int:
+    def _send_open(self, client: Any, scan: Scan, bounds: Bounds, batch_cells: int | None) -> int:
         if scan.from_ms:
             raise needs_thrift2("a read from a timestamp on", OpenScanner(scan))
         wanted = HBASE1.TScan(
@@ -165,6 +161,7 @@ class Thrift1Gateway(ThriftGateway):
             columns=whole_families(scan.columns) or None,
             caching=scan.caching_rows,
             filterString=scan.filter,
+            batchSize=batch_cells,
             reversed=True if bounds.is_reverse else None,
         )
         number: int = client.scannerOpenWithScan(scan.table.encode(), wanted, {})
@@ -186,12 +183,19 @@ def _get_rows(client: Any, operation: GetRows) -> list[Row | None]:
         raise needs_thrift2("a read from a timestamp on", operation)
     columns = whole_families(operation.columns)
     found: dict[bytes, Row] = {}
-    for keys in chunks(operation.keys, KEYS_PER_CALL):
+    kind = ("get", operation.table, operation.columns)
+    portion = Portion(client.sizes, kind, first=FIRST_ROWS, most=MOST_ROWS)
+    for keys in portions(operation.keys, portion):
         # One key goes by the call for one: the other one hangs on a disabled table.
         wanted = keys[0] if len(keys) == 1 else keys
         name = "getRow" if len(keys) == 1 else "getRows"
         read = _reader(client, name, columns, operation.before_ms)
-        found.update((row.key, row) for row in read(table_bytes(operation), wanted))
+        rows = read(table_bytes(operation), wanted)
+        portion.note(len(rows), client.answer_bytes)
+        if not {row.key for row in rows} <= set(keys):
+            message = "a row that was not asked for"
+            raise GarbledAnswerError(message)
+        found.update((row.key, row) for row in rows)
     return [found.get(key) for key in operation.keys]
 
 
@@ -333,4 +337,5 @@ def _append(client: Any, operation: Append) -> dict[bytes, bytes]:
         values=[operation.values[column] for column in columns],
     )
     cells = client.append(request)
+    check_count(cells, len(columns))
     return {column: cell.value for column, cell in zip(columns, cells, strict=True)}

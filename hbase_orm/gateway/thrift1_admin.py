@@ -6,8 +6,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from hbase_orm.errors import TableDisabledError
+from hbase_orm.gateway.answers import text
 from hbase_orm.gateway.faults import translate
-from hbase_orm.gateway.thrift import FOREVER_S, Call, needs_thrift2, no_table, table_bytes
+from hbase_orm.gateway.thrift import (
+    FOREVER_S,
+    Call,
+    needs_thrift2,
+    no_table,
+    server_of,
+    table_bytes,
+)
 from hbase_orm.gateway.wire import HBASE1
 from hbase_orm.ops import (
     CreateTable,
@@ -30,7 +38,7 @@ def _ping(client: Any, _operation: Ping) -> None:
 
 
 def _list_tables(client: Any, _operation: ListTables) -> list[str]:
-    return sorted(name.decode() for name in client.getTableNames())
+    return sorted(map(text, client.getTableNames()))
 
 
 def _list_regions(client: Any, operation: ListRegions) -> list[Region]:
@@ -38,7 +46,7 @@ def _list_regions(client: Any, operation: ListRegions) -> list[Region]:
     if not regions:
         raise no_table(operation)
     found = [
-        Region(each.startKey, each.endKey or None, f"{each.serverName.decode()}:{each.port}")
+        Region(each.startKey, each.endKey or None, server_of(operation, each.serverName, each.port))
         for each in regions
     ]
     return sorted(found, key=lambda region: region.start)
@@ -57,8 +65,8 @@ def _family(described: Any) -> FamilyDescriptor:
         described.name.rstrip(b":"),
         versions=described.maxVersions,
         ttl_s=None if described.timeToLive in (-1, FOREVER_S) else described.timeToLive,
-        compression=described.compression.decode(),
-        bloom=described.bloomFilterType.decode(),
+        compression=text(described.compression),
+        bloom=text(described.bloomFilterType),
         block_cache=described.blockCacheEnabled,
         in_memory=described.inMemory,
     )

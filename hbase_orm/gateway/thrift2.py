@@ -8,26 +8,28 @@ from __future__ import annotations
 
 import struct
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
+from hbase_orm.gateway.answer_sizes import FIRST_ROWS, MOST_ROWS, Portion, portions
+from hbase_orm.gateway.answers import LIST, STRUCT, check_count
 from hbase_orm.gateway.base import Feature
 from hbase_orm.gateway.checks import MAX_LONG
-from hbase_orm.gateway.decoded import DecodedResult, DecodedValue
+from hbase_orm.gateway.decoded import DecodedValue
 from hbase_orm.gateway.handshake import Opener, ThriftConnection
+from hbase_orm.gateway.incoming import GarbledAnswerError
 from hbase_orm.gateway.pool import Address, Pool
+from hbase_orm.gateway.row_answers import DecodedResult
 from hbase_orm.gateway.scanner import Bounds
 from hbase_orm.gateway.thrift import (
     DEFAULT_TIMEOUT_S,
-    KEYS_PER_CALL,
     Call,
     ThriftGateway,
-    chunks,
     table_bytes,
     whole_families,
 )
 from hbase_orm.gateway.thrift2_admin import ADMIN_CALLS
-from hbase_orm.gateway.wire import HBASE2, CheckedClient, Line, TType, WireStyle
+from hbase_orm.gateway.wire import HBASE2, CheckedClient, Line, WireStyle
 from hbase_orm.ops import (
     Append,
     CellVersion,
@@ -77,8 +79,8 @@ def _answer_type(method: str, success: tuple[Any, ...]) -> Callable[[], Any]:
     return type(f"{method}_answer", (declared,), {"thrift_spec": specification})
 
 
-_ONE = (TType.STRUCT, DecodedResult)
-_MANY = (TType.LIST, _ONE)
+_ONE = (STRUCT, DecodedResult)
+_MANY = (LIST, _ONE)
 _ANSWERS: Mapping[str, Callable[[], Any]] = {
     "append": _answer_type("append", _ONE),
     "get": _answer_type("get", _ONE),
@@ -129,7 +131,7 @@ class Thrift2Gateway(ThriftGateway):
             PutRows: _put_rows,
         }
 
-    def _send_open(self, client: Any, scan: Scan, bounds: Bounds) -> int:
+    def _send_open(self, client: Any, scan: Scan, bounds: Bounds, batch_cells: int | None) -> int:
         wanted = HBASE2.ScanRequest(
             start_row=bounds.start_row,
             stop_row=bounds.stop_row,
@@ -137,6 +139,7 @@ class Thrift2Gateway(ThriftGateway):
             caching=scan.caching_rows,
             time_range=_time_range(scan.from_ms, scan.before_ms),
             filter=scan.filter,
+            batch_cells=batch_cells,
             reversed=True if bounds.is_reverse else None,
         )
         number: int = client.openScanner(scan.table.encode(), wanted)
@@ -177,7 +180,9 @@ def _get_rows(client: Any, operation: GetRows) -> list[Row | None]:
         _time_range(operation.from_ms, operation.before_ms),
     )
     found: dict[bytes, Row | None] = {}
-    for keys in chunks(operation.keys, KEYS_PER_CALL):
+    kind = ("get", operation.table, operation.columns)
+    portion = Portion(client.sizes, kind, first=FIRST_ROWS, most=MOST_ROWS)
+    for keys in portions(operation.keys, portion):
         requests = [
             HBASE2.GetRequest(row=key, columns=columns, time_range=time_range) for key in keys
         ]
@@ -187,12 +192,14 @@ def _get_rows(client: Any, operation: GetRows) -> list[Row | None]:
             if len(requests) == 1
             else client.getMultiple(table, requests)
         )
-        found.update((key, result.row()) for key, result in zip(keys, results, strict=True))
+        portion.note(len(results), client.answer_bytes)
+        found.update((key, result.row()) for key, result in _by_key(keys, results))
     return [found[key] for key in operation.keys]
 
 
 def _get_versions(client: Any, operation: GetVersions) -> tuple[CellVersion, ...]:
-    result = client.get(table_bytes(operation), _versions_request(operation))
+    results = [client.get(table_bytes(operation), _versions_request(operation))]
+    ((_, result),) = _by_key([operation.key], results)
     return tuple(_version(value) for value in result.values)
 
 
@@ -201,14 +208,30 @@ def _get_versions_of_rows(
 ) -> list[tuple[CellVersion, ...]]:
     table = table_bytes(operation)
     found: dict[bytes, tuple[CellVersion, ...]] = {}
-    for keys in chunks(operation.keys, KEYS_PER_CALL):
+    kind = ("versions", operation.table, operation.columns, operation.max_versions)
+    portion = Portion(client.sizes, kind, first=FIRST_ROWS, most=MOST_ROWS)
+    for keys in portions(operation.keys, portion):
         if len(keys) == 1:  # as in `_get_rows`
             found[keys[0]] = _get_versions(client, operation.of(keys[0]))
             continue
         requests = [_versions_request(operation.of(key)) for key in keys]
-        for key, result in zip(keys, client.getMultiple(table, requests), strict=True):
+        results = client.getMultiple(table, requests)
+        portion.note(len(results), client.answer_bytes)
+        for key, result in _by_key(keys, results):
             found[key] = tuple(_version(value) for value in result.values)
     return [found[key] for key in operation.keys]
+
+
+def _by_key(
+    keys: Sequence[bytes], results: Sequence[DecodedResult]
+) -> Iterator[tuple[bytes, DecodedResult]]:
+    """Yield each key with its result; a missing row's has none."""
+    check_count(results, len(keys))
+    for key, result in zip(keys, results, strict=True):
+        if result.key != key and (result.key or result.values):
+            message = "a row that was not asked for"
+            raise GarbledAnswerError(message)
+        yield key, result
 
 
 def _versions_request(operation: GetVersions) -> Any:
@@ -222,7 +245,11 @@ def _versions_request(operation: GetVersions) -> Any:
 
 def _version(value: DecodedValue) -> CellVersion:
     # A family's tombstone is stored, and shown, under the empty qualifier.
-    return CellVersion(value.column, value.timestamp_ms, _KINDS.get(value.kind, "put"), value.value)
+    kind = _KINDS.get(value.kind)
+    if kind is None:
+        message = f"a cell of the kind {value.kind}"
+        raise GarbledAnswerError(message)
+    return CellVersion(value.column, value.timestamp_ms, kind, value.value)
 
 
 # --- writes ---------------------------------------------------------------------------------------
@@ -328,7 +355,15 @@ def _increment(client: Any, operation: Increment) -> dict[bytes, int]:
     amounts = [_column_amount(column, amount) for column, amount in operation.amounts.items()]
     request = HBASE2.IncrementRequest(row=operation.row, columns=amounts)
     result = client.increment(table_bytes(operation), request)
-    return {value.column: _LONG.unpack(value.value)[0] for value in result.values}
+    return {value.column: _number(value) for value in result.values}
+
+
+def _number(value: DecodedValue) -> int:
+    if len(value.value) != _LONG.size:
+        message = f"a counter of {len(value.value)} bytes"
+        raise GarbledAnswerError(message)
+    number: int = _LONG.unpack(value.value)[0]
+    return number
 
 
 def _column_amount(column: bytes, amount: int) -> Any:

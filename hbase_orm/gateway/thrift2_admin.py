@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from hbase_orm.errors import RejectedError, TableDisabledError
+from hbase_orm.gateway.answers import text
 from hbase_orm.gateway.faults import translate
-from hbase_orm.gateway.thrift import FOREVER_S, Call, no_table, table_bytes
+from hbase_orm.gateway.incoming import GarbledAnswerError
+from hbase_orm.gateway.thrift import FOREVER_S, Call, no_table, server_of, table_bytes
 from hbase_orm.gateway.wire import HBASE2
 from hbase_orm.ops import (
     AddFamily,
@@ -72,13 +74,13 @@ def _list_tables(client: Any, _operation: ListTables) -> list[str]:
 
 
 def _name(table: Any) -> str:
-    namespace = (table.namespace_name or b"default").decode()
-    qualifier: str = table.qualifier.decode()
+    namespace = text(table.namespace_name or b"default")
+    qualifier = text(table.qualifier)
     return qualifier if namespace == "default" else f"{namespace}:{qualifier}"
 
 
 def _list_namespaces(client: Any, _operation: ListNamespaces) -> list[str]:
-    return sorted(name.decode() for name in client.listNamespaces())
+    return sorted(map(text, client.listNamespaces()))
 
 
 def _create_namespace(client: Any, operation: CreateNamespace) -> None:
@@ -97,11 +99,17 @@ def _list_regions(client: Any, operation: ListRegions) -> list[Region]:
         Region(
             each.region.start_key or b"",
             each.region.stop_key or None,
-            f"{each.server.host.decode()}:{each.server.port}",
+            server_of(
+                operation, each.server and each.server.host, each.server and each.server.port
+            ),
         )
         for each in locations
     ]
     return sorted(found, key=lambda region: region.start)
+
+
+def _address(server: Any) -> tuple[bytes | None, int | None]:
+    return (None, None) if server is None else (server.host, server.port)
 
 
 def _create_table(client: Any, operation: CreateTable) -> None:
@@ -160,7 +168,7 @@ def _name_of(numbers: Mapping[str, int], number: int | None, default: str) -> st
 
 def _describe_table(client: Any, operation: DescribeTable) -> TableDescriptor:
     table = client.getTableDescriptor(_table_name(operation.table))
-    attributes = {name.decode(): value.decode() for name, value in (table.attributes or {}).items()}
+    attributes = {text(name): text(value) for name, value in (table.attributes or {}).items()}
     return TableDescriptor(
         _name(table.name),
         tuple(_family(family) for family in sorted(table.families or (), key=_family_name)),
@@ -168,8 +176,15 @@ def _describe_table(client: Any, operation: DescribeTable) -> TableDescriptor:
             name: value for name, value in attributes.items() if name not in _OWN_ATTRIBUTES
         },
         durability=_name_of(_DURABILITIES, table.durability, "USE_DEFAULT"),
-        region_replication=int(attributes.get(_REPLICATION.decode(), "1")),
+        region_replication=_replicas(attributes.get(_REPLICATION.decode(), "1")),
     )
+
+
+def _replicas(number: str) -> int:
+    if not (number.isascii() and number.isdecimal()):
+        message = "a number of replicas that is not a number"
+        raise GarbledAnswerError(message)
+    return int(number)
 
 
 def _family_name(family: Any) -> bytes:

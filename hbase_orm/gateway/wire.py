@@ -12,22 +12,22 @@ from __future__ import annotations
 import os
 import socket
 import struct
-import sys
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
-from importlib.resources import as_file, files
 from typing import Any
 
-import happybase  # noqa: F401  # loads the module that HBASE1 names
-import thriftpy2
 from thriftpy2.protocol import TBinaryProtocol, TCompactProtocol
-from thriftpy2.thrift import TApplicationException, TException, TMessageType, TType
+from thriftpy2.thrift import TApplicationException, TException, TMessageType
 from thriftpy2.transport import TBufferedTransport, TFramedTransport, TTransportException
 
-from hbase_orm.errors import ConfigurationError, RejectedError
+from hbase_orm.errors import RejectedError
+from hbase_orm.gateway.answer_sizes import AnswerSizes
+from hbase_orm.gateway.incoming import Incoming
+from hbase_orm.gateway.interfaces import HBASE1, HBASE2, NEEDED
+from hbase_orm.gateway.protocols import READERS
+from hbase_orm.gateway.wire_style import WireStyle
 
 __all__ = [
     "HBASE1",
@@ -36,12 +36,11 @@ __all__ = [
     "CheckedClient",
     "DeadlineSocket",
     "Line",
-    "TType",
     "WireStyle",
     "unsendable",
 ]
 
-# A scan's answer is tens of kilobytes a call; thriftpy2's own 4 KiB means many small reads.
+# A batch is tens of kilobytes a call; thriftpy2's own 4 KiB means many small writes.
 BUFFER_BYTES = 65_536
 
 # Thrift's sequence id is a signed 32-bit number.
@@ -64,45 +63,6 @@ OUT_OF_STEP = frozenset(
 
 _TRANSPORTS: dict[str, Any] = {"buffered": TBufferedTransport, "framed": TFramedTransport}
 _PROTOCOLS: dict[str, Any] = {"binary": TBinaryProtocol, "compact": TCompactProtocol}
-
-
-def _load_interface() -> Any:
-    with as_file(files("hbase_orm.gateway") / "hbase2.thrift") as path:
-        return thriftpy2.load(str(path), module_name="hbase_orm_hbase2_thrift")
-
-
-HBASE2: Any = _load_interface()
-"""The structs and services of `hbase2.thrift`."""
-
-HBASE1: Any = sys.modules["Hbase_thrift"]
-"""The structs and the service of happybase's Thrift1 interface, which importing it has loaded."""
-
-
-@dataclass(frozen=True, slots=True)
-class WireStyle:
-    """How bytes are laid out on the connection; both ends must agree, neither can tell.
-
-    Attributes:
-        transport: `buffered` (thread-pool servers) or `framed` (non-blocking ones).
-        protocol: `binary`, or `compact`, which is several times slower in Python.
-    """
-
-    transport: str = "buffered"
-    protocol: str = "binary"
-
-    def __post_init__(self) -> None:
-        """Refuse a style that does not exist."""
-        for name, value, known in (
-            ("transport", self.transport, _TRANSPORTS),
-            ("protocol", self.protocol, _PROTOCOLS),
-        ):
-            if value not in known:
-                raise ConfigurationError(
-                    "the connection's style does not exist",
-                    option=name,
-                    value=value,
-                    fix=f"use one of {', '.join(known)}",
-                )
 
 
 class DeadlineSocket:
@@ -236,6 +196,8 @@ class Line:
         self.socket = DeadlineSocket(host, port, clock)
         self.transport: Any = _transport(style, self.socket)
         self.protocol: Any = _PROTOCOLS[style.protocol](self.transport, decode_response=False)
+        self._incoming = Incoming(self.socket, is_framed=style.transport == "framed")
+        self._reader = READERS[style.protocol](self._incoming, NEEDED)
         self.is_binary = style.protocol == "binary"
         self._style = style
         self.is_in_step = True
@@ -255,6 +217,11 @@ class Line:
         """Close the connection; closing twice is fine."""
         self.is_in_step = False
         self.transport.close()
+
+    @property
+    def answer_bytes(self) -> int:
+        """How many bytes the last answer had."""
+        return self._incoming.received_bytes
 
     def is_usable(self) -> bool:
         """Say whether a call may be made: open, in step, and nothing has come in unasked."""
@@ -317,19 +284,24 @@ class Line:
         self.transport.flush()
 
     def _receive(self, method: str, result: Any) -> Any:
-        protocol = self.protocol
-        name, kind, sequence_id = protocol.read_message_begin()
+        incoming, reader = self._incoming, self._reader
+        incoming.begin()
+        name, kind, sequence_id = reader.message_begin()
         if sequence_id != self._sequence_id:
             raise TApplicationException(
                 TApplicationException.BAD_SEQUENCE_ID, "an answer to another request came in"
             )
-        if name not in (method, method.encode()):
+        if name != method.encode():
             raise TApplicationException(
                 TApplicationException.WRONG_METHOD_NAME, "an answer to another method came in"
             )
-        answer = TApplicationException() if kind == TMessageType.EXCEPTION else result
-        answer.read(protocol)
-        protocol.read_message_end()
+        if kind not in (TMessageType.REPLY, TMessageType.EXCEPTION):
+            raise TApplicationException(
+                TApplicationException.INVALID_MESSAGE_TYPE, "what came in is not an answer"
+            )
+        made = TApplicationException() if kind == TMessageType.EXCEPTION else result
+        answer = reader.read_struct(made)
+        incoming.end()
         return answer
 
 
@@ -338,6 +310,7 @@ class CheckedClient:
 
     Attributes:
         line: The connection the calls go over.
+        sizes: What the results of earlier calls weighed.
     """
 
     def __init__(
@@ -351,8 +324,14 @@ class CheckedClient:
             results: Makers of answer structs that decode into other classes than the service's.
         """
         self.line = line
+        self.sizes = AnswerSizes()
         self._service = service
         self._results = dict(results or {})
+
+    @property
+    def answer_bytes(self) -> int:
+        """How many bytes the last answer had."""
+        return self.line.answer_bytes
 
     def __getattr__(self, method: str) -> Callable[..., Any]:
         """Return the method of the service called `method`."""

@@ -14,9 +14,11 @@ from hbase_orm.errors import (
     ScannerExpiredError,
     TableNotFoundError,
 )
-from hbase_orm.gateway.decoded import DecodedCell, DecodedResult, DecodedRow, DecodedValue
+from hbase_orm.gateway.answer_sizes import AnswerSizes
+from hbase_orm.gateway.decoded import DecodedCell, DecodedRow, DecodedValue
 from hbase_orm.gateway.handshake import ThriftConnection
 from hbase_orm.gateway.pool import Address, Pool
+from hbase_orm.gateway.row_answers import DecodedResult
 from hbase_orm.gateway.thrift import ADMIN_TIMEOUT_S, whole_families
 from hbase_orm.gateway.thrift1 import Thrift1Gateway
 from hbase_orm.gateway.thrift2 import Thrift2Gateway
@@ -51,7 +53,10 @@ from hbase_orm.ops import (
 class _Client:
     """Notes every call and answers from `answers`, by method."""
 
+    answer_bytes = 100
+
     def __init__(self, **answers: Any) -> None:
+        self.sizes = AnswerSizes()
         self.calls: list[tuple[str, tuple[Any, ...]]] = []
         self._answers = answers
 
@@ -121,7 +126,7 @@ def test_many_keys_go_in_chunks_each_once_and_keep_their_places() -> None:
 
     rows = _thrift1(client).execute(GetRows("t", (*keys, keys[1])))
 
-    assert [len(arguments[1]) for _, arguments in client.calls] == [100, 50]
+    assert [len(arguments[1]) for _, arguments in client.calls] == [4, 16, 32, 32, 32, 32, 2]
     assert rows[0] is None
     assert rows[1] == rows[150] == _row1(keys[1])
 
