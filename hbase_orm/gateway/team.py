@@ -68,6 +68,16 @@ class Share(Generic[T, R]):
             with gate:  # a helper that has not begun does not keep it, and finds nothing to do
                 pass
 
+    def result(self) -> R:
+        """Return what the work gave for the only item; does it here if no thread has begun.
+
+        Raises:
+            BaseException: What the work raised, or what ended the thread that did it.
+        """
+        self.work_off()
+        self.end()
+        return self.outcomes_in_order()[0]
+
     def outcomes_in_order(self) -> list[R]:
         """Return what the work gave for each item.
 
@@ -84,18 +94,26 @@ class Share(Generic[T, R]):
 class Team:
     """Threads that wait for shares to help with; started when first needed."""
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int, name: str = "hbase-orm-driver") -> None:
         """Start no thread.
 
         Args:
             most: How many threads at most.
+            name: What they are called.
         """
         self._most = most
+        self._name = name
         self._threads: list[threading.Thread] = []
         self._lock = threading.Lock()
         self._asked: SimpleQueue[Any] = SimpleQueue()
         # A team that nobody holds any more ends its threads.
         self._end = ref(self, self._asked.put)
+
+    def begin(self, work: Callable[[T], R], item: T) -> Share[T, R]:
+        """Let a thread do the work on one item; its `result` waits for it."""
+        share = Share(work, (item,), helpers=1)
+        self.help_with(share)
+        return share
 
     def help_with(self, share: Share[Any, Any]) -> None:
         """Let threads take part in a share, as many as it wants and there are."""
@@ -112,7 +130,7 @@ class Team:
 
     def _thread(self) -> threading.Thread:
         return threading.Thread(
-            target=_help, args=(self._asked, self._end), name="hbase-orm-driver", daemon=True
+            target=_help, args=(self._asked, self._end), name=self._name, daemon=True
         )
 
     def close(self) -> None:

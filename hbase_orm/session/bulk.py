@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import timedelta
 from types import TracebackType
@@ -24,6 +23,7 @@ from hbase_orm.errors import (
     RowKeyError,
     ValidationError,
 )
+from hbase_orm.gateway.team import Team
 from hbase_orm.index import catalog
 from hbase_orm.model import Model
 from hbase_orm.session.binding import BoundModel
@@ -102,7 +102,7 @@ class Bulk:
         self._at_hand: tuple[Lane, Any] | None = None
         self._ahead: deque[Model] = deque()
         self._block = BulkBlock()
-        self._threads: ThreadPoolExecutor
+        self._threads: Team
         self._under_way: deque[Sent] = deque()
         self._failed = Outcome()
 
@@ -256,9 +256,7 @@ class Bulk:
             QueryError: It had its block before.
         """
         self._block.begin()
-        self._threads = ThreadPoolExecutor(
-            self._parallel or LOADS_IN_FLIGHT, thread_name_prefix="hbase-orm-bulk"
-        )
+        self._threads = Team(self._parallel or LOADS_IN_FLIGHT, "hbase-orm-bulk")
         return self
 
     def __exit__(
@@ -284,7 +282,7 @@ class Bulk:
                 self._progress = None
                 self._settle()
         finally:
-            self._threads.shutdown()
+            self._threads.close()
 
     def _earlier(self, lane: Lane, key: bytes) -> tuple[list[Lane], bool]:
         """Return the lanes where earlier writes of a row wait, and whether one is under way.
@@ -351,8 +349,8 @@ class Bulk:
             self._collect(self._under_way.popleft())
         self._refuse_failed()
         rows = lane.batch
-        future = self._threads.submit(lane.carrier.send, tuple(rows.values()))
-        self._under_way.append(Sent(future, lane, rows))
+        sending = self._threads.begin(lane.carrier.send, tuple(rows.values()))
+        self._under_way.append(Sent(sending, lane, rows))
         self._lanes.cut(lane)
 
     def _settle(self) -> None:

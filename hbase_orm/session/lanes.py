@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from hbase_orm.gateway.team import Share
 from hbase_orm.model import Model
 from hbase_orm.session.binding import BoundModel
 from hbase_orm.session.carriers import Carrier
@@ -61,19 +61,19 @@ class Sent:
     """A batch under way.
 
     Attributes:
-        future: Becomes what did not end well.
+        sending: Gives what did not end well.
         lane: Where its rows waited.
         rows: The rows by row key, each as the carrier wants it.
     """
 
-    future: Future[Outcome]
+    sending: Share[Any, Outcome]
     lane: Lane
     rows: Mapping[bytes, Any]
 
     def outcome(self) -> Outcome:
         """Wait for the batch; if an unforeseen error ended it, some of its rows may be written."""
         try:
-            return self.future.result()
+            return self.sending.result()
         except Exception as error:  # noqa: BLE001  # each row of the batch is named in a FlushError
             writes = self.lane.carrier.writes(tuple(self.rows.values()))
             return Outcome(unknown=[(write, error) for write in writes])

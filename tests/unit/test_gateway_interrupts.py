@@ -13,6 +13,7 @@ from hbase_orm.gateway.drive import Driver
 from hbase_orm.gateway.grouped import run_grouped
 from hbase_orm.gateway.memory import MemoryGateway
 from hbase_orm.gateway.pool import Address, Pool
+from hbase_orm.gateway.team import Team
 from hbase_orm.ops import GetRows, ListTables, Operation, Ping, Protocol, Together, ask
 from hbase_orm.session.runtime import Runtime
 from tests.interrupts import Interrupted, Interrupter, TimeLimit
@@ -208,3 +209,23 @@ def test_a_thread_that_helps_and_is_ended_from_outside_ends_the_call_and_nothing
 
     assert driver.each(lambda number: number, (1, 2)) == [1, 2]
     driver.close()
+
+
+def test_work_that_a_thread_began_gives_its_result_at_whatever_step_asking_was_interrupted() -> (
+    None
+):
+    team = Team(2)
+
+    def act() -> None:
+        assert [team.begin(lambda number: number + 1, number).result() for number in range(3)] == [
+            1,
+            2,
+            3,
+        ]
+
+    def check(raised: BaseException | None) -> None:
+        del raised
+        _in_other_thread(act)
+
+    assert _every_step(act, check) > 20
+    _in_other_thread(team.close)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any, ClassVar
 
@@ -36,6 +35,7 @@ from hbase_orm.errors import (
     RowKeyError,
     ValidationError,
 )
+from hbase_orm.gateway.team import Team
 from hbase_orm.ops import CheckAndMutate
 from hbase_orm.session.bulk import Bulk
 from tests.recording import BATCHES, FailsBeforeSending, gateway_of, through
@@ -426,7 +426,7 @@ def test_an_interrupt_while_a_batch_is_sent_is_not_the_end_of_rows_in_silence(
 
     bulk = session.bulk(batch_rows=2, parallel=1).__enter__()
     bulk.add(Plain(n=1))
-    monkeypatch.setattr(ThreadPoolExecutor, "submit", interrupted)
+    monkeypatch.setattr(Team, "begin", interrupted)
     with pytest.raises(KeyboardInterrupt):
         bulk.add(Plain(n=2))
     monkeypatch.undo()
