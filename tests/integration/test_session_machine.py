@@ -12,34 +12,43 @@ from hbase_orm.testing import RealHBase
 
 pytest.register_assert_rewrite("tests.session_machine")
 
-from tests.session_machine import KINDS, run  # noqa: E402  # after the rewriting is registered
+from tests.session_machine import run  # noqa: E402  # after the rewriting is registered
+from tests.session_models import KINDS, Audit, HookedIndexed, Plain, Unique  # noqa: E402  # as above
 from tests.session_reference import Kind  # noqa: E402  # as above
 
 pytestmark = pytest.mark.hbase
 
-SEQUENCES = 20
-SOAK_SEQUENCES = 100
+SEQUENCES = 1
+SOAK_SEQUENCES = 50
 
-kinds = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.model.__name__)
+# Thrift1 alone makes no family that keeps what is deleted: that model is driven in memory.
+DRIVEN = [kind for kind in KINDS if kind.has_thrift2]
+FEW = [kind for kind in DRIVEN if kind.model in {Plain, Unique, HookedIndexed}]
 
 
 @pytest.fixture(scope="module")
-def engine(hbase: RealHBase) -> Iterator[Engine]:
-    """Return an engine with all tables; each sequence has a group of rows of its own."""
+def engines(hbase: RealHBase) -> Iterator[tuple[Engine, Engine]]:
+    """Return two engines on all tables; each sequence has rows of its own."""
     namespace = f"n{uuid4().hex[:12]}"
-    with connect(hbase.url_in(namespace)) as connected:
-        connected.create_tables(*(kind.model for kind in KINDS))
-        yield connected
+    url = hbase.url_in(namespace)
+    tables = [k.model for k in DRIVEN if k.model.__schema__.layout.table_period is None]
+    with connect(url) as engine, connect(url) as other:
+        engine.create_tables(Audit, *tables)
+        yield engine, other
     hbase.drop_namespace(namespace)
 
 
-@kinds
-def test_sessions_leave_what_a_dict_of_versions_holds(engine: Engine, kind: Kind) -> None:
-    run(engine, kind, SEQUENCES)
+@pytest.mark.parametrize("kind", FEW, ids=lambda kind: kind.model.__name__)
+def test_sessions_leave_what_a_dict_of_versions_holds(
+    engines: tuple[Engine, Engine], kind: Kind
+) -> None:
+    run(*engines, kind, SEQUENCES)
 
 
 @pytest.mark.soak
-@pytest.mark.timeout(1800)
-@kinds
-def test_sessions_leave_what_a_dict_of_versions_holds_for_long(engine: Engine, kind: Kind) -> None:
-    run(engine, kind, SOAK_SEQUENCES)
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("kind", DRIVEN, ids=lambda kind: kind.model.__name__)
+def test_sessions_leave_what_a_dict_of_versions_holds_for_long(
+    engines: tuple[Engine, Engine], kind: Kind
+) -> None:
+    run(*engines, kind, SOAK_SEQUENCES)
