@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator
-from decimal import Decimal
 from enum import StrEnum
 from typing import Any
 
@@ -27,7 +26,7 @@ from hbase_orm import (
 COMPARISONS = [operator.lt, operator.le, operator.ge, operator.gt]
 TEXTS = ("", "a", "ab", "b", "ba", "c")
 BLOBS = (b"\xfe", b"\xfe\xff", b"\xff", b"\xff\x00")
-NUMBERS = (Decimal("-1.5"), Decimal(0), Decimal("0.25"), Decimal(7))
+NUMBERS = (-2, 0, 1, 7)
 
 
 class Tag(StrEnum):
@@ -53,7 +52,7 @@ class Blob(Model, table=Table("blobs")):
 class Amount(Model, table=Table("amounts")):
     d = Family("d")
 
-    name: Key[Decimal] = key(codecs.get("bytes.decimal"))
+    name: Key[int] = key(codecs.get("bytes.int64"))
     note: Mapped[str] = column(d, "n", default="")
 
 
