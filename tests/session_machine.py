@@ -641,7 +641,7 @@ class SessionMachine(SessionState):
         if not self.stored.exists(held.n):
             return None if there == self._copied(held.loaded) else RowNotFoundError
         wanted = self._copied(self.stored.cells(held.n))
-        if self.kind.is_unique and "code" in wanted:
+        if there is None and self.kind.is_unique and "code" in wanted:
             return ValidationError
         if there is None:  # the insert lets HBase check one cell, which a row made in part may lack
             return (

@@ -127,6 +127,18 @@ def test_rows_around_one_that_does_not_fit_are_written_in_bulk(store: Engine) ->
     driven.teardown()
 
 
+def test_a_row_with_a_unique_value_is_not_moved_to_where_another_row_stands(store: Engine) -> None:
+    driven = with_a_row(store, "Unique")
+
+    driven.change_field(0, ("code", "a"))
+    driven.flush(is_mended=True)
+    driven.move(0, 1)
+    driven.insert(2, ROW)
+    driven.move(0, 2)
+
+    driven.teardown()
+
+
 # --- at random -------------------------------------------------------------------------------------
 
 
