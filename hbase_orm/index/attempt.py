@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final
 
 from hbase_orm.errors import CatalogLeaseError, ClockError, CorruptRowError
 from hbase_orm.index.copies import UNVERIFIED, copy_puts
-from hbase_orm.index.guard_cell import GuardCell, next_guard
+from hbase_orm.index.guard_cell import GuardCell, is_plausible_epoch, next_guard
 from hbase_orm.index.targets import (
     ENTRY_COLUMN,
     ENTRY_FAMILY,
@@ -102,6 +102,17 @@ def check_clock(table: str, row: bytes, timestamp_ms: int, now_ms: int) -> None:
         )
     if ahead_ms > CLOCK_WARN_MS:
         logger.warning("row %r of %s is %d ms ahead of this clock", row, table, ahead_ms)
+
+
+def believed(before: RowBefore, epoch: int) -> RowBefore:
+    """Return the row without its guard where that has an epoch too far above the catalog's.
+
+    Such a guard is damaged: it counts as one that does not decode.
+    """
+    guard = before.guard
+    if guard is None or is_plausible_epoch(guard.epoch, epoch):
+        return before
+    return replace(before, guard=None)
 
 
 def check_epoch(table: str, before: RowBefore, epoch: int) -> None:

@@ -9,14 +9,13 @@ from enum import Enum
 from types import MappingProxyType
 from typing import Any, Final
 
-from hbase_orm.errors import CorruptRowError
+from hbase_orm.errors import CorruptRowError, SchemaError
+from hbase_orm.index.guard_cell import MAX_EPOCH
 from hbase_orm.index.loading import LoadTicket
 
 FORMAT_VERSION: Final = 2
 LWW_FORMAT_VERSION: Final = 3
 """Of tables whose rows have no guards: a program that knows guards alone must not write them."""
-
-MAX_EPOCH: Final = 65_535
 
 VERSION_COLUMN: Final = "version column"
 """The name under which a version column stands among the indexes; no index has it."""
@@ -208,5 +207,17 @@ _READERS: Final = MappingProxyType(
 
 
 def next_epoch(epoch: int) -> int:
-    """Return the epoch after `epoch`; it has two bytes in a guard."""
-    return epoch % MAX_EPOCH + 1
+    """Return the epoch after `epoch`; it has two bytes in a guard.
+
+    Raises:
+        SchemaError: There is none: epochs are compared, so none can come a second time.
+    """
+    if epoch >= MAX_EPOCH:
+        raise SchemaError(
+            "the table has used up its epochs",
+            epoch=epoch,
+            most=MAX_EPOCH,
+            fix="copy the rows to a new table with the model; if the catalog was lost, delete the "
+            "cells _:g of the rows whose guards have this epoch, and call engine.create_tables",
+        )
+    return epoch + 1

@@ -26,6 +26,7 @@ def fence(
     A row without data gets a dead guard, which expires.
     """
     epoch = context.permit(target.table)
+    before = attempts.believed(before, epoch)
     attempts.check_epoch(target.table, before, epoch)
     is_dead = not target.exists(before.cells)
     guard = next_guard(

@@ -200,6 +200,7 @@ def _next_attempt(
     history: History,
 ) -> Attempt:
     epoch = context.permit(target.table)
+    before = attempts.believed(before, epoch)
     attempts.check_epoch(target.table, before, epoch)
     if change.decide is not None:
         change = change.decide(before)

@@ -18,6 +18,10 @@ NONCE_BYTES: Final = 8
 ABSENT_NONCE: Final = bytes(NONCE_BYTES)
 MAX_PREDECESSORS: Final = 3
 
+MAX_EPOCH: Final = 65_535
+MOST_AHEAD: Final = 1_000
+"""How many epochs a guard may be above the catalog's: a build takes about three."""
+
 _HEAD: Final = struct.Struct(">cHQ8s")
 _FLAGS: Final = {b"L": False, b"D": True}
 
@@ -70,11 +74,12 @@ class GuardCell:
         return cls(epoch, timestamp_ms, nonce, nonces, _FLAGS[flag])
 
 
-def guard_of(cell: Cell | None) -> GuardCell | None:
+def guard_of(cell: Cell | None, known_epoch: int = MAX_EPOCH) -> GuardCell | None:
     """Return the guard that a stored cell holds; None where there is none, or it is nobody's.
 
     A guard's own timestamp is its cell's. Bytes that do not decode, or that have a timestamp above
     their cell's, are of another program; so is an empty cell, which HBase takes for an absent one.
+    So is a guard whose epoch is too far above the catalog's, where that is known: it is damaged.
     """
     if cell is None or not cell.value:
         return None
@@ -82,7 +87,13 @@ def guard_of(cell: Cell | None) -> GuardCell | None:
         guard = GuardCell.decode(cell.value)
     except CorruptRowError:
         return None
-    return guard if guard.timestamp_ms <= cell.timestamp_ms else None
+    is_plausible = is_plausible_epoch(guard.epoch, known_epoch)
+    return guard if is_plausible and guard.timestamp_ms <= cell.timestamp_ms else None
+
+
+def is_plausible_epoch(epoch: int, known_epoch: int) -> bool:
+    """Return whether a writer can have had `epoch` where the catalog knows `known_epoch`."""
+    return epoch <= known_epoch + MOST_AHEAD
 
 
 def nonces_of(guard: GuardCell | None) -> tuple[bytes, ...]:

@@ -54,7 +54,9 @@ def late_rows(
         epoch: The catalog's epoch from which on writers keep it.
         page_rows: Rows read at a time.
     """
-    found = yield from verify_rows(target, index, key_range, context, page_rows=page_rows)
+    found = yield from verify_rows(
+        target, index, key_range, context, page_rows=page_rows, known_epoch=epoch
+    )
     kinds = HARMFUL | {Finding.UNKNOWN}  # the scrub says which rows fit no entry
     late = [pair.row for pair in found.pairs if pair.finding in kinds]
     late += [row for row, of_row in found.epochs.items() if of_row < epoch]

@@ -11,11 +11,11 @@ What is entered then must not let queries believe entries that nobody has kept:
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from hbase_orm.errors import CorruptRowError
 from hbase_orm.index.build import table_of
 from hbase_orm.index.catalog import (
     change_entry,
@@ -32,7 +32,7 @@ from hbase_orm.index.catalog_entry import (
     TableState,
     next_epoch,
 )
-from hbase_orm.index.guard_cell import GuardCell
+from hbase_orm.index.guard_cell import guard_of, is_plausible_epoch
 from hbase_orm.index.pages import fetch_once
 from hbase_orm.index.targets import GUARD_COLUMN
 from hbase_orm.ops import KeyRange, Protocol, Row, Scan
@@ -154,15 +154,17 @@ def forget_lost(table: str, seen: CatalogEntry) -> Protocol[CatalogEntry]:
 def overtake(table: str, newest_epoch: int) -> Protocol[CatalogEntry]:
     """Raise the epoch above one that a row's guard has; queries use no index until it was built.
 
-    Where it is above already, nothing is changed. Safe to repeat.
+    Where it is above already, nothing is changed, nor where the guard's epoch is too far above the
+    catalog's to be a writer's. Safe to repeat.
 
     Raises:
         CatalogLeaseError: The catalog does not know the table.
+        SchemaError: There is no epoch above.
     """
 
     def edit(entry: CatalogEntry | None) -> CatalogEntry:
         there = known(table, entry)
-        if there.epoch > newest_epoch:
+        if there.epoch > newest_epoch or not is_plausible_epoch(newest_epoch, there.epoch):
             return there
         indexes = {
             name: index if name == VERSION_COLUMN else _distrusted(index)
@@ -181,25 +183,29 @@ def _distrusted(index: CatalogIndex) -> CatalogIndex:
     return replace(index, build=())
 
 
-def newest_epoch(table: str, *, most_rows: int | None = None) -> Protocol[int]:
+def newest_epoch(
+    table: str, *, known_epoch: int | None = None, most_rows: int | None = None
+) -> Protocol[int]:
     """Return the newest epoch in the guards of a table's rows; 0 where none has a guard.
 
-    Reads every guard, page by page, unless `most_rows` are enough.
+    Reads every guard, page by page, unless `most_rows` are enough. An epoch is left out that is too
+    far above the catalog's, or, where the catalog knows none, above the one that most rows have.
     """
-    newest, seen, start = 0, 0, KeyRange()
+    counts, seen, start = Counter[int](), 0, KeyRange()
     while most_rows is None or seen < most_rows:
         page = yield from fetch_once(Scan(table, start, (GUARD_COLUMN,), caching_rows=PAGE_ROWS))
         if not page:
             break
-        newest = max([newest, *_epochs(page)])
+        counts.update(_epochs(page))
         seen += len(page)
         start = KeyRange(page[-1].key + b"\x00")
-    return newest
+    if known_epoch is None:
+        known_epoch = max(sorted(counts), key=counts.__getitem__, default=0)
+    return max((each for each in counts if is_plausible_epoch(each, known_epoch)), default=0)
 
 
 def _epochs(page: Sequence[Row]) -> Iterator[int]:
     for row in page:
-        try:
-            yield GuardCell.decode(row.cells[GUARD_COLUMN].value).epoch
-        except CorruptRowError:
-            continue  # no write can build on it: it stands in nobody's way but its own
+        guard = guard_of(row.cells.get(GUARD_COLUMN))
+        if guard is not None:  # no write can build on another: it stands in its own way alone
+            yield guard.epoch

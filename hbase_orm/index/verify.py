@@ -16,7 +16,7 @@ from typing import Final
 from hbase_orm.errors import CorruptRowError, RowKeyError, ValidationError
 from hbase_orm.index.asking import is_unmoved, read_before
 from hbase_orm.index.copies import copied_cells
-from hbase_orm.index.guard_cell import guard_of
+from hbase_orm.index.guard_cell import MAX_EPOCH, guard_of
 from hbase_orm.index.pages import PAGE_ROWS, get_rows, leads_to, led_to, scan_page
 from hbase_orm.index.repair import MIN_AGE_MS
 from hbase_orm.index.targets import (
@@ -130,8 +130,9 @@ def verify_rows(
     *,
     page_rows: int = PAGE_ROWS,
     span: TimeSpan = EVER,
+    known_epoch: int = MAX_EPOCH,
 ) -> Protocol[PageFindings]:
-    """Look for the entries of a page of rows."""
+    """Look for the entries of a page of rows; `known_epoch` is the catalog's, now or before."""
     columns = _columns(target, index)
     page = yield from scan_page(target.table, columns, key_range, page_rows, context)
     found = _begun(page)
@@ -140,11 +141,11 @@ def verify_rows(
         for row in page
         if span.holds(_written_ms(row)) and target.exists(_without_guard(row).cells)
     ]
-    found.foreign = [row.key for row in rows if _is_foreign(target, row)]
-    guards = {row.key: guard_of(row.cells.get(GUARD_COLUMN)) for row in rows}
+    found.foreign = [row.key for row in rows if _is_foreign(target, row, known_epoch)]
+    guards = {row.key: guard_of(row.cells.get(GUARD_COLUMN), known_epoch) for row in rows}
     found.epochs = {key: guard.epoch for key, guard in guards.items() if guard is not None}
     for row in rows:
-        if _has_corrupt_guard(target, row):
+        if _has_corrupt_guard(target, row, known_epoch):
             found.add(Finding.UNKNOWN, RowPair(Finding.UNKNOWN, row.key, b"", _written_ms(row)))
     wanted = [(row, key) for row in rows for key in _keys(target, index, row, found)]
     entries = yield from get_rows(index.table, [key for _, key in wanted], context)
@@ -310,13 +311,13 @@ def _is_dead(row: RowBefore) -> bool:
     return row.guard is not None and row.guard.is_dead
 
 
-def _is_foreign(target: GuardedTable, row: Row) -> bool:
+def _is_foreign(target: GuardedTable, row: Row, known_epoch: int) -> bool:
     if target.is_lww:
         return False  # nothing tells
     guard = row.cells.get(GUARD_COLUMN)
     if guard is None:
         return True
-    known = guard_of(guard)
+    known = guard_of(guard, known_epoch)
     if known is None:
         return True
     cells = row.cells.items()
@@ -325,9 +326,9 @@ def _is_foreign(target: GuardedTable, row: Row) -> bool:
     )
 
 
-def _has_corrupt_guard(target: GuardedTable, row: Row) -> bool:
+def _has_corrupt_guard(target: GuardedTable, row: Row, known_epoch: int) -> bool:
     guard = None if target.is_lww else row.cells.get(GUARD_COLUMN)
-    return guard is not None and bool(guard.value) and guard_of(guard) is None
+    return guard is not None and bool(guard.value) and guard_of(guard, known_epoch) is None
 
 
 def _written_ms(row: Row) -> int:

@@ -123,7 +123,7 @@ class IndexBuild:
 
     def _overtake(self) -> bool:
         """Raise the catalog's epoch above those of the rows; say whether it was below."""
-        newest = self._run(newest_epoch(self._table))
+        newest = self._run(newest_epoch(self._table, known_epoch=self._refreshed().epoch))
         self._scrubber.forget()
         if self._is_lww or self._refreshed().epoch >= newest:
             return False

@@ -11,6 +11,7 @@ from typing import Final, Literal
 from hbase_orm.errors import CorruptRowError
 from hbase_orm.index.catalog import read_entry
 from hbase_orm.index.entries import base_key_of
+from hbase_orm.index.guard_cell import MAX_EPOCH
 from hbase_orm.index.repair import EntryState, remove_corrupt, repair_entry
 from hbase_orm.index.targets import IndexTarget
 from hbase_orm.index.verify import (
@@ -141,6 +142,7 @@ class IndexVerify:
         self._pairs: list[RowPair] = []
         self._foreign = 0
         self._newest_epoch = 0
+        self._known_epoch = MAX_EPOCH
         self._repaired = 0
         self._unrepaired: dict[bytes, str] = {}
         self._sources: Sequence[Source] = ()
@@ -153,6 +155,8 @@ class IndexVerify:
             HBaseORMError: A read, or a repair, failed.
         """
         self._sources = sources
+        entry = self._runtime.run(read_entry(self._table.table))
+        self._known_epoch = MAX_EPOCH if entry is None else entry.epoch
         counts = {source: self._direction(source) for source in sources}
         return Verification(
             self._target.name,
@@ -195,7 +199,13 @@ class IndexVerify:
         context, span = self._runtime.guard_context, self._span
         if source == "data":
             return verify_rows(
-                self._table, self._target, key_range, context, page_rows=PAGE_ROWS, span=span
+                self._table,
+                self._target,
+                key_range,
+                context,
+                page_rows=PAGE_ROWS,
+                span=span,
+                known_epoch=self._known_epoch,
             )
         base_key = base_key_of(self._schema)
         return verify_entries(

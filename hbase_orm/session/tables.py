@@ -217,7 +217,8 @@ def _epoch_of_rows(
         return 0
     if is_unknown(entry):
         return (yield from newest_epoch(table))
-    some = yield from newest_epoch(table, most_rows=LOOKED_AT_ROWS)
+    known = 0 if entry is None else entry.epoch
+    some = yield from newest_epoch(table, known_epoch=known, most_rows=LOOKED_AT_ROWS)
     # Rows are written under an epoch that stands in the catalog before: read it after them.
     now = yield from catalog.read_entry(table)
     if now is not None and now.epoch < some:
@@ -225,7 +226,7 @@ def _epoch_of_rows(
             "the catalog is older than the rows of %s: its indexes must be built again",
             table,
         )
-        yield from overtake(table, (yield from newest_epoch(table)))
+        yield from overtake(table, (yield from newest_epoch(table, known_epoch=now.epoch)))
     return 0
 
 

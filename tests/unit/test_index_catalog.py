@@ -35,7 +35,9 @@ from hbase_orm.index.catalog_entry import (
     CatalogIndex,
     IndexState,
     TableState,
+    next_epoch,
 )
+from hbase_orm.index.guard_cell import MAX_EPOCH
 from hbase_orm.index.loading import LoadTicket
 from hbase_orm.index.registration import forget_lost, overtake, register, unregister
 from hbase_orm.ops import (
@@ -491,3 +493,19 @@ def test_a_cell_of_another_format_is_refused(gateway: MemoryGateway, value: byte
 
     with pytest.raises(CorruptRowError):
         drive(read_entry("t"), gateway)
+
+
+def test_no_epoch_comes_after_the_last() -> None:
+    assert next_epoch(MAX_EPOCH - 1) == MAX_EPOCH
+    with pytest.raises(SchemaError, match="used up its epochs") as refused:
+        next_epoch(MAX_EPOCH)
+    assert "new table" in refused.value.fix
+
+
+@pytest.mark.parametrize("newest", [2_000, MAX_EPOCH])
+def test_an_epoch_that_no_writer_can_have_does_not_overtake_the_catalog(
+    new: MemoryGateway, newest: int
+) -> None:
+    before = drive(register("t", INDEXES, is_new=True), new)
+
+    assert drive(overtake("t", newest), new) == before

@@ -24,15 +24,17 @@ from hbase_orm import (
 )
 from hbase_orm.errors import (
     CatalogLeaseError,
+    CorruptRowError,
     FlushError,
     QueryError,
     SchemaError,
     UnboundedScanError,
 )
 from hbase_orm.gateway.memory import MemoryGateway
-from hbase_orm.index.catalog import CATALOG_TABLE
+from hbase_orm.index.catalog import CATALOG_TABLE, read_entry
+from hbase_orm.index.targets import GUARD_COLUMN
 from hbase_orm.index.verify import Finding
-from hbase_orm.ops import DropTable, ListTables
+from hbase_orm.ops import DropTable, GetRows, ListTables, MutateRow, Put, RowMutation
 from tests.index_life import Clock, Process, engine_on
 from tests.snapshots import copy, delete_row, restore, snapshot, truncate
 
@@ -499,3 +501,120 @@ def test_tables_whose_making_was_broken_off_are_finished_without_a_build() -> No
 
     assert program(gateway).indexes(Part)["by_city"].state is IndexState.READABLE
     assert_right(gateway)
+
+
+# --- damaged guards -------------------------------------------------------------------------------
+
+
+def damage_guard(gateway: MemoryGateway, number: int, head: bytes, rest: bytes = b"") -> None:
+    """Overwrite the begin of a row's guard, or all of it but the ring, under its timestamp."""
+    key = number.to_bytes(2, "big")
+    (row,) = gateway.execute(GetRows(TABLE, (key,), (GUARD_COLUMN,)))
+    assert row is not None
+    cell = row.cells[GUARD_COLUMN]
+    value = head + (rest or cell.value[len(head) :])
+    put = Put(GUARD_COLUMN, value, cell.timestamp_ms)
+    gateway.execute(MutateRow(TABLE, RowMutation(key, (put,))))
+
+
+def epoch_and_states(gateway: MemoryGateway) -> tuple[int, set[IndexState]]:
+    entry = program(gateway)._runtime.run(read_entry(TABLE))
+    assert entry is not None
+    return entry.epoch, {index.state for index in entry.indexes.values()}
+
+
+def cities(gateway: MemoryGateway, city: str) -> list[Part]:
+    session = program(gateway).session()
+    return list(session.all(select(Part).where(Part.city == city).using(Part.by_city)))
+
+
+DAMAGES = pytest.mark.parametrize(
+    ("head", "rest"),
+    [
+        (b"L\xff\xff", b"\xff" * 16),  # its timestamp is above its cell's
+        (b"L\x12\x34", b"\xff" * 16),
+        (b"L\xff\xff", b""),
+        (b"L\xff\xfe", b""),
+        (b"D\x75\x30", b""),
+    ],
+)
+
+
+@DAMAGES
+def test_a_damaged_guard_takes_no_index_from_queries(
+    gateway: MemoryGateway, head: bytes, rest: bytes
+) -> None:
+    rebuild(gateway)
+    before = epoch_and_states(gateway)
+    damage_guard(gateway, 2, head, rest)
+
+    program(gateway).create_tables(Part)
+
+    assert epoch_and_states(gateway) == before
+    assert 2 in {part.number for part in cities(gateway, "city2")}
+    program(gateway).verify_index(Part, "by_city", repair=True)
+    assert_right(gateway)
+
+
+@DAMAGES
+def test_a_repair_gives_a_row_with_a_damaged_guard_a_new_one(
+    gateway: MemoryGateway, head: bytes, rest: bytes
+) -> None:
+    damage_guard(gateway, 2, head, rest)
+    engine = program(gateway)
+    session = engine.session()
+    session.put_row(Part, Part.price.to(7), number=3)
+    with pytest.raises(CorruptRowError) as refused:
+        session.put_row(Part, Part.price.to(7), number=2)
+    assert "repair=True" in refused.value.fix
+
+    found = engine.verify_index(Part, "by_city")
+    engine.verify_index(Part, "by_city", repair=True)
+
+    assert (found.is_sound, found.newer_epoch) == (False, 0)
+    assert engine.verify_index(Part, "by_city").is_sound
+    session.put_row(Part, Part.price.to(7), number=2)
+    assert_right(gateway)
+
+
+@pytest.mark.parametrize("verb", ["replace", "delete_row"])
+def test_a_row_whose_guard_has_an_impossible_epoch_is_replaced_and_deleted(
+    gateway: MemoryGateway, verb: str
+) -> None:
+    damage_guard(gateway, 2, b"L\xff\xff")
+    session = program(gateway).session()
+
+    if verb == "replace":
+        session.replace(Part(number=2, city="new"))
+    else:
+        session.delete_row(Part, number=2)
+
+    session.put_row(Part, Part.city.to("new"), Part.price.to(0), number=2)
+    assert epoch_and_states(gateway)[0] == 1
+    assert_right(gateway)
+
+
+def test_a_build_goes_past_a_damaged_guard(gateway: MemoryGateway) -> None:
+    damage_guard(gateway, 2, b"L\xff\xff")
+
+    rebuild(gateway)
+
+    assert epoch_and_states(gateway) == (3, {IndexState.READABLE})
+    assert_right(gateway)
+
+
+@LOSSES
+def test_a_damaged_guard_gives_a_lost_catalog_no_epoch(
+    gateway: MemoryGateway, lose: object
+) -> None:
+    rebuild(gateway)
+    fill(program(gateway))
+    damage_guard(gateway, 2, b"L\xff\xff")
+    damage_guard(gateway, 3, b"L\x00\x00")
+
+    before, _ = epoch_and_states(gateway)
+    lose(gateway)  # type: ignore[operator]  # one of the losses
+
+    program(gateway).create_tables(Part)
+
+    assert epoch_and_states(gateway)[0] == before + 1
