@@ -38,6 +38,7 @@ FIRST_ROWS: Final = 4
 GROWTH: Final = 4
 
 _BATCH_CELLS: Final = 8
+_LEAST_CACHING: Final = 16
 _MOST_KINDS: Final = 1000
 
 # Filters that judge cell by cell. One that judges whole rows (a SingleColumnValueFilter) makes
@@ -125,7 +126,8 @@ class Pieces:
 
     Attributes:
         batch_cells: Cells of one result at most; None for whole rows.
-        portion: How many results to ask for.
+        portion: How many results a call asks for at most.
+        surplus: Rows that came beyond those that were wanted.
     """
 
     def __init__(self, scan: Scan, sizes: AnswerSizes) -> None:
@@ -137,7 +139,21 @@ class Pieces:
         else:
             first, most = FIRST_CELLS // self.batch_cells, MOST_CELLS // self.batch_cells
         self.portion = Portion(sizes, kind, first=max(1, first), most=max(1, most))
+        self.surplus: list[Row] = []
         self._begun: Row | None = None
+        self._results_per_row = 1
+        self._asked = 0
+
+    def asked(self, rows: int) -> int:
+        """Return how many results to ask for where so many rows are wanted."""
+        if self.batch_cells is None:
+            wanted = rows
+        elif self._begun is None:
+            wanted = rows * self._results_per_row
+        else:  # nobody knows how long the row still is
+            wanted = max(rows * self._results_per_row, self._asked * GROWTH)
+        self._asked = min(self.portion.count, wanted)
+        return self._asked
 
     def join(self, results: list[Row]) -> list[Row]:
         """Return the rows that are complete; no results mean the end of the scan.
@@ -156,9 +172,21 @@ class Pieces:
                 rows[-1].cells.update(result.cells)
             else:
                 rows.append(result)
+        self._results_per_row = -(-len(results) // len(rows))
         if len(results[-1].cells) >= self.batch_cells:
             self._begun = rows.pop()
         return rows
+
+
+def caching_results(scan: Scan, batch_cells: int | None) -> int:
+    """Return how many results a gateway fetches from a region server at once.
+
+    Of rows that are cut into pieces more than one, also where a single row is wanted: else each
+    piece of it is a request of its own between the two.
+    """
+    if batch_cells is None:
+        return scan.caching_rows
+    return max(scan.caching_rows, _LEAST_CACHING)
 
 
 def batch_cells(scan: Scan) -> int | None:

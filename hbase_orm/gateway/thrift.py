@@ -184,6 +184,7 @@ class ThriftGateway(ABC):
             raise self._missing(operation)
 
         def send(slot: Slot[ThriftConnection]) -> Any:
+            self._close_unwanted(slot)
             try:
                 return call(slot.connection.client, operation)
             except WIRE_ERRORS as exc:
@@ -208,6 +209,7 @@ class ThriftGateway(ABC):
         bounds = server_bounds(scan.key_range, is_reverse=scan.reverse)
 
         def send(slot: Slot[ThriftConnection]) -> ScannerId:
+            self._close_unwanted(slot)
             client = slot.connection.client
             pieces = Pieces(scan, client.sizes)
             try:
@@ -222,10 +224,13 @@ class ThriftGateway(ABC):
     def _fetch(self, operation: FetchRows, deadline: float) -> list[Row]:
         number, owner = operation.scanner.number, _owner(operation.scanner)
         slot, bounds, pieces = owner.slot, owner.bounds, owner.pieces
-        if owner.is_done or slot is None or bounds is None or pieces is None:
+        if slot is None or bounds is None or pieces is None:
+            return []
+        if owner.is_done and not pieces.surplus:
             return []
 
         def send(slot: Slot[ThriftConnection]) -> list[Row]:
+            self._close_unwanted(slot)
             if number not in slot.scanners:
                 raise ScannerExpiredError(
                     "the scanner is closed", fix="open a new scanner after the last key seen"
@@ -246,13 +251,13 @@ class ThriftGateway(ABC):
         pieces: Pieces,
     ) -> list[Row]:
         """Return rows up to the number asked for, fewer if they are large, none at the end."""
-        rows: list[Row] = []
+        rows, pieces.surplus = pieces.surplus, []
         received_bytes = 0
         # All rows of an answer may lie outside the range, and an empty list would mean the end.
         while not owner.is_done and (
             not rows or (len(rows) < operation.count and received_bytes < ANSWER_BYTES)
         ):
-            asked = min(pieces.portion.count, operation.count - len(rows))
+            asked = pieces.asked(operation.count - len(rows))
             answer = self._send_fetch(client, operation.scanner.number, asked)
             if len(answer) > asked:
                 message = f"{len(answer)} results where {asked} were asked for"
@@ -262,7 +267,8 @@ class ThriftGateway(ABC):
             kept, is_past = bounds.select(pieces.join(answer))
             rows += kept
             owner.is_done = is_past or not answer
-        return rows
+        pieces.surplus = rows[operation.count :]
+        return rows[: operation.count]
 
     def _fetch_fault(
         self, exc: BaseException, operation: FetchRows, slot: Slot[ThriftConnection]
@@ -283,14 +289,21 @@ class ThriftGateway(ABC):
         if slot is None or slot.is_gone or number not in slot.scanners:
             return
 
-        def send(slot: Slot[ThriftConnection]) -> None:
-            slot.scanners.discard(number)
-            with suppress(*WIRE_ERRORS):
-                self._send_close(slot.connection.client, number)
-
+        slot.unwanted.append(number)
+        if slot.is_busy:
+            return  # no read waits for somebody else's: the next one to use the connection does it
         # A scanner that cannot be closed ends with its lease: no reason to hide another error.
         with suppress(GatewayError):
-            self.pool.use_same(slot, deadline).do(send)
+            self.pool.use_same(slot, deadline).do(self._close_unwanted)
+
+    def _close_unwanted(self, slot: Slot[ThriftConnection]) -> None:
+        """Close the scanners of a connection that nobody reads any more."""
+        while slot.unwanted:
+            number = slot.unwanted.popleft()
+            if number in slot.scanners:
+                slot.scanners.discard(number)
+                with suppress(*WIRE_ERRORS):
+                    self._send_close(slot.connection.client, number)
 
 
 def needs_thrift2(what: str, operation: Operation[Any]) -> FeatureMissingError:

@@ -15,7 +15,13 @@ from typing import Any
 
 import happybase
 
-from hbase_orm.gateway.answer_sizes import FIRST_ROWS, MOST_ROWS, Portion, portions
+from hbase_orm.gateway.answer_sizes import (
+    FIRST_ROWS,
+    MOST_ROWS,
+    Portion,
+    caching_results,
+    portions,
+)
 from hbase_orm.gateway.answers import LIST, STRUCT, Many, check_count
 from hbase_orm.gateway.base import Feature
 from hbase_orm.gateway.handshake import Opener, ThriftConnection
@@ -159,7 +165,7 @@ class Thrift1Gateway(ThriftGateway):
             stopRow=bounds.stop_row,
             timestamp=scan.before_ms,
             columns=whole_families(scan.columns) or None,
-            caching=scan.caching_rows,
+            caching=caching_results(scan, batch_cells),
             filterString=scan.filter,
             batchSize=batch_cells,
             reversed=True if bounds.is_reverse else None,

@@ -11,7 +11,13 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
-from hbase_orm.gateway.answer_sizes import FIRST_ROWS, MOST_ROWS, Portion, portions
+from hbase_orm.gateway.answer_sizes import (
+    FIRST_ROWS,
+    MOST_ROWS,
+    Portion,
+    caching_results,
+    portions,
+)
 from hbase_orm.gateway.answers import LIST, STRUCT, check_count
 from hbase_orm.gateway.base import Feature
 from hbase_orm.gateway.checks import MAX_LONG
@@ -136,7 +142,7 @@ class Thrift2Gateway(ThriftGateway):
             start_row=bounds.start_row,
             stop_row=bounds.stop_row,
             columns=_column_refs(scan.columns),
-            caching=scan.caching_rows,
+            caching=caching_results(scan, batch_cells),
             time_range=_time_range(scan.from_ms, scan.before_ms),
             filter=scan.filter,
             batch_cells=batch_cells,

@@ -8,6 +8,7 @@ alive and not over. A turn that nobody holds any more has ended, whatever became
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from queue import Empty, SimpleQueue
 from types import TracebackType
@@ -48,18 +49,21 @@ class Slot(Generic[C]):
         scanners: Ids of the scanners opened on this connection and not yet closed. They end with
             it, for a server numbers its scanners from 0 again after a restart: read over another
             connection, an old id may be somebody else's scanner.
+        unwanted: Ids of scanners that were given up while somebody had the slot; whoever uses it
+            next closes them.
         is_gone: The connection is closed for good.
         idle_since: When the last turn ended, or began if it did not end as it should.
         used: A number that grows from use to use.
     """
 
-    __slots__ = ("idle_since", "is_gone", "opened", "scanners", "turn", "used")
+    __slots__ = ("idle_since", "is_gone", "opened", "scanners", "turn", "unwanted", "used")
 
     def __init__(self) -> None:
         """Make a place without a connection, which belongs to no turn."""
         self.opened: C | None = None
         self.turn: ref[Turn[C]] | None = None
         self.scanners: set[int] = set()
+        self.unwanted: deque[int] = deque()
         self.is_gone = False
         self.idle_since = 0.0
         self.used = 0

@@ -159,7 +159,7 @@ class SessionAtOnce(SessionWrites):
         if bound.is_mutable:
             self._watched.add(bound, obj)
         self._reread(bound, obj, bound.hydrate(row, loaded), drops_changes=True)
-        obj._note_change = self._note_change  # noqa: SLF001 - the model's own state
+        obj._note_change = self._noter  # noqa: SLF001 - the model's own state
         self._identity.put(bound, key, obj)
         tell_loaded(obj)
 

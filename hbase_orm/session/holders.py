@@ -23,6 +23,8 @@ _LEAVES: Final = (
     *(type, ModuleType, FunctionType, BuiltinFunctionType),
 )
 
+_CONTAINERS: Final = frozenset((list, dict, set, tuple))
+
 _USUAL_LEAVES: Final = frozenset((str, bytes, int, float, bool, NoneType))
 
 
@@ -50,10 +52,12 @@ def is_part_held(values: Mapping[str, Any], names: Iterable[str]) -> bool:
 
     Args:
         values: The values by name; nobody else is meant to hold them.
-        names: The names of those that are looked at; the others only refer to them.
+        names: The names of those that are looked at; of the others only the lists, dicts, sets
+            and tuples that refer to parts of them.
     """
     known = Counter(map(id, values.values()))
     parts = _parts([values[name] for name in names if name in values], known)
+    parts += _containers_of(parts, values.values(), known)
     counted = zip(parts, _counts(parts), strict=True)
     return any(count > _OURS + known[id(part)] for part, count in counted)
 
@@ -70,6 +74,29 @@ def _parts(waiting: list[Any], known: Counter[int]) -> list[Any]:
         known.update(map(id, within))
         waiting += within
     return list(parts.values())
+
+
+def _containers_of(parts: list[Any], among: Iterable[Any], known: Counter[int]) -> list[Any]:
+    """Return the containers among some things that hold parts; count the references there."""
+    reached = {id(part) for part in parts}
+    found: dict[int, tuple[Any, list[Any]]] = {}
+    waiting = list(among)
+    while waiting:
+        thing = waiting.pop()
+        is_new = id(thing) not in reached and id(thing) not in found
+        if is_new and type(thing) in _CONTAINERS:
+            found[id(thing)] = thing, gc.get_referents(thing)
+            waiting += found[id(thing)][1]
+    holding: list[Any] = []
+    while True:
+        more = [key for key, (_, within) in found.items() if reached & set(map(id, within))]
+        if not more:
+            return holding
+        for key in more:
+            thing, within = found.pop(key)
+            known.update(map(id, within))
+            reached.add(key)
+            holding.append(thing)
 
 
 def _is_leaf(part: Any) -> bool:

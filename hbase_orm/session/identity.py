@@ -49,11 +49,10 @@ class IdentityMap:
         return known
 
 
-def supersede(before: Model | None, obj: Model) -> None:
-    """Let `obj` stand for its row: changes of the object before it would be written nowhere."""
-    if before is not None and before is not obj:
-        before._row = None  # noqa: SLF001 - the model's own state
-        before._note_change = _refuse_change  # noqa: SLF001 - the model's own state
+def supersede(obj: Model) -> None:
+    """Refuse further changes of an object for whose row another one stands now."""
+    obj._row = None  # noqa: SLF001 - the model's own state
+    obj._note_change = _refuse_change  # noqa: SLF001 - the model's own state
 
 
 def _refuse_change(obj: Model) -> None:

@@ -85,6 +85,7 @@ def refresh(
     in_doubt: frozenset[bytes] = frozenset(),
     *,
     is_to_go: bool = False,
+    is_unchanged: bool = False,
     drops_changes: bool = False,
 ) -> list[Replaced]:
     """Bring `obj` up to what `fresh` read, but for what changed since it was loaded.
@@ -98,6 +99,7 @@ def refresh(
         fresh: The object of the row as it was read now.
         in_doubt: Columns that a write of unknown outcome changed: they are the program's.
         is_to_go: Its delete is pending, and stays based on the version that was loaded.
+        is_unchanged: The program has surely changed nothing, so nothing needs to be compared.
         drops_changes: Nothing stays.
 
     Returns:
@@ -105,7 +107,9 @@ def refresh(
     """
     schema, values, new = bound.schema, obj.__dict__, fresh.__dict__
     loaded = None if drops_changes else loaded_row(obj)
-    changes = _Changes() if loaded is None else _changes_of(bound, loaded, values, in_doubt)
+    changes = _Changes()
+    if loaded is not None and not is_unchanged:
+        changes = _changes_of(bound, loaded, values, in_doubt)
     kept = changes.columns(schema)
     version = schema.version
     keeps_version = version is not None and loaded is not None and (is_to_go or bool(changes))
@@ -171,7 +175,8 @@ def _is_changed(
 ) -> bool:
     before, now = old.get(name), values.get(name)
     if name not in schema.column_by_name:
-        return bool(before != now)
+        is_nan = before != before and now != now  # noqa: PLR0124  # only NaN differs from itself
+        return bool(before != now and not is_nan)
     return _differs(schema.column_by_name[name].codec, before, now)
 
 

@@ -57,13 +57,20 @@ class SessionFlush(SessionWrites):
         self._is_flushing = True
         try:
             self._flush_rounds(outcome, raised)
-        finally:
+        except Exception:
+            self._raise_failed(outcome, raised)
+            raise
+        finally:  # an interrupt goes through as it is
             self._is_flushing = False
-            try:
-                raised.raise_first()
-            finally:  # what a hook raised becomes the context of the flush's own error
-                self._refuse_failed(outcome)
+        self._raise_failed(outcome, raised)
         return FlushReport(written=len(outcome.written))
+
+    def _raise_failed(self, outcome: Outcome, raised: HookErrors) -> None:
+        """Raise what a flush reports, or else what a hook raised, which becomes its context."""
+        try:
+            raised.raise_first()
+        finally:
+            self._refuse_failed(outcome)
 
     def _flush_rounds(self, outcome: Outcome, raised: HookErrors) -> None:
         """Send what is pending, then what the hooks of these writes noted, until nothing is."""

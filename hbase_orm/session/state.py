@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+from weakref import ref
 
 from hbase_orm.errors import ConfigurationError, QueryError
 from hbase_orm.model import Model
@@ -18,6 +19,27 @@ from hbase_orm.session.unit_of_work import Outcome, loaded_row
 from hbase_orm.session.watch import Watched
 
 
+class ChangeNoter:
+    """Tells a session of the changes of its objects, for as long as somebody holds the session."""
+
+    __slots__ = ("_session",)
+
+    def __init__(self, session: SessionState) -> None:
+        """Tell `session`."""
+        self._session = ref(session)
+
+    def __call__(self, obj: Model) -> None:
+        """Note that an object has changed."""
+        session = self.session
+        if session is not None:
+            session._note_change(obj)  # noqa: SLF001 - this class is a part of the session
+
+    @property
+    def session(self) -> SessionState | None:
+        """The session; None once it is gone."""
+        return self._session()
+
+
 class SessionState:
     """The state that reading and writing share."""
 
@@ -26,6 +48,7 @@ class SessionState:
         self._runtime = runtime
         self._bound_of = bound_of
         self._is_closed = False
+        self._noter = ChangeNoter(self)
         self._identity = IdentityMap()
         self._pending: dict[int, tuple[Model, str]] = {}
         self._watched = Watched()
@@ -66,7 +89,7 @@ class SessionState:
         if known is not None:
             self._reread(bound, known, obj)
             return known
-        obj._note_change = self._note_change  # noqa: SLF001 - the model's own state
+        obj._note_change = self._noter  # noqa: SLF001 - the model's own state
         self._identity.put(bound, key, obj)
         return obj
 
@@ -74,10 +97,16 @@ class SessionState:
         self, bound: BoundModel, known: Model, fresh: Model, *, drops_changes: bool = False
     ) -> None:
         """Bring the session's object of a row up to date."""
-        is_to_go = self._pending.get(id(known), (known, "put"))[1] == "delete"
+        noted = self._pending.get(id(known))
         in_doubt = self._options.get(id(known), WriteOptions()).in_doubt
         replaced = refresh(
-            bound, known, fresh, in_doubt, is_to_go=is_to_go, drops_changes=drops_changes
+            bound,
+            known,
+            fresh,
+            in_doubt,
+            is_to_go=noted is not None and noted[1] == "delete",
+            is_unchanged=noted is None and not in_doubt and not bound.is_mutable,
+            drops_changes=drops_changes,
         )
         self._watched.note_replaced(known, replaced)
 

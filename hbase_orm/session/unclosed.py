@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Generator, Iterator, Sequence
+from contextlib import suppress
 from weakref import ref
 
 from hbase_orm.execute import close_now
@@ -51,7 +52,8 @@ class Unclosed:
 
     def close_dropped(self) -> None:
         """Close the reads whose handles are gone; it may send requests."""
-        while self._dropped:
-            reading = self._readings.pop(self._dropped.popleft(), None)
-            if reading is not None:
-                close_now(reading)
+        with suppress(IndexError):  # there is none left, or another thread took the last one
+            while True:
+                reading = self._readings.pop(self._dropped.popleft(), None)
+                if reading is not None:
+                    close_now(reading)

@@ -20,7 +20,7 @@ from hbase_orm.session.increments import amounts_by_column, checked_values
 from hbase_orm.session.options import WriteOptions, options_of
 from hbase_orm.session.origins import refuse_foreign
 from hbase_orm.session.period_tables import send
-from hbase_orm.session.state import SessionState, check_statement
+from hbase_orm.session.state import ChangeNoter, SessionState, check_statement
 from hbase_orm.session.unit_of_work import Outcome, RowWrite, keep_row
 from hbase_orm.session.without_guards import refuse_without_guards
 
@@ -259,7 +259,8 @@ class SessionWrites(SessionState):
 
     def _owner_of(self, obj: Model) -> object:
         """Return the session that is told of an object's changes, or None."""
-        return getattr(getattr(obj, "_note_change", None), "__self__", None)
+        noter = getattr(obj, "_note_change", None)
+        return noter.session if isinstance(noter, ChangeNoter) else None
 
     def _refuse_owned(self, obj: Model) -> None:
         """Refuse an object of another session, which would not write its further changes."""
@@ -306,13 +307,15 @@ class SessionWrites(SessionState):
             self._supersede(write.bound, before, obj)
             return
         keep_row(write)
-        obj._note_change = self._note_change  # noqa: SLF001 - the model's own state
+        obj._note_change = self._noter  # noqa: SLF001 - the model's own state
         self._supersede(write.bound, self._identity.find(write.bound, write.key), obj)
         self._identity.put(write.bound, write.key, obj)
         if write.bound.is_mutable:
             self._watched.add(write.bound, obj)
 
     def _supersede(self, bound: BoundModel, before: Model | None, obj: Model) -> None:
-        supersede(before, obj)
-        if before is not None and before is not obj and bound.is_mutable:
+        if before is None or before is obj or id(before) in self._pending:
+            return  # what is pending stays based on what it was read from
+        supersede(before)
+        if bound.is_mutable:
             self._watched.supersede(bound, before)

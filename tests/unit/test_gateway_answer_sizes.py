@@ -178,3 +178,25 @@ def test_a_full_piece_ends_its_row_when_another_row_follows() -> None:
 
     assert pieces.join([_row(b"a", *range(8))]) == []
     assert pieces.join([_row(b"b", 1)]) == [_row(b"a", *range(8)), _row(b"b", 1)]
+
+
+def test_a_wide_row_is_asked_for_in_calls_that_grow_however_few_rows_are_wanted() -> None:
+    pieces = Pieces(_scan(), AnswerSizes())
+    asked: list[int] = []
+    for start in range(0, 8 * 100, 8):
+        if len(asked) == 4:
+            break
+        asked.append(pieces.asked(1))
+        pieces.portion.note(asked[-1], asked[-1] * 10)
+        pieces.join([_row(b"a", *range(start, start + 8))] * asked[-1])
+
+    assert asked == [1, 4, 16, 64]
+
+
+def test_rows_of_several_pieces_are_asked_for_by_their_pieces() -> None:
+    pieces = Pieces(_scan(), AnswerSizes())
+    pieces.portion.count = 64
+
+    pieces.join([_row(b"a", *range(8)), _row(b"a", 8), _row(b"b", *range(8)), _row(b"b", 8)])
+
+    assert pieces.asked(10) == 20
