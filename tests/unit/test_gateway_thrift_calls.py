@@ -503,3 +503,17 @@ def test_a_decoded_cell_behaves_as_the_tuple_it_stands_for() -> None:
     assert Cell(b"1", 7) == cell
     assert cell != Cell(b"1", 8)
     assert hash(cell) == hash(Cell(b"1", 7))
+
+
+def test_a_scanner_of_a_connection_in_use_is_closed_by_the_next_request_on_it() -> None:
+    client = _Client(scannerOpenWithScan=1, getRow=[], scannerClose=None)
+    gateway = _thrift1(client)
+    scanner = gateway.execute(OpenScanner(Scan("t", KeyRange())))
+
+    with gateway.pool.use(5.0):
+        gateway.execute(CloseScanner(scanner))
+        meanwhile = list(client.methods)
+    gateway.execute(GetRows("t", (b"a",)))
+
+    assert meanwhile == ["scannerOpenWithScan"]
+    assert client.methods == ["scannerOpenWithScan", "scannerClose", "getRow"]
