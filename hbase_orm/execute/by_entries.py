@@ -216,7 +216,7 @@ def was_given(plan: IndexPlan, index: IndexTarget) -> Callable[[Row, frozenset[b
 def covered_row(schema: TableSchema, index: IndexSchema) -> Callable[[Row], Row | None]:
     """Return a function from an entry to what its row has of the entry's columns.
 
-    It returns None where the entry is not verified, or does not decode.
+    It returns None where the entry is not verified, or it or the row key in it does not decode.
     """
     target: IndexTarget = index_target(schema, index)
     told = told_columns(index)
@@ -224,6 +224,7 @@ def covered_row(schema: TableSchema, index: IndexSchema) -> Callable[[Row], Row 
     begin = SALT_BYTES if index.salt else 0
     mark = schema.marker if schema.anchor is None else schema.anchor.column
     decoders = [(column.column, column.codec.decode) for column in index.included]
+    decode_row_key = schema.row_layout.decode_parts
 
     def row_of(entry: Row) -> Row | None:
         copied = believed_cells(target.included, entry.cells)
@@ -241,7 +242,8 @@ def covered_row(schema: TableSchema, index: IndexSchema) -> Callable[[Row], Row 
                 column = told.get(part.name)
                 if column is not None and value is not None:
                     cells[column.column] = Cell(column.codec.encode(value), timestamp_ms)
-        except CodecError:
+            decode_row_key(entry.key[position:])
+        except (CodecError, CorruptRowError):
             return None  # the row knows better, if there is one
         if position == len(entry.key):
             return None

@@ -13,10 +13,12 @@ import pytest
 from hbase_orm import (
     Engine,
     Family,
+    Index,
     Key,
     Mapped,
     Model,
     Version,
+    codecs,
     column,
     connect,
     key,
@@ -38,8 +40,11 @@ from hbase_orm.ops import (
     CloseScanner,
     FetchRows,
     KeyRange,
+    MutateRows,
     OpenScanner,
     Operation,
+    Put,
+    RowMutation,
     Scan,
 )
 from tests.garbage import (
@@ -394,3 +399,51 @@ def test_a_garbage_version_or_marker_counts_as_none(
         draft = session.get(Draft, name="a")
         assert draft is not None
         assert (draft.text, draft.revision) == ("new", 1)
+
+
+class Numbered(Model, table="numbered"):
+    d = Family()
+    id: Key[int] = key(codecs.uint32())
+    kind: Mapped[int] = column(d)
+    note: Mapped[str] = column(d)
+    by_kind = Index(kind, include=[note], covering=True)
+
+
+class Titled(Model, table="titled"):
+    d = Family()
+    title: Key[str] = key()
+    kind: Mapped[int] = column(d)
+    note: Mapped[str] = column(d)
+    by_kind = Index(kind, include=[note], covering=True)
+
+
+@pytest.mark.parametrize(
+    ("model", "keys", "cut", "added"),
+    [
+        (Numbered, {"id": 7}, 1, b""),
+        (Numbered, {"id": 7}, 0, b"\x00"),
+        (Titled, {"title": "seven"}, 1, b"\xff"),
+    ],
+)
+def test_a_covering_entry_whose_row_key_does_not_decode_shows_no_row(
+    engine: Engine, model: Any, keys: dict[str, Any], cut: int, added: bytes
+) -> None:
+    engine.create_tables(model)
+    with engine.session() as session:
+        session.add(model(**keys, kind=1, note="n"))
+    gateway, table = gateway_of(engine), f"{model.__schema__.table}_ix_by_kind"
+    (entry,) = gateway.execute(FetchRows(gateway.execute(OpenScanner(Scan(table))), 1))
+    puts = tuple(Put(name, cell.value, cell.timestamp_ms) for name, cell in entry.cells.items())
+    damaged = entry.key[: len(entry.key) - cut] + added
+    gateway.execute(MutateRows(table, (RowMutation(damaged, puts=puts),)))
+    (name,) = keys
+    ours = model.kind == 1
+
+    with engine.session() as session:
+        assert session.all(select(model.note).where(ours)) == ["n"]
+        assert session.all(select(getattr(model, name), model.note).where(ours)) == [
+            (keys[name], "n")
+        ]
+        assert session.count(select(model).where(ours)) == 1
+    engine.verify_index(model, "by_kind", repair=True, min_age_ms=0)
+    assert engine.verify_index(model, "by_kind").is_sound
