@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import sys
 import types
-from typing import Any, Final, ForwardRef, Union, get_args, get_origin
+from typing import Any, Final, ForwardRef, Union, cast, get_args, get_origin
 
 from hbase_orm.errors import SchemaError
 from hbase_orm.model.counters import Counter, Version
@@ -18,6 +18,15 @@ _OF_TYPES: Final = (
     *(ast.BinOp, ast.BitOr, ast.UnaryOp, ast.USub, ast.Starred, ast.Load),
 )
 """What types are written with: `list[int] | None`, `Literal[-1]`, `Callable[[], str]`."""
+
+_OF_NUMBERS: Final = (
+    *(ast.LShift, ast.RShift, ast.Add, ast.Sub, ast.BitAnd, ast.BitXor, ast.BitOr),
+    *(ast.Invert, ast.UAdd, ast.USub),
+)
+"""What computes a small number of numbers that the text itself holds: `Literal[1 << 3]`."""
+
+_MOST_BITS: Final = 64
+"""How far a number is shifted."""
 
 _UNRESOLVED: Final = (
     *(NameError, AttributeError, LookupError, SyntaxError, TypeError, ValueError),
@@ -89,7 +98,7 @@ def resolve_annotation(owner: type, name: str, annotation: str) -> Any:
     fields = (*FIELD_KINDS, Related)
     own = {key: value for key, value in vars(owner).items() if not isinstance(value, fields)}
     try:
-        expression = ast.parse(annotation.strip(), mode="eval")
+        expression = _BareTypes().visit(ast.parse(annotation.strip(), mode="eval"))
         _check_names_types(owner, name, annotation, expression)
         code = compile(expression, "<annotation>", "eval")
         return eval(code, scope, own)  # noqa: S307 - names of types and their parameters alone
@@ -102,6 +111,42 @@ def resolve_annotation(owner: type, name: str, annotation: str) -> Any:
             reason=str(error),
             fix="import the name at run time, outside `if TYPE_CHECKING`, before the class",
         ) from error
+
+
+class _BareTypes(ast.NodeTransformer):
+    """Takes what `Annotated` says of types out of a text, so that it is not run, and numbers."""
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        """Return the type alone of `Annotated[type, anything]`."""
+        called = node.value
+        name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
+        if name == "Annotated" and isinstance(node.slice, ast.Tuple) and node.slice.elts:
+            return cast("ast.AST", self.visit(node.slice.elts[0]))
+        return self.generic_visit(node)
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        """Return the number that is computed of numbers."""
+        return _computed(node) or self.generic_visit(node)
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
+        """Return the number that is computed of a number."""
+        return _computed(node) or self.generic_visit(node)
+
+
+def _computed(node: ast.BinOp | ast.UnaryOp) -> ast.Constant | None:
+    """Return the number that an expression of numbers alone is; None for any other, or a large."""
+    of_numbers = (ast.BinOp, ast.UnaryOp, ast.Constant, *_OF_NUMBERS)
+    for each in ast.walk(node):
+        is_number = not isinstance(each, ast.Constant) or type(each.value) is int
+        if not isinstance(each, of_numbers) or not is_number:
+            return None
+        if isinstance(each, ast.BinOp) and isinstance(each.op, ast.LShift):
+            by = each.right
+            if not isinstance(by, ast.Constant) or by.value not in range(_MOST_BITS + 1):
+                return None
+    expression = ast.fix_missing_locations(ast.Expression(node))
+    number = eval(compile(expression, "<annotation>", "eval"), {})  # noqa: S307 - numbers alone
+    return ast.copy_location(ast.Constant(number), node)
 
 
 def _check_names_types(owner: type, name: str, annotation: str, expression: ast.AST) -> None:

@@ -35,6 +35,7 @@ _MAX_PORT: Final = 65_535
 _OPTION: Final = re.compile(r"[A-Za-z_]{1,30}")
 _DIGITS: Final = re.compile("[0-9]{1,18}")
 _NAMESPACE: Final = re.compile(r"\w*")
+_HOST: Final = re.compile(r"[\w.-]+|\[[\w.:%-]+\]")
 
 HostPort = tuple[str, int]
 
@@ -200,7 +201,7 @@ def parse_hosts(option: str, text: str, default_port: int) -> tuple[HostPort, ..
     """Return the addresses of `host[:port],host2[:port]`.
 
     Raises:
-        ConfigurationError: A host is empty or a port is no port.
+        ConfigurationError: A host is empty or no host, or a port is no port.
     """
     parts = text.split(",")
     return tuple(_host(option, at, part, default_port) for at, part in enumerate(parts, 1))
@@ -213,6 +214,13 @@ def _host(option: str, place: int, text: str, default_port: int) -> HostPort:
     if not host.strip("[]"):
         raise ConfigurationError(
             "a host is empty", option=option, address=place, fix="write host:port,host2:port"
+        )
+    if not _HOST.fullmatch(host):
+        raise ConfigurationError(
+            "a host is a name or an address, that of IPv6 in brackets",
+            option=option,
+            address=place,
+            fix="write host:9090 or [::1]:9090",
         )
     number = _whole(port)
     if number is None or not 0 < number <= _MAX_PORT:

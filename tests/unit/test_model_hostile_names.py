@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import types
+import typing
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from enum import Enum
@@ -328,3 +329,40 @@ def test_a_condition_of_a_command_stands_for_itself(text: str) -> None:
         assert run([*command, "--where", condition]) == ExitCode.USAGE
     for option in ("--order-by", "--using"):
         assert run([*command, option, text]) == ExitCode.USAGE
+
+
+@pytest.mark.parametrize("metadata", [CALL, f"({CALL}, 1)", f"{{'doc': {CALL}}}", "dict(max=3)"])
+@pytest.mark.parametrize(
+    "kind", ["Mapped[Annotated[str, {}]]", "Mapped[t.Annotated[str, 1, {}] | None]"]
+)
+def test_what_a_text_says_of_a_type_in_annotated_is_not_run(kind: str, metadata: str) -> None:
+    model: Any = _model({"a": column(default="x"), "__annotations__": {"a": kind.format(metadata)}})
+
+    assert model.__schema__.columns[0].codec.name == "text"
+
+
+@pytest.mark.parametrize("payload", [CALL, f"Annotated[{CALL}, 1]", f"[{CALL}]"])
+def test_the_type_in_annotated_calls_nothing(payload: str) -> None:
+    with pytest.raises(SchemaError):
+        _model(
+            {"a": column(), "__annotations__": {"a": f"Mapped[Annotated[{payload}, 1]]"}},
+        )
+
+
+@pytest.mark.parametrize("number", ["1 << 3", "-1", "~0", "(1 << 3) | 4", "2 + 3 - 1", "0xf0 & 3"])
+def test_a_text_that_annotates_a_field_may_compute_numbers_of_numbers(number: str) -> None:
+    annotation = f"Mapped[t.Literal[{number}]]"
+    model: Any = _model(
+        {"a": column(codec=codecs.int64()), "t": typing, "__annotations__": {"a": annotation}}
+    )
+
+    assert model.__schema__.columns[0].codec.name == "int64"
+
+
+@pytest.mark.parametrize(
+    "number", ["1 << 999999999999", "9 ** 9", "'x' * 9", "str + str", f"1 + {CALL}", "1 << Shown"]
+)
+def test_a_text_that_annotates_a_field_computes_nothing_else(number: str) -> None:
+    annotation = f"Mapped[t.Literal[{number}]]"
+    with pytest.raises(SchemaError, match="names types alone"):
+        _model({"a": column(codec=codecs.int64()), "__annotations__": {"a": annotation}})
