@@ -15,6 +15,7 @@ PYTEST_ARGS ?=
 PYTEST_WORKERS ?= 2
 SEEDS ?= 20
 SEEDS_ARGS ?=
+MUTANTS_ARGS ?=
 SOAK_ARGS ?=
 BENCH_ARGS ?=
 
@@ -50,12 +51,13 @@ examples: $(DEV_STAMP) ## run every design of row keys as a program that checks 
 test: gate test-server test-vectors pytest ## the gate and every test, on a real HBase (Docker if possible)
 
 .PHONY: gate
-gate: $(DEV_STAMP) ## format, lint, types and layers; no test
+gate: $(DEV_STAMP) ## format, lint, types, layers and names; no other test
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/basedpyright
 	$(BIN)/lint-imports
+	$(BIN)/pytest -q tests/unit/test_architecture.py
 
 .PHONY: pytest
 pytest: $(DEV_STAMP) ## every test, without the gate
@@ -79,12 +81,16 @@ soak: test-server ## the full number of random cases; takes long
 	HYPOTHESIS_PROFILE=soak $(BIN)/pytest -m "soak or hbase" --timeout 3600 $(SOAK_ARGS)
 
 # The random tests that need no HBase; SEEDS_ARGS may name some of them instead.
-RANDOM_TESTS := tests/property $(shell grep -lE '^from hypothesis|RandomSalt' tests/unit/*.py)
+RANDOM_TESTS := tests/property $(shell grep -lE '^from hypothesis|RandomSalt' -r --include='test_*.py' tests/unit tests/behaviour)
 
 .PHONY: seeds
 seeds: $(DEV_STAMP) ## the random tests that need no HBase, SEEDS times, each time with other seeds
-	$(BIN)/python -m tests.seed_runs $(SEEDS) -m "not hbase and not soak" \
+	$(BIN)/python -m tests.support.seed_runs $(SEEDS) -m "not hbase and not soak" \
 	    $(or $(SEEDS_ARGS),$(RANDOM_TESTS))
+
+.PHONY: mutants
+mutants: $(DEV_STAMP) ## does a test that needs no HBase fail for each of 200 changes of the code?
+	nice $(BIN)/python -m tests.mutation.run $(MUTANTS_ARGS)
 
 .PHONY: bench
 bench: $(DEV_STAMP) ## paired benchmarks against plain happybase

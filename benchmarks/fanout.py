@@ -7,8 +7,8 @@ from benchmarks.paired import Variant, compare
 from benchmarks.place import Place
 from hbase_orm import select
 from hbase_orm.query import SaltedScanPlan, ScanPlan
+from hbase_orm.reading.stream import rows_in_pages, selected
 from hbase_orm.session.session import Session
-from hbase_orm.session.stream import rows_in_pages, selected
 
 TIMES = 5
 
@@ -60,6 +60,6 @@ def _count_in_turn(session: Session) -> int:
         caching_rows=plan.caching_rows,
         most_rows=plan.most_rows,
     )
-    bound, runtime = session._bound(SaltedReading), session._runtime  # noqa: SLF001 - the path of streams
-    pages = rows_in_pages(in_turn, bound, runtime)
+    bound, runtime = session._state.bound(SaltedReading), session._state.runtime  # noqa: SLF001 - the path of streams
+    pages = rows_in_pages(stmt, in_turn, bound, runtime)
     return sum(1 for _ in selected(pages, bound, stmt))

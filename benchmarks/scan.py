@@ -1,4 +1,4 @@
-"""Reading every row into typed objects: happybase and a dataclass against `session.stream`."""
+"""Reading every row into typed objects: happybase and a dataclass against `reading.stream`."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ class Unchecked(Model, table="reviews"):
 
 
 def refused(stars: int) -> bool:
-    """Say whether a review with so many stars is refused, and why."""
+    """Return whether a review with so many stars is refused, and why."""
     try:
         Review(review_id="r9", stars=stars)
     except ValidationError as error:

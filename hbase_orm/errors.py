@@ -1,7 +1,7 @@
 """Every error this library raises on purpose, in one tree.
 
 An error's text is static; its details are attributes, and `str()` appends them together with
-`fix`, the sentence that says how to mend the cause. What a caller may do about a failed request
+`fix`, the sentence that names the remedy. What a caller may do about a failed request
 is decided by the class: send it again (`RetryableError`), find out whether it was applied
 (`ConnectionLostError`), or never (`RejectedError`). This module imports nothing of the library.
 """
@@ -14,7 +14,7 @@ _SHOWN_CHARACTERS: Final = 500
 
 
 def cut(text: str) -> str:
-    """Return a text to be shown to people: of a long one its beginning, and how long it is."""
+    """Return a text for display; of a long one, its beginning and its length."""
     if len(text) <= _SHOWN_CHARACTERS:
         return text
     return f"{text[:_SHOWN_CHARACTERS]}… {len(text)} characters in all"
@@ -41,7 +41,7 @@ class HBaseORMError(Exception):
 
     Attributes:
         text: What is wrong, the same for every occurrence.
-        fix: How to mend it; empty where nothing general can be said.
+        fix: The remedy; empty where there is no general one.
         details: The particulars; each is an attribute of the error as well.
     """
 
@@ -113,7 +113,7 @@ class MissingCellError(HBaseORMError):
 
 
 class NotLoadedError(HBaseORMError):
-    """A field that the object was read without; nothing is read when an attribute is."""
+    """The object was read without this field; access to an attribute never reads from HBase."""
 
 
 class ConfigurationError(HBaseORMError, ValueError):
@@ -128,7 +128,7 @@ class QueryError(HBaseORMError):
 
 
 class UnboundedScanError(QueryError):
-    """The statement would read the whole table and does not say `.allow_full_scan()`."""
+    """The statement would read the whole table, without `.allow_full_scan()`."""
 
 
 class PageTokenError(QueryError):
@@ -136,15 +136,15 @@ class PageTokenError(QueryError):
 
 
 class RowNotFoundError(HBaseORMError):
-    """Exactly one row was asked for and there is none."""
+    """Exactly one row was expected and there is none."""
 
 
 class MultipleRowsError(HBaseORMError):
-    """Exactly one row was asked for and there are more."""
+    """Exactly one row was expected and there are more."""
 
 
 class StreamInterruptedError(HBaseORMError):
-    """A stream was asked again after an exception had ended it: what follows was not read."""
+    """A stream was used after an exception had ended it: the remaining rows were not read."""
 
 
 # --- conflicts ------------------------------------------------------------------------------------
@@ -172,7 +172,7 @@ class VersionConflictError(ConflictError):
 
 
 class ClockError(HBaseORMError):
-    """A row carries timestamps so far ahead that some client's clock must be wrong."""
+    """A row has timestamps so far in the future that some client's clock must be wrong."""
 
 
 class CatalogLeaseError(HBaseORMError):
@@ -180,7 +180,7 @@ class CatalogLeaseError(HBaseORMError):
 
 
 class CounterOverflowError(HBaseORMError):
-    """A counter went past 64 bits and goes on from the other end; the increment was applied.
+    """A counter overflowed 64 bits and wrapped around; the increment was applied.
 
     Attributes:
         values: The new values of all counters of the increment, in its order.
@@ -299,7 +299,7 @@ class MigrationError(HBaseORMError):
 
 
 class ServerError(HBaseORMError):
-    """The embedded server cannot do what was asked."""
+    """The embedded server cannot do this."""
 
 
 class ServerNotRunningError(ServerError):
@@ -311,11 +311,11 @@ class PortInUseError(ServerError):
 
 
 class JavaNotFoundError(ServerError):
-    """No Java was found."""
+    """There is no Java."""
 
 
 class JavaUnsuitableError(ServerError):
-    """The Java that was found does not fit."""
+    """No Java of this machine fits."""
 
 
 class MavenNotFoundError(ServerError):

@@ -11,7 +11,7 @@ from __future__ import annotations
 from datetime import date, datetime
 from typing import Any, TypeVar
 
-from hbase_orm.query.aggregates import Aggregate
+from hbase_orm.query.statements.aggregates import Aggregate
 from hbase_orm.schema import Expr, FunctionExpr
 
 T = TypeVar("T")
@@ -51,7 +51,7 @@ def lower(field: Expr[str] | Expr[str | None], /) -> Expr[str]:
 
 
 def digit_reversed(field: Expr[str] | Expr[str | None], /) -> Expr[str]:
-    """Return a text with its last character first, so that `startswith` asks for endings.
+    """Return a text reversed, so that `startswith` on it matches endings.
 
     `func.digit_reversed(M.phone).startswith("7654")` finds the numbers that end with 4567.
     """
@@ -74,7 +74,7 @@ def each(
     | Expr[tuple[T, ...] | None],
     /,
 ) -> Expr[T]:
-    """Return the items of a collection: a condition on them holds if it holds of one item.
+    """Return the items of a collection: a condition holds if it holds for one item.
 
     `!=` is the negation of `==`: no item equals the value. Of several conditions each may hold of
     another item, but both ends of `between` are compared with the same one.

@@ -108,7 +108,7 @@ def matches(pattern: str, /) -> Callable[[str], None]:
             "this is no regular expression",
             pattern=pattern,
             reason=str(error),
-            fix="mend it; a backslash that is meant stands twice or in a raw string",
+            fix="correct it; a backslash stands twice, or in a raw string",
         ) from error
     return _Validator(
         f"matches({pattern!r})",

@@ -10,7 +10,9 @@ import pytest
 from hbase_orm.testing import servers
 from hbase_orm.testing.sources import REQUIRE_DOCKER_VARIABLE
 
-pytest_plugins = ["pytester", "tests.seeds"]
+pytest.register_assert_rewrite("tests.behaviour", "tests.support")
+
+pytest_plugins = ["pytester", "tests.support.seeds"]
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

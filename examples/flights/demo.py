@@ -148,7 +148,7 @@ def _end(console: Console, url: str, *, is_ours: bool, seconds: float) -> None:
         console,
         "\nNext:\n"
         f"  export HBASE_ORM_URL='{url}'\n"
-        "  run the demo again: it reuses what is there (--reset begins anew)\n"
+        "  run the demo again: it reuses what is there (--reset begins again)\n"
         f"  {command} tables show examples.flights.model:Flight\n"
         "  read examples/flights/model.py, then docs/tutorial.md",
     )

@@ -2,11 +2,11 @@
 
 The note in `demo_loads` is written before the first row and finished after the last total:
 
-- no note, or one of other data: everything is dropped and begun anew;
+- no note, or one of other data: everything is dropped and begun again;
 - unfinished note, table LOADING (or still NEW): the load is run again from the first row. The
   catalog keeps its timestamp, so that rows and index entries are written as they were: no doubles;
 - unfinished note, table READABLE: all rows are in. Increments cannot be repeated, so the totals are
-  deleted and added up anew;
+  deleted and added up again;
 - finished note, table READABLE: nothing is left to do.
 """
 
@@ -22,7 +22,7 @@ from examples.flights.expect import Total
 from examples.flights.model import CarrierTotal, Flight, LoadNote, flight_of
 from hbase_orm import Engine, Session, select
 from hbase_orm.errors import TableNotFoundError
-from hbase_orm.index.catalog_entry import TableState
+from hbase_orm.index.catalog.entry import TableState
 
 NOTE = "flights"
 MODELS = (LoadNote, CarrierTotal, Flight)

@@ -1,4 +1,4 @@
-"""Conditions and orders of a statement as one types them: `host=a`, `at>=2026-01-31`, `-at`."""
+"""Conditions and orders of a statement, written as text: `host=a`, `at>=2026-01-31`, `-at`."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ _FORMS: Final = (
 
 
 def read_condition(model: type[Model], text: str) -> Condition:
-    """Return the condition on a model's field that a text stands for.
+    """Return the condition on a model's field that a text describes.
 
     Raises:
         click.BadParameter: It is none, the model has no such field, or the value does not fit it.
     """
-    found = _CONDITION.fullmatch(text.strip())
-    if found is None:
+    match = _CONDITION.fullmatch(text.strip())
+    if match is None:
         raise click.BadParameter(f"{text!r} is no condition: write {_FORMS}")
-    name = found["field"]
+    name = match["field"]
     python_type = _type(model, name)
     field: Any = getattr(model, name)
 
@@ -47,19 +47,19 @@ def read_condition(model: type[Model], text: str) -> Condition:
         return read_value(name, python_type, shown.strip())
 
     condition: Condition
-    if found["values"] is not None:
-        condition = field.in_([value(each) for each in found["values"].split(",")])
-    elif found["operator"] is None:
-        condition = field != None if found["negated"] else field == None  # noqa: E711 - an expression
-    elif found["operator"] == "^=":
-        condition = field.startswith(value(found["value"]))
+    if match["values"] is not None:
+        condition = field.in_([value(each) for each in match["values"].split(",")])
+    elif match["operator"] is None:
+        condition = field != None if match["negated"] else field == None  # noqa: E711 - an expression
+    elif match["operator"] == "^=":
+        condition = field.startswith(value(match["value"]))
     else:
-        condition = _COMPARISONS[found["operator"]](field, value(found["value"]))
+        condition = _COMPARISONS[match["operator"]](field, value(match["value"]))
     return condition
 
 
 def read_order(model: type[Model], text: str) -> Order:
-    """Return the order by a model's field, falling where the text begins with a minus sign.
+    """Return the order by a model's field: descending if the text begins with a minus sign.
 
     Raises:
         click.BadParameter: The model has no such field.
@@ -79,13 +79,13 @@ def read_index(model: type[Model], text: str) -> Index | None:
     """
     if text == "none":
         return None
-    found = getattr(model, text, None)
-    if not isinstance(found, Index):
+    member = getattr(model, text, None)
+    if not isinstance(member, Index):
         names = [index.name for index in model.__schema__.indexes]
         raise click.BadParameter(
             f"{model.__name__} has no index {text!r}; write one of: {', '.join([*names, 'none'])}"
         )
-    return found
+    return member
 
 
 def _type(model: type[Model], name: str) -> type:

@@ -1,4 +1,4 @@
-"""Asks before something is dropped."""
+"""Asks for confirmation before something is dropped."""
 
 from __future__ import annotations
 

@@ -1,18 +1,18 @@
-"""Why nothing answers at a URL: because the user's own embedded server has died."""
+"""Explains why a URL does not answer: the user's own embedded server has died."""
 
 from __future__ import annotations
 
 from typing import Final
 
+from hbase_orm.binding.url import parse_url
 from hbase_orm.cli.errors import one_line
 from hbase_orm.server import EmbeddedServer, default_data_dir
-from hbase_orm.session.url import parse_url
 
 _HERE: Final = frozenset({"127.0.0.1", "localhost", "::1"})
 
 
 def death_behind(url: str) -> str:
-    """Return why the embedded server of a URL has died; empty if it has none, or one that runs.
+    """Return why the embedded server at a URL has died; empty if there is none, or it runs.
 
     Only servers in the default folders are known. Nothing is sent.
 

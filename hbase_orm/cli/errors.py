@@ -1,4 +1,4 @@
-"""Exit codes: one table from error classes to what a script can act on."""
+"""Exit codes: one table from error classes to codes that a script can act on."""
 
 from __future__ import annotations
 

@@ -6,13 +6,13 @@ from typing import Any
 
 import click
 
+from hbase_orm.binding.bound_tables import named_schema
+from hbase_orm.binding.url import parse_url
 from hbase_orm.cli.conditions import read_condition, read_index, read_order
 from hbase_orm.cli.frame import Command, answer, settings
 from hbase_orm.cli.parameters import STATEMENT
 from hbase_orm.query import Plan, Select, names_in, plan
 from hbase_orm.session import connect
-from hbase_orm.session.bound_tables import named_schema
-from hbase_orm.session.url import parse_url
 
 
 @click.command(cls=Command)
@@ -23,19 +23,21 @@ from hbase_orm.session.url import parse_url
     multiple=True,
     metavar="CONDITION",
     help="host=a, n!=3, at>=2026-01-31, name^=al (begins with), 'n in 1,2,3', 'unit is null', "
-    "'unit is not null'. All that are given must hold.",
+    "'unit is not null'. All conditions must hold.",
 )
 @click.option(
     "--order-by",
     "orders",
     multiple=True,
     metavar="[-]FIELD",
-    help="The order, with a minus sign falling; again for the next field.",
+    help="Sort by this field, descending with a minus sign; repeat for further fields.",
 )
-@click.option("--limit", type=click.IntRange(1), metavar="N", help="At most so many rows.")
+@click.option("--limit", type=click.IntRange(1), metavar="N", help="Return at most this many rows.")
 @click.option("--using", metavar="INDEX", help="Read through this index; none for the row key.")
-@click.option("--allow-full-scan", is_flag=True, help="Accept that the whole table is read.")
-@click.option("--analyze", is_flag=True, help="Run it, and show what was fetched and how long.")
+@click.option("--allow-full-scan", is_flag=True, help="Allow a scan of the whole table.")
+@click.option(
+    "--analyze", is_flag=True, help="Run it, and show the rows fetched and the time taken."
+)
 def explain(
     *,
     stmt: Select[Any],
@@ -73,8 +75,8 @@ def explain(
         stmt = stmt.using(read_index(stmt.model, using))
     if allow_full_scan:
         stmt = stmt.allow_full_scan()
-    found = _plan(stmt, analyze=analyze)
-    answer(found.to_dict(), lambda: [str(found)])
+    shown_plan = _plan(stmt, analyze=analyze)
+    answer(shown_plan.to_dict(), lambda: [str(shown_plan)])
 
 
 def _plan(stmt: Select[Any], *, analyze: bool) -> Plan:
@@ -90,7 +92,7 @@ def _plan(stmt: Select[Any], *, analyze: bool) -> Plan:
 
 
 def _asks(stmt: Select[Any]) -> str | None:
-    """Say what planning has to ask HBase for; None for nothing."""
+    """Return what planning must look up in HBase; None if nothing."""
     schema = stmt.model.__schema__
     names = sorted(names_in(stmt, schema))
     if names:

@@ -44,8 +44,8 @@ class Settings:
 
 def settings() -> Settings:
     """Return the settings of the command that is running."""
-    found: Settings = click.get_current_context().ensure_object(Settings)
-    return found
+    current: Settings = click.get_current_context().ensure_object(Settings)
+    return current
 
 
 def _set_json(_context: click.Context, _parameter: click.Parameter, given: bool) -> None:  # noqa: FBT001 -- click's signature
@@ -101,7 +101,7 @@ class Group(click.Group):
 
 
 class LateGroup(Group):
-    """A group that imports a topic's module only when its command is asked for."""
+    """A group that imports a topic's module only when its command is needed."""
 
     def __init__(self, *args: Any, topics: Mapping[str, str], **kwargs: Any) -> None:
         """Take the topics, as `module:attribute` by the command's name."""
@@ -122,12 +122,12 @@ class LateGroup(Group):
 
 
 def note(line: str) -> None:
-    """Print a line of progress; it goes to standard error, so that pipes see the answer only."""
+    """Print a line of progress to standard error, so that pipes carry only the answer."""
     click.echo(line, err=True)
 
 
 def answer(value: Any, lines: Callable[[], Iterable[str]]) -> None:
-    """Print a command's answer: `value` as JSON if that was asked for, else `lines`."""
+    """Print a command's answer: `value` as JSON with `--json`, else `lines`."""
     if settings().is_json:
         click.echo(json.dumps(value, indent=2))
         return

@@ -1,4 +1,4 @@
-"""`hbase-orm index`: build, look at, verify, repair and drop indexes of tables in use."""
+"""`hbase-orm index`: build, show, verify, repair and drop indexes of tables in use."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from hbase_orm.cli.confirm import confirm
 from hbase_orm.cli.errors import ExitCode
 from hbase_orm.cli.frame import Group, answer, settings, table
 from hbase_orm.cli.parameters import INSTANT, MODEL
-from hbase_orm.index.catalog_entry import IndexState
-from hbase_orm.index.verify import Finding
+from hbase_orm.index.catalog.entry import IndexState
+from hbase_orm.index.upkeep.compare import Finding
+from hbase_orm.index_admin.admin import GATEWAY_TIMEOUT_S
 from hbase_orm.model import Model
 from hbase_orm.rowkey.notation import to_string_binary
 from hbase_orm.session import BuildProgress, Engine, IndexStatus, Verification, connect
-from hbase_orm.session.index_admin import GATEWAY_TIMEOUT_S
 
 _STEPS: Final = 1000
 _SHOWN_PAIRS: Final = 20
@@ -39,13 +39,13 @@ _pairs = click.option(
     default=_SHOWN_PAIRS,
     show_default=True,
     metavar="N",
-    help="Show at most so many rows and entries that do not agree.",
+    help="Show at most this many pairs of a row and an entry that differ.",
 )
 
 
 @click.group(cls=Group)
 def index() -> None:
-    """Build, look at, verify, repair and drop indexes; the tables stay in use."""
+    """Build, show, verify, repair and drop indexes; the tables stay in use."""
 
 
 @contextmanager
@@ -59,12 +59,14 @@ def _engine() -> Iterator[Engine]:
 def list_(models: tuple[type[Model], ...]) -> None:
     """List the indexes of models: those declared, and those that the catalog knows."""
     with _engine() as engine:
-        found = [(model, status) for model in models for status in engine.indexes(model).values()]
-    shown = [{"model": model.__name__, **_plain(status)} for model, status in found]
+        statuses = [
+            (model, status) for model in models for status in engine.indexes(model).values()
+        ]
+    shown = [{"model": model.__name__, **_plain(status)} for model, status in statuses]
     head = ("model", "index", "state", "table", "remarks")
     rows = [
         (model.__name__, status.name, status.state.value, status.table or "-", _remarks(status))
-        for model, status in found
+        for model, status in statuses
     ]
     answer(shown, lambda: table(head, rows))
 
@@ -73,24 +75,24 @@ def list_(models: tuple[type[Model], ...]) -> None:
 @_model
 @_index
 def status(model: type[Model], name: str) -> None:
-    """Show what the catalog says of one index, and how far a build is."""
+    """Show the catalog's entry of one index, and the progress of a build."""
     with _engine() as engine:
         known = engine.indexes(model)
     if name not in known:
         raise click.UsageError(f"{model.__name__} has no index {name!r}; {_there_are(known)}")
-    found = _plain(known[name])
-    answer(found, lambda: [f"{key}: {value}" for key, value in found.items()])
+    fields = _plain(known[name])
+    answer(fields, lambda: [f"{key}: {value}" for key, value in fields.items()])
 
 
 @index.command()
 @_model
 @_index
-@click.option("--rebuild", is_flag=True, help="Build it anew though it is readable.")
+@click.option("--rebuild", is_flag=True, help="Build it again even if it is readable.")
 @click.option(
     "--rows-per-second",
     type=click.FloatRange(0, min_open=True),
     metavar="N",
-    help="At most so many rows, so that others are not disturbed.",
+    help="Process at most this many rows a second, to spare other clients.",
 )
 @click.option(
     "--gateway-timeout",
@@ -98,7 +100,7 @@ def status(model: type[Model], name: str) -> None:
     default=GATEWAY_TIMEOUT_S,
     show_default=True,
     metavar="SECONDS",
-    help="How long the Thrift2 gateway may repeat a request by itself: its "
+    help="How long the Thrift2 gateway itself may retry a request: its "
     "hbase.client.operation.timeout.",
 )
 def build(
@@ -120,14 +122,14 @@ def build(
       hbase-orm index build shop.models:Order by_customer
       hbase-orm index build shop.models:Order by_customer --rows-per-second 500
     """  # noqa: D301 -- click's mark, not an escape
-    with _engine() as engine, _bar() as tell:
+    with _engine() as engine, _bar() as show_progress:
         built = engine.build_index(
             model,
             name,
             rebuild=rebuild,
             rows_per_second=rows_per_second,
             gateway_timeout_s=gateway_timeout,
-            on_progress=tell,
+            on_progress=show_progress,
         )
     answer(_plain(built), lambda: [f"{name} is {built.state.value}, its table is {built.table}"])
 
@@ -135,20 +137,28 @@ def build(
 @index.command()
 @_model
 @_index
-@click.option("--since", type=INSTANT, help="Only what was written then or later.")
-@click.option("--until", type=INSTANT, help="Only what was written before.")
-@click.option("--repair", is_flag=True, help="Put right what is found.")
+@click.option(
+    "--source",
+    type=click.Choice(["both", "data", "index"]),
+    default="both",
+    show_default=True,
+    help="Look for the entries of each row, for the row of each entry, or both.",
+)
+@click.option("--since", type=INSTANT, help="Compare only what was written at this time or later.")
+@click.option("--until", type=INSTANT, help="Compare only what was written before this time.")
+@click.option("--repair", is_flag=True, help="Repair every difference.")
 @_pairs
 def verify(
     *,
     model: type[Model],
     name: str,
+    source: Literal["both", "data", "index"],
     since: datetime | None,
     until: datetime | None,
     repair: bool,
     pairs: int,
 ) -> int:
-    """Compare an index with its rows, in both directions.
+    """Compare an index with its rows, in both directions or one.
 
     The counters are Phoenix's. MISSING and INVALID make queries wrong, and UNKNOWN is nothing that
     this library writes: then the exit code is 1. OLD, EXTRA, EXPIRED and IN_FLIGHT are entries that
@@ -159,12 +169,14 @@ def verify(
     and rows that other programs have written are taken over.
     """
     with _engine() as engine:
-        found = engine.verify_index(model, name, since=since, until=until, repair=repair)
-    _show(found, pairs, repaired=repair)
-    return ExitCode.OK if found.is_sound else ExitCode.FAILED
+        verification = engine.verify_index(
+            model, name, source=source, since=since, until=until, repair=repair
+        )
+    _show(verification, pairs, repaired=repair)
+    return ExitCode.OK if verification.is_sound else ExitCode.FAILED
 
 
-@index.command()
+@index.command("scrutinize")
 @_model
 @_index
 @click.option(
@@ -175,25 +187,27 @@ def verify(
     help="Look for the entries of each row, or for the row of each entry.",
 )
 @_pairs
-def scrutinize(model: type[Model], name: str, source: Literal["data", "index"], pairs: int) -> int:
-    """Compare an index with its rows in one direction; change nothing.
+def verify_one_way(
+    model: type[Model], name: str, source: Literal["data", "index"], pairs: int
+) -> int:
+    """Compare an index with its rows in one direction, as 'index verify --source' does.
 
-    The exit code is 1 where queries would be wrong; see 'index verify'.
+    The exit code is 1 where queries would be wrong.
     """
     with _engine() as engine:
-        found = engine.scrutinize_index(model, name, source=source)
-    _show(found, pairs)
-    return ExitCode.OK if found.is_sound else ExitCode.FAILED
+        verification = engine.verify_index(model, name, source=source)
+    _show(verification, pairs)
+    return ExitCode.OK if verification.is_sound else ExitCode.FAILED
 
 
 @index.command()
 @_model
 @_maybe_index
 def repair(model: type[Model], name: str | None) -> None:
-    """Put right one index, or all that are built; safe beside writers, safe to repeat."""
+    """Repair one index, or all built indexes; safe during writes, safe to repeat."""
     with _engine() as engine:
         names = [name] if name else _repairable(engine.indexes(model).values())
-        found = [engine.verify_index(model, each, repair=True) for each in names]
+        verifications = [engine.verify_index(model, each, repair=True) for each in names]
     shown = {
         each.index: {
             "missing": each.missing,
@@ -203,11 +217,11 @@ def repair(model: type[Model], name: str | None) -> None:
             "repaired": each.repaired,
             "unrepaired": len(each.unrepaired),
         }
-        for each in found
+        for each in verifications
     }
     head = ("index", "missing", "invalid", "stale", "foreign", "repaired", "unrepaired")
     rows = [[name, *counts.values()] for name, counts in shown.items()]
-    left = [line for each in found for line in _unrepaired(each)]
+    left = [line for each in verifications for line in _unrepaired(each)]
     answer(shown, lambda: [*table(head, rows), *left])
 
 
@@ -216,7 +230,7 @@ def repair(model: type[Model], name: str | None) -> None:
 @_index
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def drop(model: type[Model], name: str, *, yes: bool) -> None:
-    """Drop an index and its table; queries do without it first, then writers.
+    """Drop an index and its table: first queries stop using it, then writers.
 
     It waits twice until no process acts on what the catalog said before. The model need not declare
     the index any more. A drop that was interrupted is finished by dropping again.
@@ -236,31 +250,31 @@ def drop(model: type[Model], name: str, *, yes: bool) -> None:
 
 @contextmanager
 def _bar() -> Iterator[Callable[[BuildProgress], None]]:
-    """Show how far a build is, on standard error, if somebody looks at it."""
+    """Show a build's progress on standard error if that is a terminal."""
     if not sys.stderr.isatty():
         yield lambda _: None
         return
     with click.progressbar(length=_STEPS, file=sys.stderr, width=30) as bar:
 
-        def tell(progress: BuildProgress) -> None:
+        def show_progress(progress: BuildProgress) -> None:
             bar.label = f"{progress.rows} rows, {_PHASES.get(progress.phase, progress.phase)}"
             bar.update(int(progress.fraction * _STEPS) - bar.pos)
             bar.render_progress()  # an update by nothing shows nothing
 
-        yield tell
+        yield show_progress
 
 
-def _plain(found: IndexStatus) -> dict[str, Any]:
-    return {**asdict(found), "state": found.state.value}
+def _plain(index_status: IndexStatus) -> dict[str, Any]:
+    return {**asdict(index_status), "state": index_status.state.value}
 
 
-def _remarks(found: IndexStatus) -> str:
+def _remarks(index_status: IndexStatus) -> str:
     remarks = []
-    if found.built is not None:
-        remarks.append(f"a build is {found.built:.0%} done")
-    if found.is_manual:
+    if index_status.built is not None:
+        remarks.append(f"a build is {index_status.built:.0%} done")
+    if index_status.is_manual:
         remarks.append("written by builds alone")
-    if not found.is_declared:
+    if not index_status.is_declared:
         remarks.append("not declared so")
     return ", ".join(remarks)
 
@@ -274,7 +288,7 @@ def _repairable(known: Iterable[IndexStatus]) -> list[str]:
     return [each.name for each in known if each.is_declared and each.state in usable]
 
 
-def _show(found: Verification, pairs: int, *, repaired: bool = False) -> None:
+def _show(verification: Verification, pairs: int, *, repaired: bool = False) -> None:
     shown = [
         {
             "finding": pair.finding.name,
@@ -283,30 +297,32 @@ def _show(found: Verification, pairs: int, *, repaired: bool = False) -> None:
             "entry": to_string_binary(pair.entry),
             "entry_ms": pair.entry_ms,
         }
-        for pair in found.pairs[:pairs]
+        for pair in verification.pairs[:pairs]
     ]
-    counters = found.counters()
+    counters = verification.counters()
     whole: dict[str, Any] = {
-        "index": found.index,
+        "index": verification.index,
         **counters,
-        "foreign": found.foreign,
+        "foreign": verification.foreign,
         "pairs": shown,
     }
-    if found.newer_epoch:
-        whole["newer_epoch"] = found.newer_epoch
+    if verification.newer_epoch:
+        whole["newer_epoch"] = verification.newer_epoch
     if repaired:
-        whole["repaired"] = found.repaired
-        whole["unrepaired"] = {to_string_binary(row): why for row, why in found.unrepaired.items()}
-    answer(whole, lambda: _lines(found, counters, shown, repaired=repaired))
+        whole["repaired"] = verification.repaired
+        whole["unrepaired"] = {
+            to_string_binary(row): why for row, why in verification.unrepaired.items()
+        }
+    answer(whole, lambda: _lines(verification, counters, shown, repaired=repaired))
 
 
-def _unrepaired(found: Verification) -> Iterator[str]:
-    for row, why in found.unrepaired.items():
+def _unrepaired(verification: Verification) -> Iterator[str]:
+    for row, why in verification.unrepaired.items():
         yield f"not repaired: {to_string_binary(row)}: {why}"
 
 
 def _lines(
-    found: Verification,
+    verification: Verification,
     counters: dict[str, dict[str, int]],
     pairs: list[dict[str, Any]],
     *,
@@ -317,13 +333,14 @@ def _lines(
         ("", "from rows", "from entries"),
         [(name, counters["rows"][name], counters["entries"][name]) for name in names],
     )
-    if found.foreign:
-        yield f"rows written by other programs: {found.foreign}"
-    if found.newer_epoch:
-        yield f"the catalog is older than rows of epoch {found.newer_epoch}: create its tables"
+    if verification.foreign:
+        yield f"rows written by other programs: {verification.foreign}"
+    if verification.newer_epoch:
+        epoch = verification.newer_epoch
+        yield f"the catalog is older than rows of epoch {epoch}: create its tables"
     if repaired:
-        yield f"repaired: {found.repaired}"
-    yield from _unrepaired(found)
+        yield f"repaired: {verification.repaired}"
+    yield from _unrepaired(verification)
     if pairs:
         yield ""
         yield from table(tuple(pairs[0]), [tuple(pair.values()) for pair in pairs])

@@ -10,18 +10,18 @@ from typing import Any, Final
 
 import click
 
+from hbase_orm.binding.addressing.tables import tables_of
 from hbase_orm.cli.frame import Group, answer, settings
 from hbase_orm.cli.parameters import KEY, MODEL
 from hbase_orm.cli.values import json_value, read_value
 from hbase_orm.errors import RowKeyError, TableNotFoundError
 from hbase_orm.model import Model
-from hbase_orm.model.kinds import kind_of
-from hbase_orm.ops import Region
+from hbase_orm.model.declare.placement import model_of_key
+from hbase_orm.ops import RegionRange
 from hbase_orm.rowkey import KeyContext
-from hbase_orm.rowkey.anatomy import Piece, pieces, value_text
+from hbase_orm.rowkey.key_text import Piece, pieces, value_text
 from hbase_orm.rowkey.notation import to_string_binary
 from hbase_orm.session import Engine, connect
-from hbase_orm.session.period_tables import period_start
 
 _NO_TABLE = "there is no such table"
 _NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
@@ -45,7 +45,7 @@ _model = click.argument("model", type=MODEL, metavar="MODULE:CLASS")
 @click.option("--hex", "is_hex", is_flag=True, help="KEY is written in hexadecimal digits.")
 @click.option("--table", metavar="NAME", help="The table of the key, where each period has one.")
 def decode(*, model: type[Model], text: str, is_hex: bool, table: str | None) -> None:
-    """Show what the components of a row key are.
+    """Show the components of a row key and their values.
 
     It also says if the model writes the same fields as another key, as with a wrong salt. Names
     that the key holds numbers of are looked up if there is a URL. A time that is split over the
@@ -60,7 +60,7 @@ def decode(*, model: type[Model], text: str, is_hex: bool, table: str | None) ->
 @_model
 @click.argument("values", nargs=-1, required=True, metavar="FIELD=VALUE…")
 def encode(*, model: type[Model], values: tuple[str, ...]) -> None:
-    """Show the row key that the values of the key fields make.
+    """Show the row key for these values of the key fields.
 
     Times are ISO 8601 with an offset, durations are seconds, bytes are written like row keys, and
     members of an enum by their names. A key that holds numbers of names needs a URL: they are
@@ -130,17 +130,17 @@ def _show(
     table: str | None = None,
     given: Mapping[str, Any] = _NOTHING,
 ) -> None:
-    """Show a key that was read, with its table if that is told, or that `given` fields make."""
-    model = kind_of(model, data)
+    """Show a row key of `table`, or one computed from the `given` key fields."""
+    model = model_of_key(model, data)
     layout = model.__schema__.row_layout
-    found = pieces(layout, data)
+    components = pieces(layout, data)
     decoded = _decoded(model, data, engine, table)
     fields = {**decoded, **{name: layout.codecs[name].normalize(given[name]) for name in given}}
     shown: dict[str, Any] = {
         "key": to_string_binary(data),
         "hex": data.hex(),
         "length_bytes": len(data),
-        "components": [_component(piece) for piece in found],
+        "components": [_component(piece) for piece in components],
     }
     lines = [
         f"key     {shown['key']}",
@@ -150,13 +150,13 @@ def _show(
     for word, value, text in _notes(model, data, engine, fields, table):
         shown[word] = value
         lines.append(f"{word.ljust(6)}  {text}")
-    if given and model.__schema__.packed_bytes:
+    if given and not model.__schema__.storage.has_own_rows:
         shown["column"] = _column(model, fields)
         lines.append(f"column  {shown['column']}")
-    told = _told_otherwise(model, fields, decoded)
-    if told:
-        shown["other_fields"] = {name: json_value(fields[name]) for name in told if name in fields}
-    answer(shown, lambda: [*lines, "", model.describe_key(data), *_as_lines(told)])
+    texts = _fields_not_in_key(model, fields, decoded)
+    if texts:
+        shown["other_fields"] = {name: json_value(fields[name]) for name in texts if name in fields}
+    answer(shown, lambda: [*lines, "", model.describe_key(data), *_as_lines(texts)])
 
 
 def _component(piece: Piece) -> dict[str, Any]:
@@ -179,12 +179,14 @@ def _decoded(
 
 
 def _start(model: type[Model], table: str | None) -> datetime | None:
-    """Return the start of a table's period; None if no table is told, or the model has one."""
-    return None if table is None else period_start(model.__schema__, _as_declared(model, table))
+    """Return the start of a table's period; None without a table, or if the model has only one."""
+    if table is None:
+        return None
+    return tables_of(model.__schema__).start_of_table(_as_declared(model, table))
 
 
 def _as_declared(model: type[Model], table: str) -> str:
-    """Return a table's name without its namespace, unless the model declares that."""
+    """Return a table's name without its namespace, unless the model declares the namespace."""
     return table if ":" in model.__schema__.table else table.rpartition(":")[2]
 
 
@@ -195,7 +197,7 @@ def _notes(
     fields: Mapping[str, Any],
     table: str | None,
 ) -> Iterator[tuple[str, Any, str]]:
-    """Yield what else there is to say of a key: a word, for programs, for people."""
+    """Yield further facts about a key: name, value for programs, text for people."""
     meant = _meant_table(model, fields)
     holding = meant if table is None else table
     if holding is not None:
@@ -222,39 +224,39 @@ def _misplaced(model: type[Model], table: str | None, meant: str | None) -> str 
 
 
 def _column(model: type[Model], fields: Mapping[str, Any]) -> str:
-    """Return the column of the cell that holds the object of a model whose objects are cells."""
+    """Return the column of the cell that holds an object; the model stores objects as cells."""
     schema = model.__schema__
     part = schema.layout.parts[-1]
     qualifier = part.encode(schema.layout.value(part, fields))
     return to_string_binary(schema.columns[0].column + qualifier)
 
 
-def _told_otherwise(
+def _fields_not_in_key(
     model: type[Model], fields: Mapping[str, Any], decoded: Mapping[str, Any]
 ) -> dict[str, str]:
-    """Return a text for each key field that does not stand in the key as it is.
+    """Return a text for each key field that the key does not hold as it is.
 
     It is the value, and why the key does not give it back if so.
     """
     layout = model.__schema__.row_layout
     lost: Mapping[str, str] = getattr(decoded, "unrecoverable", {})
-    told: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for name in layout.arguments:
         if layout.part(name) is None and (name in fields or name in lost):
             value = [value_text(fields[name])] if name in fields else []
             reason = [f"({lost[name]})"] if name in lost else []
-            told[name] = "  ".join(value + reason)
-    return told
+            texts[name] = "  ".join(value + reason)
+    return texts
 
 
-def _as_lines(told: Mapping[str, str]) -> list[str]:
-    width = max(map(len, told), default=0)
-    lines = [f"{name.ljust(width)}  {text}" for name, text in told.items()]
+def _as_lines(texts: Mapping[str, str]) -> list[str]:
+    width = max(map(len, texts), default=0)
+    lines = [f"{name.ljust(width)}  {text}" for name, text in texts.items()]
     return ["", *lines] if lines else []
 
 
 def _objection(model: type[Model], data: bytes, fields: Mapping[str, Any]) -> str | None:
-    """Say how the model would write a key's fields, if it does so otherwise or not at all."""
+    """Return how the model writes a key's fields, if it writes another key or refuses them."""
     layout = model.__schema__.row_layout
     if set(fields) != set(layout.arguments) or layout.lookups:
         return None  # the key does not give all of them back
@@ -263,7 +265,7 @@ def _objection(model: type[Model], data: bytes, fields: Mapping[str, Any]) -> st
     except RowKeyError as error:
         return f"the model would not write these fields: {error.text}"
     if data in own:
-        return None if len(own) == 1 else f"the salt is drawn: it may be any of {len(own)}"
+        return None if len(own) == 1 else f"the salt is random: it may be any of {len(own)}"
     return f"the model writes these fields as {to_string_binary(own[0])}"
 
 
@@ -283,15 +285,15 @@ def _region(
         regions = engine.regions(model, at=at)
     except TableNotFoundError:
         return None, _NO_TABLE
-    found = next(
+    holding = next(
         region
         for region in regions
         if region.start <= data and (region.stop is None or data < region.stop)
     )
-    return _as_json(found), _as_text(found)
+    return _as_json(holding), _as_text(holding)
 
 
-def _as_json(region: Region) -> dict[str, str | None]:
+def _as_json(region: RegionRange) -> dict[str, str | None]:
     return {
         "start": to_string_binary(region.start),
         "stop": None if region.stop is None else to_string_binary(region.stop),
@@ -299,6 +301,6 @@ def _as_json(region: Region) -> dict[str, str | None]:
     }
 
 
-def _as_text(region: Region) -> str:
+def _as_text(region: RegionRange) -> str:
     start, stop = to_string_binary(region.start), to_string_binary(region.stop or b"")
     return f"[{start}, {stop}) on {region.server}"

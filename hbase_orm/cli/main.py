@@ -50,13 +50,13 @@ def _version() -> str:
 )
 @click.version_option(_version(), prog_name="hbase-orm")
 @click.pass_obj
-def cli(found: Settings, url: str | None) -> None:
+def cli(options: Settings, url: str | None) -> None:
     """Work with HBase tables by their models, and run a small HBase for development.
 
     Models are given as MODULE:CLASS, for example shop.models:Order; the current directory is
     searched first.
     """
-    found.url = url or None
+    options.url = url or None
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -66,34 +66,34 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """Run a command; return its exit code. Errors are printed to standard error."""
-    found = Settings()
+    options = Settings()
     try:
         result = cli.main(
-            list(arguments) or ["--help"], "hbase-orm", standalone_mode=False, obj=found
+            list(arguments) or ["--help"], "hbase-orm", standalone_mode=False, obj=options
         )
     except click.ClickException as error:
-        return _fail(found, error, _with_hint(error), ExitCode.USAGE)
+        return _fail(options, error, _with_hint(error), ExitCode.USAGE)
     except click.Abort as error:
-        return _fail(found, error, "interrupted", ExitCode.INTERRUPTED)
+        return _fail(options, error, "interrupted", ExitCode.INTERRUPTED)
     except HBaseORMError as error:
-        text = _as_options(one_line(error)) + _death_behind(error, found.url)
-        return _fail(found, error, text, exit_code(error))
+        text = _as_options(one_line(error)) + _death_behind(error, options.url)
+        return _fail(options, error, text, exit_code(error))
     except Exception as error:  # noqa: BLE001 -- the outermost frame: nobody else can report it
-        return _unexpected(found, error)
+        return _unexpected(options, error)
     return result if isinstance(result, int) else ExitCode.OK
 
 
-def _unexpected(found: Settings, error: Exception) -> ExitCode:
+def _unexpected(options: Settings, error: Exception) -> ExitCode:
     if isinstance(error, BrokenPipeError):
         # The reader of our output (head, less) has seen enough; the flush at exit must not fail.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return ExitCode.OK
     text = f"internal error: {one_line(error)}; run again with --debug and report it"
-    return _fail(found, error, text, ExitCode.INTERNAL)
+    return _fail(options, error, text, ExitCode.INTERNAL)
 
 
 def _death_behind(error: HBaseORMError, url: str | None) -> str:
-    """Say so if a gateway did not answer since the user's own embedded server has died."""
+    """Return a hint if a gateway did not answer because the user's embedded server has died."""
     if url is None or not isinstance(error, GatewayError):
         return ""
     from hbase_orm.cli.deaths import death_behind  # noqa: PLC0415 -- slow; only needed here
@@ -117,8 +117,8 @@ def _with_hint(error: click.ClickException) -> str:
     return f"{text}{end} Try '{context.command_path} --help'."
 
 
-def _fail(found: Settings, error: BaseException, text: str, code: ExitCode) -> ExitCode:
-    if found.is_debug:
+def _fail(options: Settings, error: BaseException, text: str, code: ExitCode) -> ExitCode:
+    if options.is_debug:
         traceback.print_exception(error)
     click.echo("error: " + " ".join(text.split()), err=True)
     return code

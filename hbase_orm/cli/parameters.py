@@ -29,10 +29,10 @@ class ModelType(click.ParamType):  # type: ignore[type-arg] # older click has no
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> type[Any]:
         """Import the module and return the class."""
-        module, class_name, found = self._named(value, param, ctx)
-        if not isinstance(found, type) or not _is_model(found):
-            self.fail(_no_model(module, class_name, found), param, ctx)
-        return found
+        module, class_name, member = self._named(value, param, ctx)
+        if not isinstance(member, type) or not _is_model(member):
+            self.fail(_no_model(module, class_name, member), param, ctx)
+        return member
 
     def _named(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
@@ -61,15 +61,15 @@ class ModelType(click.ParamType):  # type: ignore[type-arg] # older click has no
             self.fail(f"module {name!r} cannot be imported: {reason}", param, ctx)
 
 
-def _is_model(found: object) -> bool:
+def _is_model(member: object) -> bool:
     from hbase_orm.model.base import Model  # noqa: PLC0415 -- slow; only commands with models need it
 
     # Model itself and mixins have no schema.
-    return inspect.isclass(found) and issubclass(found, Model) and hasattr(found, "__schema__")
+    return inspect.isclass(member) and issubclass(member, Model) and hasattr(member, "__schema__")
 
 
-def _no_model(module: ModuleType, class_name: str, found: object) -> str:
-    what = f"there is no {class_name!r}" if found is None else f"{class_name!r} is not a model"
+def _no_model(module: ModuleType, class_name: str, member: object) -> str:
+    what = f"there is no {class_name!r}" if member is None else f"{class_name!r} is not a model"
     models = sorted(name for name, value in vars(module).items() if _is_model(value))
     known = f"its models are {', '.join(models)}" if models else "it has no models"
     return f"{what} in module {module.__name__!r}; {known}."
@@ -84,13 +84,13 @@ class StatementType(ModelType):
         """Import the module and return the statement."""
         from hbase_orm.query import Select, select  # noqa: PLC0415 -- slow, as models are
 
-        module, name, found = self._named(value, param, ctx)
-        if isinstance(found, type) and _is_model(found):
-            return select(found)
-        is_function = callable(found) and not isinstance(found, (type, Select))
-        made = self._call(found, name, param, ctx) if is_function else found
+        module, name, member = self._named(value, param, ctx)
+        if isinstance(member, type) and _is_model(member):
+            return select(member)
+        is_function = callable(member) and not isinstance(member, (type, Select))
+        made = self._call(member, name, param, ctx) if is_function else member
         if not isinstance(made, Select):
-            what = f"there is no {name!r}" if found is None else f"{name!r} gives no statement"
+            what = f"there is no {name!r}" if member is None else f"{name!r} gives no statement"
             self.fail(
                 f"{what} in module {module.__name__!r}: name a model, a statement, or a function "
                 "without arguments that returns one.",
@@ -115,14 +115,14 @@ class StatementType(ModelType):
 
 
 class KeyType(click.ParamType):  # type: ignore[type-arg] # older click has no argument for it
-    r"""A row key as HBase prints it, or as one types it: also `\xff`, `\\` and `ü`."""
+    r"""A row key as HBase prints it, or as users type it: also `\xff`, `\\` and `ü`."""
 
     name = "key"
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> bytes:
-        """Return the bytes that the text stands for."""
+        """Return the bytes that the text denotes."""
         if isinstance(value, bytes):
             return value
         try:
@@ -132,7 +132,7 @@ class KeyType(click.ParamType):  # type: ignore[type-arg] # older click has no a
 
 
 def read_key(text: str) -> bytes:
-    r"""Return the bytes of a row key as one types it.
+    r"""Return the bytes of a row key that a user typed.
 
     Raises:
         RowKeyError: A backslash is neither `\xNN` nor doubled.
@@ -140,12 +140,12 @@ def read_key(text: str) -> bytes:
     return from_string_binary(_TYPED.sub(_as_shown, text))
 
 
-def _as_shown(found: re.Match[str]) -> str:
-    typed = found.group()
-    if found["stray"]:
-        raise RowKeyError("a backslash stands alone", text=found.string, position=found.start())
-    if found["byte"]:
-        return r"\x" + found["byte"].upper()
+def _as_shown(match: re.Match[str]) -> str:
+    typed = match.group()
+    if match["stray"]:
+        raise RowKeyError("a backslash stands alone", text=match.string, position=match.start())
+    if match["byte"]:
+        return r"\x" + match["byte"].upper()
     # Bytes of an argument that are no UTF-8 come as surrogates.
     return to_string_binary(b"\\" if typed == r"\\" else typed.encode(errors="surrogateescape"))
 
@@ -158,18 +158,18 @@ class InstantType(click.ParamType):  # type: ignore[type-arg] # older click has 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> datetime:
-        """Return the time that the text stands for."""
+        """Return the time that the text denotes."""
         if isinstance(value, datetime):
             return value
         try:
-            found = datetime.fromisoformat(value)
+            at = datetime.fromisoformat(value)
         except ValueError:
             self.fail(f"{value!r} is no time in ISO 8601.", param, ctx)
-        if found.tzinfo is None and len(value) <= len("2026-01-31"):
-            return found.replace(tzinfo=UTC)
-        if found.tzinfo is None:
+        if at.tzinfo is None and len(value) <= len("2026-01-31"):
+            return at.replace(tzinfo=UTC)
+        if at.tzinfo is None:
             self.fail(f"{value!r} has no offset from UTC: add one, as +00:00.", param, ctx)
-        return found
+        return at
 
 
 INSTANT = InstantType()

@@ -1,4 +1,4 @@
-"""`hbase-orm server`: start, stop and look at an HBase of one's own, without Docker."""
+"""`hbase-orm server`: start, stop and inspect an HBase of your own, without Docker."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _data_dir_option(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _located(data_dir: Path | None) -> Path:
-    """Return the folder meant: the one given, else that of the server that runs or has died."""
+    """Return the given folder, else the folder of the server that runs or has died."""
     if data_dir is not None:
         return data_dir
     for find in (EmbeddedServer.running, EmbeddedServer.recorded):
@@ -76,14 +76,14 @@ def _settings(given: tuple[str, ...]) -> dict[str, str]:
     help="Thrift2; 0: any.",
 )
 @_data_dir_option
-@click.option("--ephemeral", is_flag=True, help="Start empty; delete the data at the stop.")
+@click.option("--ephemeral", is_flag=True, help="Start empty; delete the data at the end.")
 @click.option("--set", "given", multiple=True, metavar="NAME=VALUE", help="A setting of HBase.")
 @click.option(
     "--thrift",
     type=click.Choice(["in-process", "separate"]),
     default="in-process",
     show_default=True,
-    help="Gateways in HBase's JVM, or in JVMs of their own.",
+    help="Run the gateways in HBase's JVM, or in separate JVMs.",
 )
 @click.option("--regionservers", type=click.IntRange(1, 8), default=1, show_default=True)
 @click.option(
@@ -119,15 +119,15 @@ def start(
         daemon=True,
     )
     assert options.data_dir is not None
-    found = EmbeddedServer.running(options.data_dir)
-    if found is not None:
+    embedded = EmbeddedServer.running(options.data_dir)
+    if embedded is not None:
         note("the server is running already; it keeps the options it was started with")
     else:
-        found = EmbeddedServer(options).start(note)
+        embedded = EmbeddedServer(options).start(note)
         note(
             "stop it with: hbase-orm server stop" + (f" --data-dir {data_dir}" if data_dir else "")
         )
-    answer(_described(found), lambda: [found.url])
+    answer(_described(embedded), lambda: [embedded.url])
 
 
 @server.command()
@@ -137,14 +137,14 @@ def stop(data_dir: Path | None) -> None:
 
     Of a server that has died, end what still runs, and delete the data if it was ephemeral.
     """
-    found = EmbeddedServer.recorded(_located(data_dir))
-    had_processes = found is not None and bool(found.processes())
-    death = found.death() if found is not None else None
+    embedded = EmbeddedServer.recorded(_located(data_dir))
+    had_processes = embedded is not None and bool(embedded.processes())
+    death = embedded.death() if embedded is not None else None
     if death is not None:
         note(str(death))
     began = time.monotonic()
-    if found is not None:
-        found.stop()
+    if embedded is not None:
+        embedded.stop()
     took_s = round(time.monotonic() - began, 1)
     if had_processes:
         answer({"stopped": True, "seconds": took_s}, lambda: [f"stopped in {took_s} s"])
@@ -155,25 +155,25 @@ def stop(data_dir: Path | None) -> None:
 @server.command()
 @_data_dir_option
 def status(data_dir: Path | None) -> int:
-    """Say whether the server runs and its gateways answer.
+    """Return whether the server runs and its gateways answer.
 
     Exit code 3 if it does not run, 1 if a gateway does not answer.
     """
     folder = _located(data_dir)
-    found = EmbeddedServer.recorded(folder)
-    if found is None or not found.is_running():
-        _answer_not_running(folder, found)
+    embedded = EmbeddedServer.recorded(folder)
+    if embedded is None or not embedded.is_running():
+        _answer_not_running(folder, embedded)
         return ExitCode.UNREACHABLE
-    described = _described(found)
-    answering = found.answering()
+    described = _described(embedded)
+    answering = embedded.answering()
     described["answering"] = answering
     answer(described, lambda: [f"{name:10} {value}" for name, value in described.items()])
     return ExitCode.OK if all(answering.values()) else ExitCode.FAILED
 
 
-def _answer_not_running(folder: Path, found: EmbeddedServer | None) -> None:
-    leftovers = found.processes() if found else {}
-    death = found.death() if found else None
+def _answer_not_running(folder: Path, embedded: EmbeddedServer | None) -> None:
+    leftovers = embedded.processes() if embedded else {}
+    death = embedded.death() if embedded else None
     lines = [f"not running (data in {folder})"]
     described: dict[str, object] = {"running": False, "data_dir": str(folder)}
     if death is not None:
@@ -185,21 +185,21 @@ def _answer_not_running(folder: Path, found: EmbeddedServer | None) -> None:
     answer({**described, "processes": leftovers}, lambda: lines)
 
 
-def _described(found: EmbeddedServer) -> dict[str, object]:
+def _described(embedded: EmbeddedServer) -> dict[str, object]:
     return {
-        "running": found.is_running(),
-        "url": found.url,
-        "data_dir": str(found.data_dir),
-        "log": str(found.log),
-        "heap": found.options.heap,
-        "processes": found.processes(),
+        "running": embedded.is_running(),
+        "url": embedded.url,
+        "data_dir": str(embedded.data_dir),
+        "log": str(embedded.log),
+        "heap": embedded.options.heap,
+        "processes": embedded.processes(),
     }
 
 
 @server.command()
 @_data_dir_option
 @click.option("--lines", "-n", type=click.IntRange(1), default=50, show_default=True)
-@click.option("--gateway", type=click.Choice(GATEWAYS), help="The log of a separate gateway.")
+@click.option("--gateway", type=click.Choice(GATEWAYS), help="Show the log of a separate gateway.")
 @click.option("--follow", "-f", is_flag=True, help="Go on showing new lines until Ctrl-C.")
 def logs(*, data_dir: Path | None, lines: int, gateway: str | None, follow: bool) -> None:
     """Show the end of the server's log."""
@@ -230,8 +230,8 @@ def _lines(log: Path, count: int, *, follow: bool) -> Iterator[str]:
 def reset(*, data_dir: Path | None, yes: bool) -> int:
     """Delete all data of a server that is not running."""
     folder = DataFolder(_located(data_dir).expanduser().absolute())
-    found = EmbeddedServer.recorded(folder.path)
-    if found is not None and found.processes():
+    embedded = EmbeddedServer.recorded(folder.path)
+    if embedded is not None and embedded.processes():
         raise ServerError(
             "the server is running", data_dir=str(folder.path), fix="stop it before the reset"
         )

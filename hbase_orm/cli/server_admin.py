@@ -33,19 +33,19 @@ def admin(context: click.Context, data_dir: Path | None) -> None:
     command returns when its effect is there, and prints the table's regions.
     """
     folders = [data_dir] if data_dir else [default_data_dir(), default_data_dir(ephemeral=True)]
-    found = next(filter(None, map(EmbeddedServer.running, folders)), None)
-    if found is None:
+    embedded = next(filter(None, map(EmbeddedServer.running, folders)), None)
+    if embedded is None:
         raise ServerNotRunningError(
             "no embedded server runs",
             data_dir=str(folders[0]),
             fix="start it with 'hbase-orm server start', or give its --data-dir",
         )
-    context.meta[_META] = found.admin
+    context.meta[_META] = embedded.admin
 
 
 def _admin() -> ServerAdmin:
-    found: ServerAdmin = click.get_current_context().meta[_META]
-    return found
+    current: ServerAdmin = click.get_current_context().meta[_META]
+    return current
 
 
 def _show(regions: Iterable[Region]) -> None:
@@ -125,7 +125,7 @@ def flush(table_name: str) -> None:
 @admin.command("major_compact")
 @click.argument("table_name", metavar="TABLE")
 def major_compact(table_name: str) -> None:
-    """Rewrite the store files of TABLE without what is deleted; flush it first."""
+    """Rewrite the store files of TABLE without deleted cells; flush it first."""
     _show(_admin().major_compact(table_name))
 
 
@@ -133,8 +133,13 @@ def major_compact(table_name: str) -> None:
 @click.argument("table_name", metavar="TABLE")
 @click.argument("kind", type=click.Choice(get_args(DelayedKind)))
 @click.argument("delay_ms", type=click.IntRange(0, 60_000))
-@click.option("--row-prefix", type=KEY, default=b"", help="Only rows that begin with these bytes.")
-@click.option("--after", is_flag=True, help="Delay the answer of a change that is made.")
+@click.option(
+    "--row-prefix",
+    type=KEY,
+    default=b"",
+    help="Delay only calls for rows that begin with these bytes.",
+)
+@click.option("--after", is_flag=True, help="Delay the answer, after the change is made.")
 @click.option("--times", type=click.IntRange(1), default=1, show_default=True)
 def delay(
     *, table_name: str, kind: Any, delay_ms: int, row_prefix: bytes, after: bool, times: int

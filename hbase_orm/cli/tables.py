@@ -1,4 +1,4 @@
-"""`hbase-orm tables`: make, look at and drop the tables that models declare."""
+"""`hbase-orm tables`: create, show and drop the tables that models declare."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from hbase_orm.cli.confirm import confirm
 from hbase_orm.cli.errors import ExitCode
 from hbase_orm.cli.frame import Group, answer, settings, table
 from hbase_orm.cli.parameters import INSTANT, MODEL
-from hbase_orm.index.repair import RepairCounts
+from hbase_orm.index.upkeep.repair import RepairCounts
 from hbase_orm.model import Model
-from hbase_orm.model.kinds import base_of
+from hbase_orm.model.declare.placement import base_of
 from hbase_orm.rowkey.leading import leading_bytes
 from hbase_orm.rowkey.notation import to_string_binary
 from hbase_orm.rowkey.reach import RegionReach, even_split, survey
@@ -26,7 +26,7 @@ _LEAST_SHOWN = 0.00001
 
 @click.group(cls=Group)
 def tables() -> None:
-    """Make, look at and drop the tables of models."""
+    """Create, show and drop the tables of models."""
 
 
 _models = click.argument("models", nargs=-1, required=True, type=MODEL, metavar="MODULE:CLASS…")
@@ -79,7 +79,7 @@ def drop(models: tuple[type[Model], ...], *, yes: bool) -> None:
 @tables.command()
 @_models
 def repair(models: tuple[type[Model], ...]) -> None:
-    """Delete index entries that no row has; safe beside writers, safe to repeat."""
+    """Delete index entries that no row has; safe during writes, safe to repeat."""
     with connect(settings().require_url()) as engine:
         seen = {
             f"{model.__name__}.{index}": _plain(counts)
@@ -115,9 +115,11 @@ def show(models: tuple[type[Model], ...]) -> None:
 
 @tables.command()
 @click.argument("model", type=MODEL, metavar="MODULE:CLASS")
-@click.option("--regions", type=click.IntRange(1), help="Cut evenly into so many regions instead.")
+@click.option(
+    "--regions", type=click.IntRange(1), help="Split evenly into this many regions instead."
+)
 def splits(model: type[Model], regions: int | None) -> int:
-    """Show where a new table is cut, and which of its regions can hold rows; nothing is sent.
+    """Show the split keys of a new table, and which regions can hold rows; sends nothing.
 
     A region's share is its part of what row keys can begin with; how rows spread over those is not
     known. Exit code 1 if a region can never hold a row.
@@ -125,20 +127,20 @@ def splits(model: type[Model], regions: int | None) -> int:
     schema = model.__schema__
     leading = leading_bytes(schema.layout)
     keys = schema.split_keys if regions is None else even_split(regions, leading)
-    found = survey(keys, leading)
+    reaches = survey(keys, leading)
     answer(
         {
             "model": schema.model_name,
             "table": schema.table,
             "row_keys": str(leading),
-            "regions": [_as_json(region) for region in found],
+            "regions": [_as_json(region) for region in reaches],
         },
         lambda: [
             f"row keys: {leading}",
-            *table(("start", "stop", "share"), [_as_row(region) for region in found]),
+            *table(("start", "stop", "share"), [_as_row(region) for region in reaches]),
         ],
     )
-    return ExitCode.OK if all(region.is_reachable for region in found) else ExitCode.FAILED
+    return ExitCode.OK if all(region.is_reachable for region in reaches) else ExitCode.FAILED
 
 
 def _as_json(region: RegionReach) -> dict[str, Any]:
@@ -179,7 +181,7 @@ def _described(model: type[Model]) -> dict[str, Any]:
 
 
 def _all_of(model: type[Model]) -> str:
-    """Say which tables are a model's, where that is more than its name tells."""
+    """Return the tables of a model as text: every period's table, or the table of all kinds."""
     schema, base = model.__schema__, base_of(model)
     if schema.layout.table_period is not None:
         return f"every table {schema.table}"

@@ -1,4 +1,4 @@
-"""Values of key fields as one types them, `field=value`, and as JSON shows them."""
+"""Values of key fields as users type them, `field=value`, and as JSON shows them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from uuid import UUID
 import click
 
 from hbase_orm.cli.parameters import read_key
-from hbase_orm.rowkey.anatomy import value_text
+from hbase_orm.rowkey.key_text import value_text
 
 _TRUTHS = MappingProxyType({"true": True, "false": False})
 
@@ -44,11 +44,11 @@ _READERS: Mapping[type, tuple[Callable[[str], Any], str]] = MappingProxyType(
         timedelta: (lambda text: timedelta(seconds=float(text)), "a number of seconds"),
     }
 )
-"""How a text becomes a value of each type, and what is expected of it."""
+"""For each type: how a text becomes a value, and the form that the text must have."""
 
 
 def read_value(field: str, python_type: type, text: str) -> Any:
-    """Return the value of a key field that a text stands for.
+    """Return the value of a key field that a text denotes.
 
     Raises:
         click.BadParameter: The text is no such value, or values of the type cannot be typed.
@@ -64,14 +64,14 @@ def _reader(field: str, python_type: type) -> tuple[Callable[[str], Any], str]:
     if issubclass(python_type, Enum):
         members = python_type.__members__
         return members.__getitem__, f"one of {', '.join(members)}"
-    found = _READERS.get(python_type)
-    if found is None:
+    reader = _READERS.get(python_type)
+    if reader is None:
         raise click.BadParameter(f"{field}: values of {python_type.__name__} cannot be typed here")
-    return found
+    return reader
 
 
 def json_value(value: Any) -> Any:
-    """Return a value as JSON holds it: numbers, truths and texts as such, else what one types.
+    """Return a value for JSON: numbers, booleans and texts as they are, others as typed text.
 
     None is null.
     """

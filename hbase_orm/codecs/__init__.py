@@ -20,6 +20,7 @@ from hbase_orm.codecs import (
     ordered_numeric,
     phoenix,
     phoenix_decimal,
+    phoenix_text,
     phoenix_times,
 )
 from hbase_orm.codecs.base import Codec
@@ -114,12 +115,13 @@ __all__ = [
     "uuid",
 ]
 
-_KINDS: tuple[type[Codec[Any]], ...] = (
+_CODECS: tuple[type[Codec[Any]], ...] = (
     *(UInt8, UInt16, UInt32, UInt64, Int8, Int16, Int32, Int64, Long, Float64, Boolean),
     *(Millis, Micros, Strftime, Digits, Json, MsgPack),
     *(*dates.CODECS, *identifiers.CODECS),
     *(*hbase.CODECS, *ordered.CODECS, *ordered_numeric.CODECS),
-    *(*phoenix.CODECS, *phoenix_decimal.CODECS, *phoenix_times.CODECS),
+    *(*phoenix.CODECS, *phoenix_text.CODECS),
+    *(*phoenix_decimal.CODECS, *phoenix_times.CODECS),
 )
 
 
@@ -133,7 +135,7 @@ def _code(*, values: Mapping[Any, bytes], desc: bool = False) -> Codec[Any]:
 
 _BY_NAME: Mapping[str, Callable[..., Codec[Any]]] = MappingProxyType(
     {
-        **{kind.name: kind for kind in _KINDS},
+        **{kind.name: kind for kind in _CODECS},
         Text.name: text,
         Raw.name: raw,
         Enumerated.name: _enum,

@@ -1,4 +1,4 @@
-"""What a codec is: a value of one Python type to bytes and back, and what the bytes promise.
+"""The interface of codecs: values of one Python type to bytes and back, and their properties.
 
 A codec never guesses: a value that does not fit raises `CodecError` with the codec's name, the
 value and the limit. Codecs are frozen values; two made with the same parameters are equal.
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 def invert(data: bytes) -> bytes:
-    r"""Return `data` with every bit flipped: what sorted ascending then sorts descending.
+    r"""Return `data` with every bit flipped, which reverses the sort order.
 
     Examples:
         >>> invert(b"\x00\x0f")
@@ -26,8 +26,8 @@ def invert(data: bytes) -> bytes:
     return data.translate(INVERTED)
 
 
-class Place(Enum):
-    """Where in row keys the formats of other programs may stand."""
+class KeyPlacement(Enum):
+    """Where in row keys another program's format may stand."""
 
     ANYWHERE = "anywhere"
     LAST = "only the end of the row key ends these bytes"
@@ -35,9 +35,11 @@ class Place(Enum):
     ASCENDING = "descending, the format's owner writes other bytes in row keys than elsewhere"
 
     def holds(self, *, is_last: bool, desc: bool) -> bool:
-        """Say whether a part may stand in its place."""
-        is_late = is_last or self not in {Place.LAST, Place.LAST_ASCENDING}
-        return is_late and not (desc and self in {Place.LAST_ASCENDING, Place.ASCENDING})
+        """Return whether a part may stand in its place."""
+        is_late = is_last or self not in {KeyPlacement.LAST, KeyPlacement.LAST_ASCENDING}
+        return is_late and not (
+            desc and self in {KeyPlacement.LAST_ASCENDING, KeyPlacement.ASCENDING}
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,7 @@ class Codec(Generic[T]):
 
     name: ClassVar[str]
     python_type: ClassVar[type]
-    place: ClassVar[Place] = Place.ANYWHERE
+    place: ClassVar[KeyPlacement] = KeyPlacement.ANYWHERE
     instead: ClassVar[str] = ""
     empty_is_null: ClassVar[bool] = False
 
@@ -73,7 +75,7 @@ class Codec(Generic[T]):
 
     @property
     def is_self_delimiting(self) -> bool:
-        """Whether an encoding of varying length shows where it ends, so that bytes may follow."""
+        """Whether an encoding of varying length marks its end, so that bytes may follow."""
         return False
 
     @property
@@ -88,7 +90,7 @@ class Codec(Generic[T]):
 
     @property
     def canonical(self) -> bool:
-        """Whether no two byte strings decode to equal values, so that comparing bytes will do.
+        """Whether each value has one encoding only, so that bytes can be compared for values.
 
         Floats are excepted: the two zeros are equal, and NaN, whatever its bits, equals nothing.
         """
@@ -149,15 +151,15 @@ class Codec(Generic[T]):
         return b""
 
     def inline_encode(self, value: str, scope: Scope) -> str | None:
-        """Return an expression that does what `encode` does; `source` says what it promises.
+        """Return a source expression equivalent to `encode`; `source` describes its contract.
 
-        None: there is none that is faster than the call.
+        None: no expression is faster than the call.
         """
         del value, scope
         return None
 
     def inline_decode(self, data: str, scope: Scope) -> str | None:
-        """Return an expression that does what `decode` does, or None."""
+        """Return a source expression equivalent to `decode`, or None."""
         del data, scope
         return None
 
@@ -167,22 +169,22 @@ class Codec(Generic[T]):
         return None
 
     def accepts_type(self, value: Any, /) -> bool:
-        """Say whether `value` is of the codec's type, be it in range or not."""
+        """Return whether `value` is of the codec's type, in range or not."""
         return isinstance(value, self.python_type)
 
     def compares(self, value: Any, /) -> bool:
-        """Say whether stored values can be compared with `value`, storable or not."""
+        """Return whether stored values can be compared with `value`, storable or not."""
         return self.accepts_type(value)
 
     def comparable(self, value: Any, /) -> Any:
-        """Return `value` as it compares with stored values; only asked if `compares` says so."""
+        """Return `value` in the form to compare with stored values; call it only if `compares`."""
         return value
 
     def refuse(self, value: Any, reason: str, **limits: Any) -> CodecError:
-        """Return the error that says why `value` cannot be encoded."""
+        """Return the error that explains why `value` cannot be encoded."""
         limits.setdefault("fix", f"give a value of type {self.python_type.__name__} that fits")
         return CodecError(reason, codec=self.name, value=value, **limits)
 
     def corrupt(self, data: bytes) -> CodecError:
-        """Return the error that says that `data` is no encoding of this codec."""
+        """Return the error for `data` that is not an encoding of this codec."""
         return CodecError("the bytes are not an encoding of this codec", codec=self.name, data=data)

@@ -1,4 +1,4 @@
-"""Values out of a few: members of an enum by their values, and any values by short codes."""
+"""Codecs of enumerated values: members of an enum by their values, any values by short codes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Enumerated(Codec[E]):
 
     @property
     def canonical(self) -> bool:
-        """Whether the values' bytes are, and the enum finds members by their values alone."""
+        """Whether the values' codec is canonical, and the enum looks members up by value only."""
         finds_plainly = self.type_._missing_.__func__ is Enum._missing_.__func__  # type: ignore[attr-defined]  # class methods
         return self.inner.canonical and self.inner.python_type is not float and finds_plainly
 
@@ -88,7 +88,7 @@ class Enumerated(Codec[E]):
 
 @dataclass(frozen=True, slots=True)
 class Code(Codec[T]):
-    """A value of a few, each stored as its own short code.
+    """One of a few values, each stored as its own short code.
 
     Attributes:
         pairs: Values and codes.
@@ -105,7 +105,7 @@ class Code(Codec[T]):
         return all(values.count(value) == 1 for value in values)
 
     def __post_init__(self) -> None:
-        """Refuse no codes, empty ones, and a code that another one starts with."""
+        """Refuse an empty list, empty codes, and a code that is the beginning of another."""
         codes = sorted(code for _, code in self.pairs)
         if not codes or not codes[0]:
             raise SchemaError(
@@ -183,5 +183,5 @@ def code_of(values: Mapping[T, bytes], *, desc: bool = False) -> Code[T]:
             fix='write codecs.code({"open": b"o", "closed": b"c"})',
         )
     if not all(isinstance(code, bytes) for code in values.values()):
-        raise SchemaError("the codes are no bytes", codec=Code.name, codes=list(values.values()))
+        raise SchemaError("the codes are not bytes", codec=Code.name, codes=list(values.values()))
     return Code(pairs=tuple(values.items()), desc=desc)

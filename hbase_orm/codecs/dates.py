@@ -177,12 +177,12 @@ class Date(Codec[date]):
         """
         days = int.from_bytes(invert(data) if self.desc else data, "big") - _DAYS_SIGN
         try:
-            found = date.fromordinal(days + _DAY_ZERO)
+            day = date.fromordinal(days + _DAY_ZERO)
         except (ValueError, OverflowError):
             raise self.corrupt(data) from None
         if len(data) != self.width_bytes:
             raise self.corrupt(data)
-        return found
+        return day
 
     def inline_encode(self, value: str, scope: Scope) -> str:
         """Pack the day's number."""

@@ -92,7 +92,7 @@ class Number(Codec[Decimal]):
         return Hundreds(bool(sign), pairs, exponent // 2 + len(pairs))
 
     def join(self, hundreds: Hundreds, /) -> Decimal:
-        """Return the Decimal with these digits, as few as it can be written with."""
+        """Return the Decimal with these digits, without trailing zeros."""
         text = "".join(f"{pair:02d}" for pair in hundreds.digits).rstrip("0")
         exponent = 2 * hundreds.exponent - len(text)
         text = text.lstrip("0")

@@ -55,7 +55,7 @@ class FixedText(Codec[str]):
         return True
 
     def __post_init__(self) -> None:
-        """Refuse a width below 1 and padding that could not be told from the text."""
+        """Refuse a width below 1 and padding that the text may end with."""
         check_width(self.name, self.width_bytes)
         if len(self.pad) != 1 or not self.pad.isascii():
             raise SchemaError(
@@ -92,7 +92,7 @@ class FixedText(Codec[str]):
         return invert(data) if self.desc else data
 
     def encode_prefix(self, prefix: str, /) -> bytes:
-        """Return the text without padding; empty if other bytes may stand before it."""
+        """Return the text without padding; empty if padding may stand before it."""
         if self.side == "left" or self.digit_reversed:
             return b""
         data = self._stored(prefix)
@@ -145,7 +145,7 @@ class ReversedText(Text):
         return False
 
     def stored(self, value: str, /) -> bytes:
-        """Return the UTF-8 bytes of the reversed text; the separator is sought in them.
+        """Return the UTF-8 bytes of the reversed text, which are searched for the separator.
 
         Raises:
             CodecError: Not a text, or a lone surrogate.
@@ -154,7 +154,7 @@ class ReversedText(Text):
         return value[::-1].encode()
 
     def encode_prefix(self, prefix: str, /) -> bytes:
-        """Return nothing: a value's beginning stands last."""
+        """Return no bytes: the beginning of a value is stored last."""
         utf8(self, prefix)
         return b""
 
@@ -252,7 +252,7 @@ class Digits(Codec[int]):
         return True
 
     def __post_init__(self) -> None:
-        """Refuse a width below 1, or of more digits than Python reads under every setting."""
+        """Refuse a width below 1, or more digits than every Python configuration reads."""
         check_width(self.name, self.width_bytes)
         if self.width_bytes > _MOST_DIGITS:
             raise SchemaError(

@@ -1,4 +1,4 @@
-"""What all floating-point codecs share: which values they take, and the flip that makes bits sort.
+"""The common part of all floating-point codecs: accepted values, and the flip that makes bits sort.
 
 A 32-bit codec stores the nearest 32-bit float, as a Java cast does, so it is coarse.
 """

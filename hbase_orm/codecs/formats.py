@@ -45,12 +45,12 @@ _ABSENT: Mapping[str, int] = MappingProxyType({"%Y": 1970, "%m": 1, "%d": 1, "%j
 @lru_cache
 def _pieces(form: str) -> tuple[str, ...]:
     """Return directives and the literal texts between them."""
-    found: list[str] = []
+    pieces: list[str] = []
     position = 0
     for match in _DIRECTIVE.finditer(form):
-        found += [form[position : match.start()], match.group()]
+        pieces += [form[position : match.start()], match.group()]
         position = match.end()
-    return tuple(piece for piece in (*found, form[position:]) if piece)
+    return tuple(piece for piece in (*pieces, form[position:]) if piece)
 
 
 def _width(piece: str) -> int:
@@ -151,7 +151,7 @@ class Strftime(Instant):
                 value,
                 "the format has no year, so the datetime could not be read back",
                 format=self.format,
-                fix="use it within a row key, beside a part that has the rest",
+                fix="use it within a row key, next to a part that has the rest",
             )
         return self.decode(self.encode(value))
 
@@ -215,7 +215,7 @@ class Strftime(Instant):
             second=units.get("%S", 0),
             microsecond=units.get("%f", 0),
         )
-        found = at + timedelta(days=units["%j"] - 1)
-        if found.year != at.year or not units["%j"]:
+        day = at + timedelta(days=units["%j"] - 1)
+        if day.year != at.year or not units["%j"]:
             raise ValueError
-        return found
+        return day

@@ -27,7 +27,7 @@ _MOST_DIGITS = 9864  # of 4096 bytes with a sign: floor(log10(2) * 32767)
 
 
 @dataclass(frozen=True, slots=True)
-class _Signed(Codec[int]):
+class _BytesInteger(Codec[int]):
     python_type: ClassVar[type] = int
     layout: ClassVar[struct.Struct]
 
@@ -80,7 +80,7 @@ class _Signed(Codec[int]):
 
 
 @dataclass(frozen=True, slots=True)
-class BytesInt16(_Signed):
+class BytesInt16(_BytesInteger):
     """Java's `short`."""
 
     name: ClassVar[str] = "bytes.int16"
@@ -88,7 +88,7 @@ class BytesInt16(_Signed):
 
 
 @dataclass(frozen=True, slots=True)
-class BytesInt32(_Signed):
+class BytesInt32(_BytesInteger):
     """Java's `int`."""
 
     name: ClassVar[str] = "bytes.int32"
@@ -96,7 +96,7 @@ class BytesInt32(_Signed):
 
 
 @dataclass(frozen=True, slots=True)
-class _Float(Real):
+class _BytesReal(Real):
     @property
     def ordered(self) -> bool:
         """False: negative numbers sort after positive ones."""
@@ -120,7 +120,7 @@ class _Float(Real):
 
 
 @dataclass(frozen=True, slots=True)
-class BytesFloat32(_Float):
+class BytesFloat32(_BytesReal):
     """Java's `float`."""
 
     name: ClassVar[str] = "bytes.float32"
@@ -128,7 +128,7 @@ class BytesFloat32(_Float):
 
 
 @dataclass(frozen=True, slots=True)
-class BytesFloat64(_Float):
+class BytesFloat64(_BytesReal):
     """Java's `double`."""
 
     name: ClassVar[str] = "bytes.float64"

@@ -1,7 +1,7 @@
-"""What generated functions say in place of a call of a codec.
+"""Expressions that generated functions use in place of a call of a codec.
 
 A codec may state its expressions itself (`Codec.inline_encode` and its like); a call of the method
-stands for the others. `source` says what an expression promises.
+stands for the others. See `source` for what an expression promises.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def encode_source(codec: Codec[Any], value: str, scope: Scope) -> str:
 
 
 def refuses_none(codec: Codec[Any]) -> bool:
-    """Say whether the codec is known to refuse None, as one that states its source does."""
+    """Return whether the codec surely refuses None, as every codec with inline source does."""
     return _holds(codec, "inline_encode") and codec.inline_encode("value", Scope()) is not None
 
 
@@ -48,7 +48,7 @@ def settled_source(codec: Codec[Any], value: str, scope: Scope) -> str:
 
 
 def _holds(codec: Codec[Any], method: str) -> bool:
-    """Say whether the class that states the source knew all that the codec does.
+    """Return whether the source of `method` is valid for the codec: no subclass changed behaviour.
 
     One derived from it may have another name and other constants, but no methods of its own.
     """

@@ -10,11 +10,11 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 MOST_LEVELS: Final = 200
-"""Lists, maps and objects within each other that are written; a list of numbers is one level."""
+"""Most levels of nested lists, maps and objects in a written value; a list of numbers is one."""
 
 
 def is_too_deep(plain: Any) -> bool:
-    """Say whether lists, tuples and dicts are nested deeper than `MOST_LEVELS`; takes no stack."""
+    """Return whether a value is nested deeper than `MOST_LEVELS`; no recursion."""
     level = [plain]
     for _ in range(MOST_LEVELS + 1):
         level = [inner for one in level for inner in _within(one)]

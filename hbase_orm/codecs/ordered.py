@@ -10,7 +10,7 @@ import struct
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from hbase_orm.codecs.base import Codec, Place, invert
+from hbase_orm.codecs.base import Codec, KeyPlacement, invert
 from hbase_orm.codecs.floats import FLOAT32, FLOAT64, Real, flip, sorted_encode, unflip
 from hbase_orm.codecs.numbers import Int8, Int16, Int32, Int64, Integer
 from hbase_orm.codecs.source import Scope, counted, guarded, inverted, plus
@@ -82,9 +82,9 @@ class _Int(Integer):
 
     def inline_decode(self, data: str, scope: Scope) -> str:
         parts, decode = scope.local("parts"), scope.bind(self.decode, "decode")
-        found = f"({parts} := {scope.bind(_headed(self.layout).unpack, 'unpack')}({data}))"
+        unpacked = f"({parts} := {scope.bind(_headed(self.layout).unpack, 'unpack')}({data}))"
         number = f"{self._last} - {parts}[1]" if self.desc else plus(f"{parts}[1]", self.least)
-        return f"({number} if {found}[0] == {_header(self, self.header)} else {decode}({data}))"
+        return f"({number} if {unpacked}[0] == {_header(self, self.header)} else {decode}({data}))"
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,7 @@ class OrderedInt64(_Int):
 
 
 @dataclass(frozen=True, slots=True)
-class _Float(Real):
+class _OrderedReal(Real):
     header: ClassVar[bytes]
 
     @property
@@ -156,7 +156,7 @@ class _Float(Real):
 
 
 @dataclass(frozen=True, slots=True)
-class OrderedFloat32(_Float):
+class OrderedFloat32(_OrderedReal):
     """Java's `float`, 1 + 4 bytes."""
 
     name: ClassVar[str] = "ordered.float32"
@@ -165,7 +165,7 @@ class OrderedFloat32(_Float):
 
 
 @dataclass(frozen=True, slots=True)
-class OrderedFloat64(_Float):
+class OrderedFloat64(_OrderedReal):
     """Java's `double`, 1 + 8 bytes."""
 
     name: ClassVar[str] = "ordered.float64"
@@ -308,7 +308,7 @@ class OrderedBlobCopy(Codec[bytes]):
 
     name: ClassVar[str] = "ordered.blobcopy"
     python_type: ClassVar[type] = bytes
-    place: ClassVar[Place] = Place.LAST
+    place: ClassVar[KeyPlacement] = KeyPlacement.LAST
     instead: ClassVar[str] = '"ordered.blob" or codecs.raw()'
 
     @property

@@ -26,7 +26,7 @@ _EXPONENT_END = 1_000_000  # beyond it Python's default context cannot compute w
 _MOST_BYTES = 26  # a header, an exponent of 9 bytes at most, and 31 digits in 16 pairs
 _INFINITIES = {Decimal("-Infinity"): b"\x07", Decimal("Infinity"): b"\x23"}
 _NAN = b"\x26"
-_ALONE = {_ZERO, _NAN, *_INFINITIES.values()}  # a header without digits
+_WITHOUT_DIGITS = {_ZERO, _NAN, *_INFINITIES.values()}  # a header without digits
 
 # The variable-length integer of SQLite 4: the first byte is the number or says how to read it.
 _ONE_BYTE = 241
@@ -130,7 +130,7 @@ class SortedDecimal(Number):
             CodecError: There is none.
         """
         plain = invert(data[position:]) if self.desc else data[position:]
-        if plain[:1] in _ALONE:
+        if plain[:1] in _WITHOUT_DIGITS:
             return position + 1
         try:
             _, _, digits = _take_head(plain)

@@ -1,18 +1,17 @@
-"""Phoenix's numbers, booleans, texts and bytes, as its class `PDataType` writes them.
+"""Phoenix's numbers and booleans, as its class `PDataType` writes them.
 
 Signed numbers have the sign bit flipped; floats are flipped as in `float64`, plus one. `desc`
-inverts every byte. Phoenix has no empty text and no empty bytes: it reads them as NULL. Times are
-in `phoenix_times`, DECIMAL in `phoenix_decimal`.
+inverts every byte. Texts and bytes are in `phoenix_text`, times in `phoenix_times`, DECIMAL in
+`phoenix_decimal`.
 """
 
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from hbase_orm.codecs.base import Codec, Place, invert
-from hbase_orm.codecs.fixed import check_width
+from hbase_orm.codecs.base import Codec, KeyPlacement, invert
 from hbase_orm.codecs.floats import FLOAT32, FLOAT64, Real, flip, sorted_encode, unflip
 from hbase_orm.codecs.numbers import (
     Boolean,
@@ -26,11 +25,8 @@ from hbase_orm.codecs.numbers import (
     UInt32,
     UInt64,
 )
-from hbase_orm.codecs.source import Scope, guarded, inverted
-from hbase_orm.codecs.text import Raw, plain_bytes, utf8
+from hbase_orm.codecs.source import Scope, guarded
 
-_NUL = b"\x00"
-_BLANK = b" "
 _UNSIGNED_OF = {FLOAT32: UInt32.layout, FLOAT64: UInt64.layout}
 
 
@@ -126,7 +122,7 @@ class UnsignedLong(_Unsigned):
 
 
 @dataclass(frozen=True, slots=True)
-class _Signed(Real):
+class _PhoenixReal(Real):
     def encode(self, value: float, /) -> bytes:
         bits = int.from_bytes(flip(self.pack(value)), "big") + 1
         data = bits.to_bytes(self.layout.size, "big")
@@ -141,8 +137,8 @@ class _Signed(Real):
     def inline_encode(self, value: str, scope: Scope) -> str:
         bits = _UNSIGNED_OF[self.layout]
         last, pack = (1 << 8 * bits.size) - 1, scope.bind(bits.pack, "pack")
-        found = f"{scope.bind(bits.unpack, 'unpack')}({scope.bind(self.layout.pack, 'real')}"
-        positive, negative = f"{found}(-{value}))[0]", f"{found}({value}))[0]"
+        bits_of = f"{scope.bind(bits.unpack, 'unpack')}({scope.bind(self.layout.pack, 'real')}"
+        positive, negative = f"{bits_of}(-{value}))[0]", f"{bits_of}({value}))[0]"
         if self.desc:
             rising, falling = f"{pack}({last - 1} - {positive})", f"{pack}({negative} - 1)"
         else:
@@ -151,7 +147,7 @@ class _Signed(Real):
 
 
 @dataclass(frozen=True, slots=True)
-class PhoenixFloat(_Signed):
+class PhoenixFloat(_PhoenixReal):
     """FLOAT, 4 bytes."""
 
     name: ClassVar[str] = "phoenix.float"
@@ -159,7 +155,7 @@ class PhoenixFloat(_Signed):
 
 
 @dataclass(frozen=True, slots=True)
-class PhoenixDouble(_Signed):
+class PhoenixDouble(_PhoenixReal):
     """DOUBLE, 8 bytes."""
 
     name: ClassVar[str] = "phoenix.double"
@@ -212,205 +208,13 @@ class PhoenixBoolean(Boolean):
 
     name: ClassVar[str] = "phoenix.boolean"
     # Of its own descending keys Phoenix 5.2.1 writes fe for true, and reads that as false.
-    place: ClassVar[Place] = Place.ASCENDING
+    place: ClassVar[KeyPlacement] = KeyPlacement.ASCENDING
     instead: ClassVar[str] = 'codecs.code({False: b"\\x00", True: b"\\x01"}, desc=True)'
-
-
-@dataclass(frozen=True, slots=True)
-class VarChar(Codec[str]):
-    """VARCHAR: UTF-8 without NUL, which ends it where more key bytes follow.
-
-    Attributes:
-        separator: What ends it there.
-    """
-
-    name: ClassVar[str] = "phoenix.varchar"
-    python_type: ClassVar[type] = str
-    empty_is_null: ClassVar[bool] = True
-    separator: ClassVar[bytes] = _NUL
-
-    @property
-    def canonical(self) -> bool:
-        """True."""
-        return True
-
-    @property
-    def ordered(self) -> bool:
-        """Ascending only: inverted text of varying length sorts only where a key ends it."""
-        return not self.desc
-
-    def encode(self, value: str, /) -> bytes:
-        """Return the UTF-8 bytes; Phoenix reads none as NULL.
-
-        Raises:
-            CodecError: Not a text, a lone surrogate, or a NUL in the text.
-        """
-        data = utf8(self, value)
-        if _NUL in data:
-            raise self.refuse(value, "the text holds NUL, which ends a VARCHAR in row keys")
-        return invert(data) if self.desc else data
-
-    def inline_encode(self, value: str, scope: Scope) -> str:
-        """Encode a text without NUL; a lone surrogate does not encode."""
-        data = inverted(f"{value}.encode()", scope, desc=self.desc)
-        return guarded(value, str, data, self.encode, scope, f"'\\0' not in {value}")
-
-    def inline_decode(self, data: str, scope: Scope) -> str:
-        """Decode the text; bytes that are no UTF-8 do not decode."""
-        return f"{inverted(data, scope, desc=self.desc)}.decode()"
-
-    def encode_prefix(self, prefix: str, /) -> bytes:
-        """Return the UTF-8 bytes."""
-        return self.encode(prefix)
-
-    def decode(self, data: bytes, /) -> str:
-        """Return the text.
-
-        Raises:
-            CodecError: The bytes are no UTF-8.
-        """
-        try:
-            return (invert(data) if self.desc else data).decode()
-        except UnicodeDecodeError:
-            raise self.corrupt(data) from None
-
-
-@dataclass(frozen=True, slots=True)
-class Char(Codec[str]):
-    """CHAR(n): ASCII, padded with blanks on the right.
-
-    Attributes:
-        width_bytes: How many bytes, n.
-    """
-
-    name: ClassVar[str] = "phoenix.char"
-    python_type: ClassVar[type] = str
-
-    width_bytes: int = field(kw_only=True)
-
-    @property
-    def canonical(self) -> bool:
-        """True."""
-        return True
-
-    def __post_init__(self) -> None:
-        """Refuse a width below 1."""
-        check_width(self.name, self.width_bytes)
-
-    def encode(self, value: str, /) -> bytes:
-        """Return `width_bytes` bytes.
-
-        Raises:
-            CodecError: Not a text, not ASCII, too long, a blank at the end (it would be lost), or
-                a control character (it would sort below the padding).
-        """
-        data = self._ascii(value)
-        if data.endswith(_BLANK):
-            raise self.refuse(value, "the text ends with a blank, as the padding does")
-        data = data.ljust(self.width_bytes, _BLANK)
-        return invert(data) if self.desc else data
-
-    def encode_prefix(self, prefix: str, /) -> bytes:
-        """Return the characters, not padded; a blank may end them."""
-        data = self._ascii(prefix)
-        return invert(data) if self.desc else data
-
-    def decode(self, data: bytes, /) -> str:
-        """Return the text without its padding.
-
-        Raises:
-            CodecError: Another width, or not what `encode` returns.
-        """
-        plain = invert(data) if self.desc else data
-        if len(data) != self.width_bytes or not plain.isascii() or min(plain) < _BLANK[0]:
-            raise self.corrupt(data)
-        return plain.rstrip(_BLANK).decode("ascii")
-
-    def _ascii(self, value: Any) -> bytes:
-        data = utf8(self, value)
-        if not data.isascii():
-            raise self.refuse(value, "CHAR holds characters of one byte only", fix="use VARCHAR")
-        if len(data) > self.width_bytes:
-            raise self.refuse(value, "the text is too long", width_bytes=self.width_bytes)
-        if data and min(data) < _BLANK[0]:
-            raise self.refuse(value, "the text holds a control character, which CHAR cannot sort")
-        return data
-
-
-@dataclass(frozen=True, slots=True)
-class VarBinary(Raw):
-    """VARBINARY: bytes as they are; Phoenix reads none as NULL."""
-
-    name: ClassVar[str] = "phoenix.varbinary"
-    place: ClassVar[Place] = Place.LAST_ASCENDING
-    instead: ClassVar[str] = "codecs.raw()"
-    empty_is_null: ClassVar[bool] = True
-
-
-@dataclass(frozen=True, slots=True)
-class Binary(Codec[bytes]):
-    """BINARY(n): shorter values are padded with 00 on the right, and read back so.
-
-    Attributes:
-        width_bytes: How many bytes, n.
-    """
-
-    name: ClassVar[str] = "phoenix.binary"
-    python_type: ClassVar[type] = bytes
-
-    width_bytes: int = field(kw_only=True)
-
-    @property
-    def canonical(self) -> bool:
-        """True."""
-        return True
-
-    def __post_init__(self) -> None:
-        """Refuse a width below 1."""
-        check_width(self.name, self.width_bytes)
-
-    @property
-    def coarse(self) -> bool:
-        """Shorter values are padded."""
-        return True
-
-    def normalize(self, value: bytes, /) -> bytes:
-        """Return `value` padded.
-
-        Raises:
-            CodecError: Not bytes, or too long.
-        """
-        return self.decode(self.encode(value))
-
-    def encode(self, value: bytes, /) -> bytes:
-        """Return `width_bytes` bytes.
-
-        Raises:
-            CodecError: Not bytes, or too long.
-        """
-        data = self.encode_prefix(value)
-        return data.ljust(self.width_bytes, invert(_NUL) if self.desc else _NUL)
-
-    def encode_prefix(self, prefix: bytes, /) -> bytes:
-        """Return the bytes, not padded."""
-        if len(plain_bytes(self, prefix)) > self.width_bytes:
-            raise self.refuse(prefix, "the value is too long", width_bytes=self.width_bytes)
-        return invert(prefix) if self.desc else prefix
-
-    def decode(self, data: bytes, /) -> bytes:
-        """Return all bytes, padding included.
-
-        Raises:
-            CodecError: Another width.
-        """
-        if len(data) != self.width_bytes:
-            raise self.corrupt(data)
-        return invert(data) if self.desc else data
 
 
 CODECS: tuple[type[Codec[Any]], ...] = (
     *(TinyInt, SmallInt, PhoenixInteger, BigInt),
     *(UnsignedTinyInt, UnsignedSmallInt, UnsignedInt, UnsignedLong),
     *(PhoenixFloat, PhoenixDouble, UnsignedFloat, UnsignedDouble),
-    *(PhoenixBoolean, VarChar, Char, VarBinary, Binary),
+    PhoenixBoolean,
 )

@@ -7,14 +7,17 @@ expression need not check what the operation it uses checks anyway.
 
 from __future__ import annotations
 
+import linecache
 import struct
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from itertools import count
 from types import CodeType
 from typing import Any
+from weakref import finalize
 
 MISFITS = (ValueError, OverflowError, struct.error)
-"""What an expression raises for what it leaves to the codec; a CodecError is a ValueError."""
+"""The errors by which an expression leaves a value to the codec; a CodecError is a ValueError."""
 
 INVERTED = bytes(255 - byte for byte in range(256))
 """Translates bytes into those with every bit flipped."""
@@ -54,8 +57,23 @@ class Scope:
 
 @lru_cache(maxsize=1024)
 def _code(source: str) -> CodeType:
-    """Return compiled source: statements of one shape have the same, and compiling takes 0.1 ms."""
-    return compile(source, "<hbase_orm>", "exec")
+    """Return compiled source, cached: statements of one shape share it; compiling takes 0.1 ms."""
+    code = compile(source, f"<hbase_orm {next(_numbers)}>", "exec")
+    for function in code.co_consts:
+        if isinstance(function, CodeType):
+            _show_in_tracebacks(function, source)
+    return code
+
+
+_numbers = count(1)  # generated source has no file: a number names it in tracebacks
+
+
+def _show_in_tracebacks(code: CodeType, source: str) -> None:
+    """Let tracebacks and debuggers print the lines of generated code as long as it lives."""
+    lines = source.splitlines(keepends=True)
+    # Without a time of change linecache looks for no file.
+    linecache.cache[code.co_filename] = (len(source), None, lines, code.co_filename)
+    finalize(code, linecache.cache.pop, code.co_filename, None).atexit = False
 
 
 def literal(value: Any) -> str:
@@ -80,7 +98,9 @@ def renamed(function: Any, names: Mapping[str, str]) -> Any:
     code = function.__code__
     variables = tuple(names.get(name, name) for name in code.co_varnames)
     defaults = function.__kwdefaults__ or {}
-    function.__code__ = code.replace(co_varnames=variables)
+    filename = f"<hbase_orm {next(_numbers)}>"
+    function.__code__ = code.replace(co_varnames=variables, co_filename=filename)
+    _show_in_tracebacks(function.__code__, "".join(linecache.getlines(code.co_filename)))
     function.__kwdefaults__ = {names.get(name, name): made for name, made in defaults.items()}
     return function
 

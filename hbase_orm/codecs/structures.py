@@ -38,14 +38,14 @@ class _Envelope(msgspec.Struct):
 
 
 def _dump(value: Any) -> Any:
-    """Return plain data for what msgspec does not know: a pydantic value's fields."""
+    """Return a pydantic value's fields as plain data, for msgspec, which does not know the type."""
     if hasattr(value, "model_dump"):
         return value.model_dump()
     raise TypeError(f"{type(value).__name__} has no packed form")
 
 
 def _load(type_: type, data: Any) -> Any:
-    """Return the pydantic value of its fields."""
+    """Return the pydantic value with these fields."""
     if hasattr(type_, "model_validate"):
         return type_.model_validate(data)
     raise TypeError(f"{type_.__name__} has no packed form")
@@ -53,17 +53,17 @@ def _load(type_: type, data: Any) -> Any:
 
 @lru_cache
 def _python_type(type_: Any) -> type:
-    """Return the class of a type's values; object if they are of no one class."""
-    found = get_origin(type_) or type_
-    if is_typeddict(found):
+    """Return the class of a type's values; object if they have several classes."""
+    base = get_origin(type_) or type_
+    if is_typeddict(base):
         return dict
-    if not isinstance(found, type) or found in _NO_TYPES:
+    if not isinstance(base, type) or base in _NO_TYPES:
         return object
     try:
-        isinstance(None, found)
+        isinstance(None, base)
     except TypeError:  # Any, and protocols
         return object
-    return found
+    return base
 
 
 @lru_cache
@@ -114,12 +114,12 @@ class Packed(Codec[T]):
     upgrades: Mapping[int, Upgrade] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
-        """Refuse versions without a way up, types that cannot be packed, and a descending form."""
+        """Refuse versions without an upgrade, unpackable types, and a descending form."""
         if self.desc:
             raise SchemaError("packed values have no descending form", codec=self.name)
         if type(self.version) is not int:
             raise SchemaError(
-                "the version is no whole number", codec=self.name, version=self.version
+                "the version is not a whole number", codec=self.name, version=self.version
             )
         if not 1 <= self.version <= _MAX_VERSION or set(self.upgrades) != set(
             range(1, self.version)
@@ -153,7 +153,7 @@ class Packed(Codec[T]):
         raise NotImplementedError
 
     def unpack(self, data: bytes, /) -> T:
-        """Return the value of the present version."""
+        """Return the value of the current version."""
         raise NotImplementedError
 
     def unpack_plain(self, data: bytes, /) -> Any:
@@ -183,7 +183,7 @@ class Packed(Codec[T]):
             raise self.refuse(value, "the value has another type", expected=self.type_)
         try:
             packed = self.pack(value)
-            # MessagePack tells apart what JSON does not: NaN from null, 1 from "1" as a key.
+            # MessagePack distinguishes what JSON does not: NaN from null, 1 from "1" as a key.
             is_kept = _to_msgpack(self.unpack(packed)) == _to_msgpack(value)
             is_deep = self._is_too_deep(packed)
         except RecursionError:
@@ -199,7 +199,7 @@ class Packed(Codec[T]):
         return self.joined(packed)
 
     def decode(self, data: bytes, /) -> T:
-        """Return the value, brought up to the present version.
+        """Return the value, upgraded to the current version.
 
         Raises:
             CodecError: The bytes are no such value, or of a version that is newer.
@@ -208,7 +208,7 @@ class Packed(Codec[T]):
             version, packed = self.parted(data)
             if version == self.version:
                 return self.unpack(packed)
-            found = self.unpack_plain(packed)
+            plain = self.unpack_plain(packed)
         except RecursionError:
             raise self._too_deep(data) from None
         except (*_UNFIT, IndexError):
@@ -217,8 +217,8 @@ class Packed(Codec[T]):
             raise self.corrupt(data)
         try:
             for earlier in range(version, self.version):
-                found = _upgraded(found, self.upgrades[earlier])
-            value: T = msgspec.convert(found, self.type_, dec_hook=_load, str_keys=True)
+                plain = _upgraded(plain, self.upgrades[earlier])
+            value: T = msgspec.convert(plain, self.type_, dec_hook=_load, str_keys=True)
         except RecursionError:
             raise self._too_deep(data) from None
         except _UNFIT:
@@ -245,11 +245,11 @@ class Packed(Codec[T]):
         )
 
 
-def _upgraded(found: Any, upgrade: Upgrade) -> Any:
+def _upgraded(plain: Any, upgrade: Upgrade) -> Any:
     """Upgrade the fields of a value, or of each value of a list."""
-    if isinstance(found, list):
-        return [_upgraded(one, upgrade) for one in found]
-    return upgrade(found) if isinstance(found, dict) else found
+    if isinstance(plain, list):
+        return [_upgraded(one, upgrade) for one in plain]
+    return upgrade(plain) if isinstance(plain, dict) else plain
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,7 +272,7 @@ class Json(Packed[T]):
         return msgspec.json.decode(data)
 
     def containers(self, packed: bytes, /) -> int:
-        """Count the brackets, those in texts as well."""
+        """Count the brackets, including those in texts."""
         return packed.count(b"[") + packed.count(b"{")
 
     def joined(self, packed: bytes, /) -> bytes:
@@ -305,7 +305,7 @@ class MsgPack(Packed[T]):
         return msgspec.msgpack.decode(data)
 
     def containers(self, packed: bytes, /) -> int:
-        """Count the bytes that begin a list or a map, those in texts and numbers as well."""
+        """Count the bytes that begin a list or a map, including those in texts and numbers."""
         return len(packed.translate(None, delete=_NO_CONTAINERS))
 
     def joined(self, packed: bytes, /) -> bytes:

@@ -1,4 +1,4 @@
-"""Text and plain bytes: as long as they are.
+"""Text and plain bytes of varying length.
 
 UTF-8 sorts as the code points do. How a text of varying length ends inside a row key is the key
 layout's affair; a `separator` stated here is what ends it there.
@@ -59,7 +59,7 @@ class Text(Codec[str]):
         return True
 
     def __post_init__(self) -> None:
-        """Refuse a separator that separates nothing."""
+        """Refuse an empty separator."""
         if self.separator == b"":
             raise SchemaError("the separator is empty", codec=self.name, fix='use b"\\x00"')
 
@@ -99,7 +99,7 @@ class Text(Codec[str]):
         return utf8(self, value)
 
     def encode_prefix(self, prefix: str, /) -> bytes:
-        """Return the UTF-8 bytes; unlike a value's, they may end as the separator begins."""
+        """Return the UTF-8 bytes; unlike a value, a prefix may end with the separator's start."""
         data = utf8(self, prefix)
         return invert(data) if self.desc else data
 

@@ -141,7 +141,7 @@ def units_source(first: str, span: str, unit_micros: int) -> str:
 
 
 def _is_whole_utc(value: Any) -> bool:
-    """Say whether `value` is what `Millis` reads back: the usual case, worth a quick answer."""
+    """Return whether `value` is a UTC time of whole milliseconds, the usual case; be quick."""
     return (
         isinstance(value, datetime)
         and value.tzinfo is UTC

@@ -1,24 +1,36 @@
-"""Runs plans: opens scanners, merges buckets, looks entries up, resumes what was cut off."""
+"""Runs plans: opens scanners, merges buckets, looks up entries, resumes interrupted scans."""
 
 from __future__ import annotations
 
 from hbase_orm.execute.by_entries import IndexedRow
-from hbase_orm.execute.closing import close_now, is_dropped, released
 from hbase_orm.execute.meter import Meter
-from hbase_orm.execute.run import PlacedRow, rows_of
-from hbase_orm.execute.steps import DoubtfulEntry, Emit, Note, Rows, stream
+from hbase_orm.execute.run import PeriodRow, rows_of
+from hbase_orm.execute.steps import (
+    DoubtfulEntry,
+    Emit,
+    Execute,
+    Note,
+    Rows,
+    close_now,
+    is_dropped,
+    released,
+    stream,
+    through,
+)
 
 __all__ = [
     "DoubtfulEntry",
     "Emit",
+    "Execute",
     "IndexedRow",
     "Meter",
     "Note",
-    "PlacedRow",
+    "PeriodRow",
     "Rows",
     "close_now",
     "is_dropped",
     "released",
     "rows_of",
     "stream",
+    "through",
 ]

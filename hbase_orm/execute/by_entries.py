@@ -1,7 +1,7 @@
-"""Rows by an index: entries are read in order, and what each leads to is checked against its row.
+"""Reads rows by an index: entries in order, each checked against its row.
 
 An entry may be stale: the row is the truth. A verified entry of a covering index repeats its row
-and needs no look-up. Entries that no row has are told with the rows, for whoever repairs them.
+and needs no look-up. Entries that no row has are emitted with the rows, to be repaired.
 """
 
 from __future__ import annotations
@@ -10,36 +10,34 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from hbase_orm.errors import CodecError, CorruptRowError
-from hbase_orm.execute.by_keys import rows_by_key
 from hbase_orm.execute.merge import merge
-from hbase_orm.execute.pace import Pace, pace_of
-from hbase_orm.execute.reader import RangeReader
+from hbase_orm.execute.reader import Pace, RangeReader, pace_of
 from hbase_orm.execute.steps import DoubtfulEntry, Emit, Rows, through
-from hbase_orm.index.claims import CLAIM_COLUMN, StoredClaim, corrupt_claim
-from hbase_orm.index.copies import believed_cells
-from hbase_orm.index.entries import base_key_of, index_target
-from hbase_orm.index.targets import ENTRY_COLUMN, GuardedTable, IndexTarget
+from hbase_orm.index.entries.index_entries import base_key_of, index_target
+from hbase_orm.index.entries.targets import ENTRY_COLUMN, GuardedTable, IndexTarget
+from hbase_orm.index.protocol.claims import CLAIM_COLUMN, StoredClaim, corrupt_claim
+from hbase_orm.index.protocol.covering import trusted_cells
 from hbase_orm.ops import Cell, GetRows, KeyRange, Row, Scan, ask
 from hbase_orm.query import IndexPlan
-from hbase_orm.query.by_index import SALT_BYTES, told_columns
+from hbase_orm.query.planning.candidates import SALT_BYTES, decoded_columns
 from hbase_orm.schema import IndexSchema, TableSchema
 
 
 @dataclass(slots=True)
 class IndexedRow(Row):
-    """A row found through an index; `entry` is the key of the entry that led to it."""
+    """A row that was read through an index; `entry` is the key of its index entry."""
 
     entry: bytes
 
 
 def look_up(plan: IndexPlan, guarded: GuardedTable) -> Rows:
-    """Read entries, get their rows, and keep each row that has its entry.
+    """Read entries, get their rows, and drop rows that no longer have the entry.
 
     A row that changed while the index was being read counts once.
     """
     paces: list[Pace] = []
-    found = _LookUp(plan, guarded, paces)
-    return through(_entries(plan, paces), found.answer)
+    look_ups = _LookUp(plan, guarded, paces)
+    return through(_entries(plan, paces), look_ups.answer)
 
 
 def _entries(plan: IndexPlan, paces: list[Pace]) -> Rows:
@@ -80,51 +78,60 @@ def _reader(plan: IndexPlan, ranges: Sequence[KeyRange], paces: list[Pace]) -> R
     return RangeReader(scans, pace)
 
 
+def _target_of(plan: IndexPlan, guarded: GuardedTable) -> IndexTarget:
+    """Return the index that is read; one that was rebuilt has another table than declared."""
+    for target in guarded.indexes:
+        if (target.name, target.table) == (plan.index.name, plan.index.table):
+            return target
+    return index_target(plan.schema, plan.index)
+
+
 class _LookUp:
-    """Answers entries with the rows that have them."""
+    """Looks up the rows of entries."""
 
     def __init__(self, plan: IndexPlan, guarded: GuardedTable, paces: Sequence[Pace]) -> None:
         self._plan = plan
         self._guarded = guarded
         self._paces = paces
-        self._index = index_target(plan.schema, plan.index)
+        self._index = _target_of(plan, guarded)
         self._base_key = owner_of(plan.index, self._index)
         self._covered = covered_row(plan.schema, plan.index) if plan.is_covered else None
         self._was_given = was_given(plan, self._index) if plan.within and plan.passed else None
         self._seen: set[bytes] = set()
 
-    def answer(self, entries: Sequence[Row]) -> Rows:
-        """Emit the rows of entries, a look-up for each so many of them."""
-        most = max(self._plan.fetches.most, 1)
+    def answer(self, emit: Emit) -> Rows:
+        """Emit the rows of entries, by one look-up for each batch of them."""
+        entries, most = emit.rows, max(self._plan.fetches.most, 1)
         for start in range(0, len(entries), most):
-            yield from self._looked_up(entries[start : start + most])
+            yield from self._rows_with(entries[start : start + most])
 
-    def _looked_up(self, entries: Sequence[Row]) -> Rows:
-        told = [None if self._covered is None else self._covered(entry) for entry in entries]
+    def _rows_with(self, entries: Sequence[Row]) -> Rows:
+        covered = [None if self._covered is None else self._covered(entry) for entry in entries]
         owners = {
             entry.key: self._base_key(entry)
-            for entry, row in zip(entries, told, strict=True)
+            for entry, row in zip(entries, covered, strict=True)
             if row is None
         }
         keys = tuple(dict.fromkeys(key for key in owners.values() if key is not None))
         rows: Sequence[Row | None] = ()
         if keys:
             plan = self._plan
-            rows = yield from rows_by_key(plan.schema.table, keys, plan.fetched, plan.families)
-        found = dict(zip(keys, rows, strict=True))
-        self._weigh(rows)
+            request = GetRows(plan.schema.table, keys, plan.fetched)
+            rows = yield from plan.schema.storage.get(request, plan.families)
+        rows_by_key = dict(zip(keys, rows, strict=True))
+        self._estimate_row_size(rows)
         kept: list[Row] = []
         doubtful: list[DoubtfulEntry] = []
-        for entry, row in zip(entries, told, strict=True):
+        for entry, row in zip(entries, covered, strict=True):
             if row is not None:
                 kept += self._first_seen(row)
                 continue
             owner = owners[entry.key]
             if owner is None:
                 continue  # no row can have it
-            has_entry = self._has(entry.key, found[owner])
+            has_entry = self._has(entry.key, rows_by_key[owner])
             if has_entry:
-                kept += self._counted(entry.key, found[owner])
+                kept += self._counted(entry.key, rows_by_key[owner])
             if self._covered is not None or not has_entry:
                 doubtful.append(self._doubtful(entry, owner, is_stale=not has_entry))
         yield Emit(kept, tuple(doubtful))
@@ -132,10 +139,10 @@ class _LookUp:
     def _doubtful(self, entry: Row, owner: bytes, *, is_stale: bool) -> DoubtfulEntry:
         return DoubtfulEntry(self._index.name, entry.key, _newest_ms(entry), owner, is_stale)
 
-    def _weigh(self, rows: Sequence[Row | None]) -> None:
-        looked_up = [row for row in rows if row is not None]
+    def _estimate_row_size(self, rows: Sequence[Row | None]) -> None:
+        present = [row for row in rows if row is not None]
         for pace in self._paces:
-            pace.weigh(looked_up)
+            pace.estimate_row_size(present)
 
     def _has(self, entry: bytes, row: Row | None) -> bool:
         try:
@@ -149,7 +156,7 @@ class _LookUp:
         return self._guarded.entry_keys(self._index, row.key, values)
 
     def _counted(self, entry: bytes, row: Row | None) -> list[Row]:
-        """Return the row, once: with several entries at the first of those that are read."""
+        """Return the row at its first entry; an empty list at its further entries."""
         assert row is not None
         if self._was_given is not None and self._was_given(row, self._keys_of(row)):
             return []
@@ -163,7 +170,7 @@ class _LookUp:
 
 
 def owner_of(index: IndexSchema, target: IndexTarget) -> Callable[[Row], bytes | None]:
-    """Return a function from an entry to the row key that it names.
+    """Return a function from an entry to its row key.
 
     It returns None where no row can have the entry: nobody claims the value, or the key is none of
     an entry's. It raises CorruptRowError for a claim that does not decode: some row may have it.
@@ -190,7 +197,7 @@ def _newest_ms(entry: Row) -> int:
 
 
 def was_given(plan: IndexPlan, index: IndexTarget) -> Callable[[Row, frozenset[bytes]], bool]:
-    """Return what says of a row and its entries whether a page before this one gave it.
+    """Return a test of a row and its entries: whether an earlier page returned the row.
 
     One did if it passed an entry that the row had all the time. A row whose values are younger
     than the first page may have got that entry behind the reader: it is rather given twice than
@@ -214,12 +221,12 @@ def was_given(plan: IndexPlan, index: IndexTarget) -> Callable[[Row, frozenset[b
 
 
 def covered_row(schema: TableSchema, index: IndexSchema) -> Callable[[Row], Row | None]:
-    """Return a function from an entry to what its row has of the entry's columns.
+    """Return a function from an entry to a row of the included columns' cells.
 
     It returns None where the entry is not verified, or it or the row key in it does not decode.
     """
     target: IndexTarget = index_target(schema, index)
-    told = told_columns(index)
+    decoded = decoded_columns(index)
     parts = index.layout.parts
     begin = SALT_BYTES if index.salt else 0
     mark = schema.marker if schema.anchor is None else schema.anchor.column
@@ -227,7 +234,7 @@ def covered_row(schema: TableSchema, index: IndexSchema) -> Callable[[Row], Row 
     decode_row_key = schema.row_layout.decode_parts
 
     def row_of(entry: Row) -> Row | None:
-        copied = believed_cells(target.included, entry.cells)
+        copied = trusted_cells(target.included, entry.cells)
         if copied is None:
             return None
         timestamp_ms = entry.cells[ENTRY_COLUMN].timestamp_ms
@@ -239,7 +246,7 @@ def covered_row(schema: TableSchema, index: IndexSchema) -> Callable[[Row], Row 
                     decode(copied[name])
             for part in parts:
                 value, position = part.take(entry.key, position)
-                column = told.get(part.name)
+                column = decoded.get(part.name)
                 if column is not None and value is not None:
                     cells[column.column] = Cell(column.codec.encode(value), timestamp_ms)
             decode_row_key(entry.key[position:])

@@ -1,4 +1,4 @@
-"""Merges the rows of several readers into one order.
+"""Merges the rows of several readers into one sorted stream.
 
 Rows are handed out in blocks: everything up to the least of the last keys that the readers hold.
 Whatever comes later in any of them is greater, so no row is handed out too early, and sorting a
@@ -13,8 +13,8 @@ from operator import attrgetter
 from typing import Final
 
 from hbase_orm.execute.reader import RangeReader
-from hbase_orm.execute.steps import Emit, Rows, SideBySide
-from hbase_orm.ops import Row
+from hbase_orm.execute.steps import Emit, Rows
+from hbase_orm.ops import Row, SideBySide
 
 EMITTED_ROWS: Final = 1000
 """Most rows handed out at once."""
@@ -60,7 +60,7 @@ def _key_behind(skipped_bytes: int) -> _KeyOf:
 
 
 def _take(readers: Sequence[RangeReader], key_of: _KeyOf, *, reverse: bool) -> list[Row]:
-    """Take every row that no row still to come can precede, in order.
+    """Take, in order, every row that no later row can precede.
 
     Of the readers that go on, one at least loses all its rows.
     """

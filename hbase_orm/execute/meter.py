@@ -1,4 +1,4 @@
-"""Counts requests on their way to the gateway: how many, what came back, how long they took."""
+"""Measures requests to the gateway: their number, their answers, their duration."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
-from hbase_orm.gateway.base import Feature, Gateway
-from hbase_orm.gateway.bounded import execute_within
+from hbase_orm.gateway.base import Feature, Gateway, execute_within
 from hbase_orm.ops import CloseScanner, FetchRows, GetRows, OpenScanner, Operation, Row, ScannerId
-from hbase_orm.query.measured import Requests
+from hbase_orm.query.plans.measured import Requests
 
 R = TypeVar("R")
 
@@ -29,7 +28,7 @@ class _Count:
 
 
 class Meter:
-    """What was sent through its gateways. Threads may share it."""
+    """Counts the requests sent through its gateways. Threads may share it."""
 
     def __init__(self, clock_s: Callable[[], float] = time.perf_counter) -> None:
         """Start with nothing counted."""
@@ -42,30 +41,30 @@ class Meter:
         self._lock = threading.Lock()
 
     def gateway(self, inner: Gateway, step: str) -> Gateway:
-        """Return a gateway that sends through `inner` and counts here, under a step's name."""
+        """Return a gateway that sends through `inner` and counts here under a step's name."""
         return _MeteredGateway(inner, self, step)
 
     @property
     def waiting_ms(self) -> float:
-        """How long some request was under way; those side by side count once."""
+        """How long at least one request was under way; parallel requests count once."""
         return self._busy_s * _MS
 
     def requests(self) -> tuple[Requests, ...]:
-        """Return what was counted, in the order of each kind's first request."""
+        """Return the counts, in the order of each kind's first request."""
         return tuple(
             Requests(
                 *place,
-                count=found.requests,
-                rows=found.rows,
-                cells=found.cells,
-                size_bytes=found.size_bytes,
-                time_ms=found.time_s * _MS,
+                count=counted.requests,
+                rows=counted.rows,
+                cells=counted.cells,
+                size_bytes=counted.size_bytes,
+                time_ms=counted.time_s * _MS,
             )
-            for place, found in self._counts.items()
+            for place, counted in self._counts.items()
         )
 
     def begin(self, operation: Operation[Any], step: str) -> tuple[_Count, float]:
-        """Count a request that is about to be sent; return what `end` needs."""
+        """Count a request that is about to be sent; return the argument for `end`."""
         with self._lock:
             now_s = self._clock_s()
             if not self._under_way:
@@ -77,7 +76,7 @@ class Meter:
             return count, now_s
 
     def end(self, begun: tuple[_Count, float], operation: Operation[Any], answer: Any) -> None:
-        """Count what came back, None for an error."""
+        """Count an answer; None means an error."""
         count, begun_s = begun
         with self._lock:
             now_s = self._clock_s()

@@ -1,4 +1,4 @@
-"""Runs a plan: which requests it makes and which rows they give, in the plan's order.
+"""Runs a plan: makes its requests and emits its rows, in the plan's order.
 
 `rows_of(plan, ...)` is a sans-I/O generator: it yields requests, `SideBySide` with protocols that
 may run at once, and `Emit` with rows as they become known. `stream` drives it on a gateway and
@@ -11,21 +11,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
+from itertools import chain
 
 from hbase_orm.errors import QueryError, TableNotFoundError
 from hbase_orm.execute.by_entries import look_up
-from hbase_orm.execute.by_keys import rows_by_key
 from hbase_orm.execute.merge import merge
-from hbase_orm.execute.pace import pace_of
-from hbase_orm.execute.reader import RangeReader
+from hbase_orm.execute.reader import RangeReader, pace_of
 from hbase_orm.execute.steps import Emit, Rows, through
-from hbase_orm.index.targets import GuardedTable
+from hbase_orm.index.entries.targets import GuardedTable
 from hbase_orm.ops import (
+    GetRows,
     KeyRange,
     Row,
     Scan,
-    ask,
-    merged,
 )
 from hbase_orm.query import (
     EmptyPlan,
@@ -36,7 +34,6 @@ from hbase_orm.query import (
     ScanPlan,
     TablesPlan,
 )
-from hbase_orm.schema import cells_as_rows, packed_get, packed_range
 
 
 def rows_of(plan: Plan, guarded: GuardedTable | None) -> Rows:
@@ -68,18 +65,14 @@ def iter_nothing() -> Rows:
 
 
 def _get(plan: GetPlan) -> Rows:
-    schema = plan.schema
-    if schema.packed_bytes:
-        rows = yield from ask(packed_get(schema, plan.keys))
-        found = {row.key: row for row in cells_as_rows(schema, rows)}
-        yield Emit([found[key] for key in plan.keys if key in found])
-        return
-    rows = yield from rows_by_key(schema.table, plan.keys, plan.fetched, plan.families)
+    request = GetRows(plan.schema.table, plan.keys, plan.fetched, *plan.timestamps)
+    rows = yield from plan.schema.storage.get(request, plan.families)
     yield Emit([row for row in rows if row is not None])
 
 
 def _reader(plan: ScanPlan | SaltedScanPlan, ranges: Sequence[KeyRange]) -> RangeReader:
     pace = pace_of(plan)
+    before_ms, from_ms = plan.timestamps
     scans = [
         Scan(
             table=plan.schema.table,
@@ -88,39 +81,25 @@ def _reader(plan: ScanPlan | SaltedScanPlan, ranges: Sequence[KeyRange]) -> Rang
             filter=_with_mask(plan, plan.filter),
             reverse=plan.reverse,
             caching_rows=pace.caching_rows,
+            before_ms=before_ms,
+            from_ms=from_ms,
         )
-        for key_range in _row_ranges(plan, ranges)
+        for key_range in plan.schema.storage.row_ranges(ranges, reverse=plan.reverse)
     ]
     return RangeReader(scans, pace, _with_mask(plan, plan.unconditional))
 
 
 def _with_mask(plan: ScanPlan | SaltedScanPlan, sent: bytes | None) -> bytes | None:
-    """Return a filter that leaves out, too, what no call shall send."""
+    """Return a filter combined with the plan's mask, which leaves out cells in every call."""
     if sent is None or plan.mask is None:
         return sent or plan.mask
     return b"(" + sent + b") AND (" + plan.mask + b")"
 
 
-def _row_ranges(plan: ScanPlan | SaltedScanPlan, ranges: Sequence[KeyRange]) -> Sequence[KeyRange]:
-    """Return the ranges of row keys, which of packed cells are wider and may then touch."""
-    if not plan.schema.packed_bytes:
-        return ranges
-    wide = [packed_range(plan.schema, key_range) for key_range in ranges]
-    found = merged(wide)
-    return found[::-1] if plan.reverse else found
-
-
 def _emit(plan: ScanPlan | SaltedScanPlan, rows: Sequence[Row]) -> Emit:
-    if not plan.schema.packed_bytes:
-        return Emit(rows)
-    cells = cells_as_rows(plan.schema, rows, reverse=plan.reverse)
-    return Emit([cell for cell in cells if _is_asked(plan, cell.key)])
-
-
-def _is_asked(plan: ScanPlan | SaltedScanPlan, key: bytes) -> bool:
-    """Say whether a cell lies in a range: its row may hold others."""
     streams = (plan.ranges,) if isinstance(plan, ScanPlan) else plan.buckets
-    return any(key in key_range for ranges in streams for key_range in ranges)
+    ranges = chain.from_iterable(streams)
+    return Emit(plan.schema.storage.objects(rows, ranges, reverse=plan.reverse))
 
 
 def _scan(plan: ScanPlan) -> Rows:
@@ -141,7 +120,7 @@ def _merge(plan: SaltedScanPlan) -> Rows:
 
 
 @dataclass(slots=True)
-class PlacedRow(Row):
+class PeriodRow(Row):
     """A row of one of several tables; `start` is the start of its table's period."""
 
     start: datetime
@@ -150,12 +129,12 @@ class PlacedRow(Row):
 def _tables(plan: TablesPlan) -> Rows:
     """Read table after table; one that does not exist has no rows."""
     for start, inner in plan.plans:
-        placed = partial(_placed, start)
+        of_period = partial(_of_period, start)
         try:
-            yield from through(rows_of(inner, None), placed)
+            yield from through(rows_of(inner, None), of_period)
         except TableNotFoundError:
             continue
 
 
-def _placed(start: datetime, rows: Sequence[Row]) -> Rows:
-    yield Emit([PlacedRow(row.key, row.cells, start) for row in rows])
+def _of_period(start: datetime, emit: Emit) -> Rows:
+    yield Emit([PeriodRow(row.key, row.cells, start) for row in emit.rows])

@@ -1,16 +1,32 @@
-"""What the rows of a plan are made of: requests, work side by side, and rows that are ready."""
+"""The steps of a read: requests and emitted rows; and how a read is closed.
+
+A read is closed by somebody, or by the garbage collector. Both end a generator in the same way. But
+the collector may run inside any request, on a thread that has a connection at that moment: what it
+ends must neither send anything nor wait for anything.
+"""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from types import TracebackType
 from typing import Any, Protocol, TypeVar, cast
+from weakref import ref
 
-from hbase_orm import ops
-from hbase_orm.errors import GatewayError, HBaseORMError
-from hbase_orm.execute.closing import is_dropped
-from hbase_orm.ops import CloseScanner, OpenScanner, Operation, Row, ScannerId
+from hbase_orm.errors import GatewayError
+from hbase_orm.ops import (
+    CloseScanner,
+    OpenScanner,
+    Operation,
+    ProtocolRun,
+    Row,
+    ScannerId,
+    SideBySide,
+    Together,
+    run_protocol,
+)
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -50,30 +66,20 @@ class Emit:
 
 
 Note = Callable[[Sequence[DoubtfulEntry]], None]
-"""Sees entries that are stale or not verified."""
+"""Called with entries that are stale or not verified."""
 
 
-@dataclass(frozen=True, slots=True)
-class SideBySide:
-    """Protocols that do not need each other; the answer has what each returned, in order.
-
-    If some fail, the first failure by position is raised once those that had begun have ended.
-    """
-
-    protocols: tuple[ops.Protocol[Any], ...]
-
-
-Step = Operation[Any] | SideBySide | Emit
+Step = Operation[Any] | Emit
 Rows = Generator[Step, Any, None]
 Execute = Callable[[Operation[Any]], Any]
 """Answers one request; called from several threads if `Each` uses several."""
 
 
 class Each(Protocol):
-    """Does the same work on several items, at once if it can."""
+    """Does the same work on several items, in parallel if possible."""
 
     def __call__(self, work: Callable[[T], R], items: Sequence[T], /) -> list[R]:
-        """Return the results in order; or raise the first failure once what had begun has ended."""
+        """Return the results in order; raise the first failure after all begun work has ended."""
         ...
 
 
@@ -95,30 +101,27 @@ def stream(
         rows: What to drive.
         execute: Answers a request.
         each: Runs protocols side by side, from several threads if it likes.
-        note: Is told of doubtful entries, before the rows beside them are yielded.
+        note: Called with doubtful entries, before the rows emitted with them are yielded.
     """
     scanners = _Scanners(execute)
+    answer = partial(scanners.answer, each=each)
+    run = ProtocolRun(rows)
     is_left = False
     try:
-        step = next(rows, None)
-        while step is not None:
-            if isinstance(step, Emit):
-                if step.doubtful and note is not None:
-                    note(step.doubtful)
-                yield step.rows
-                step = advance(rows, None)
+        run.begin()
+        while (step := run.request) is not None:
+            if not isinstance(step, Emit):
+                run.answer_by(cast("Callable[[Step], Any]", answer))
                 continue
-            try:
-                answer = scanners.answer(step, each)
-            except HBaseORMError as error:
-                step = throw(rows, error)
-                continue
-            step = advance(rows, answer)
+            if step.doubtful and note is not None:
+                note(step.doubtful)
+            yield step.rows
+            run.send(None)
     except GeneratorExit as error:
         is_left = is_dropped(error)
         raise
     finally:
-        rows.close()
+        run.close()
         if not is_left:
             scanners.close(each)
 
@@ -130,9 +133,11 @@ class _Scanners:
         self._execute = execute
         self._open: set[ScannerId] = set()
 
-    def answer(self, step: Operation[Any] | SideBySide, each: Each) -> Any:
+    def answer(self, step: Operation[Any], each: Each) -> Any:
         if isinstance(step, SideBySide):
-            return each(partial(_run, execute=self.execute), step.protocols)
+            return each(partial(run_protocol, execute=self.execute), step.protocols)
+        if isinstance(step, Together):
+            return tuple(each(self.execute, step.operations))
         return self.execute(step)
 
     def execute(self, operation: Operation[Any]) -> Any:
@@ -153,53 +158,68 @@ class _Scanners:
             return  # its lease releases it
 
 
-def _run(protocol: ops.Protocol[R], *, execute: Execute) -> R:
-    """Run one protocol to its end and return its result."""
+def through(rows: Rows, answer: Callable[[Emit], Rows]) -> Rows:
+    """Make the requests of `rows`, and replace each emission by the steps of `answer`."""
+    run = ProtocolRun(rows)
     try:
-        step = next(protocol)
-        while True:
-            try:
-                answer = execute(step)
-            except HBaseORMError as error:
-                step = protocol.throw(error)
-            else:
-                step = protocol.send(answer)
-    except StopIteration as end:
-        return cast("R", end.value)
-    finally:
-        protocol.close()
-
-
-def through(rows: Rows, answer: Callable[[Sequence[Row]], Rows]) -> Rows:
-    """Pass on what `rows` asks, and in place of the rows it emits what `answer` makes of them."""
-    try:
-        step = next(rows, None)
-        while step is not None:
+        run.begin()
+        while (step := run.request) is not None:
             if isinstance(step, Emit):
-                yield from answer(step.rows)
-                step = advance(rows, None)
-                continue
-            try:
-                got = yield step
-            except HBaseORMError as error:
-                step = throw(rows, error)
+                yield from answer(step)
+                run.send(None)
             else:
-                step = advance(rows, got)
+                yield from run.pass_on()
     finally:
-        rows.close()
+        run.close()
 
 
-def advance(rows: Rows, answer: Any) -> Step | None:
-    """Send an answer; return the next step, or None at the end."""
+class _Scope:
+    """Marks, while it lives, that this thread is closing a read."""
+
+
+class _Closing(threading.local):
+    scope: ref[_Scope] | None = None
+
+
+_closing = _Closing()
+
+
+def close_now(reading: Generator[Any, Any, Any]) -> None:
+    """Close a read and release its scanners on the server; it may send requests."""
+    before, scope = _closing.scope, _Scope()
+    _closing.scope = ref(scope)
     try:
-        return rows.send(answer)
-    except StopIteration:
-        return None
+        reading.close()
+    finally:
+        _closing.scope = before
 
 
-def throw(rows: Rows, error: HBaseORMError) -> Step | None:
-    """Throw an error in; return the next step, or None at the end."""
-    try:
-        return rows.throw(error)
-    except StopIteration:
-        return None
+def is_dropped(error: BaseException | None) -> bool:
+    """Return whether `error` shows that the garbage collector is ending a read."""
+    scope = _closing.scope
+    return isinstance(error, GeneratorExit) and (scope is None or scope() is None)
+
+
+class released:  # noqa: N801  # used as contextlib.closing is
+    """Close a read at the end of a `with` block; send nothing if the collector ends the block."""
+
+    def __init__(self, reading: Generator[Any, Any, Any]) -> None:
+        """Close `reading` later."""
+        self._reading = reading
+
+    def __enter__(self) -> Generator[Any, Any, Any]:
+        """Return the read."""
+        return self._reading
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+        /,
+    ) -> None:
+        """Close it."""
+        if is_dropped(error):
+            self._reading.close()
+        else:
+            close_now(self._reading)

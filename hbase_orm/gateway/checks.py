@@ -1,4 +1,4 @@
-"""Refuse requests that no HBase would take, before anything is sent.
+"""Checks that refuse, before anything is sent, requests that no HBase accepts.
 
 Thrift gateways report a client's mistake as "Internal error processing …", drop a column without
 its colon silently, or block on an attribute of the wrong width: every gateway therefore asks
@@ -121,7 +121,7 @@ def _check_mutation(mutation: RowMutation) -> None:
         )
     most_bytes = MAX_CELL_BYTES - CELL_OVERHEAD_BYTES - len(mutation.row)
     for put in mutation.puts:
-        # Said at once of nearly every cell; the checks say what is wrong with the others.
+        # True of nearly every cell; the checks name what is wrong with the others.
         if len(put.column) + len(put.value) > most_bytes or put.column.find(b":") < 1:
             _check_put(mutation.row, put)
         if put.timestamp_ms is not None:
@@ -212,7 +212,7 @@ def _check_open_scanner(operation: OpenScanner) -> None:
 
 
 def without_quoted(text: bytes) -> bytes:
-    """Return a filter's text without what stands between quotes."""
+    """Return a filter's text without its quoted parts."""
     return _QUOTED.sub(b"", text)
 
 
@@ -263,7 +263,7 @@ def _check_put_rows(operation: PutRows) -> None:
 
 
 def _is_surely_fine(operation: PutRows) -> bool:
-    """Say of nearly every batch that its rows can be stored, without a look at each of them."""
+    """Return whether all rows are surely valid, by one quick check of the whole batch."""
     rows = operation.rows
     lengths = [len(row[0]) for row in rows if row[0]]
     if not rows or len(lengths) < len(rows) or max(lengths) > MAX_ROW_KEY_BYTES:
@@ -280,7 +280,7 @@ def _check_conditional(operation: CheckAndMutate) -> None:
     _check_mutation(operation.mutation)
     if not operation.expected and operation.operator != "==":
         raise RejectedError(
-            "a comparison with nothing means absent, which a cell is or is not",
+            "only == compares with no bytes, which means that the cell is absent",
             column=operation.column,
             operator=operation.operator,
             fix="compare with == or with one byte at least",
@@ -313,7 +313,7 @@ def _refuse_no_columns(columns: Iterable[bytes]) -> None:
 
 def _refuse_driver_request(operation: Operation[Any]) -> None:
     raise RejectedError(
-        "this request belongs to the driver, not to a gateway",
+        "the driver handles this request, not a gateway",
         request=type(operation).__name__,
         fix="run the protocol with hbase_orm.gateway.drive",
     )

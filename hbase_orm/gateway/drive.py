@@ -1,7 +1,8 @@
-"""Run protocols on a gateway, blocking: yield by yield, request by request.
+"""The blocking driver: runs protocols on a gateway, request by request.
 
 A protocol is a generator of requests (`hbase_orm.ops.Protocol`) and knows neither threads nor
-time; `Driver` answers its requests, sends `Together` side by side and sleeps for `Sleep`.
+time; `Driver` answers its requests, sends `Together` side by side, runs the protocols of
+`SideBySide` and sleeps for `Sleep`.
 """
 
 from __future__ import annotations
@@ -15,18 +16,26 @@ from functools import partial
 from typing import Any, Generic, TypeVar, cast
 from weakref import WeakSet
 
-from hbase_orm.errors import ConfigurationError
-from hbase_orm.gateway.base import Gateway
-from hbase_orm.gateway.bounded import Patience
-from hbase_orm.gateway.team import Share, Team
-from hbase_orm.ops import Operation, Protocol, Sleep, Together
+from hbase_orm.errors import ConfigurationError, ConnectionLostError, RetryableError
+from hbase_orm.gateway.base import Gateway, execute_within
+from hbase_orm.gateway.helper_threads import SharedWork, Team
+from hbase_orm.ops import (
+    FetchRows,
+    Operation,
+    Protocol,
+    RenewTimeLimit,
+    SideBySide,
+    Sleep,
+    Together,
+    run_protocol,
+)
 
 R = TypeVar("R")
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome(Generic[R]):
+class ProtocolResult(Generic[R]):
     """How one of several protocols ended.
 
     Attributes:
@@ -42,6 +51,72 @@ class Outcome(Generic[R]):
         if self.error is not None:
             raise self.error
         return cast("R", self.value)
+
+
+def result_of(protocol: Protocol[R]) -> Protocol[ProtocolResult[R]]:
+    """Return how a protocol ended, so that its failure stops no other one."""
+    try:
+        return ProtocolResult((yield from protocol))
+    except Exception as exc:  # noqa: BLE001  # handed to the caller as this one's outcome
+        return ProtocolResult(error=exc)
+
+
+class Patience:
+    """Limits how long an operation of many requests waits for a gateway that does not answer.
+
+    As long as one request may take: work repeats requests, reads back what became of a write and
+    resumes scans, and each of these would wait as long again. From the beginning of the first
+    request that fails, all that follow share its time, until one is answered.
+    """
+
+    def __init__(self, gateway: Gateway, clock: Callable[[], float] = time.monotonic) -> None:
+        """Send through `gateway`; wait without limit if it has no timeout."""
+        self._gateway = gateway
+        self._clock = clock
+        self._timeout_s: float | None = getattr(gateway, "timeout_s", None)
+        self._silent_since: float | None = None
+
+    def execute(self, operation: Operation[R], /) -> R:
+        """Send one request and return its answer; threads may do so side by side.
+
+        Raises:
+            RetryableError: Nothing was sent: the time is over.
+        """
+        timeout_s = self._timeout_s
+        if timeout_s is None:
+            return self._gateway.execute(operation)
+        begun = self._clock()
+        left_s = self._left_s(timeout_s, begun)
+        if left_s <= 0:
+            raise RetryableError(
+                "the gateway has not answered in time; this request was not sent",
+                timeout_s=timeout_s,
+                fix="look whether the gateway is up, or raise timeout_s= in the URL",
+            )
+        if isinstance(operation, FetchRows):
+            left_s *= operation.share
+        try:
+            answer = execute_within(self._gateway, operation, left_s)
+        except (RetryableError, ConnectionLostError):
+            if self._silent_since is None:
+                self._silent_since = begun
+            raise
+        self._silent_since = None
+        return answer
+
+    def renew(self) -> None:
+        """Give the requests that follow the whole time again."""
+        self._silent_since = None
+
+    def pause_s(self, seconds: float) -> float:
+        """Return how long to wait before the next request, within the time that is left."""
+        if self._timeout_s is None or self._silent_since is None:
+            return seconds
+        return max(0.0, min(seconds, self._left_s(self._timeout_s, self._clock())))
+
+    def _left_s(self, timeout_s: float, now: float) -> float:
+        since = self._silent_since
+        return timeout_s if since is None else since + timeout_s - now
 
 
 class Driver:
@@ -60,8 +135,16 @@ class Driver:
         parallel: int = 1,
         sleep: Callable[[float], None] = time.sleep,
         clock: Callable[[], float] = time.monotonic,
+        run_group: RunGroup | None = None,
     ) -> None:
         """Drive on `gateway`; threads are started when first needed.
+
+        Args:
+            gateway: Executes the requests.
+            parallel: Most requests under way at once for one caller.
+            sleep: Waits so many seconds.
+            clock: Seconds of a clock that never goes back.
+            run_group: Runs the protocols of a `SideBySide`; None runs them on threads.
 
         Raises:
             ConfigurationError: `parallel` is below 1.
@@ -74,6 +157,7 @@ class Driver:
         self.parallel = parallel
         self._sleep = sleep
         self._clock = clock
+        self._run_group = run_group
         self._team = Team(parallel)
         self._start_without_threads()
         _DRIVERS.add(self)
@@ -85,6 +169,22 @@ class Driver:
     def patience(self) -> Patience:
         """Return what sends the requests of one piece of work."""
         return Patience(self.gateway, self._clock)
+
+    def answer(self, operation: Operation[Any], patience: Patience) -> Any:
+        """Return the answer to one request: send it by `patience`, or handle a driver's request."""
+        if isinstance(operation, Together):
+            attempt = partial(self._try, patience=patience)
+            answers = self._side_by_side(attempt, operation.operations, self.parallel)
+            return tuple(answer.result() for answer in answers)
+        if isinstance(operation, Sleep):
+            self._sleep(patience.pause_s(operation.seconds))
+            return None
+        if isinstance(operation, RenewTimeLimit):
+            patience.renew()
+            return None
+        if isinstance(operation, SideBySide):
+            return [outcome.result() for outcome in self._outcomes(operation, patience)]
+        return patience.execute(operation)
 
     def run(self, protocol: Protocol[R], patience: Patience | None = None) -> R:
         """Run a protocol to its end and return its result.
@@ -98,29 +198,17 @@ class Driver:
                 gateway that does not answer it ends after the time of about one request.
         """
         patience = patience or self.patience()
-        try:
-            operation = next(protocol)
-            while True:
-                try:
-                    answer = self._answer(operation, patience)
-                except Exception as exc:  # noqa: BLE001  # the protocol decides, whatever it is
-                    operation = protocol.throw(exc)
-                else:
-                    operation = protocol.send(answer)
-        except StopIteration as end:
-            return cast("R", end.value)
-        finally:
-            protocol.close()
+        return run_protocol(protocol, partial(self.answer, patience=patience))
 
     def run_many(
         self,
         protocols: Iterable[Protocol[R]],
         parallel: int | None = None,
         patience: Patience | None = None,
-    ) -> list[Outcome[R]]:
-        """Run independent protocols side by side and say of each how it ended, in their order.
+    ) -> list[ProtocolResult[R]]:
+        """Run independent protocols side by side and return how each ended, in their order.
 
-        None stops the others by failing. Within each, the requests of a `Together` go one by one.
+        A failure stops no other. Within each, the requests of a `Together` go one by one.
 
         Args:
             protocols: What to run; all are started in their order.
@@ -148,14 +236,14 @@ class Driver:
         """
         failures: dict[int, Exception] = {}
 
-        def attempt(numbered: tuple[int, T]) -> Outcome[R]:
+        def attempt(numbered: tuple[int, T]) -> ProtocolResult[R]:
             number, item = numbered
             if not failures:
                 try:
-                    return Outcome(work(item))
+                    return ProtocolResult(work(item))
                 except Exception as exc:  # noqa: BLE001  # raised by the caller once all have ended
                     failures[number] = exc
-            return Outcome()
+            return ProtocolResult()
 
         numbered = tuple(enumerate(items))
         outcomes = self._side_by_side(attempt, numbered, parallel or self.parallel)
@@ -169,7 +257,7 @@ class Driver:
         team.close()
 
     def let_go(self) -> None:
-        """End the threads when their requests have ended; waits for nothing."""
+        """End the threads when their requests have ended, without waiting for that."""
         self._team.let_go()
 
     def start_without_threads_in_child(self) -> None:
@@ -180,37 +268,32 @@ class Driver:
         self._team = Team(self.parallel)
         self._local = threading.local()
 
-    def _answer(self, operation: Operation[Any], patience: Patience) -> Any:
-        if isinstance(operation, Together):
-            attempt = partial(self._try, patience=patience)
-            answers = self._side_by_side(attempt, operation.operations, self.parallel)
-            return tuple(answer.result() for answer in answers)
-        if isinstance(operation, Sleep):
-            self._sleep(patience.pause_s(operation.seconds))
-            return None
-        return patience.execute(operation)
-
-    def _try(self, operation: Operation[Any], patience: Patience) -> Outcome[Any]:
+    def _try(self, operation: Operation[Any], patience: Patience) -> ProtocolResult[Any]:
         try:
-            return Outcome(self._answer(operation, patience))
+            return ProtocolResult(self.answer(operation, patience))
         except Exception as exc:  # noqa: BLE001  # raised by the caller once all have ended
-            return Outcome(error=exc)
+            return ProtocolResult(error=exc)
 
-    def _outcome(self, protocol: Protocol[R], patience: Patience) -> Outcome[R]:
+    def _outcomes(self, group: SideBySide, patience: Patience) -> list[ProtocolResult[Any]]:
+        if self._run_group is None:
+            return self.run_many(group.protocols, patience=patience)
+        return self._run_group(self, group.protocols, group.expected_bytes)
+
+    def _outcome(self, protocol: Protocol[R], patience: Patience) -> ProtocolResult[R]:
         try:
-            return Outcome(self.run(protocol, patience))
+            return ProtocolResult(self.run(protocol, patience))
         except Exception as exc:  # noqa: BLE001  # handed to the caller as this one's outcome
-            return Outcome(error=exc)
+            return ProtocolResult(error=exc)
 
     def _side_by_side(
-        self, work: Callable[[T], Outcome[R]], items: Sequence[T], parallel: int
-    ) -> list[Outcome[R]]:
+        self, work: Callable[[T], ProtocolResult[R]], items: Sequence[T], parallel: int
+    ) -> list[ProtocolResult[R]]:
         """Do the work on each item and return the outcomes in the items' order."""
         width = min(parallel, self.parallel, len(items))
         # A thread of ours that waited for another one of ours could wait for ever.
         if width <= 1 or getattr(self._local, "is_ours", False):
             return [work(item) for item in items]
-        share = Share(partial(self._as_ours, work), items, helpers=width - 1)
+        share = SharedWork(partial(self._as_ours, work), items, helpers=width - 1)
         team = self._team
         try:
             try:
@@ -223,7 +306,7 @@ class Driver:
             share.end()  # an exception from outside may have cut the first short
         return share.outcomes_in_order()
 
-    def _as_ours(self, work: Callable[[T], Outcome[R]], item: T) -> Outcome[R]:
+    def _as_ours(self, work: Callable[[T], ProtocolResult[R]], item: T) -> ProtocolResult[R]:
         was_ours = getattr(self._local, "is_ours", False)
         self._local.is_ours = True
         try:
@@ -231,6 +314,10 @@ class Driver:
         finally:
             self._local.is_ours = was_ours
 
+
+RunGroup = Callable[[Driver, Sequence[Protocol[Any]], Sequence[int]], list[ProtocolResult[Any]]]
+"""Runs protocols that do not need each other, of which each is expected to read so many bytes, and
+returns how each ended, in their order."""
 
 _DRIVERS: WeakSet[Driver] = WeakSet()
 

@@ -1,4 +1,4 @@
-"""Repeat a failed request when, and only when, repeating it changes nothing.
+"""The gateway that repeats failed requests when, and only when, repeating them changes nothing.
 
 Reads are repeated, and writes whose every put and delete carries its own timestamp: applied
 twice, they leave what they leave applied once. Increments, appends and conditional mutations are
@@ -10,11 +10,10 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
-from hbase_orm.errors import ConfigurationError, ConnectionLostError, RetryableError
-from hbase_orm.gateway.base import Feature, Gateway
-from hbase_orm.gateway.bounded import execute_within
+from hbase_orm.errors import ConfigurationError, RetryableError
+from hbase_orm.gateway.base import Feature, Gateway, execute_within
 from hbase_orm.ops import (
     AddFamily,
     CloseScanner,
@@ -37,13 +36,14 @@ from hbase_orm.ops import (
     Operation,
     Ping,
     PutRows,
+    RetryPolicy,
     RowMutation,
 )
 
 R = TypeVar("R")
 
 # Regions move in seconds: a longer pause waits for nothing.
-LONGEST_PAUSE_S = 5.0
+LONGEST_PAUSE_S: Final = 5.0
 
 # Long.MAX_VALUE as a timestamp means the server's now.
 _NOW_MS = 2**63 - 1
@@ -75,7 +75,7 @@ _ADMINISTRATION: tuple[type[Operation[Any]], ...] = (
 
 
 def is_repeatable(operation: Operation[Any]) -> bool:
-    """Say whether sending the request twice leaves what sending it once leaves.
+    """Return whether sending the request twice has the same effect as sending it once.
 
     Examples:
         >>> from hbase_orm.ops import Put
@@ -100,7 +100,7 @@ def _is_stamped(mutation: RowMutation) -> bool:
 
 
 class RetryingGateway:
-    """A gateway that repeats what may be repeated, with growing pauses, until the deadline.
+    """A gateway that repeats repeatable requests, with growing pauses, until the deadline.
 
     Attributes:
         inner: The gateway that sends.
@@ -127,8 +127,7 @@ class RetryingGateway:
             timeout_s: The time for one request, all tries together.
             clock: Seconds of a clock that never goes back.
             sleep: Waits for so many seconds.
-            jitter: A number from 0 to 1, drawn for each pause; pauses are cut by up to half, so
-                that clients that failed together do not return together.
+            jitter: See `RetryPolicy`.
 
         Raises:
             ConfigurationError: Fewer than one attempt.
@@ -139,15 +138,13 @@ class RetryingGateway:
             )
         self.inner = inner
         self.timeout_s = timeout_s
-        self._attempts = attempts
-        self._base_pause_s = base_pause_s
+        self._policy = RetryPolicy(attempts, base_pause_s, LONGEST_PAUSE_S, jitter=jitter)
         self._clock = clock
         self._sleep = sleep
-        self._jitter = jitter
 
     def __repr__(self) -> str:
         """Show the wrapped gateway and the number of attempts."""
-        return f"RetryingGateway({self.inner!r}, attempts={self._attempts})"
+        return f"RetryingGateway({self.inner!r}, attempts={self._policy.attempts})"
 
     @property
     def features(self) -> frozenset[Feature]:
@@ -161,25 +158,22 @@ class RetryingGateway:
     def execute_within(self, operation: Operation[R], timeout_s: float, /) -> R:
         """Send one request that may take `timeout_s` seconds in all, repetitions included."""
         deadline = self._clock() + timeout_s
-        attempt = 1
+        policy, failures = self._policy, 0
+        # Not `ask_with_retry`: the pauses are bounded by the deadline, too.
         while True:
             try:
                 return execute_within(self.inner, operation, deadline - self._clock())
-            except (RetryableError, ConnectionLostError) as exc:
-                pause_s = self._pause_s(attempt)
-                is_last = attempt >= self._attempts or self._clock() + pause_s >= deadline
-                if is_last or not _may_be_sent_again(operation, exc):
+            except policy.errors as error:
+                failures += 1
+                pause_s = policy.pause_s(failures)
+                is_last = failures >= policy.attempts or self._clock() + pause_s >= deadline
+                if is_last or not _may_be_sent_again(operation, error):
                     raise
             self._sleep(pause_s)
-            attempt += 1
 
     def close(self) -> None:
         """Close the wrapped gateway; closing twice is fine."""
         self.inner.close()
-
-    def _pause_s(self, attempt: int) -> float:
-        longest: float = min(self._base_pause_s * 2 ** (attempt - 1), LONGEST_PAUSE_S)
-        return longest * (1 - self._jitter() / 2)
 
 
 def _may_be_sent_again(operation: Operation[Any], error: Exception) -> bool:

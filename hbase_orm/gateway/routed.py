@@ -1,4 +1,4 @@
-"""Send each request to the gateway that does it best.
+"""The gateway that sends each request to the better suited of two gateways.
 
 Reads and plain writes go to Thrift1, whose answers are smaller; what must be atomic, conditional
 or complete goes to Thrift2.
@@ -9,8 +9,7 @@ from __future__ import annotations
 import time
 from typing import Any, TypeVar
 
-from hbase_orm.gateway.base import Feature, Gateway
-from hbase_orm.gateway.bounded import execute_within
+from hbase_orm.gateway.base import Feature, Gateway, execute_within
 from hbase_orm.ops import (
     AddFamily,
     CheckAndMutate,
@@ -105,7 +104,7 @@ class RoutedGateway:
 
 
 def needs_atomic(operation: Operation[Any]) -> bool:
-    """Say whether the request is Thrift2's: Thrift1 cannot do it, or only in several calls.
+    """Return whether the request is Thrift2's: Thrift1 cannot do it, or only in several calls.
 
     Examples:
         >>> from hbase_orm.ops import Delete, Put

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from hbase_orm.model.base import Model, check_key_arguments
-from hbase_orm.model.counters import Counter, CounterExpr, Version, counter, version
-from hbase_orm.model.dynamics import Dynamic, dynamic
-from hbase_orm.model.fields import Key, Mapped, column, key
-from hbase_orm.model.related import Related, RelatedExpr, related
+from hbase_orm.model.fields.counters import Counter, CounterExpr, Version, counter, version
+from hbase_orm.model.fields.dynamics import Dynamic, dynamic
+from hbase_orm.model.fields.fields import Key, Mapped, column, key
+from hbase_orm.model.fields.related import Related, RelatedExpr, related
 
 __all__ = [
     "Counter",

@@ -1,8 +1,8 @@
 """`Model`: the class that users derive theirs from.
 
 Making a subclass resolves its declarations into a frozen `TableSchema` and compiles its mapping;
-every mistake raises then. An instance is its values in `__dict__`, the row it was read from, and,
-while it belongs to a session, that session's list of changed objects.
+every mistake raises then. An instance is its values in `__dict__` and what the library keeps of it
+in `__state__`.
 """
 
 from __future__ import annotations
@@ -12,39 +12,37 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, dataclass_transf
 
 from hbase_orm.codecs import Codec
 from hbase_orm.errors import RowKeyError
-from hbase_orm.model.counters import counter, version
-from hbase_orm.model.declare import build_schema, declared, with_own_fields
-from hbase_orm.model.deferring import check_deferred, unloaded
-from hbase_orm.model.dynamics import dynamic
-from hbase_orm.model.fields import Key, Mapped, column, key
-from hbase_orm.model.hooks import Hooks, hooks_of
-from hbase_orm.model.indexes import with_indexes
-from hbase_orm.model.kinds import join_base, kind_of, place_of
-from hbase_orm.model.mapping import Mapping as CompiledMapping
-from hbase_orm.model.mapping import (
+from hbase_orm.model.declare.declare import build_schema, declared, stamped, with_own_fields
+from hbase_orm.model.declare.indexes import with_indexes
+from hbase_orm.model.declare.maps import with_dynamics
+from hbase_orm.model.declare.placement import join_base, model_of_key, placement_of
+from hbase_orm.model.declare.relations import relations
+from hbase_orm.model.fields.counters import counter, version
+from hbase_orm.model.fields.deferring import check_deferred, unloaded
+from hbase_orm.model.fields.dynamics import dynamic
+from hbase_orm.model.fields.fields import Key, Mapped, column, key
+from hbase_orm.model.fields.hooks import Hooks, hooks_of
+from hbase_orm.model.fields.related import Relation, related
+from hbase_orm.model.mapping.mapping import Mapping as CompiledMapping
+from hbase_orm.model.mapping.mapping import (
     checkers,
     compile_dehydrator,
     compile_initializer,
     compile_key_encoder,
     hydrators,
 )
-from hbase_orm.model.maps import with_dynamics
 from hbase_orm.model.printing import is_shown, shown
 from hbase_orm.model.refusals import (
     check_makes_objects,
     check_mapping,
     explain_arguments,
     refuse_attribute,
+    refuse_object,
 )
-from hbase_orm.model.related import Relation, related
-from hbase_orm.model.relations import relations
-from hbase_orm.model.stamping import stamped
-from hbase_orm.ops import Cell, Row
+from hbase_orm.model.state import InstanceState, SetState, pickled_state, unpickled_state
 from hbase_orm.rowkey import KeyLayout, RowKey, TablePerPeriod
-from hbase_orm.rowkey.anatomy import describe, layout_text
+from hbase_orm.rowkey.key_text import describe, layout_text
 from hbase_orm.schema import NO_FIELDS, Table, TableSchema
-
-NoteChange = Callable[["Model"], None]
 
 
 @dataclass_transform(
@@ -59,7 +57,7 @@ class Model:
     indexes in its body. `Model(abstract=True)` classes are mixins: their fields are inherited.
     """
 
-    __slots__ = ("__dict__", "__weakref__", "_note_change", "_origin", "_row")
+    __slots__ = ("__dict__", "__state__", "__weakref__")
 
     __rowkey__: ClassVar[RowKey]
     __codecs__: ClassVar[Mapping[type, Codec[Any]]]
@@ -69,9 +67,7 @@ class Model:
     __related__: ClassVar[Mapping[str, Relation]]
     __hooks__: ClassVar[Hooks]
 
-    _row: Row | None
-    _origin: str  # the table and the servers of the row; unset where there is none
-    _note_change: NoteChange | None
+    __state__: InstanceState
 
     def __init_subclass__(
         cls,
@@ -97,7 +93,7 @@ class Model:
         super().__init_subclass__()
         if abstract:
             return
-        schema = build_schema(cls, place_of(cls, table, record_type))
+        schema = build_schema(cls, placement_of(cls, table, record_type))
         schema = with_indexes(cls, with_dynamics(cls, schema))
         schema = stamped(schema, timestamps)
         cls.__schema__ = with_own_fields(cls, schema)
@@ -108,9 +104,13 @@ class Model:
         cls.__checkers__ = checkers(cls.__schema__)
         fields = tuple(declared(cls, Mapped).values())
         cls.__hooks__ = hooks_of(cls, Model, fields)
-        hydrator = hydrators(cls, cls.__schema__, _set_row)
+        hydrator = hydrators(cls, cls.__schema__, _set_state)
         cls.__mapping__ = CompiledMapping(
-            initialize=compile_initializer(cls.__schema__, fields),
+            initialize=(
+                compile_initializer(cls.__schema__, fields, _set_state)
+                if cls.__schema__.record_types is None
+                else refuse_object
+            ),
             hydrate=hydrator(NO_FIELDS),
             hydrator=hydrator,
             dehydrate=compile_dehydrator(cls.__schema__),
@@ -123,8 +123,8 @@ class Model:
         Raises:
             ValidationError: A field is missing, unknown, or of the wrong type.
         """
-        check_makes_objects(type(self))
-        _set_row(self, None)
+        if not hasattr(self, "__mapping__"):
+            check_makes_objects(type(self))
         try:
             self.__mapping__.initialize(self, **values)
         except TypeError:
@@ -154,15 +154,15 @@ class Model:
                 fix="use session.move(obj, ...): HBase cannot rename a row",
             )
         self.__dict__[name] = check(value)
-        note_change = getattr(self, "_note_change", None)  # unset on rows that were streamed
-        if note_change is not None:
-            note_change(self)
+        state = getattr(self, "__state__", None)  # unset before `Model.__init__` has run
+        if state is not None and state.on_change is not None:
+            state.on_change(self)
 
     if not TYPE_CHECKING:  # type checkers that see it let every misspelt attribute be set
         __setattr__ = _set_field
 
     def __eq__(self, other: object) -> bool:
-        """Say whether `other` is of the same class and has equal fields, versions left aside."""
+        """Return whether `other` is of the same class and has equal fields, versions left aside."""
         if type(other) is not type(self):
             return NotImplemented
         version = self.__schema__.version
@@ -185,19 +185,13 @@ class Model:
 
     def __getstate__(self) -> tuple[Any, ...]:
         """Return the fields, the row read and where: a pickle or a copy belongs to no session."""
-        row = self._row
-        if row is not None:
-            row = Row(row.key, {column: Cell(*cell) for column, cell in row.cells.items()})
-        return dict(self.__dict__), row, *([self._origin] if hasattr(self, "_origin") else [])
+        return pickled_state(self.__dict__, self.__state__)
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         """Take the fields, the row read and where."""
-        values, row, *origin = state
+        values, own = unpickled_state(state)
         self.__dict__.update(values)
-        _set_row(self, row)
-        for each in origin:
-            set_origin(self, each)
-        self._note_change = None
+        _set_state(self, own)
 
     # --- hooks: a session calls those that a model defines ----------------------------------------
 
@@ -219,7 +213,7 @@ class Model:
     # --- objects and dicts ------------------------------------------------------------------------
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields by name; what the row or the object lacks is left out.
+        """Return the fields by name; fields without a cell or a value are left out.
 
         That is a required column without a cell, and deferred fields and dynamic columns that were
         not read. Computed properties and related objects are no fields.
@@ -227,18 +221,18 @@ class Model:
         values = self.__dict__ | self._entries()
         numbers = {column.name: 0 for column in self.__schema__.numbers}
         nullable = {column.name: None for column in self.__schema__.columns if column.nullable}
-        found = numbers | nullable | values
-        for name in unloaded(self.__schema__, values):
-            found.pop(name, None)
-        return {name: found[name] for name in self.__schema__.fields if name in found}
+        fields = numbers | nullable | values
+        for name in unloaded(self):
+            fields.pop(name, None)
+        return {name: fields[name] for name in self.__schema__.fields if name in fields}
 
     def _entries(self) -> dict[str, dict[Any, Any]]:
         """Return copies of the maps of dynamic columns; an entry of None is an absent one."""
         names = (each.name for each in self.__schema__.dynamics)
-        found = {name: self.__dict__[name] for name in names if name in self.__dict__}
+        maps = {name: self.__dict__[name] for name in names if name in self.__dict__}
         return {
             name: {key: value for key, value in entries.items() if value is not None}
-            for name, entries in found.items()
+            for name, entries in maps.items()
         }
 
     @classmethod
@@ -268,8 +262,7 @@ class Model:
         """
         schema = cls.__schema__
         check_key_arguments(schema, key)
-        encoded = schema.layout.encode(key)
-        return encoded[: len(encoded) - schema.packed_bytes]
+        return schema.storage.row_of(schema.layout.encode(key))
 
     @classmethod
     def decode_key(cls, data: bytes, /) -> Mapping[str, Any]:
@@ -280,7 +273,7 @@ class Model:
         Raises:
             CorruptRowError: The bytes are no key of this model.
         """
-        layout: KeyLayout = kind_of(cls, data).__schema__.row_layout
+        layout: KeyLayout = model_of_key(cls, data).__schema__.row_layout
         return layout.decode(data)
 
     @classmethod
@@ -295,18 +288,11 @@ class Model:
         """
         if data is None:
             return layout_text(cls.__schema__.row_layout)
-        return describe(kind_of(cls, data).__schema__.row_layout, data)
+        return describe(model_of_key(cls, data).__schema__.row_layout, data)
 
 
 # The slot's own setter: `Model.__setattr__` is for users' fields.
-_set_row: Callable[[Any, Row | None], None] = Model.__dict__["_row"].__set__
-set_origin: Callable[[Any, str], None] = Model.__dict__["_origin"].__set__
-
-
-def is_foreign(obj: Model, origin: str) -> bool:
-    """Say whether an object stands for a row of another origin; a new object for none."""
-    is_of_row = obj._row is not None  # noqa: SLF001 - the model's own state
-    return is_of_row and getattr(obj, "_origin", origin) != origin
+_set_state: SetState = Model.__dict__["__state__"].__set__
 
 
 def check_key_arguments(schema: TableSchema, key: Mapping[str, Any]) -> None:
@@ -315,8 +301,8 @@ def check_key_arguments(schema: TableSchema, key: Mapping[str, Any]) -> None:
     Raises:
         RowKeyError: Names the first such field; or the model is a base of record types.
     """
-    if schema.kinds is not None:
-        kinds = [model.__name__ for model in schema.kinds.models.values()]
+    if schema.record_types is not None:
+        kinds = [model.__name__ for model in schema.record_types.models.values()]
         raise RowKeyError(
             "a base of record types has no row keys of its own",
             model=schema.model_name,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from reprlib import Repr
 from typing import Any, Final
 
-from hbase_orm.model.fields import Mapped
+from hbase_orm.model.fields.fields import Mapped
 
 LONGEST_SHOWN: Final = 80
 """Characters of a value that are shown; of longer ones the beginning and the end."""
@@ -54,5 +54,5 @@ def shown(value: Any) -> str:
 
 
 def is_shown(field: Any) -> bool:
-    """Say whether the `repr` of objects shows a field."""
+    """Return whether the `repr` of objects shows a field."""
     return not isinstance(field, Mapped) or field.is_in_repr

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from hbase_orm.errors import SchemaError, ValidationError
-from hbase_orm.model.counters import Counter, Version
-from hbase_orm.model.fields import Mapped
-from hbase_orm.model.related import Related
+from hbase_orm.model.fields.counters import Counter, Version
+from hbase_orm.model.fields.fields import Mapped
+from hbase_orm.model.fields.related import Related
 
 
 def refuse_attribute(obj: Any, name: str, value: Any) -> None:
@@ -81,12 +81,22 @@ def check_makes_objects(cls: Any) -> None:
         SchemaError: It is abstract, or the base of record types.
     """
     schema = getattr(cls, "__schema__", None)
-    if schema is None or schema.kinds is not None:
+    if schema is None or schema.record_types is not None:
         raise SchemaError(
             "this model makes no objects: it is abstract, or the base of record types",
             model=cls.__name__,
             fix='derive a class: class X(Base, table="..."), or with record_type="..."',
         )
+
+
+def refuse_object(obj: Any, /, **values: Any) -> None:
+    """Refuse an object of a base of record types: in the place of its constructor.
+
+    Raises:
+        SchemaError: Always.
+    """
+    del values
+    check_makes_objects(type(obj))
 
 
 def check_mapping(cls: type, values: object) -> None:

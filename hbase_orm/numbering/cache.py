@@ -1,4 +1,7 @@
-"""What one process knows of its dictionaries. Nothing expires: a name never changes its number."""
+"""A cache of the names and numbers that one process has read.
+
+Nothing expires: a name never changes its number.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ MAX_NAMES: Final = 1_000_000
 class DictionaryCache:
     """Names and numbers that were read, of all dictionaries of one engine. Threads may share it.
 
-    When it is full, the names that were not asked for the longest are forgotten. That a name or
+    When it is full, the names that were not used for the longest are dropped. That a name or
     number is unknown is not kept: another process may give it a number at any time.
     """
 
@@ -40,76 +43,76 @@ class DictionaryCache:
         _CACHES.add(self)
 
     def __len__(self) -> int:
-        """Return how many names are known, of all dictionaries."""
+        """Return how many names it holds, of all dictionaries."""
         return len(self._numbers)
 
     def __repr__(self) -> str:
-        """Say how many names are known."""
+        """Show how many names it holds."""
         return f"DictionaryCache({len(self)} of at most {self._max_names} names)"
 
-    # --- with requests for what is not known ------------------------------------------------------
+    # --- with requests for what is missing ------------------------------------------------------
 
     def look_up(self, table: str, names: Iterable[str]) -> Protocol[dict[str, int]]:
         """Return the numbers of those names that have one; see `dictionary.look_up`."""
         wanted = list(names)
-        known = self.numbers(table, wanted)
-        missing = [name for name in wanted if name not in known]
+        cached = self.numbers(table, wanted)
+        missing = [name for name in wanted if name not in cached]
         if missing:
-            found = yield from dictionary.look_up(table, missing)
-            self.add(table, found)
-            known |= found
-        return known
+            numbers = yield from dictionary.look_up(table, missing)
+            self.add(table, numbers)
+            cached |= numbers
+        return cached
 
     def names_of(self, table: str, numbers: Iterable[int]) -> Protocol[dict[int, str]]:
-        """Return the names of those numbers that are some name's; see `dictionary.names_of`."""
+        """Return the names of the numbers in use; see `dictionary.names_of`."""
         wanted = list(numbers)
-        known = self.names(table, wanted)
-        missing = [number for number in wanted if number not in known]
+        cached = self.names(table, wanted)
+        missing = [number for number in wanted if number not in cached]
         if missing:
-            found = yield from dictionary.names_of(table, missing)
-            self.add(table, {name: number for number, name in found.items()})
-            known |= found
-        return known
+            names = yield from dictionary.names_of(table, missing)
+            self.add(table, {name: number for number, name in names.items()})
+            cached |= names
+        return cached
 
     def allocate(
         self, table: str, names: Iterable[str], *, max_number: int = MAX_NUMBER
     ) -> Protocol[dict[str, int]]:
         """Return the numbers of all names; see `dictionary.allocate`."""
         wanted = list(names)
-        known = self.numbers(table, wanted)
-        missing = [name for name in wanted if name not in known]
+        cached = self.numbers(table, wanted)
+        missing = [name for name in wanted if name not in cached]
         if missing:
-            given = yield from dictionary.allocate(table, missing, max_number=max_number)
-            self.add(table, given)
-            known |= given
-        return known
+            numbers = yield from dictionary.allocate(table, missing, max_number=max_number)
+            self.add(table, numbers)
+            cached |= numbers
+        return cached
 
     # --- without ----------------------------------------------------------------------------------
 
     def numbers(self, table: str, names: Iterable[str]) -> dict[str, int]:
-        """Return the numbers of those names that are known here."""
-        known: dict[str, int] = {}
+        """Return the numbers of those names that it holds."""
+        cached: dict[str, int] = {}
         with self._lock:
             for name in names:
                 number = self._numbers.get((table, name))
                 if number is not None:
                     self._numbers.move_to_end((table, name))
-                    known[name] = number
-        return known
+                    cached[name] = number
+        return cached
 
     def names(self, table: str, numbers: Iterable[int]) -> dict[int, str]:
-        """Return the names of those numbers that are known here."""
-        known: dict[int, str] = {}
+        """Return the names of those numbers that it holds."""
+        cached: dict[int, str] = {}
         with self._lock:
             for number in numbers:
                 name = self._names.get((table, number))
                 if name is not None:
                     self._numbers.move_to_end((table, name))
-                    known[number] = name
-        return known
+                    cached[number] = name
+        return cached
 
     def add(self, table: str, numbers: Mapping[str, int]) -> None:
-        """Keep names with their numbers, as a dictionary has told them."""
+        """Keep names with their numbers, as they stand in a dictionary."""
         with self._lock:
             for name, number in numbers.items():
                 self._numbers[table, name] = number
@@ -120,13 +123,13 @@ class DictionaryCache:
                 del self._names[of_table, number]
 
     def forget(self, table: str) -> None:
-        """Know nothing of a dictionary any more: this process has dropped it."""
+        """Drop the names of a dictionary: this process has dropped its table."""
         with self._lock:
             for key in [key for key in self._numbers if key[0] == table]:
                 del self._names[table, self._numbers.pop(key)]
 
     def free_lock_in_child(self) -> None:
-        """Replace a lock that a fork copied as held, and what its holder was at."""
+        """Replace a lock that a fork copied as held, and empty the cache."""
         if self._lock.locked():
             self._forget_all()
 

@@ -1,12 +1,12 @@
-"""Take numbers from an atomic counter: each is given to one caller, once."""
+"""Numbers from an atomic counter: each goes to one caller, once."""
 
 from __future__ import annotations
 
 from typing import Final
 
 from hbase_orm.errors import CorruptRowError
-from hbase_orm.numbering.patience import ask_patiently
-from hbase_orm.ops import Increment, Protocol
+from hbase_orm.numbering.retries import RETRIES
+from hbase_orm.ops import Increment, Protocol, ask_with_retry
 
 MAX_NUMBER: Final = 2**63 - 1
 """HBase's counters are signed 64-bit numbers, and wrap without a word."""
@@ -22,7 +22,7 @@ def take(table: str, row: bytes, column: bytes, count: int) -> Protocol[range]:
         CorruptRowError: The counter was set to a negative number or has run over; one that has
             run over stays below zero, so every further call is refused as well.
     """
-    answer = yield from ask_patiently(Increment(table, row, {column: count}))
+    answer = yield from ask_with_retry(Increment(table, row, {column: count}), RETRIES)
     last = answer[column]
     if last < count:
         raise CorruptRowError(

@@ -1,7 +1,7 @@
 r"""A dictionary: a table that gives every name (text) one number, and every number its name back.
 
 Modelled on OpenTSDB's `tsdb-uid`: a counter, a row a name, a row a number, each cell written once
-and never changed; like there, 0 is never given. Unlike there a dictionary has a table of its own,
+and never changed; like there, 0 is never taken. Unlike there a dictionary has a table of its own,
 so its rows need no kind, and one family. All cells are in column `d:v`.
 
 | row key                               | value                                             |
@@ -12,11 +12,11 @@ so its rows need no kind, and one family. All cells are in column `d:v`.
 
 The row of the name is the truth. A name gets its number in three steps:
 
-1. the counter is incremented: the number is this process's alone, from here on;
+1. the counter is incremented: from here on the number belongs to this process only;
 2. the number's row is written, if it is absent: a number that has one is in use (the counter was
    lost or set back) and is passed over;
-3. the name's row is written, if it is absent. Whoever does this first has decided; everybody else
-   reads what stands there and drops the number of his own.
+3. the name's row is written, if it is absent. The first one to do this decides; all others
+   read what stands there and drop their own number.
 
 A process that dies between two steps, an increment whose answer is lost and a lost race each leave
 a number that nobody uses. After step 2 its row remains, and is not believed: `names_of` shows a
@@ -40,8 +40,8 @@ from hbase_orm.errors import (
 )
 from hbase_orm.gateway.base import Feature
 from hbase_orm.numbering.counters import MAX_NUMBER, take
-from hbase_orm.numbering.patience import MAX_SENDS, pause
-from hbase_orm.numbering.tables import VALUE_COLUMN, descriptor, ensure_table
+from hbase_orm.numbering.create_tables import VALUE_COLUMN, descriptor, ensure_table
+from hbase_orm.numbering.retries import RETRIES
 from hbase_orm.ops import (
     CheckAndMutate,
     GetRows,
@@ -64,7 +64,7 @@ _NUMBER_BYTES: Final = 8
 
 # Ten calls of a Thrift gateway: far from any deadline.
 _ROWS_PER_REQUEST: Final = 1000
-# Where a gateway hangs, each waits for its time-out before the failure is told.
+# Where a gateway hangs, each waits for its time-out before the failure is raised.
 _CLAIMS_AT_ONCE: Final = 32
 _MAX_ROUNDS: Final = 10
 
@@ -101,7 +101,7 @@ def check_can_allocate(table: str, features: frozenset[Feature]) -> None:
 
 
 def look_up(table: str, names: Iterable[str]) -> Protocol[dict[str, int]]:
-    """Return the numbers of those names that have one; nothing is written.
+    """Return the existing numbers of names; nothing is written.
 
     A table that does not exist knows no name.
 
@@ -118,7 +118,7 @@ def look_up(table: str, names: Iterable[str]) -> Protocol[dict[str, int]]:
 
 
 def names_of(table: str, numbers: Iterable[int]) -> Protocol[dict[int, str]]:
-    """Return the names of those numbers that are some name's; nothing is written.
+    """Return the names of the numbers in use; nothing is written.
 
     A number that was taken and skipped is nobody's, also where its row remains. A table that does
     not exist knows no number.
@@ -187,7 +187,7 @@ def _allocate_rows(
 
 
 def _reserve(table: str, name_rows: Sequence[bytes], limit: int) -> Protocol[dict[bytes, int]]:
-    """Take a number for each name and write down for whom: nobody else ever uses it."""
+    """Take a number for each name and record the name, so that no other name ever gets it."""
     reserved: dict[bytes, int] = {}
     for _ in range(_MAX_ROUNDS):
         waiting = [row for row in name_rows if row not in reserved]
@@ -209,7 +209,7 @@ def _reserve(table: str, name_rows: Sequence[bytes], limit: int) -> Protocol[dic
 
 
 def _write_once(table: str, wanted: Mapping[bytes, bytes]) -> Protocol[dict[bytes, bytes]]:
-    """Write each row's cell where it is absent; return what every row holds from then on."""
+    """Write each row's cell if it is absent; return the cell that each row then has."""
     held: dict[bytes, bytes] = {}
     for some in _slices(list(wanted), _CLAIMS_AT_ONCE):
         held.update((yield from _write_some_once(table, {row: wanted[row] for row in some})))
@@ -224,9 +224,9 @@ def _write_some_once(table: str, wanted: Mapping[bytes, bytes]) -> Protocol[dict
     """
     held: dict[bytes, bytes] = {}
     failure: Exception | None = None
-    for sends in range(MAX_SENDS):
-        if sends:
-            yield from pause(sends)
+    for failures in range(RETRIES.attempts):
+        if failures:
+            yield from RETRIES.pause(failures)
         waiting = [row for row in wanted if row not in held]
         try:
             answers = yield from ask_all([_claim(table, row, wanted[row]) for row in waiting])

@@ -1,7 +1,7 @@
-"""Sequences: numbers that are given once, drawn from an atomic counter in blocks.
+"""Sequences: numbers that are handed out once, taken from an atomic counter in blocks.
 
 The table of sequences has one row a sequence: its key is the sequence's name in UTF-8, the cell
-`d:v` the highest number drawn so far, 8 bytes big-endian. A process increments it by the size of a
+`d:v` the highest number taken so far, 8 bytes big-endian. A process increments it by the size of a
 block and hands the numbers of its block out by itself; what is left of the block when the process
 ends is skipped. Numbers are unique and rise within one block, but are neither dense nor in the
 order of time over several processes.
@@ -21,7 +21,7 @@ from weakref import WeakSet
 
 from hbase_orm.errors import ConfigurationError, TableNotFoundError
 from hbase_orm.numbering.counters import MAX_NUMBER, take
-from hbase_orm.numbering.tables import VALUE_COLUMN, descriptor, ensure_table
+from hbase_orm.numbering.create_tables import VALUE_COLUMN, descriptor, ensure_table
 from hbase_orm.ops import Protocol, TableDescriptor, longest_row_key_bytes
 
 SEQUENCES_TABLE: Final = "hbase_orm_sequences"
@@ -47,7 +47,7 @@ def take_block(
     """Draw the next `block` numbers of loader `loader` of `loaders`, and return them.
 
     An increment whose answer is lost is not taken for failed: its block is skipped and another one
-    drawn.
+    taken.
 
     Args:
         table: The table of sequences.
@@ -65,13 +65,13 @@ def take_block(
     """
     count = block * loaders
     try:
-        drawn = yield from take(table, row, VALUE_COLUMN, count)
+        taken = yield from take(table, row, VALUE_COLUMN, count)
     except TableNotFoundError:
         if not may_create:
             raise
         yield from ensure_table(sequences_descriptor(table))
-        drawn = yield from take(table, row, VALUE_COLUMN, count)
-    return drawn[(loader - drawn.start) % loaders :: loaders]
+        taken = yield from take(table, row, VALUE_COLUMN, count)
+    return taken[(loader - taken.start) % loaders :: loaders]
 
 
 class Sequence:
@@ -90,13 +90,13 @@ class Sequence:
         loaders: int = 1,
         loader: int = 0,
     ) -> None:
-        """Prepare; nothing is sent before the first number is asked for.
+        """Prepare; nothing is sent before the first number is taken.
 
         Args:
             run: Runs a protocol to its end.
             table: The table of sequences.
             name: The sequence; all that use one name share its numbers.
-            block: How many numbers are drawn by one request.
+            block: How many numbers are taken by one request.
             loaders: How many loaders there are.
             loader: Which one this is, from 0.
 
@@ -113,7 +113,7 @@ class Sequence:
         _check_sizes(block, loaders, loader)
         self._lock = threading.Lock()
         self._numbers: Iterator[int] = iter(())
-        self._has_drawn = False
+        self._has_taken = False
         _SEQUENCES.add(self)
 
     def __repr__(self) -> str:
@@ -125,8 +125,8 @@ class Sequence:
         """Return the next number, 1 or more; every `block` calls one request is sent.
 
         Raises:
-            GatewayError: No block could be drawn; call again.
-            TableNotFoundError: The table was dropped since the last block was drawn: in a new one
+            GatewayError: No block could be taken; call again.
+            TableNotFoundError: The table was dropped since the last block was taken: in a new one
                 the numbers would begin again.
             CorruptRowError: The sequence has run over 2^63-1.
         """
@@ -134,7 +134,7 @@ class Sequence:
             number = next(self._numbers, None)
             if number is None:
                 self._numbers = iter(self._run(self._draw()))
-                self._has_drawn = True
+                self._has_taken = True
                 number = next(self._numbers)
             return number
 
@@ -150,7 +150,7 @@ class Sequence:
             block=self.block,
             loaders=self.loaders,
             loader=self.loader,
-            may_create=not self._has_drawn,
+            may_create=not self._has_taken,
         )
 
 

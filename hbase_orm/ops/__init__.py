@@ -2,8 +2,8 @@
 
 A request is a frozen value that names its answer's type: `Operation[R]`. Protocols of more than
 one request are generators that yield requests and are sent answers (`ask` types one exchange), so
-the blocking driver, an asyncio driver and an exhaustive scheduler run the same code. This module
-knows neither models nor Thrift.
+the blocking driver, an asyncio driver and an exhaustive scheduler run the same code, each by
+`ProtocolRun`. This package knows neither models nor Thrift.
 
 Columns are `b"family:qualifier"`; in reads a bare `b"family"` asks for the whole family.
 Timestamps are milliseconds since the epoch; None in a write leaves the timestamp to the server.
@@ -25,16 +25,27 @@ from hbase_orm.ops.admin import (
     ListRegions,
     ListTables,
     Ping,
-    Region,
+    RegionRange,
     TableDescriptor,
 )
 from hbase_orm.ops.operation import (
     Operation,
     Protocol,
+    RenewTimeLimit,
+    SideBySide,
     Sleep,
     Together,
+)
+from hbase_orm.ops.protocol import (
+    ProtocolRun,
+    RetryPolicy,
     ask,
     ask_all,
+    ask_all_with_retry,
+    ask_with_retry,
+    retry,
+    run_all,
+    run_protocol,
 )
 from hbase_orm.ops.ranges import (
     MAX_CELL_BYTES,
@@ -65,9 +76,14 @@ from hbase_orm.ops.requests import (
 )
 from hbase_orm.ops.rows import (
     Cell,
-    CellVersion,
     Row,
     ScannerId,
+    StoredVersion,
+)
+from hbase_orm.ops.scanner import (
+    ResumableScan,
+    fetch_once,
+    first_rows,
 )
 
 __all__ = [
@@ -76,7 +92,6 @@ __all__ = [
     "AddFamily",
     "Append",
     "Cell",
-    "CellVersion",
     "CheckAndMutate",
     "CloseScanner",
     "CreateNamespace",
@@ -103,20 +118,33 @@ __all__ = [
     "Operation",
     "Ping",
     "Protocol",
+    "ProtocolRun",
     "Put",
     "PutRows",
-    "Region",
+    "RegionRange",
+    "RenewTimeLimit",
+    "ResumableScan",
+    "RetryPolicy",
     "Row",
     "RowMutation",
     "Scan",
     "ScannerId",
+    "SideBySide",
     "Sleep",
+    "StoredVersion",
     "TableDescriptor",
     "Together",
     "after_prefix",
     "ask",
     "ask_all",
+    "ask_all_with_retry",
+    "ask_with_retry",
     "check_row_key_length",
+    "fetch_once",
+    "first_rows",
     "longest_row_key_bytes",
     "merged",
+    "retry",
+    "run_all",
+    "run_protocol",
 ]

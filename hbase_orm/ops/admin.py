@@ -57,7 +57,7 @@ class TableDescriptor:
 
 
 @dataclass(frozen=True, slots=True)
-class Region:
+class RegionRange:
     """One region: keys from `start` (included) to `stop` (excluded; None is the table's end)."""
 
     start: bytes
@@ -123,7 +123,7 @@ class AddFamily(Operation[None]):
 
 
 @dataclass(frozen=True, slots=True)
-class ListRegions(Operation[list[Region]]):
+class ListRegions(Operation[list[RegionRange]]):
     """List a table's regions in key order."""
 
     table: str

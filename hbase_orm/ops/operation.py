@@ -1,10 +1,10 @@
-"""What a request is, and protocols that make them."""
+"""What a request is, and the requests that drivers answer themselves."""
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar
 
 R = TypeVar("R")
 
@@ -31,18 +31,28 @@ class Sleep(Operation[None]):
     seconds: float
 
 
+@dataclass(frozen=True, slots=True)
+class RenewTimeLimit(Operation[None]):
+    """Give what follows the whole time limit again, whatever a gateway left unanswered before.
+
+    For protocols of independent parts: one that gets no answer leaves the others their time.
+    """
+
+
 Protocol = Generator[Operation[Any], Any, R]
 """A sans-I/O protocol: yields requests, is sent their answers (or thrown errors), returns an R."""
 
 
-def ask(operation: Operation[R]) -> Generator[Operation[Any], Any, R]:
-    """Yield one request and return its answer, typed.
+@dataclass(frozen=True, slots=True)
+class SideBySide(Operation[list[Any]]):
+    """Run protocols that do not need each other; the answer is what each returned, in order.
 
-    Used as `rows = yield from ask(GetRows(...))`.
+    If some fail, the first failure by position is raised once those that had begun have ended.
+
+    Attributes:
+        protocols: What to run.
+        expected_bytes: How much each is expected to read at a time at least, if known.
     """
-    return cast("R", (yield operation))
 
-
-def ask_all(operations: Sequence[Operation[R]]) -> Generator[Operation[Any], Any, tuple[R, ...]]:
-    """Yield independent requests at once and return their answers in order."""
-    return cast("tuple[R, ...]", (yield Together(tuple(operations))))
+    protocols: tuple[Protocol[Any], ...]
+    expected_bytes: tuple[int, ...] = ()

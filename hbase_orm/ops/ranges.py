@@ -63,11 +63,11 @@ class KeyRange:
 
     @property
     def is_empty(self) -> bool:
-        """Say whether no row key lies in the range."""
+        """Return whether no row key lies in the range."""
         return self.stop is not None and self.start >= self.stop
 
     def __contains__(self, key: bytes) -> bool:
-        """Say whether `key` lies in the range."""
+        """Return whether `key` lies in the range."""
         return self.start <= key and (self.stop is None or key < self.stop)
 
     def intersect(self, other: KeyRange) -> KeyRange:
@@ -102,7 +102,7 @@ def check_row_key_length(key: bytes) -> None:
 
 
 def longest_row_key_bytes(table: str) -> int:
-    """Return how long a row key of a table may be, so that its region is always found.
+    """Return how long a row key of a table may be, so that its region can always be located.
 
     Examples:
         >>> longest_row_key_bytes("ns:flights")
@@ -113,12 +113,12 @@ def longest_row_key_bytes(table: str) -> int:
 
 def merged(ranges: Iterable[KeyRange]) -> list[KeyRange]:
     """Return the same keys as ranges that are sorted and do not touch."""
-    found: list[KeyRange] = []
+    joined: list[KeyRange] = []
     for each in sorted((r for r in ranges if not r.is_empty), key=lambda r: r.start):
-        last = found[-1] if found else None
+        last = joined[-1] if joined else None
         if last is not None and (last.stop is None or each.start <= last.stop):
             is_longer = last.stop is not None and (each.stop is None or each.stop > last.stop)
-            found[-1] = KeyRange(last.start, each.stop if is_longer else last.stop)
+            joined[-1] = KeyRange(last.start, each.stop if is_longer else last.stop)
         else:
-            found.append(each)
-    return found
+            joined.append(each)
+    return joined

@@ -8,7 +8,7 @@ from typing import Literal
 
 from hbase_orm.ops.operation import Operation
 from hbase_orm.ops.ranges import KeyRange
-from hbase_orm.ops.rows import CellVersion, Row, ScannerId
+from hbase_orm.ops.rows import Row, ScannerId, StoredVersion
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class GetRows(Operation[list[Row | None]]):
 
 
 @dataclass(frozen=True, slots=True)
-class GetVersions(Operation[tuple[CellVersion, ...]]):
+class GetVersions(Operation[tuple[StoredVersion, ...]]):
     """Read several versions of one row's cells, newest first within a column.
 
     Attributes:
@@ -45,7 +45,7 @@ class GetVersions(Operation[tuple[CellVersion, ...]]):
 
 
 @dataclass(frozen=True, slots=True)
-class GetVersionsOfRows(Operation[list[tuple[CellVersion, ...]]]):
+class GetVersionsOfRows(Operation[list[tuple[StoredVersion, ...]]]):
     """`GetVersions` for several rows, in their order, in few calls. Needs Thrift2."""
 
     table: str
@@ -55,7 +55,7 @@ class GetVersionsOfRows(Operation[list[tuple[CellVersion, ...]]]):
     raw: bool = False
 
     def of(self, key: bytes) -> GetVersions:
-        """Return what is asked of one row."""
+        """Return the request for one row."""
         return GetVersions(self.table, key, self.columns, self.max_versions, self.raw)
 
 
@@ -146,7 +146,7 @@ class RowMutation:
     Attributes:
         deletes: Deletions; an empty tuple in a pure put.
         puts: Cells to write.
-        ttl_ms: Cell TTL of all puts, milliseconds; None means the family's alone.
+        ttl_ms: Cell TTL of all puts, milliseconds; None means only the family's.
     """
 
     row: bytes
@@ -207,7 +207,7 @@ class MutateRow(Operation[None]):
 
 @dataclass(frozen=True, slots=True)
 class CheckAndMutate(Operation[bool]):
-    """Change one row atomically if `column` compares so with `expected`; say whether it did.
+    """Change one row atomically if `column` compares so with `expected`; answers whether it did.
 
     Bytes compare unsigned from the left: `stored operator expected`. HBase takes an empty
     `expected` for "absent": with "==" it matches a missing and an empty cell, with another operator

@@ -15,7 +15,7 @@ class Cell(NamedTuple):
 
 @dataclass(slots=True)
 class Row:
-    """A row as a read returned it: only the columns asked for, newest version of each.
+    """A row as a read returned it: only the requested columns, newest version of each.
 
     Not frozen for speed: a scan makes one for each row. Nobody changes it.
     """
@@ -24,7 +24,7 @@ class Row:
     cells: dict[bytes, Cell]
 
 
-class CellVersion(NamedTuple):
+class StoredVersion(NamedTuple):
     """One stored version of a column, or, in a raw read, a tombstone.
 
     `kind` is "put", or for tombstones "delete" (that version only), "delete_column" (that

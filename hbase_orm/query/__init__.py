@@ -1,12 +1,17 @@
-"""Statements and plans: what is asked, and what will be sent for it. Pure: nothing is sent here."""
+"""Statements and plans: what is selected, and what will be sent for it. Nothing is sent here."""
 
 from __future__ import annotations
 
-from hbase_orm.query.aggregates import Aggregate, Grouping
-from hbase_orm.query.cell_tests import cell_test, check_flat, holds_for_absent_row, may_be_empty
-from hbase_orm.query.measured import Measured, Requests
-from hbase_orm.query.planner import names_in, plan
-from hbase_orm.query.plans import (
+from hbase_orm.query.planning.cell_tests import (
+    cell_test,
+    check_flat,
+    holds_for_absent_row,
+    may_be_empty,
+)
+from hbase_orm.query.planning.planner import names_in, plan
+from hbase_orm.query.planning.shapes import Shapes
+from hbase_orm.query.plans.measured import Measured, Requests
+from hbase_orm.query.plans.plans import (
     EmptyPlan,
     GetPlan,
     IndexPlan,
@@ -15,14 +20,21 @@ from hbase_orm.query.plans import (
     ScanPlan,
     TablesPlan,
 )
-from hbase_orm.query.selection import fields_read, loaded_by
-from hbase_orm.query.shapes import Shapes
-from hbase_orm.query.statement import ANY_INDEX, ROWS_ALONE, AnyIndex, Select, Sort, select
-from hbase_orm.schema import codec_of, compile_check
+from hbase_orm.query.statements.aggregates import Aggregate, Grouping
+from hbase_orm.query.statements.selection import fields_read, loaded_by
+from hbase_orm.query.statements.statement import (
+    ANY_INDEX,
+    ROWS_ONLY,
+    AnyIndex,
+    Select,
+    Sort,
+    select,
+)
+from hbase_orm.schema import codec_of, compile_match
 
 __all__ = [
     "ANY_INDEX",
-    "ROWS_ALONE",
+    "ROWS_ONLY",
     "Aggregate",
     "AnyIndex",
     "EmptyPlan",
@@ -41,7 +53,7 @@ __all__ = [
     "cell_test",
     "check_flat",
     "codec_of",
-    "compile_check",
+    "compile_match",
     "fields_read",
     "holds_for_absent_row",
     "loaded_by",

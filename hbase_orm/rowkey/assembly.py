@@ -1,7 +1,8 @@
-"""From declared components to a `KeyLayout`: every mistake in a row key is found here.
+"""From declared components to a `KeyLayout`: every mistake in a row key is refused here.
 
-A key field must be told by the key: it stands there as it is, or as a digest, a number from a
-dictionary, or a period with its offset. What the key cannot give back must be stored in a column.
+Every key field must make a difference in the key: it stands there as it is, or as a digest, a
+number from a dictionary, or a period with its offset. What the key cannot give back must be stored
+in a column.
 """
 
 from __future__ import annotations
@@ -37,11 +38,11 @@ from hbase_orm.rowkey.derivations import (
     SaltOf,
     check_numbered,
 )
-from hbase_orm.rowkey.kinds import AnyKind, Kinds
-from hbase_orm.rowkey.layout import KeyLayout, TablePeriod
+from hbase_orm.rowkey.distinct_keys import check_distinct
+from hbase_orm.rowkey.layout import KeyLayout
 from hbase_orm.rowkey.parts import Framing, Made, Part, part_of
-from hbase_orm.rowkey.periods import UNITS
-from hbase_orm.rowkey.telling import check_told
+from hbase_orm.rowkey.periods import UNITS, TablePeriod
+from hbase_orm.rowkey.record_types import AnyRecordType, RecordTypeCodec
 from hbase_orm.rowkey.time_components import Offset, Period, TablePerPeriod
 from hbase_orm.rowkey.time_parts import offset_made, period_made
 
@@ -67,7 +68,7 @@ class _Assembly:
 
     key: KeyFields
     components: tuple[KeySource, ...]
-    record: Kinds | str | None
+    record: RecordTypeCodec | str | None
     _parts: dict[int, Part] = field(default_factory=dict)
     _names: list[str] = field(default_factory=list)
 
@@ -77,16 +78,16 @@ class _Assembly:
 
     def part(self, source: KeySource) -> Part:
         """Return the part of a field or component: that of the key, if it stands there."""
-        found = self._parts.get(id(source))
-        if found is None:
+        part = self._parts.get(id(source))
+        if part is None:
             is_last = not any(source is component for component in self.components[:-1])
             if isinstance(source, Component):
-                found = self._component(source, is_last=is_last)
+                part = self._component(source, is_last=is_last)
             else:
                 name = self._name_of(source)
-                found = part_of(name, self.key.codecs[name], is_last=is_last)
-            found = self._parts[id(source)] = self._placed(found, source, is_last=is_last)
-        return found
+                part = part_of(name, self.key.codecs[name], is_last=is_last)
+            part = self._parts[id(source)] = self._placed(part, source, is_last=is_last)
+        return part
 
     def _placed(self, part: Part, source: KeySource, *, is_last: bool) -> Part:
         """Return a part as it must be where it stands.
@@ -199,14 +200,16 @@ def _substitute(component: Substitute, inputs: tuple[Part, ...], _: Any) -> Made
     return f"number of {source.name}", codec, NumberOfName(inputs, component.dictionary)
 
 
-def _record_type(component: RecordType, _: tuple[Part, ...], record: Kinds | str | None) -> Made:
+def _record_type(
+    component: RecordType, _: tuple[Part, ...], record: RecordTypeCodec | str | None
+) -> Made:
     if record is None:
         raise SchemaError(
             "the key has a record type, and the model names none",
             fix='write class Sub(Base, record_type="S"); the base itself has only a table',
         )
-    if isinstance(record, Kinds):
-        return "record type", record, AnyKind()
+    if isinstance(record, RecordTypeCodec):
+        return "record type", record, AnyRecordType()
     if component.codec is None:
         data = record.encode()
         return "record type", FixedRaw(width_bytes=len(data)), Fixed((), data)
@@ -244,7 +247,7 @@ def assemble(
     key: KeyFields,
     *,
     table: TablePerPeriod | None = None,
-    record: Kinds | str | None = None,
+    record: RecordTypeCodec | str | None = None,
     model: str | None = None,
 ) -> KeyLayout:
     """Return the layout of a row key.
@@ -253,7 +256,7 @@ def assemble(
         components: What was declared, in order.
         key: The key fields.
         table: Set where rows are in a table for each period.
-        record: The record type, or of the base of several the registry of its kinds.
+        record: The record type, or of a base the codec of all of them.
         model: The model, for errors.
 
     Raises:
@@ -264,7 +267,7 @@ def assemble(
     parts = _Assembly(key, tuple(components), record).parts()
     period = None if table is None else _table_period(table, key)
     layout = KeyLayout(parts, tuple(key.fields), period, model)
-    check_told(layout, tuple(key.fields), key.stored)
+    check_distinct(layout, tuple(key.fields), key.stored)
     return layout
 
 

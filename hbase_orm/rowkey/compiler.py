@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NoReturn
 
 from hbase_orm.codecs.inline import decode_source, encode_source, settled_source
 from hbase_orm.codecs.source import MISFITS, Scope, inverted, literal
@@ -13,14 +13,14 @@ from hbase_orm.rowkey.derivations import BucketOf, Fixed, Hashed, HashOf, Random
 from hbase_orm.rowkey.parts import Framing, Part
 from hbase_orm.rowkey.salting import bucket_source
 
-if TYPE_CHECKING:
-    from hbase_orm.rowkey.layout import KeyLayout
-
 Encoder = Callable[..., bytes]
 Decoder = Callable[[bytes, Any], tuple[Any, ...]]
 
+Joined = Mapping[str, tuple[Part | None, Part]]
+"""From a time to the period (None: the table's) and the offset that together give it back."""
 
-class _Writer:
+
+class _EncoderSource:
     """Source lines that compute values and bytes, each once."""
 
     def __init__(self, arguments: Sequence[str]) -> None:
@@ -75,7 +75,7 @@ class _Writer:
         return self._stored[part.name]
 
     def hashed(self, derivation: Hashed, data: str) -> str:
-        """Return an expression of what is made of the bytes that `data` says."""
+        """Return an expression of the hash of the bytes, for which `data` is an expression."""
         if isinstance(derivation, SaltOf) and derivation.is_one_byte:
             count = len(derivation.numbers)
             return bucket_source(data, count, derivation.hash_name, self.scope)
@@ -136,7 +136,7 @@ def compile_encoder(
         plain: Does the same for values that do not fit or make a key too short or too long: it
             knows why.
     """
-    writer = _Writer(inputs)
+    writer = _EncoderSource(inputs)
     first = parts[0].derivation
     if isinstance(first, Hashed) and not first.inputs:  # of all that follows
         rest = writer.assign(" + ".join(writer.whole(part) for part in parts[1:]))
@@ -159,13 +159,13 @@ def compile_encoder(
     return encoder
 
 
-def compile_decoder(layout: KeyLayout) -> Decoder:
+def compile_decoder(parts: Sequence[Part], decoded: Sequence[str], joined: Joined) -> Decoder:
     """Return a function of a row key and a context that returns the values of `decoded`."""
     scope = Scope(surplus=_refuse_surplus, refuse=_refuse_other, strange=_refuse_strange)
     lines = ["def decode(key, context=None):"]
-    wanted = _wanted(layout)
+    wanted = _wanted(parts, decoded, joined)
     position: int | None = 0  # None: only known at run time, in `at`
-    for number, part in enumerate(layout.parts):
+    for number, part in enumerate(parts):
         at = "at" if position is None else str(position)
         if part.framing is Framing.FIXED:
             width = int(part.codec.width_bytes or 0)
@@ -191,7 +191,7 @@ def compile_decoder(layout: KeyLayout) -> Decoder:
             lines.append(f"    at = {end}" + (f" + {len(part.end)}" if part.end else ""))
     end = "at" if position is None else str(position)
     lines.append(f"    if len(key) != {end}: surplus(key, {end})")
-    pieces = [_decoded(layout, name, scope) for name in layout.decoded]
+    pieces = [_decoded(parts, name, joined, scope) for name in decoded]
     lines.append(f"    return ({''.join(f'{piece}, ' for piece in pieces)})")
     decoder: Decoder = scope.compiled(lines, "decode")
     return decoder
@@ -206,11 +206,11 @@ def _end(part: Part, at: str, scope: Scope) -> str:
     return f"key.index({literal(part.end)}, {at})"
 
 
-def _wanted(layout: KeyLayout) -> set[str]:
+def _wanted(parts: Sequence[Part], decoded: Sequence[str], joined: Joined) -> set[str]:
     """Return the names of the parts whose values are needed to give the fields back."""
-    wanted = {p.name for p in layout.parts if p.derivation is None or p.lookup is not None}
-    for name in layout.decoded:
-        wanted |= {part.name for part in layout.joining(name) or () if part is not None}
+    wanted = {p.name for p in parts if p.derivation is None or p.lookup is not None}
+    for name in decoded:
+        wanted |= {part.name for part in joined.get(name, ()) if part is not None}
     return wanted
 
 
@@ -254,22 +254,20 @@ def _checked(part: Part, taken: str, whole: str, scope: Scope) -> list[str]:
     ]
 
 
-def _decoded(layout: KeyLayout, name: str, scope: Scope) -> str:
+def _decoded(parts: Sequence[Part], name: str, joined: Joined, scope: Scope) -> str:
     """Return an expression of a field's value."""
-    for number, part in enumerate(layout.parts):
+    for number, part in enumerate(parts):
         if part.derivation is None and part.name == name:
             return f"v{number}"
-    for number, part in enumerate(layout.parts):
+    for number, part in enumerate(parts):
         if part.lookup is not None and part.lookup.field == name:
             name_of = scope.bind(_name_of, "name_of")
             return f"{name_of}(context, {literal(part.lookup.dictionary)}, v{number})"
-    joining = layout.joining(name)
-    assert joining is not None
-    period, offset = joining
-    at = layout.parts.index(offset)
+    period, offset = joined[name]
+    at = parts.index(offset)
     join = scope.bind(offset.derivation.join, "join")  # type: ignore[union-attr]  # an OffsetOf
     if period is not None:
-        return f"{join}(v{layout.parts.index(period)}, v{at})"
+        return f"{join}(v{parts.index(period)}, v{at})"
     return f"{scope.bind(_in_table, 'in_table')}(context, {join}, v{at})"
 
 
@@ -288,9 +286,9 @@ def _refuse_surplus(key: bytes, end: int) -> NoReturn:
     raise CodecError("the row key does not end where its parts do", row=key, end_bytes=end)
 
 
-def _refuse_strange(key: bytes, found: bytes) -> NoReturn:
-    raise CodecError("a component has bytes that no row of the model has", row=key, found=found)
+def _refuse_strange(key: bytes, data: bytes) -> NoReturn:
+    raise CodecError("a component has bytes that no row of the model has", row=key, found=data)
 
 
-def _refuse_other(key: bytes, found: bytes) -> NoReturn:
-    raise CodecError("the row key is one of another kind of record", row=key, found=found)
+def _refuse_other(key: bytes, data: bytes) -> NoReturn:
+    raise CodecError("the row key is one of another record type", row=key, found=data)

@@ -77,7 +77,7 @@ def checked_codec(kind: str, codec: Codec[Any] | None) -> Codec[Any] | None:
     """
     if codec is not None and not isinstance(codec, Codec):
         raise SchemaError(
-            f"the codec of a {kind} is none",
+            f"the codec= of a {kind} must be a Codec instance",
             got=codec,
             fix="call the function that makes it: codec=codecs.uint16()",
         )
@@ -187,9 +187,9 @@ class Salt(Numbered):
 
 
 class RandomSalt(Numbered):
-    """A bucket in front of the key, drawn at random when an object is first written.
+    """A bucket in front of the key, chosen at random when an object is first written.
 
-    A get asks all buckets; an object that was read remembers its own. Two programs that write one
+    A get reads all buckets; an object that was read remembers its own. Two programs that write one
     new key at once may store it twice: use `Salt` unless keys are never written again.
 
     Attributes:
@@ -349,7 +349,7 @@ class RecordType(Component):
         """Declare the place of the record type; its text stands there as it is, in `codec`.
 
         Raises:
-            SchemaError: The codec is none.
+            SchemaError: Something that is no codec is given.
         """
         self.codec = checked_codec(self.kind, codec)
 

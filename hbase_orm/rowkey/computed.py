@@ -1,4 +1,4 @@
-"""Parts that a function of the user's computes: how they are declared, and what becomes of them."""
+"""Parts that a user's function computes: their declaration, and how they are compiled."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from typing import Any
 from hbase_orm.codecs import Codec
 from hbase_orm.errors import CodecError, SchemaError
 from hbase_orm.rowkey.components import Component, KeySource, sources_of
-from hbase_orm.rowkey.derivations import Derivation
-from hbase_orm.rowkey.parts import Made, Part
+from hbase_orm.rowkey.parts import Derivation, Made, Part
 
 
 class Computed(Component):
@@ -80,13 +79,13 @@ class Calculated(Derivation):
         """Call the function.
 
         Raises:
-            CodecError: It returns what is none of its values: no query would look there.
+            CodecError: It returns something that is not in `values`: no query would look there.
         """
         value = self.function(*values)
         known = self.choices(*values)
         if known is not None and value not in known:
             raise CodecError(
-                "the computed value is none of those that were declared",
+                "the computed value is not one of the declared values",
                 value=value,
                 inputs=values,
                 fix="name every value in values=, which queries go through",
@@ -94,7 +93,7 @@ class Calculated(Derivation):
         return value
 
     def admits(self, value: Any) -> bool:
-        """Say whether it is one of the values, if all are listed."""
+        """Return whether it is one of the values, if all are listed."""
         return not isinstance(self.values, tuple) or value in self.values
 
     def choices(self, *values: Any) -> Iterable[Any] | None:

@@ -13,19 +13,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from hbase_orm.codecs import Codec
 from hbase_orm.codecs.formats import Strftime
-from hbase_orm.codecs.source import literal
+from hbase_orm.codecs.source import Scope, literal
 from hbase_orm.codecs.times import EPOCH
 from hbase_orm.errors import CodecError, SchemaError
+from hbase_orm.rowkey.parts import Derivation
 from hbase_orm.rowkey.periods import Unit
 from hbase_orm.rowkey.salting import bucket_of
-
-if TYPE_CHECKING:
-    from hbase_orm.codecs import Codec
-    from hbase_orm.codecs.source import Scope
-    from hbase_orm.rowkey.parts import Part
 
 MICROSECONDS: Final = {"micros": 1, "millis": 1000, "seconds": 1_000_000}
 _MICRO = timedelta(microseconds=1)
@@ -35,49 +32,6 @@ _HEX_DIGITS: Final = b"0123456789abcdef"
 _ZEROS: Final[Mapping[type, Any]] = MappingProxyType(
     {datetime: EPOCH, date: EPOCH.date(), time: time(), timedelta: timedelta()}
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Derivation:
-    """How a part gets its value.
-
-    Attributes:
-        inputs: What it is computed of.
-    """
-
-    inputs: tuple[Part, ...] = ()
-
-    @property
-    def gives_bytes(self) -> bool:
-        """Whether its value is the part's bytes as they stand in the key."""
-        return False
-
-    @property
-    def spreads(self) -> bool:
-        """Whether it only spreads keys: in front, rows are read in the order of what follows."""
-        return False
-
-    def compute(self, *values: Any) -> Any:
-        """Return the part's value from the values of the inputs, in order.
-
-        Raises:
-            CodecError: The inputs have no such value.
-        """
-        raise NotImplementedError
-
-    def choices(self, *values: Any) -> Iterable[Any] | None:
-        """Return the values it can have, or None if they are not known.
-
-        Args:
-            values: What is known of the inputs, None where nothing is.
-        """
-        del values
-        return None
-
-    def admits(self, value: Any) -> bool:
-        """Say whether a part that was read can have this value, as far as it shows by itself."""
-        del value
-        return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +81,7 @@ class SaltOf(Hashed):
         return self.numbers
 
     def admits(self, value: Any) -> bool:
-        """Say whether it is a bucket."""
+        """Return whether it is a bucket."""
         return value in self.numbers
 
 
@@ -157,7 +111,7 @@ class HashOf(Hashed):
         return f"{cut}.encode()" if self.form == "hex" else cut
 
     def admits(self, value: Any) -> bool:
-        """Say whether hex digits are such."""
+        """Return whether hex digits are such."""
         return self.form == "raw" or not value.strip(_HEX_DIGITS)
 
     def of_bytes(self, data: bytes) -> bytes:
@@ -189,7 +143,7 @@ class OneOfNumbers(Derivation):
         return self.numbers
 
     def admits(self, value: Any) -> bool:
-        """Say whether it is a bucket."""
+        """Return whether it is a bucket."""
         return value in self.numbers
 
 
@@ -198,7 +152,7 @@ class RandomBucket(OneOfNumbers):
     """A bucket at random; the row that was read knows which."""
 
     def compute(self, *values: Any) -> bytes:
-        """Return a bucket drawn at random."""
+        """Return a random bucket."""
         del values
         return random.choice(self.numbers)  # noqa: S311 - it spreads load, it guards nothing
 
@@ -259,13 +213,13 @@ class PeriodOf(Derivation):
         return self.unit.start(values[0])
 
     def admits(self, value: Any) -> bool:
-        """Say whether a period starts then."""
+        """Return whether a period starts then."""
         return bool(self.unit.start(value) == value)
 
 
 @dataclass(frozen=True, slots=True)
 class OffsetOf(Derivation):
-    """What a time is past the start of its period.
+    """The time since the start of its period.
 
     Attributes:
         unit: The period.
@@ -353,5 +307,5 @@ class Fixed(Derivation):
         return self.value
 
     def admits(self, value: Any) -> bool:
-        """Say whether it is this one."""
+        """Return whether it is this one."""
         return bool(value == self.value)

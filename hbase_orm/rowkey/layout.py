@@ -2,7 +2,7 @@
 
 `encode(values)` computes the parts and checks the length; `decode` is its inverse, for the fields
 that a key can give back. Both run generated functions without a loop over parts. What a planner
-needs (prefixes of a leading run of known parts, whether a part sorts) is asked of the parts.
+needs (prefixes of a leading run of known parts, whether a part sorts) the parts answer.
 """
 
 from __future__ import annotations
@@ -19,24 +19,7 @@ from hbase_orm.ops import MAX_ROW_KEY_BYTES
 from hbase_orm.rowkey.compiler import Decoder, Encoder, compile_decoder, compile_encoder
 from hbase_orm.rowkey.derivations import Hashed, OffsetOf, PeriodOf, RandomBucket
 from hbase_orm.rowkey.parts import Lookup, Part
-from hbase_orm.rowkey.periods import Unit
-
-
-@dataclass(frozen=True, slots=True)
-class TablePeriod:
-    """Which table a row is in: one for each period of a time.
-
-    Attributes:
-        pattern: The tables' name with `strftime` fields.
-        field: The key field with the time.
-        unit: How long a table's period is.
-        is_made_by_writes: Whether writing to a table that does not exist makes it.
-    """
-
-    pattern: str
-    field: str
-    unit: Unit
-    is_made_by_writes: bool = False
+from hbase_orm.rowkey.periods import TablePeriod
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +90,7 @@ class KeyLayout:
         others = tuple(name for name in self.arguments if name not in direct)
         lookups = tuple(part.lookup for part in self._all_parts() if part.lookup is not None)
         by_lookup = {part.lookup.field for part in self.parts if part.lookup is not None}
-        joined = [name for name in others if name in by_lookup or self._joins(name)]
+        joined = [name for name in others if name in by_lookup or self.joining(name)]
         set_ = object.__setattr__
         set_(self, "names", (*direct, *others))
         set_(self, "lookups", tuple({lookup.number: lookup for lookup in lookups}.values()))
@@ -123,7 +106,7 @@ class KeyLayout:
         set_(self, "behind", self.parts if self.spread is None else self.parts[1:])
         set_(self, "inputs", (*self.names, *(lookup.number for lookup in self.lookups)))
         set_(self, "encode_parts", compile_encoder(self.parts, self.inputs, self._encode_checked))
-        set_(self, "_decode", compile_decoder(self))
+        set_(self, "_decode", compile_decoder(self.parts, self.decoded, self._joined()))
 
     # --- what it is made of -----------------------------------------------------------------------
 
@@ -141,15 +124,17 @@ class KeyLayout:
             waiting += part.inputs
 
     def codec(self, name: str) -> Codec[Any] | None:
-        """Return the codec of a key field, or None if it is none."""
+        """Return the codec of a key field, or None if no key field has this name."""
         return self.codecs.get(name)
 
     def part(self, name: str) -> Part | None:
         """Return the part that is the field `name` as it is, or None."""
         return next((p for p in self.parts if p.derivation is None and p.name == name), None)
 
-    def _joins(self, name: str) -> bool:
-        return self.joining(name) is not None
+    def _joined(self) -> dict[str, tuple[Part | None, Part]]:
+        """Return `joining` of each field that a key gives back from two parts."""
+        joining = {name: self.joining(name) for name in self.decoded}
+        return {name: parts for name, parts in joining.items() if parts is not None}
 
     def joining(self, name: str) -> tuple[Part | None, Part] | None:
         """Return the period (None: the table's) and the offset that together give a time back."""
@@ -184,7 +169,7 @@ class KeyLayout:
         return self.encode_parts(*[values[name] for name in self.inputs])
 
     @property
-    def _whose(self) -> dict[str, str]:  # what errors say of the model
+    def _whose(self) -> dict[str, str]:  # which model, in errors
         return {} if self.model is None else {"model": self.model}
 
     def _lacks(self, name: str) -> RowKeyError:
@@ -300,7 +285,7 @@ class KeyLayout:
     # --- decoding ---------------------------------------------------------------------------------
 
     def decode(self, key: bytes, context: KeyContext | None = None) -> DecodedKey:
-        """Return the field values that a row key gives back, and which it does not.
+        """Return the field values that a row key gives back, and the fields that it lacks.
 
         Args:
             key: The row key.
@@ -309,7 +294,7 @@ class KeyLayout:
         Raises:
             CorruptRowError: The key was not made by this layout.
         """
-        found = dict(
+        values = dict(
             zip(self.decoded, self.decode_parts(key, context or KeyContext()), strict=True)
         )
         lost = {name: self._why_hidden(name) for name in self.hidden}
@@ -320,7 +305,7 @@ class KeyLayout:
             name = self.table_period.field
             if self.part(name) is None:
                 lost[name] = "the name of the table holds a part of it"
-        return DecodedKey({n: v for n, v in found.items() if n not in lost}, lost)
+        return DecodedKey({n: v for n, v in values.items() if n not in lost}, lost)
 
     def _why_hidden(self, name: str) -> str:
         used = [part.name for part in self.parts if name in part.fields]
@@ -369,18 +354,18 @@ class KeyLayout:
         Raises:
             CorruptRowError: The key was not made by this layout.
         """
-        found: list[tuple[Part, bytes]] = []
+        pieces: list[tuple[Part, bytes]] = []
         position = 0
         try:
             for part in self.parts:
                 stop = part.span(key, position)
-                found.append((part, key[position:stop]))
+                pieces.append((part, key[position:stop]))
                 position = stop
         except CodecError as error:
             details: dict[str, Any] = {**self._whose, "row": key}
             text = "the row key does not decode as the model declares"
             raise CorruptRowError(text, **details) from error
-        return found
+        return pieces
 
 
 def part_bytes(layout: KeyLayout, name: str) -> Callable[[bytes], bytes]:

@@ -1,4 +1,4 @@
-"""What the row keys of a layout begin with, for `reach` to say which regions hold any.
+"""What the row keys of a layout begin with, from which `reach` finds the regions that hold any.
 
 The answer goes as far into the key as its parts have a known width or a known list of values, and
 takes the parts as independent of each other: of a salt and what it is computed from, and of a
@@ -25,7 +25,7 @@ from hbase_orm.errors import CodecError, SchemaError
 from hbase_orm.rowkey.derivations import Fixed, HashOf
 from hbase_orm.rowkey.layout import KeyLayout
 from hbase_orm.rowkey.parts import Framing, Part
-from hbase_orm.rowkey.reach import ANY_BYTE, LeadingBytes, OneOf, Step, Symbols
+from hbase_orm.rowkey.reach import ANY_BYTE, ByteWords, LeadingBytes, OneOf, Symbols
 
 _DIGITS = b"0123456789"
 _HEX_DIGITS = b"0123456789abcdef"
@@ -59,7 +59,7 @@ _EXTREMES: Mapping[type, tuple[Any, Any]] = MappingProxyType(
 
 def leading_bytes(layout: KeyLayout) -> LeadingBytes:
     """Return what the row keys of a layout begin with."""
-    steps: list[Step] = []
+    steps: list[ByteWords] = []
     for part in layout.parts:
         known = part_steps(part)
         if not known:
@@ -68,7 +68,7 @@ def leading_bytes(layout: KeyLayout) -> LeadingBytes:
     return LeadingBytes(tuple(steps), is_whole=True)
 
 
-def part_steps(part: Part) -> tuple[Step, ...]:
+def part_steps(part: Part) -> tuple[ByteWords, ...]:
     """Return what the bytes of a part can be, its end included; empty if that is not known."""
     if isinstance(part.derivation, HashOf):
         alphabet = _HEX_DIGITS if part.derivation.form == "hex" else ANY_BYTE
@@ -101,7 +101,7 @@ def listed_values(codec: Codec[Any]) -> tuple[Any, ...]:
     return tuple(codec.python_type) if issubclass(codec.python_type, Enum) else ()
 
 
-def codec_steps(codec: Codec[Any]) -> tuple[Step, ...]:
+def codec_steps(codec: Codec[Any]) -> tuple[ByteWords, ...]:
     """Return what the bytes of a codec of fixed width can be; empty if that is not known.
 
     Nothing is said of text: its letters are not known.
@@ -118,7 +118,7 @@ def codec_steps(codec: Codec[Any]) -> tuple[Step, ...]:
     return () if ends is None else (Symbols((ANY_BYTE,) * width, min(ends), max(ends)),)
 
 
-def _format_step(codec: Strftime, piece: str) -> Step:
+def _format_step(codec: Strftime, piece: str) -> ByteWords:
     if piece in _DIRECTIVES:
         low, high = _DIRECTIVES[piece]
         return _symbols(codec, (_DIGITS,) * len(low), low, high)

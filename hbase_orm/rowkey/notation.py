@@ -34,7 +34,7 @@ def from_string_binary(text: str) -> bytes:
     r"""Return the row key that a text stands for (`Bytes.toBytesBinary`).
 
     A backslash that no `x` follows is itself, as in Java. What Java reads as something that nobody
-    meant is refused: it makes the three bytes `xff` of `\xff`, and one byte of `ü` or `€`.
+    intended is refused: it makes the three bytes `xff` of `\xff`, and one byte of `ü` or `€`.
 
     Raises:
         RowKeyError: `\x` without two hexadecimal digits in upper case, or text beyond ASCII.
@@ -46,13 +46,13 @@ def from_string_binary(text: str) -> bytes:
     if not text.isascii():
         position = next(at for at, letter in enumerate(text) if not letter.isascii())
         raise _misread(text, position)
-    return _ESCAPE.sub(lambda found: _byte(text, found), text).encode("latin-1")
+    return _ESCAPE.sub(lambda match: _byte(text, match), text).encode("latin-1")
 
 
-def _byte(text: str, found: re.Match[str]) -> str:
-    if found.group(1) is None:
-        raise _misread(text, found.start())
-    return chr(int(found.group(1), 16))
+def _byte(text: str, match: re.Match[str]) -> str:
+    if match.group(1) is None:
+        raise _misread(text, match.start())
+    return chr(int(match.group(1), 16))
 
 
 def _misread(text: str, position: int) -> RowKeyError:

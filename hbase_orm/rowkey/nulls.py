@@ -88,8 +88,3 @@ class OrNone(Codec[Any]):
 def or_none(part: Part) -> Part:
     """Return a part that may also be None."""
     return Part(part.name, OrNone(desc=part.is_descending, part=part), Framing.SELF)
-
-
-def values_of(part: Part) -> KeyRange:
-    """Return the range that leaves out None, of a part that may be None; else all."""
-    return part.codec.values if isinstance(part.codec, OrNone) else KeyRange()

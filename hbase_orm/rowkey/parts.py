@@ -1,4 +1,4 @@
-r"""The parts of a row key in bytes: how each ends, how it is found again, whether it sorts.
+r"""The parts of a row key in bytes: how each ends, how it is decoded, whether it sorts.
 
 A part of fixed width needs no end. Text that more key bytes follow ends with its separator or,
 without one, with `00 01`, and every `00` in it is written `00 ff`: any text fits and order is kept
@@ -18,7 +18,6 @@ from typing import Any
 
 from hbase_orm.codecs import Codec
 from hbase_orm.codecs.base import invert
-from hbase_orm.rowkey.derivations import Derivation, NumberOfName, OffsetOf
 
 TERMINATOR = b"\x00\x01"
 MAX_NUMBER = (1 << 63) - 1
@@ -36,6 +35,59 @@ class Framing(Enum):
     SEPARATED = "ends with its separator"
     ESCAPED = "ends with 00 01"
     SELF = "ends as its codec says"
+
+
+@dataclass(frozen=True, slots=True)
+class Derivation:
+    """How a part gets its value.
+
+    Attributes:
+        inputs: What it is computed of.
+    """
+
+    inputs: tuple[Part, ...] = ()
+
+    @property
+    def gives_bytes(self) -> bool:
+        """Whether its value is the part's bytes as they stand in the key."""
+        return False
+
+    @property
+    def spreads(self) -> bool:
+        """Whether it only spreads keys: in front, rows are read in the order of what follows."""
+        return False
+
+    @property
+    def sorts(self) -> bool | None:
+        """Whether the part's bytes sort as its values do; None if its codec and end decide."""
+        return None
+
+    @property
+    def dictionary(self) -> str | None:
+        """The table of the dictionary that has its value; None if no dictionary has it."""
+        return None
+
+    def compute(self, *values: Any) -> Any:
+        """Return the part's value from the values of the inputs, in order.
+
+        Raises:
+            CodecError: The inputs have no such value.
+        """
+        raise NotImplementedError
+
+    def choices(self, *values: Any) -> Iterable[Any] | None:
+        """Return the values it can have, or None if they are not known.
+
+        Args:
+            values: What is known of the inputs, None where nothing is.
+        """
+        del values
+        return None
+
+    def admits(self, value: Any) -> bool:
+        """Return whether a decoded part can have this value, without knowing other parts."""
+        del value
+        return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +128,7 @@ class Part:
     _holds_codec: bool = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Work out, once, what every plan asks."""
+        """Compute once the values that every plan needs."""
         desc = self.codec.desc
         set_ = object.__setattr__
         set_(self, "ascending", replace(self.codec, desc=False) if desc else self.codec)
@@ -103,12 +155,12 @@ class Part:
         return separator or b""
 
     def _sorts(self) -> bool:
-        if isinstance(self.derivation, OffsetOf):
+        if self.derivation is not None and self.derivation.sorts is not None:
             return self.derivation.sorts
         if self._holds_codec:
             return self.codec.ordered
         if not self.ascending.ordered:
-            return False  # digits stored backwards, packed values: an end mends nothing
+            return False  # digits stored backwards, packed values: no end makes them sort
         return self.framing is not Framing.SEPARATED or self.separator == _ZERO
 
     def bare(self, value: Any) -> bytes:
@@ -204,7 +256,7 @@ class Part:
     @property
     def lookup(self) -> Lookup | None:
         """The look-up that gives the part's value, if it needs one."""
-        if not isinstance(self.derivation, NumberOfName):
+        if self.derivation is None or self.derivation.dictionary is None:
             return None
         (source,) = self.derivation.inputs
         most = self.codec.maximum

@@ -72,16 +72,16 @@ class Unit:
             start = self.following(start)
 
     def check_pattern(self, pattern: str) -> None:
-        """Refuse a name with `strftime` fields that does not tell periods of this length apart.
+        """Refuse a name with `strftime` fields that does not distinguish periods of this length.
 
         Raises:
             SchemaError: A field is missing, finer, repeated or unknown.
         """
-        found = _DIRECTIVE.findall(pattern)
-        if found != list(self.directives):
+        directives = _DIRECTIVE.findall(pattern)
+        if directives != list(self.directives):
             needed = "".join(f"%{directive}" for directive in self.directives)
             raise SchemaError(
-                "the name does not tell the periods apart, in their order",
+                "the name does not distinguish the periods, in their order",
                 name=pattern,
                 period=self.name,
                 fix=f"use each of {needed or 'them'} once, in this order",
@@ -103,12 +103,29 @@ class Unit:
         match = re.fullmatch(expression, name, re.ASCII)
         if match is None:
             return None
-        found = {"Y": 1970, "m": 1, "d": 1, "H": 0}
-        found |= {directive: int(text) for directive, text in match.groupdict().items()}
+        fields = {"Y": 1970, "m": 1, "d": 1, "H": 0}
+        fields |= {directive: int(text) for directive, text in match.groupdict().items()}
         try:
-            return datetime(found["Y"], found["m"], found["d"], found["H"], tzinfo=UTC)
+            return datetime(fields["Y"], fields["m"], fields["d"], fields["H"], tzinfo=UTC)
         except ValueError:
             return None
+
+
+@dataclass(frozen=True, slots=True)
+class TablePeriod:
+    """Which table a row is in: one for each period of a time.
+
+    Attributes:
+        pattern: The tables' name with `strftime` fields.
+        field: The key field with the time.
+        unit: How long a table's period is.
+        is_made_by_writes: Whether writing to a table that does not exist makes it.
+    """
+
+    pattern: str
+    field: str
+    unit: Unit
+    is_made_by_writes: bool = False
 
 
 UNITS: Final[Mapping[str, Unit]] = MappingProxyType(

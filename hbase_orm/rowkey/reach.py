@@ -25,7 +25,7 @@ _UPPER_HEX = b"0123456789ABCDEF"
 _DECIMAL = b"0123456789"
 
 
-class Step(Protocol):
+class ByteWords(Protocol):
     """One stretch of a key's beginning: a finite set of words, none the beginning of another."""
 
     @property
@@ -33,7 +33,7 @@ class Step(Protocol):
         """How many words there are."""
 
     def below(self, key: bytes) -> int:
-        """Return how many words are less than `key` without being its beginning."""
+        """Return how many words are less than `key` and no prefix of it."""
 
     def match(self, key: bytes) -> int | None:
         """Return the length of the word that `key` begins with, or None if there is none."""
@@ -53,13 +53,13 @@ class OneOf:
     words: tuple[bytes, ...]
 
     def __post_init__(self) -> None:
-        """Sort the words, and refuse those that cannot be told apart."""
+        """Sort the words, and refuse a word that another begins with."""
         words = tuple(sorted(self.words))
         # What begins with a word directly follows it, or another that does, in byte order.
         clash = next((pair for pair in pairwise(words) if pair[1].startswith(pair[0])), None)
         if not words or b"" in words or clash:
             raise SchemaError(
-                "the words cannot be told apart",
+                "one of the words is the beginning of another",
                 words=self.words,
                 fix="give distinct words that are not empty, each with the bytes that end it",
             )
@@ -71,7 +71,7 @@ class OneOf:
         return len(self.words)
 
     def below(self, key: bytes) -> int:
-        """Return how many words are less than `key` without being its beginning."""
+        """Return how many words are less than `key` and no prefix of it."""
         return sum(word < key and not key.startswith(word) for word in self.words)
 
     def match(self, key: bytes) -> int | None:
@@ -123,7 +123,7 @@ class Symbols:
         return max(0, self._ceiling() - self._floor())
 
     def below(self, key: bytes) -> int:
-        """Return how many words are less than `key` without being its beginning."""
+        """Return how many words are less than `key` and no prefix of it."""
         return max(0, min(self._rank(key), self._ceiling()) - self._floor())
 
     def match(self, key: bytes) -> int | None:
@@ -146,7 +146,7 @@ class Symbols:
         return bytes(reversed(word))
 
     def __str__(self) -> str:
-        """Say how many bytes there are, and how many symbols each can be."""
+        """Return how many bytes there are, and how many symbols each can be."""
         width, sizes = len(self.alphabets), sorted({len(each) for each in self.alphabets})
         text = "1 byte" if width == 1 else f"{width} bytes"
         if sizes[0] < len(ANY_BYTE):
@@ -204,7 +204,7 @@ class LeadingBytes:
         is_whole: Whether the key ends there. Else anything may follow, or nothing.
     """
 
-    steps: tuple[Step, ...] = ()
+    steps: tuple[ByteWords, ...] = ()
     is_whole: bool = False
 
     def __post_init__(self) -> None:
@@ -286,7 +286,7 @@ class LeadingBytes:
         return before, True, key
 
     def __str__(self) -> str:
-        """Say what is known."""
+        """Return what is known."""
         end = "nothing" if self.is_whole else "anything"
         return ", then ".join([*map(str, self.steps), end])
 

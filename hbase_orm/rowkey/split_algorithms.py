@@ -3,7 +3,7 @@
 `hex_string_split`, `uniform_split` and `decimal_string_split` are the algorithms of
 `org.apache.hadoop.hbase.util.RegionSplitter`; `bytes_split` is `Bytes.split`, and `range_split`
 what `Admin.createTable` makes of a first key, a last key and a number of regions. None of them
-knows what keys look like: `reach` says which of the regions they make can ever hold a row.
+knows what keys look like: `reach` finds which of the regions they make can ever hold a row.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Components made of a time: the period it falls in, how far it is into it, a table for each."""
+"""Components made of a time: its period, its offset in the period, and a table per period."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Period(Component):
 
 
 class Offset(Component):
-    """What a time is past the start of its hour, day or month; with the `Period` it is the time.
+    """The time since the start of the hour, day or month; with the `Period` it gives the time.
 
     Attributes:
         unit: "minute", "hour", "day", "month" or "year".
@@ -96,7 +96,7 @@ class TablePerPeriod:
         """Declare tables per period.
 
         Raises:
-            SchemaError: The period is unknown, or the name does not tell the periods apart.
+            SchemaError: The period is unknown, or the name does not distinguish the periods.
         """
         check_unit(period)
         if period == "minute":

@@ -89,7 +89,7 @@ def offset_made(component: Offset, inputs: tuple[Part, ...], _: Any) -> Made:
 
 
 def _repeats(codec: Codec[Any], unit: Unit) -> bool:
-    """Say whether a codec writes times differently that are as far into their periods."""
+    """Return whether a codec writes equal offsets in different periods differently."""
     start = unit.start(_PROBE)
     after = (unit.following(start) or start) + (_PROBE - start)
     return codec.encode(_PROBE) != codec.encode(after)

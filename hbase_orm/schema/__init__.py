@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hbase_orm.schema.absent import absent_value
-from hbase_orm.schema.checking import check_conditions, codec_of
+from hbase_orm.schema.absent import absent_value, absent_value_in_entries
+from hbase_orm.schema.condition_checks import check_conditions, codec_of
 from hbase_orm.schema.conditions import (
     AddAmount,
     And,
@@ -36,8 +36,8 @@ from hbase_orm.schema.deferring import (
     NO_FIELDS,
     columns_read,
     deferred_names,
-    kinds_of,
     left_out,
+    record_types_of,
 )
 from hbase_orm.schema.entries import (
     DynamicExpr,
@@ -49,16 +49,15 @@ from hbase_orm.schema.entries import (
 )
 from hbase_orm.schema.functions import FUNCTIONS, FunctionExpr, FunctionName, column_field
 from hbase_orm.schema.indexes import index_schema
+from hbase_orm.schema.matching import Match, Matches, compile_match
 from hbase_orm.schema.misuse import NoColumn
-from hbase_orm.schema.packing import cells_as_rows, packed_get, packed_mutations, packed_range
-from hbase_orm.schema.predicates import Check, compile_check
 from hbase_orm.schema.tables import (
     MARKER_QUALIFIER,
     ColumnSchema,
     DynamicSchema,
     IndexSchema,
     Maintained,
-    RecordKinds,
+    RecordTypes,
     TableSchema,
 )
 
@@ -70,7 +69,6 @@ __all__ = [
     "AddAmount",
     "And",
     "Assignment",
-    "Check",
     "ColumnSchema",
     "Comparison",
     "Condition",
@@ -88,35 +86,34 @@ __all__ = [
     "IndexSchema",
     "ItemBetween",
     "Maintained",
+    "Match",
+    "Matches",
     "NoColumn",
     "Not",
     "Operator",
     "Or",
     "Order",
-    "RecordKinds",
+    "RecordTypes",
     "StartsWith",
     "Table",
     "TableSchema",
     "absent_value",
-    "cells_as_rows",
+    "absent_value_in_entries",
     "check_conditions",
     "check_family_name",
     "codec_of",
     "column_field",
     "columns_read",
     "compared_by",
-    "compile_check",
+    "compile_match",
     "conjuncts",
     "deferred_names",
     "depth_of",
     "dynamic_of",
     "fields_of",
     "index_schema",
-    "kinds_of",
     "left_out",
-    "packed_get",
-    "packed_mutations",
-    "packed_range",
+    "record_types_of",
     "resolve_splits",
     "stored_column",
     "stored_name",

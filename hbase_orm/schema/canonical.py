@@ -23,7 +23,7 @@ from hbase_orm.schema.entries import EntryRange
 
 
 def condition_text(condition: Condition) -> str:
-    """Return the text of a condition; those that ask the same of the same values share it."""
+    """Return the text of a condition; equal conditions on equal values share it."""
     match condition:
         case And(conditions=inner) | Or(conditions=inner):
             parts = "),(".join(map(condition_text, inner))

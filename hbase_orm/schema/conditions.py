@@ -1,6 +1,6 @@
 """Expressions over a model's fields, and the conditions they make.
 
-A condition is a frozen value that says what the user asked; nothing is encoded or sent here. Logic
+A condition is a frozen value of what the user selects; nothing is encoded or sent here. Logic
 is two-valued: None equals only None, `!=` is the negation of `==`, and every other comparison with
 None is false.
 """
@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Final, Generic, Literal, Never, Self, TypeVar,
 from hbase_orm.errors import QueryError
 from hbase_orm.errors import shown as shown_in_short
 from hbase_orm.rowkey import KeySource
-from hbase_orm.schema.misuse import Alone, NoColumn, several
+from hbase_orm.schema.misuse import NoColumn, RefusesBooleanUse, several
 
 T = TypeVar("T")
 C = TypeVar("C")
@@ -224,7 +224,7 @@ class Owned:
         return field
 
     def is_same_field(self, other: Owned) -> bool:
-        """Say whether one of the two is the other, or was inherited from it."""
+        """Return whether one of the two is the other, or was inherited from it."""
         return self._descends_from(other) or other._descends_from(self)
 
     def _descends_from(self, other: Owned) -> bool:
@@ -234,7 +234,7 @@ class Owned:
         return field is other
 
 
-class Expr(Alone, Owned, KeySource, Generic[T]):
+class Expr(RefusesBooleanUse, Owned, KeySource, Generic[T]):
     """A field of a model as part of a condition.
 
     Attributes:
@@ -245,7 +245,7 @@ class Expr(Alone, Owned, KeySource, Generic[T]):
     name: str = ""
     model_name: str = ""
 
-    # Comparing makes conditions, so fields are told apart by identity, never hashed.
+    # Comparing makes conditions, so fields are compared by identity, never hashed.
     __hash__: ClassVar[None]  # type: ignore[assignment]  # pyright: ignore[reportIncompatibleMethodOverride]
 
     def __eq__(self, other: T, /) -> Condition:  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride]

@@ -50,14 +50,14 @@ class Index:
                 a row an entry for each item of a list, set or tuple.
             include: Columns that entries repeat; each write that changes one of them writes the
                 entry as well.
-            covering: Answer statements that ask for nothing but indexed fields, included columns
+            covering: Answer statements that read nothing but indexed fields, included columns
                 and the row key from the entries alone, without looking up the rows.
             unique: Two rows never have the same values: the second write raises
                 UniqueViolationError. Rows where a value is None are not compared.
             where: Only rows that fulfil it have entries. It is part of what the index is: the
                 planner uses the index where a statement's conditions imply it.
             salt: Spread the entries over so many buckets, 2 to 256, by a byte in front: for values
-                that rise with time, or that very many rows share. Every read asks all buckets.
+                that rise with time, or that very many rows share. Every read scans all buckets.
             nulls: Rows where an indexed field is None have entries too. None sorts before all
                 values, or behind them where the index descends.
             maintained: "manual" leaves the entries to builds: writes do not touch them, and only

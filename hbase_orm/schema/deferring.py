@@ -1,4 +1,4 @@
-"""Deferred columns: what reads of objects leave out, and what they ask for instead.
+"""Deferred columns: what reads of objects leave out, and what they name instead.
 
 A get names the columns that are left; a scan reads the families, and the server sends of deferred
 cells nothing but the keys: whatever cells a row has, it is seen.
@@ -15,16 +15,16 @@ NO_FIELDS: Final[frozenset[str]] = frozenset()
 """No deferred field is read."""
 
 
-def kinds_of(schema: TableSchema) -> tuple[TableSchema, ...]:
+def record_types_of(schema: TableSchema) -> tuple[TableSchema, ...]:
     """Return what describes the rows of a table: the record types', or the model's own."""
-    if schema.kinds is None:
+    if schema.record_types is None:
         return (schema,)
-    return tuple(model.__schema__ for model in schema.kinds.models.values())
+    return tuple(model.__schema__ for model in schema.record_types.models.values())
 
 
 def deferred_names(schema: TableSchema) -> frozenset[str]:
     """Return the deferred fields of a model, or of any of its record types."""
-    every = (schema, *kinds_of(schema)) if schema.kinds is not None else (schema,)
+    every = (schema, *record_types_of(schema)) if schema.record_types is not None else (schema,)
     return frozenset(column.name for each in every for column in each.deferred)
 
 
@@ -37,7 +37,7 @@ def left_out(schema: TableSchema, loaded: AbstractSet[str]) -> tuple[ColumnSchem
         schema: The table.
         loaded: Deferred fields that are read all the same.
     """
-    every = kinds_of(schema)
+    every = record_types_of(schema)
     if not any(each.deferred for each in every):
         return ()
     read = {
@@ -46,8 +46,8 @@ def left_out(schema: TableSchema, loaded: AbstractSet[str]) -> tuple[ColumnSchem
         for column in each.columns
         if not column.deferred or column.name in loaded
     }
-    found = {column.column: column for each in every for column in each.deferred}
-    return tuple(column for name, column in found.items() if name not in read)
+    deferred = {column.column: column for each in every for column in each.deferred}
+    return tuple(column for name, column in deferred.items() if name not in read)
 
 
 def columns_read(schema: TableSchema, loaded: AbstractSet[str]) -> tuple[bytes, ...]:
@@ -60,7 +60,7 @@ def columns_read(schema: TableSchema, loaded: AbstractSet[str]) -> tuple[bytes, 
     hidden = {column.column for column in left_out(schema, loaded)}
     if not hidden:
         return schema.family_names
-    every = kinds_of(schema)
+    every = record_types_of(schema)
     in_parts = {_family(column) for column in hidden}
     in_parts -= {_family(dynamic.prefix) for each in every for dynamic in each.dynamics}
     columns = [name for name in schema.family_names if name not in in_parts]

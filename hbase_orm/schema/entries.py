@@ -127,7 +127,7 @@ def stored_name(of: DynamicExpr[Any, Any], codec: Codec[Any], name: Any) -> Any:
             field=repr(of),
             name=name,
             expected=codec.python_type.__name__,
-            fix="mend the name",
+            fix="give a name of this type",
         )
     try:
         stored = codec.normalize(name)

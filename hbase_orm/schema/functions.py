@@ -107,7 +107,7 @@ class FieldFunction:
     codec: Callable[[Codec[Any]], Codec[Any] | None]
 
     def of(self, value: Any) -> Any:
-        """Return what it gives of a value, or None of None."""
+        """Return the function's result for a value; None for None."""
         return None if value is None else self.apply(value)
 
 
@@ -159,11 +159,11 @@ def function_codec(of: FunctionExpr[Any], codec: Codec[Any]) -> Codec[Any]:
             type=codec.python_type.__name__,
             fix="name a field of such a type, or compare the field itself",
         )
-    found = function.codec(codec)
-    if found is None:
+    own = function.codec(codec)
+    if own is None:
         raise QueryError(
             "the type of the items is not known",
             field=repr(of),
             fix="name it in the codec, as in codecs.json(list[str]), or write .contains(item)",
         )
-    return found
+    return own

@@ -1,4 +1,4 @@
-"""What makes no index, or one that could not keep its promise: refused when the model is made."""
+"""Refuses, when the model is made, indexes that cannot work or could not be maintained."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hbase_orm.codecs import Codec
 from hbase_orm.errors import CodecError, SchemaError
 from hbase_orm.rowkey import Part
 from hbase_orm.rowkey.nulls import OrNone
-from hbase_orm.schema.absent import absent_value
+from hbase_orm.schema.absent import absent_value_in_entries
 from hbase_orm.schema.conditions import Comparison, Condition, Expr, Order
 from hbase_orm.schema.declared_index import Index
 from hbase_orm.schema.entries import stored_column
@@ -25,7 +25,7 @@ def check_declared(index: Index) -> None:
     """Refuse what is no index of any model.
 
     Raises:
-        SchemaError: No field, something that is none, or options that exclude each other.
+        SchemaError: No field, something that is no field, or options that exclude each other.
     """
     try:
         _check_components(index)
@@ -130,7 +130,7 @@ def _exclusions(index: Index) -> list[tuple[str, str, str]]:
 
 
 def check_made(index: IndexSchema, schema: TableSchema) -> None:
-    """Refuse what a model's index could not keep, or would keep for nothing.
+    """Refuse an index that a model could not maintain, or that could have no entry.
 
     Raises:
         SchemaError: Covering values that expire; a column included twice; a default that no entry
@@ -149,18 +149,18 @@ def check_made(index: IndexSchema, schema: TableSchema) -> None:
             fix="leave nulls out",
         )
     kept = {column_field(of).name for part, of in parts if not isinstance(part.codec, OrNone)}
-    for asked in filter(None, map(_asks_for_none, index.where)):
-        if asked in kept:
+    for none_field in filter(None, map(_field_required_none, index.where)):
+        if none_field in kept:
             raise SchemaError(
                 "no row has an entry: the condition asks for None in an indexed field",
                 index=index.name,
-                field=asked,
+                field=none_field,
                 fix="declare the index with nulls=True, or over other fields",
             )
 
 
-def _asks_for_none(condition: Condition) -> str | None:
-    """Return the field that a condition asks to be None."""
+def _field_required_none(condition: Condition) -> str | None:
+    """Return the field that a condition requires to be None."""
     match condition:
         case Comparison(field=of, operator="==", value=None):
             return of.name
@@ -184,22 +184,22 @@ def _check_expiry(index: IndexSchema, schema: TableSchema) -> None:
 
 
 def _check_included(index: IndexSchema) -> None:
-    told = {of.name for of in index.expressions if not isinstance(of, FunctionExpr)}
+    in_entries = {of.name for of in index.expressions if not isinstance(of, FunctionExpr)}
     for column in index.included:
-        if column.name in told:
+        if column.name in in_entries:
             raise SchemaError(
                 "a field is included twice, or is indexed as well",
                 index=index.name,
                 field=column.name,
                 fix="leave it out of include: entries have it already",
             )
-        told.add(column.name)
+        in_entries.add(column.name)
 
 
 def _check_default(index: IndexSchema, schema: TableSchema, part: Part, of: Expr[Any]) -> None:
     """Refuse a default that has no entry: rows without the cell have that of the default."""
     column = stored_column(schema, column_field(of))
-    value = None if column is None else absent_value(column)
+    value = None if column is None else absent_value_in_entries(column)
     if value is None:
         return
     default = value

@@ -9,7 +9,7 @@ from hbase_orm.codecs import Codec
 from hbase_orm.errors import QueryError, SchemaError
 from hbase_orm.rowkey import KeyLayout, Part, part_of
 from hbase_orm.rowkey.nulls import or_none
-from hbase_orm.schema.checking import check_conditions
+from hbase_orm.schema.condition_checks import check_conditions
 from hbase_orm.schema.conditions import Condition, Expr, Order, compared_by, conjuncts
 from hbase_orm.schema.declared_index import Index, IndexComponent, expression_of
 from hbase_orm.schema.entries import EntryExpr, dynamic_of, stored_column
@@ -27,7 +27,7 @@ def index_schema(index: Index, schema: TableSchema) -> IndexSchema:
 
     Raises:
         SchemaError: A field cannot be indexed or its bytes do not sort; the condition cannot be
-            asked of rows; a column cannot be included.
+            selected of rows; a column cannot be included.
     """
     check_declared(index)
     parts = tuple(_part(index, component, schema) for component in index.components)
@@ -128,7 +128,7 @@ def _own_codec(index: Index, of: Expr[Any], stored: Codec[Any], own: Codec[Any])
         )
     if own.coarse and replace(own, desc=stored.desc) != stored:
         raise SchemaError(
-            "the codec rounds what the field stores, and entries would not tell the values apart",
+            "the codec rounds what the field stores, and entries would not distinguish the values",
             index=index.name,
             field=of.name,
             codec=own.name,
@@ -178,9 +178,9 @@ def _where(index: Index, schema: TableSchema) -> tuple[Condition, ...]:
     layout = schema.layout
     numbered = {lookup.field for lookup in layout.lookups}
     for of in (column_field(each) for each in compared_by(index.where)):
-        is_told = of.name in layout.decoded and of.name not in numbered
+        is_in_key = of.name in layout.decoded and of.name not in numbered
         column = stored_column(schema, of)
-        if column in schema.numbers or (column is None and not is_told):
+        if column in schema.numbers or (column is None and not is_in_key):
             raise SchemaError(
                 "whether a row has an entry cannot depend on this field",
                 index=index.name,
@@ -192,5 +192,5 @@ def _where(index: Index, schema: TableSchema) -> tuple[Condition, ...]:
 
 
 def _of_index(index: Index, error: QueryError) -> SchemaError:
-    """Return what is wrong with a question to rows as what is wrong with an index."""
+    """Return the error of a condition as the error of the index that has it."""
     return SchemaError(error.text, fix=error.fix, index=index.name, **error.details)

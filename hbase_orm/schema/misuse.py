@@ -1,4 +1,4 @@
-"""What fields refuse: Python's operators, where they would ask for something else, or nothing."""
+"""What fields refuse: Python's operators, where they would mean something else, or nothing."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ _NO_SEVERAL: Final = (str, bytes, bytearray, memoryview, Mapping)
 _METHODS: Final = frozenset(
     {"in_", "between", "is_null", "is_", "startswith", "contains", "asc", "desc", "to", "by"}
 )
-"""What a field of one column has, and what is no field of one column has not."""
+"""The methods that only a field of one column has."""
 
 
-class Alone:
+class RefusesBooleanUse:
     """A field of one column, which is no condition by itself."""
 
     def __and__(self, other: object, /) -> Never:
@@ -23,7 +23,7 @@ class Alone:
         Raises:
             QueryError: Always.
         """
-        raise _alone(self, other)
+        raise _no_condition(self, other)
 
     def __or__(self, other: object, /) -> Never:
         """Refuse, as `__and__` does.
@@ -31,7 +31,7 @@ class Alone:
         Raises:
             QueryError: Always.
         """
-        raise _alone(self, other)
+        raise _no_condition(self, other)
 
     def __invert__(self) -> Never:
         """Refuse, as `__and__` does.
@@ -39,7 +39,7 @@ class Alone:
         Raises:
             QueryError: Always.
         """
-        raise _alone(self, None)
+        raise _no_condition(self, None)
 
     def __rand__(self, other: object, /) -> Never:
         """Refuse `x == 1 & y == 2`: `&` binds tighter than `==`, so brackets are needed.
@@ -107,16 +107,16 @@ class NoColumn:
         raise NotImplementedError
 
     def not_compared(self) -> QueryError:
-        """Return the error that says what to compare instead."""
+        """Return the error that names what to compare instead."""
         return QueryError(
             "this has no column of its own to ask for", field=repr(self), fix=self.instead
         )
 
-    # Defining `__eq__` would take it away; these are told apart by identity.
+    # Defining `__eq__` would take it away; these are compared by identity.
     __hash__ = object.__hash__
 
     def __eq__(self, other: object, /) -> bool:
-        """Say whether it is the same one.
+        """Return whether it is the same one.
 
         Raises:
             QueryError: It is compared with something else.
@@ -148,7 +148,7 @@ class NoColumn:
     if not TYPE_CHECKING:  # checkers know that there are no such methods
 
         def __getattr__(self, name: str) -> Never:
-            """Say why the methods of fields are not here.
+            """Return why the methods of fields are not here.
 
             Raises:
                 QueryError: The name is that of such a method.
@@ -176,7 +176,7 @@ def several(field: object, values: Iterable[Any]) -> tuple[Any, ...]:
     return tuple(values)
 
 
-def _alone(field: object, other: object) -> QueryError:
+def _no_condition(field: object, other: object) -> QueryError:
     return QueryError(
         "a field alone is no condition",
         field=repr(field),
@@ -187,7 +187,7 @@ def _alone(field: object, other: object) -> QueryError:
 
 def _needs_brackets(field: object, other: object) -> QueryError:
     return QueryError(
-        "a comparison beside & or | stands without brackets",
+        "a comparison next to & or | stands without brackets",
         field=repr(field),
         value=other,
         fix="write (M.a == 1) & (M.b == 2)",

@@ -9,9 +9,10 @@ from typing import Any, Literal
 from hbase_orm.codecs import Codec
 from hbase_orm.ops import FamilyDescriptor
 from hbase_orm.rowkey import KeyLayout
-from hbase_orm.rowkey.kinds import Kinds
+from hbase_orm.rowkey.record_types import RecordTypeCodec
 from hbase_orm.schema.conditions import Condition, Expr
 from hbase_orm.schema.functions import FunctionExpr
+from hbase_orm.schema.storage import Storage, StoredAsCells, StoredAsRows
 
 MARKER_QUALIFIER = b"_0"
 
@@ -46,6 +47,15 @@ class ColumnSchema:
         """Whether every row of the model is written with this column."""
         return not self.nullable
 
+    @property
+    def makes_default(self) -> bool:
+        """Whether every read of a row without the cell makes a value, by `default_factory`."""
+        return self.has_default and not self.nullable and self.default_factory is not None
+
+    def new_default(self) -> Any:
+        """Return the declared default, or a new one of `default_factory`."""
+        return self.default if self.default_factory is None else self.default_factory()
+
 
 @dataclass(frozen=True, slots=True)
 class DynamicSchema:
@@ -66,7 +76,7 @@ class DynamicSchema:
     taken: frozenset[bytes] = frozenset()
 
     def holds(self, column: bytes) -> bool:
-        """Say whether a column is that of an entry."""
+        """Return whether a column is that of an entry."""
         return column.startswith(self.prefix) and column not in self.taken
 
     def column_of(self, name: Any) -> bytes:
@@ -119,15 +129,15 @@ class IndexSchema:
 
 
 @dataclass(frozen=True, slots=True)
-class RecordKinds:
+class RecordTypes:
     """The record types of a base model; they join when their classes are made.
 
     Attributes:
-        codec: The part of the key that tells them apart.
+        codec: The part of the key that holds them.
         models: Their classes, by the part's bytes.
     """
 
-    codec: Kinds
+    codec: RecordTypeCodec
     models: dict[bytes, Any] = field(default_factory=dict)
 
 
@@ -147,7 +157,7 @@ class TableSchema:
         split_keys: Where a new table is cut.
         packed_bytes: How many bytes at the end of `layout` are the qualifier of the one column, in
             models whose objects are cells; else 0.
-        kinds: The record types in the table, if the model is the base of several.
+        record_types: The record types in the table, if the model is the base of several.
         dynamics: Fields of dynamic columns.
         version: The column that counts the writes of a row, or None.
         timestamps: Who stamps the cells, "server" or "client"; None leaves it to the engine.
@@ -157,6 +167,7 @@ class TableSchema:
         column_by_name: Plain columns, counters and the version by the name of their field.
         codecs: The codec of each field by name: in the row key, else in its column.
         family_names: The data families' names: what a read of the whole row asks for.
+        storage: How objects are stored: each as a row, or each as a cell.
     """
 
     model_name: str
@@ -171,7 +182,7 @@ class TableSchema:
     durability: str = "USE_DEFAULT"
     region_replication: int = 1
     packed_bytes: int = 0
-    kinds: RecordKinds | None = field(default=None, compare=False, repr=False)
+    record_types: RecordTypes | None = field(default=None, compare=False, repr=False)
     dynamics: tuple[DynamicSchema, ...] = ()
     version: ColumnSchema | None = None
     timestamps: str | None = None
@@ -180,9 +191,10 @@ class TableSchema:
     column_by_name: Mapping[str, ColumnSchema] = field(init=False, compare=False, repr=False)
     codecs: Mapping[str, Codec[Any]] = field(init=False, compare=False, repr=False)
     family_names: tuple[bytes, ...] = field(init=False, compare=False, repr=False)
+    storage: Storage = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Work out, once, what every read asks."""
+        """Compute once the values that every read needs."""
         set_ = object.__setattr__
         read = (c for c in self.columns if not c.deferred)
         set_(self, "anchor", next((c for c in read if c.is_required), None))
@@ -192,6 +204,11 @@ class TableSchema:
         of_columns = {name: column.codec for name, column in by_name.items()}
         set_(self, "codecs", of_columns | dict(self.layout.codecs))
         set_(self, "family_names", tuple(family.name for family in self.families))
+        storage: Storage = StoredAsRows()
+        if self.packed_bytes:
+            column = self.columns[0].column
+            storage = StoredAsCells(self.model_name, self.layout, column, self.packed_bytes)
+        set_(self, "storage", storage)
 
     @property
     def row_layout(self) -> KeyLayout:
@@ -205,7 +222,7 @@ class TableSchema:
         return bool(self.indexes) or self.version is not None
 
     def has_field(self, field: Any) -> bool:
-        """Say whether a field, or dynamic columns, are the model's, or of one it inherits from."""
+        """Return whether a field belongs to the model, or to one it inherits from."""
         own = self.fields.get(field.name)
         return own is not None and own.is_same_field(field)
 

@@ -23,7 +23,7 @@ How the parts are used, also by the Docker image:
   `--bind`, `--health FILE`, `--parent`, `--set`.
 - SIGTERM ends both roles cleanly (exit code 0). A dead HMaster or RegionServer ends the process
   with exit code 3, wrong options with 2. Lines `HBASE-ORM <seconds> <phase>` on standard output
-  tell the start-up; `ready` is the last, `HBASE-ORM died <why>` says why it ended.
+  report the start-up; `ready` is the last, `HBASE-ORM died <why>` names why it ended.
 - Admin from inside a container: `java -cp hbase-orm-server.jar org.hbaseorm.AdminClient
   DIR/jvm.json '{"command": "regions", "table": "t"}'` prints one line of JSON; wrap it as
   `ServerAdmin(send)` where `send(command)` passes `json.dumps(command)` and returns the line.

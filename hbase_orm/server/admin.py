@@ -1,4 +1,4 @@
-"""What Thrift cannot do to a table: split, merge, move, assign, flush, compact; delay calls.
+"""Region operations that Thrift lacks: split, merge, move, assign, flush, compact; delay calls.
 
 Each method returns when its effect is there. Commands are lines of JSON, answered by a thread
 inside HBase's JVM on a loopback port; who can read the server's `jvm.json` may send them.
@@ -47,7 +47,7 @@ class ServerAdmin:
     """Sends admin commands to one server."""
 
     def __init__(self, send: Send) -> None:
-        """Use `send` to pass a command on; it returns the line that was answered."""
+        """Use `send` to pass a command on; it returns the answer's line."""
         self._send = send
 
     def servers(self) -> list[str]:
@@ -86,7 +86,7 @@ class ServerAdmin:
         return self._on("flush", table)
 
     def major_compact(self, table: str) -> list[Region]:
-        """Rewrite the store files of each region into one, without what is deleted.
+        """Rewrite the store files of each region into one, without deleted cells.
 
         Only store files take part: `flush` first to include what was written last.
         """

@@ -1,4 +1,4 @@
-"""Notice a full disk before, or at least say it after."""
+"""Checks of free disk space, before a server writes or after it has failed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from hbase_orm.errors import DiskFullError, ServerError
 
 FULL = "No space left on device"
-"""What the C library, Maven and the JVM all say."""
+"""The messages of the C library, Maven and the JVM about a full disk."""
 
 _MEGABYTE = 1_000_000
 
@@ -25,7 +25,7 @@ def require_space(folder: Path, needed_bytes: int) -> None:
     free_bytes = _free_bytes(folder)
     if free_bytes < needed_bytes:
         raise DiskFullError(
-            "the disk has too little room",
+            "the disk has too little free space",
             folder=str(folder),
             free_mb=free_bytes // _MEGABYTE,
             needed_mb=needed_bytes // _MEGABYTE,
@@ -39,13 +39,13 @@ def _free_bytes(folder: Path) -> int:
 
 
 def is_full(folder: Path) -> bool:
-    """Return whether next to nothing can be written to `folder`, not even a log."""
+    """Return whether `folder` has almost no free space, not even for a log."""
     return _free_bytes(folder) < _MEGABYTE
 
 
 @contextmanager
 def writing_to(folder: Path) -> Iterator[None]:
-    """Turn the system's refusals to write in `folder` into errors of our tree.
+    """Turn the system's errors of writing to `folder` into errors of this library.
 
     Raises:
         DiskFullError: The disk is full.
@@ -65,7 +65,7 @@ def writing_to(folder: Path) -> Iterator[None]:
 
 
 def disk_full(folder: Path) -> DiskFullError:
-    """Return the error for a child that ran out of room while it wrote to `folder`."""
+    """Return the error for a child process that filled the disk while it wrote to `folder`."""
     return DiskFullError(
         "the disk became full",
         folder=str(folder),

@@ -1,4 +1,4 @@
-"""Bring HBase's jars and our compiled classes into the user's cache.
+"""The cache of HBase's jars and our compiled classes.
 
 The jars come from Maven, by the user's own settings; the classes from the JDK's compiler. Both are
 made in a temporary folder and then renamed, under a lock: a folder in the cache is whole, or it is
@@ -82,16 +82,16 @@ def runtime_jars(java: Java, progress: Progress, cache_dir: Path | None = None) 
 
 
 def _keep_to_owner(cache: Path) -> None:
-    """Make the cache; let nobody but its owner write to it, for what lies there is run.
+    """Make the cache; let only its owner write to it, because its jars are executed.
 
     Raises:
         ServerError: It is another user's.
     """
     cache.mkdir(mode=0o700, parents=True, exist_ok=True)
-    found = cache.stat()
-    if found.st_uid not in {0, os.geteuid()}:
+    status = cache.stat()
+    if status.st_uid not in {0, os.geteuid()}:
         raise ServerError(
-            "the cache of jars belongs to another user, who could change what is run",
+            "the cache of jars belongs to another user, who could change the code that runs",
             folder=str(cache),
             fix="set XDG_CACHE_HOME to a folder of your own",
         )
@@ -109,7 +109,7 @@ def _folder(cache: Path, kind: str, made_from: list[Path]) -> Path:
 
 
 def _make(folder: Path, fill: Callable[[Path], None]) -> None:
-    """Make `folder` whole by `fill`, unless it is."""
+    """Fill `folder` by `fill`, unless it is complete."""
     if _is_whole(folder):
         return
     with _locked(folder.with_suffix(".lock")):
@@ -169,7 +169,7 @@ def _download(target: Path, java: Java, progress: Progress) -> None:
 
 
 def _run_maven(command: list[str], java: Java, progress: Progress) -> Iterator[str]:
-    """Yield Maven's lines, and 'done' at last if it succeeded; report how far it is."""
+    """Yield Maven's lines, then 'done' if it succeeded; report its progress."""
     started = reported = time.monotonic()
     fetched = 0
     progress("Maven resolves the jars (118 MB, once)")

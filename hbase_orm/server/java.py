@@ -1,4 +1,4 @@
-"""Choose the JDK that runs HBase: the first that fits, and why the others do not."""
+"""Chooses the JDK that runs HBase: the first suitable one, and why others are not."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hbase_orm.errors import JavaNotFoundError, JavaUnsuitableError
 
 OLDEST = 17
 NEWEST = 21
-"""HBase 2.6 with Hadoop 3.3 relies on the security manager, which later versions took away."""
+"""HBase 2.6 with Hadoop 3.3 relies on the security manager, which later versions removed."""
 
 _TIMEOUT_S = 30.0  # the first start of a JVM on a loaded machine
 _FIX = (
@@ -32,12 +32,12 @@ FOLDERS = (
     "~/Library/Java/JavaVirtualMachines/*/Contents/Home",
     "/opt/homebrew/opt/openjdk*/libexec/openjdk.jdk/Contents/Home",
 )
-"""Where JDKs usually are, as glob patterns of their homes; each is tried in sorted order."""
+"""The usual homes of JDKs as glob patterns; the matches of each are tried in sorted order."""
 
 
 @dataclass(frozen=True, slots=True)
 class Java:
-    """A JDK that fits."""
+    """A suitable JDK."""
 
     home: Path
     version: int
@@ -55,7 +55,7 @@ class Java:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A Java that was found and does not fit."""
+    """A Java that is not suitable."""
 
     java: Path
     origin: str
@@ -68,7 +68,7 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class JavaChoice:
-    """The JDK to use and those that were refused before it was found."""
+    """The JDK to use and those that were refused before it."""
 
     java: Java
     refused: tuple[Refused, ...]
@@ -77,31 +77,31 @@ class JavaChoice:
 def choose_java(
     environment: Mapping[str, str] = os.environ, folders: Iterable[str] = FOLDERS
 ) -> JavaChoice:
-    """Return the first JDK that fits: from JAVA_HOME, then PATH, then the usual folders.
+    """Return the first suitable JDK: from JAVA_HOME, then PATH, then the usual folders.
 
     Raises:
         JavaNotFoundError: There is no Java at all.
-        JavaUnsuitableError: Every Java found is refused; `refused` says why.
+        JavaUnsuitableError: Every Java is refused; `refused` has the reasons.
     """
     refused: list[Refused] = []
     for java, origin in _candidates(environment, folders):
-        found = _examine(java)
-        if isinstance(found, Java):
-            return JavaChoice(found, tuple(refused))
-        refused.append(Refused(java, origin, found))
+        examined = _examine(java)
+        if isinstance(examined, Java):
+            return JavaChoice(examined, tuple(refused))
+        refused.append(Refused(java, origin, examined))
     if not refused:
         raise JavaNotFoundError(
-            "no Java found", looked_at="JAVA_HOME, PATH and the usual folders", fix=_FIX
+            "there is no Java", searched="JAVA_HOME, PATH and the usual folders", fix=_FIX
         )
     raise JavaUnsuitableError(
-        "no Java that was found fits", refused="; ".join(map(str, refused)), fix=_FIX
+        "no Java of this machine is suitable", refused="; ".join(map(str, refused)), fix=_FIX
     )
 
 
 def _candidates(
     environment: Mapping[str, str], folders: Iterable[str]
 ) -> Iterator[tuple[Path, str]]:
-    """Yield each Java once, with where it was found."""
+    """Yield each Java once, with its origin."""
     seen: set[Path] = set()
     for java, origin in _places(environment, folders):
         # A JAVA_HOME that is wrong is worth a word; other places may well be empty.
@@ -125,7 +125,7 @@ def _places(environment: Mapping[str, str], folders: Iterable[str]) -> Iterator[
 
 
 def _examine(java: Path) -> Java | str:
-    """Return the JDK that this program belongs to, or why it does not fit."""
+    """Return the JDK that this program belongs to, or why it is not suitable."""
     if not java.is_file():
         return "there is no such file"
     try:
@@ -142,20 +142,20 @@ def _examine(java: Path) -> Java | str:
     version = re.search(r"java\.specification\.version = (?:1\.)?(\d+)", shown.stderr)
     home = re.search(r"java\.home = (.+)", shown.stderr)
     if shown.returncode or not version or not home:
-        return f"it does not say its version (exit code {shown.returncode})"
+        return f"it does not print its version (exit code {shown.returncode})"
     return _judge(Java(Path(home.group(1).strip()), int(version.group(1))))
 
 
-def _judge(found: Java) -> Java | str:
-    if not OLDEST <= found.version <= NEWEST:
-        return f"version {found.version} is not {OLDEST} to {NEWEST}"
-    if not found.javac.is_file():
+def _judge(java: Java) -> Java | str:
+    if not OLDEST <= java.version <= NEWEST:
+        return f"version {java.version} is not {OLDEST} to {NEWEST}"
+    if not java.javac.is_file():
         return "it is a JRE without the compiler javac: a JDK is needed"
-    return found
+    return java
 
 
 def chosen_java(progress: Callable[[str], None]) -> Java:
-    """Return the Java that servers run with; say which, and why not others.
+    """Return the Java that servers run with; report it, and why others were refused.
 
     Raises:
         JavaNotFoundError: There is none.

@@ -1,4 +1,4 @@
-"""Start, stop, kill and find the embedded HBase.
+"""The embedded HBase: starts, stops, kills and locates a server by its data directory.
 
 start():  JDK → jars → data folder and ports → HBase's JVM → its gateways answer on ports that
           this JVM (or its separate gateways) itself holds → ready
@@ -64,15 +64,15 @@ class EmbeddedServer:
 
     @classmethod
     def running(cls, data_dir: Path) -> EmbeddedServer | None:
-        """Return the server that runs with this data directory, whoever started it, or None."""
+        """Return the server, of any process, that runs with this data directory, or None."""
         server = cls.recorded(data_dir)
         return server if server is not None and server.is_running() else None
 
     @classmethod
     def recorded(cls, data_dir: Path) -> EmbeddedServer | None:
-        """Return the server that was started with this data directory and not stopped, or None.
+        """Return the server that this data directory records as started and not stopped, or None.
 
-        It may have died since; `processes` says what of it still runs, and `stop` ends that.
+        It may have died since; `processes` has what of it still runs, and `stop` ends that.
         """
         folder = DataFolder(data_dir.expanduser().absolute())
         state = folder.read()
@@ -87,7 +87,7 @@ class EmbeddedServer:
 
     @property
     def data_dir(self) -> Path:
-        """The folder with everything the server writes.
+        """The folder that holds everything the server writes.
 
         Raises:
             ServerNotRunningError: An ephemeral server that was not started yet has none.
@@ -138,11 +138,11 @@ class EmbeddedServer:
         return admin_of(self._jvm)
 
     def is_running(self) -> bool:
-        """Return whether HBase's process is there."""
+        """Return whether HBase's process is alive."""
         return self._state is not None and self._state.processes[_HBASE].is_alive()
 
     def death(self) -> ServerError | None:
-        """Return the error that says when and why a server died that nobody stopped, or None."""
+        """Return the error of a server that died without being stopped: when and why; else None."""
         has_died = self._state is not None and not self.is_running()
         return death_of(self.log, self._options.heap) if has_died else None
 
@@ -305,11 +305,11 @@ class EmbeddedServer:
         self._gateway(name).wait_gone(_GATEWAY_STOP_TIMEOUT_S)
 
     def pause_gateway(self, name: GatewayName) -> None:
-        """Stop a separate gateway in its tracks (SIGSTOP): it accepts, but never answers."""
+        """Suspend a separate gateway (SIGSTOP): it accepts connections, but never answers."""
         self._gateway(name).pause()
 
     def resume_gateway(self, name: GatewayName) -> None:
-        """Let a paused gateway continue (SIGCONT); it then answers what piled up."""
+        """Let a paused gateway continue (SIGCONT); it then answers the waiting calls."""
         self._gateway(name).send(signal.SIGCONT)
 
     def _gateway(self, name: GatewayName) -> ProcessId:

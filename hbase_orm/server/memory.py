@@ -1,4 +1,4 @@
-"""How much memory HBase's JVM may take of this machine when nobody says it."""
+"""The default share of this machine's memory that HBase's JVM may take."""
 
 from __future__ import annotations
 

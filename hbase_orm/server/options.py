@@ -1,4 +1,4 @@
-"""What an embedded server is started with, and where its files go by default."""
+"""The options of an embedded server, and the default folders of its files."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ _MAX_REGION_SERVERS = 8  # each takes threads and memstore of one small heap
 
 
 def _user_folder(variable: str, fallback: str) -> Path:
-    given = os.environ.get(variable, "")
-    # The XDG rules say that a relative path is to be ignored.
-    base = Path(given) if Path(given).is_absolute() else Path.home() / fallback
+    path = os.environ.get(variable, "")
+    # By the XDG rules a relative path is ignored.
+    base = Path(path) if Path(path).is_absolute() else Path.home() / fallback
     return base / "hbase-orm"
 
 
@@ -73,7 +73,7 @@ class ServerOptions:
     daemon: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse values that could only fail later, inside the JVM."""
+        """Refuse values that would otherwise fail later, inside the JVM."""
         for name, port in (("port", self.port), ("thrift2_port", self.thrift2_port)):
             if port is not None and not 1 <= port <= _MAX_PORT:
                 raise ConfigurationError(
@@ -90,7 +90,7 @@ class ServerOptions:
             )
         if not isinstance(self.heap, str) or not _HEAP.fullmatch(self.heap):
             raise ConfigurationError(
-                "the heap's size is none",
+                "the heap's size is not valid",
                 option="heap",
                 value=self.heap,
                 fix='write "512m" or "2g"',
@@ -105,7 +105,7 @@ class ServerOptions:
 
     @property
     def watches_parent(self) -> bool:
-        """Whether the server ends by itself when this Python process is gone."""
+        """Whether the server ends by itself when this Python process ends."""
         return self.ephemeral and not self.daemon
 
     @property
@@ -119,14 +119,14 @@ class ServerOptions:
         return self.settings.get("hbase.regionserver.thrift.compact") == "true"
 
     def recorded(self) -> dict[str, object]:
-        """Return the options for a state file, which is in the data folder that it leaves out."""
+        """Return the options for a state file, without the data folder: the file is in it."""
         values = asdict(replace(self, settings=dict(self.settings)))
         del values["data_dir"]
         return values
 
     @classmethod
     def read_back(cls, recorded: Mapping[str, Any], data_dir: Path) -> ServerOptions:
-        """Return recorded options; those of another version are left out."""
+        """Return recorded options, without those that this version does not know."""
         names = {option.name for option in fields(cls)}
-        known = {name: value for name, value in recorded.items() if name in names}
-        return cls(**{**known, "data_dir": data_dir})
+        kept = {name: value for name, value in recorded.items() if name in names}
+        return cls(**{**kept, "data_dir": data_dir})

@@ -1,4 +1,4 @@
-"""Find free ports, and say which process listens on a port.
+"""Free ports, and the processes that listen on ports.
 
 The launcher uses only ports that its own child listens on: a test suite drops tables, and must
 never do so on a server that merely happens to answer.
@@ -80,7 +80,7 @@ def _all_pids() -> list[int]:
 
 
 def _listening_inodes(port: int) -> set[str]:
-    found = set()
+    inodes = set()
     for table in _TABLES:
         if not table.exists():
             continue
@@ -88,21 +88,21 @@ def _listening_inodes(port: int) -> set[str]:
             fields = line.split()
             address, _, number = fields[1].rpartition(":")
             if fields[3] == _LISTEN and int(number, 16) == port and address.endswith(_REACHED):
-                found.add(fields[9])
-    return found
+                inodes.add(fields[9])
+    return inodes
 
 
 def _open_files(pid: int) -> set[str]:
-    found = set()
+    links = set()
     try:
         for entry in Path(f"/proc/{pid}/fd").iterdir():
             try:
-                found.add(str(entry.readlink()))
+                links.add(str(entry.readlink()))
             except OSError:
                 continue  # closed since
     except OSError:
-        return found  # ended since, or another user's
-    return found
+        return links  # ended since, or another user's
+    return links
 
 
 def _listens_by_lsof(pid: int, port: int) -> bool:

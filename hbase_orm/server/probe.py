@@ -1,4 +1,4 @@
-"""Ask a Thrift gateway one question over a plain socket.
+"""One call to a Thrift gateway over a plain socket, which shows whether it answers.
 
 An open port proves nothing (it may be a proxy's, or HBase may not be up behind it); an answer to a
 call does. The call is written by hand because this layer knows no Thrift library: its request has
@@ -63,7 +63,7 @@ def answers(
 ) -> bool:
     """Return whether this gateway answers a call of its own interface.
 
-    Thrift1 is asked for the tables' names, Thrift2 for the namespaces: the other gateway does not
+    The call lists tables at Thrift1, namespaces at Thrift2: the other gateway does not
     know these methods, so that swapped ports are not taken for ready.
     """
     method = _METHODS[gateway]

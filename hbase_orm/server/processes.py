@@ -1,6 +1,6 @@
-"""Start, recognise, signal and await processes by their id and start time.
+"""Processes, identified by their id and start time.
 
-A process id alone may since belong to another process; together with the time at which the process
+A process id may since belong to another process; together with the time at which the process
 started it cannot. Nothing here ever signals a process that is not the one meant.
 """
 
@@ -24,7 +24,7 @@ _STAT_START_TICKS = 19
 
 @dataclass(frozen=True, slots=True)
 class ProcessId:
-    """One process, for ever: its id and when it started."""
+    """The identity of one process, even after it ends: its id and its start time."""
 
     pid: int
     started: str
@@ -36,7 +36,7 @@ class ProcessId:
         return None if started is None else cls(pid, started)
 
     def is_alive(self) -> bool:
-        """Return whether it still runs; a child of ours that has ended is reaped."""
+        """Return whether it still runs; reap it if it is an ended child of this process."""
         if _start_of(self.pid) != self.started:
             return False
         try:
@@ -57,7 +57,7 @@ class ProcessId:
             time.sleep(_PAUSE_POLL_S)
 
     def terminate(self, timeout_s: float) -> None:
-        """End it by SIGTERM, also if it is paused; by SIGKILL if it is still there later."""
+        """End it by SIGTERM, even if it is paused; by SIGKILL if it is still alive later."""
         self.send(signal.SIGCONT)  # a paused process would never see SIGTERM
         self.send(signal.SIGTERM)
         if not self.wait_gone(timeout_s):
@@ -90,11 +90,11 @@ def _start_of(pid: int) -> str | None:
 
 def _is_stopped(pid: int) -> bool:
     if not (_PROC / "self").exists():
-        return True  # no other system tells it of each thread
+        return True  # only Linux shows it of each thread
     try:
         stats = [stat.read_text(errors="replace") for stat in _PROC.glob(f"{pid}/task/*/stat")]
     except OSError:
-        return False  # a thread ended while we looked
+        return False  # a thread has ended meanwhile
     return all(stat.rpartition(")")[2].split()[_STAT_STATE] in "Tt" for stat in stats)
 
 
@@ -114,7 +114,7 @@ def _start_by_ps(pid: int) -> str | None:
 
 
 def spawn(command: Sequence[str], log: Path) -> ProcessId:
-    """Start a process in a session of its own; its output is appended to `log`.
+    """Start a process in a new process session; append its output to `log`.
 
     Signals of our terminal (Ctrl-C) do not reach it, and it keeps running when we end. Nobody but
     the user may read the files it makes.
@@ -141,7 +141,7 @@ def spawn(command: Sequence[str], log: Path) -> ProcessId:
 
 
 def command_line(pid: int) -> str:
-    """Return what the process was started with, for messages; empty if it cannot be seen."""
+    """Return the process's command line, for messages; empty if it cannot be read."""
     try:
         raw = (_PROC / str(pid) / "cmdline").read_bytes()
     except OSError:

@@ -1,4 +1,4 @@
-"""Follow a starting JVM by its log: show its phases, and say why it died."""
+"""The start of a JVM as its log shows it: its phases, and why it died."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ABORTED = "ABORTING master"  # the JVM runs on for minutes, but will never answ
 _NO_MEMORY = "java.lang.OutOfMemoryError"
 _POLL_S = 0.1
 _SHOWN_LINES = 4
-_TELLING = (
+_SIGNS_OF_DEATH = (
     _DIED,
     _ABORTED,
     " ERROR ",
@@ -30,7 +30,7 @@ _TELLING = (
 
 
 class StartUp:
-    """The start of one process: reports phases as its log tells them."""
+    """The start of one process: reports phases as its log shows them."""
 
     def __init__(self, process: ProcessId, log: Path, progress: Callable[[str], None]) -> None:
         """Watch `process`, whose output goes to `log`, from the log's beginning."""
@@ -41,10 +41,10 @@ class StartUp:
         self._is_aborted = False
 
     def wait(self, is_ready: Callable[[], bool], timeout_s: float) -> None:
-        """Return as soon as `is_ready`.
+        """Wait until `is_ready` returns true.
 
         Raises:
-            ServerError: The process ended or its master gave up (a subclass says why), or the time
+            ServerError: The process ended or its master gave up (a subclass names why), or the time
                 is over.
         """
         end = time.monotonic() + timeout_s
@@ -78,7 +78,7 @@ class StartUp:
 
 
 def diagnose(log: Path) -> ServerError:
-    """Return the error that says why the process that wrote `log` has ended."""
+    """Return the error that explains why the process that wrote `log` has ended."""
     text = log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
     lines = text.splitlines()
     if FULL in text or is_full(log.parent):
@@ -95,17 +95,17 @@ def diagnose(log: Path) -> ServerError:
             reason=" | ".join(lines[:_SHOWN_LINES]),
             fix="set JAVA_HOME to another JDK 17 to 21, or choose another heap size",
         )
-    telling = [line.strip() for line in lines if any(sign in line for sign in _TELLING)]
+    reasons = [line.strip() for line in lines if any(sign in line for sign in _SIGNS_OF_DEATH)]
     return ServerDiedError(
         "the server's process has ended",
-        reason=" | ".join((telling or lines)[-_SHOWN_LINES:]),
+        reason=" | ".join((reasons or lines)[-_SHOWN_LINES:]),
         log=str(log),
-        fix="the log tells more; a start recovers what HBase has acknowledged",
+        fix="the log has more; a start recovers what HBase has acknowledged",
     )
 
 
 def death_of(log: Path, heap: str) -> ServerError:
-    """Return the error that says when and why a server has died that nobody stopped.
+    """Return the error that says when and why a server died that was not stopped.
 
     Args:
         log: Its log.
@@ -122,10 +122,10 @@ def death_of(log: Path, heap: str) -> ServerError:
         return ServerDiedError(why, **{**details, "reason": reason, "heap": heap}, fix=fix)
     if type(error) is not ServerDiedError:
         return type(error)(error.text, fix=error.fix, **details)
-    if not any(sign in last for sign in _TELLING):
+    if not any(sign in last for sign in _SIGNS_OF_DEATH):
         return ServerDiedError(
-            "the server has died, and its log says no reason: it was killed, as a system does that "
-            "runs out of memory, or the machine was restarted",
+            "the server has died, and its log has no reason: it was killed, perhaps because memory "
+            "ran out, or the machine was restarted",
             **{**details, "reason": last},
             fix="start it again: what HBase acknowledged is kept",
         )
@@ -139,7 +139,7 @@ def _written_at(log: Path) -> str:
 
 
 def _more_than(heap: str) -> str:
-    """Return the double of a heap's size."""
+    """Return twice a heap's size."""
     number = int(heap.rstrip("kKmMgG"))
     return f"{2 * number}{heap[len(str(number)) :]}"
 

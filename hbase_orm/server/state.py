@@ -1,7 +1,7 @@
-"""The files by which a running server is found again, and the data folder that is ours.
+"""The files that describe a running server, and the data folder of an embedded server.
 
 `server.json` is the launcher's (which processes, which ports), `jvm.json` is HBase's own (written
-when it is ready; with the admin token, readable by its owner only). The marker file says that the
+when it is ready; with the admin token, readable by its owner only). The marker file means that the
 folder is an embedded server's: only such a folder is ever written to or wiped.
 """
 
@@ -24,7 +24,7 @@ _OURS = ("hbase", "tmp", "zk", "logs", "lock", "health", "server.json", "jvm.jso
 
 
 OWNER_ONLY = 0o700
-"""The mode of folders that hold a server's data: rows are nobody else's to read."""
+"""The mode of folders that hold a server's data: only the owner may read rows."""
 
 
 def _write(path: Path, text: str) -> None:
@@ -53,7 +53,7 @@ class ServerState:
 
 @dataclass(frozen=True, slots=True)
 class JvmState:
-    """What HBase's JVM says about itself once it is ready."""
+    """What HBase's JVM writes about itself once it is ready."""
 
     pid: int
     nonce: str
@@ -88,7 +88,7 @@ class DataFolder:
         return (self.path / _MARKER).is_file()
 
     def prepare(self) -> None:
-        """Make the folder, or take an empty one; only its owner may look into it.
+        """Make the folder, or use an empty one; only its owner may read it.
 
         Raises:
             ServerError: There are files in it, and no embedded server put them there.
@@ -110,7 +110,7 @@ class DataFolder:
             )
 
     def wipe(self) -> None:
-        """Delete what servers left here; nothing else, and not in a folder that is not ours.
+        """Delete the files that servers left here, and no other; refuse an unmarked folder.
 
         Raises:
             ServerError: The folder is not an embedded server's.
@@ -131,7 +131,7 @@ class DataFolder:
                 entry.unlink(missing_ok=True)
 
     def remove(self) -> None:
-        """Wipe the folder and remove it, unless somebody else's files are in it."""
+        """Wipe the folder and remove it, unless other files are in it."""
         self.wipe()
         (self.path / _MARKER).unlink(missing_ok=True)
         if self.path.exists() and not any(self.path.iterdir()):
@@ -169,7 +169,7 @@ class DataFolder:
             (self.path / name).unlink(missing_ok=True)
 
     def begin_log(self, log: Path) -> None:
-        """Start a new log; the one of the run before is kept beside it."""
+        """Start a new log; the one of the run before is kept next to it."""
         if log.exists():
             log.replace(log.with_name(log.name + ".1"))
         os.close(os.open(log, os.O_WRONLY | os.O_CREAT, 0o600))

@@ -4,43 +4,43 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from datetime import datetime, timedelta
+from datetime import datetime
 from types import TracebackType
 from typing import Any, Self
 
+from hbase_orm.binding import model_tables as tables
+from hbase_orm.binding.addressing.tables import refuse_needless_periods
+from hbase_orm.binding.bound_model import BoundModel
+from hbase_orm.binding.bound_tables import bind, checked_model
+from hbase_orm.binding.dictionaries import Dictionaries, in_namespace
+from hbase_orm.binding.runtime import Runtime
+from hbase_orm.binding.url import EngineOptions, parse_url
 from hbase_orm.errors import ConfigurationError
 from hbase_orm.gateway.base import Gateway
-from hbase_orm.gateway.memory import MemoryGateway
-from hbase_orm.gateway.pool import Address
+from hbase_orm.gateway.memory.gateway import MemoryGateway
 from hbase_orm.gateway.retry import RetryingGateway
 from hbase_orm.gateway.routed import RoutedGateway
-from hbase_orm.gateway.thrift1 import Thrift1Gateway
-from hbase_orm.gateway.thrift2 import Thrift2Gateway
-from hbase_orm.gateway.wire import WireStyle
-from hbase_orm.index import catalog
-from hbase_orm.index.catalog_entry import TableState
+from hbase_orm.gateway.thrift.pool import Address
+from hbase_orm.gateway.thrift.thrift1 import Thrift1Gateway
+from hbase_orm.gateway.thrift.thrift2 import Thrift2Gateway
+from hbase_orm.gateway.thrift.wire import WireStyle
+from hbase_orm.index.catalog import catalog
+from hbase_orm.index.catalog.entry import TableState
+from hbase_orm.index_admin.admin import IndexAdmin
 from hbase_orm.model import Model
-from hbase_orm.model.kinds import base_of, kind_of
+from hbase_orm.model.declare.placement import base_of, model_of_key
 from hbase_orm.numbering.sequence import DEFAULT_BLOCK, SEQUENCES_TABLE, Sequence
-from hbase_orm.ops import ListRegions, ListTables, Ping, Region, ask
+from hbase_orm.ops import ListRegions, Ping, RegionRange, ask
+from hbase_orm.reading.by_key import row_keys
 from hbase_orm.schema import TableSchema
-from hbase_orm.session import tables
-from hbase_orm.session.binding import BoundModel
-from hbase_orm.session.bound_tables import bind, checked_model
-from hbase_orm.session.gets import row_keys
-from hbase_orm.session.index_admin import IndexAdmin
-from hbase_orm.session.naming import Names, in_namespace
-from hbase_orm.session.period_tables import period_start
-from hbase_orm.session.runtime import Runtime
 from hbase_orm.session.session import Session
-from hbase_orm.session.url import EngineOptions, parse_url
 
 
 class Engine(IndexAdmin):
     """Connections to one HBase, and what is known of it. Threads may share it; forks may use it.
 
     Attributes:
-        options: What the URL said.
+        options: The options of the URL.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class Engine(IndexAdmin):
             defers_clean_up=options.clean_up == "deferred",
             lease_s=options.lease_s,
         )
-        self._names = Names(self._runtime, options.namespace)
+        self._dictionaries = Dictionaries(self._runtime, options.namespace)
         self._bound: dict[type[Model], tuple[TableSchema, BoundModel]] = {}
 
     def __repr__(self) -> str:
@@ -86,7 +86,7 @@ class Engine(IndexAdmin):
 
         Without that option there are none.
         """
-        self._runtime.finish_clean_up()
+        self._runtime.clean_up.finish()
 
     def close(self) -> None:
         """Finish the clean-up and close every connection; the engine is unusable afterwards."""
@@ -107,7 +107,7 @@ class Engine(IndexAdmin):
 
         Args:
             name: The sequence.
-            block: How many numbers are drawn by one request: many for loads, few where the numbers
+            block: How many numbers one request takes: many for loads, few where the numbers
                 shall stay low.
             loaders: How many loaders share the sequence.
             loader: Which of them this is, from 0: it gives numbers with `number % loaders ==
@@ -156,22 +156,18 @@ class Engine(IndexAdmin):
             FeatureMissingError: The engine has no Thrift2 gateway.
         """
         wanted = [bound for model in models for bound in self._tables_of(model, periods)]
-        if periods is not None and all(b.schema.layout.table_period is None for b in wanted):
-            raise ConfigurationError(
-                "periods are given, and no model has a table for each",
-                models=[model.__name__ for model in models],
-                fix="leave periods= out",
-            )
+        names = [model.__name__ for model in models]
+        refuse_needless_periods(periods, [bound.tables for bound in wanted], names)
         for model in models:
             shared = self._shared_bound_of(model)
-            if shared.schema.layout.lookups:
-                names = self._names_of_tables(shared)
-                self._runtime.run(tables.refuse_lost_dictionaries(shared, names))
+            if shared.keys.names is not None:
+                existing = self._runtime.run(shared.tables.existing())
+                self._runtime.run(tables.refuse_lost_dictionaries(shared, existing))
         made: list[str] = []
         for bound in wanted:
             new = self._runtime.run(tables.create(bound))
-            self._runtime.forget(bound.schema.table)
-            self._names.forget(new)
+            self._runtime.catalog.forget(bound.schema.table)
+            self._dictionaries.forget(new)
             made += new
         return made
 
@@ -185,18 +181,10 @@ class Engine(IndexAdmin):
         dropped: list[str] = []
         for model in models:
             bound = self._shared_bound_of(model)
-            for name in self._names_of_tables(bound):
+            for name in self._runtime.run(bound.tables.existing()):
                 dropped += self._runtime.run(tables.drop(bound.in_table(name)))
-                self._runtime.forget(name)
+                self._runtime.catalog.forget(name)
         return dropped
-
-    def _names_of_tables(self, bound: BoundModel) -> list[str]:
-        """Return the name of a model's table, or those of the periods that there are."""
-        period, pattern = bound.schema.layout.table_period, bound.schema.table
-        if period is None:
-            return [pattern]
-        existing = self._runtime.execute(ListTables())
-        return [name for name in existing if period.unit.start_of(pattern, name)]
 
     def _tables_of(
         self, model: type[Model], periods: tuple[datetime, datetime] | None
@@ -207,22 +195,22 @@ class Engine(IndexAdmin):
             ConfigurationError: `periods` does not fit the model.
         """
         bound = self._shared_bound_of(model)
-        period = bound.schema.layout.table_period
-        if period is None:
-            return [bound]
-        first, after_last = _checked_periods(bound.schema.model_name, periods)
-        last = after_last - timedelta(microseconds=1)
-        return [bound.placed_at(start) for start in period.unit.starts(first, last)]
+        starts = bound.tables.starts(periods)
+        return [bound if start is None else bound.with_table_at(start) for start in starts]
 
     def _shared_bound_of(self, model: type[Model]) -> BoundModel:
         """Return the model that decides what its table is: the base of a record type."""
         return self._bound_of(base_of(checked_model(model)) or model)
 
     def add_guard_family(self, model: type[Model]) -> None:
-        """Add the guards' family `_` to a model's existing table, online."""
+        """Add the guards' family `_` to a model's existing table, online; safe to repeat.
+
+        Raises:
+            TableNotFoundError: There is no such table.
+        """
         self._runtime.run(tables.add_guard_family(self._bound_of(model)))
 
-    def regions(self, model: type[Model], *, at: datetime | None = None) -> list[Region]:
+    def regions(self, model: type[Model], *, at: datetime | None = None) -> list[RegionRange]:
         """Return the regions of a model's table in key order, each with its server.
 
         Args:
@@ -234,15 +222,7 @@ class Engine(IndexAdmin):
             ConfigurationError: `at` is missing.
         """
         bound = self._bound_of(model)
-        period = bound.schema.layout.table_period
-        if period is not None and at is None:
-            raise ConfigurationError(
-                "the model has a table for each period: say whose regions",
-                model=bound.schema.model_name,
-                fix="engine.regions(M, at=...)",
-            )
-        if period is not None:
-            bound = bound.placed({period.field: at})
+        bound = bound.with_table_of(bound.tables.values_at(at))
         return self._runtime.run(ask(ListRegions(bound.schema.table)))
 
     def row_keys(self, model: type[Model], /, **key: Any) -> tuple[bytes, ...]:
@@ -254,7 +234,7 @@ class Engine(IndexAdmin):
         Raises:
             RowKeyError: A key field is missing, unknown or does not fit.
         """
-        return row_keys(self._bound_of(model), key)
+        return self._runtime.run(row_keys(self._bound_of(model), key))
 
     def decode_key(
         self, model: type[Model], data: bytes, /, *, table: str | None = None
@@ -273,14 +253,14 @@ class Engine(IndexAdmin):
             CorruptRowError: The bytes are no key of this model, or a dictionary lacks a number.
             ConfigurationError: `table` is no table of the model's.
         """
-        bound = self._bound_of(kind_of(checked_model(model), data))
+        bound = self._bound_of(model_of_key(checked_model(model), data))
         if table is not None:
-            start = period_start(bound.schema, in_namespace(table, self.options.namespace))
-            bound = bound if start is None else bound.placed_at(start)
+            start = bound.tables.start_of_table(in_namespace(table, self.options.namespace))
+            bound = bound if start is None else bound.with_table_at(start)
         return bound.schema.row_layout.decode(data, bound.context)
 
     def table_state(self, model: type[Model]) -> TableState | None:
-        """Return what the catalog says of a model's table; None if it says nothing.
+        """Return the state of a model's table in the catalog; None if the catalog has none.
 
         A table in LOADING has a load under way, or one that was interrupted: run it again.
         """
@@ -289,42 +269,16 @@ class Engine(IndexAdmin):
         return None if entry is None else entry.state
 
     def _bound_of(self, model: type[Model]) -> BoundModel:
-        found = self._bound.get(checked_model(model))
+        entry = self._bound.get(model) if isinstance(model, type) else None
         # A base's schema changes when a record type joins.
-        if found is not None and found[0] is model.__schema__:
-            return found[1]
+        if entry is not None and entry[0] is model.__schema__:
+            return entry[1]
         options = self.options
-        bound = bind(model, options.namespace, self._runtime.features, self._names, options.servers)
+        bound = bind(
+            model, options.namespace, self._runtime.features, self._dictionaries, options.servers
+        )
         self._bound[model] = (bound.model.__schema__, bound)
         return bound
-
-
-def _checked_periods(
-    model: str, periods: tuple[datetime, datetime] | None
-) -> tuple[datetime, datetime]:
-    """Return the first time and the one after the last.
-
-    Raises:
-        ConfigurationError: They are missing, naive, or not in this order.
-    """
-    fix = "create_tables(M, periods=(first, after_last))"
-    if periods is None:
-        raise ConfigurationError(
-            "the model has a table for each period: say which to create", model=model, fix=fix
-        )
-    is_pair = isinstance(periods, (tuple, list)) and len(periods) == 2  # noqa: PLR2004 - a pair
-    if not is_pair or not all(isinstance(at, datetime) and at.tzinfo for at in periods):
-        raise ConfigurationError(
-            "periods are two datetimes, both with a time zone",
-            model=model,
-            periods=periods,
-            fix=fix,
-        )
-    if periods[0] >= periods[1]:
-        raise ConfigurationError(
-            "the periods end before they begin", model=model, periods=periods, fix=fix
-        )
-    return periods
 
 
 def connect(url: str, /) -> Engine:

@@ -1,42 +1,166 @@
-"""Numbers for the names in what is pending, before the rows themselves are written."""
+"""What a session has pending: the writes that the next flush sends, and how the last ones ended."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any
+from dataclasses import dataclass
+from datetime import timedelta
 
+from hbase_orm.binding.bound_model import BoundModel
+from hbase_orm.binding.protocol import refuse_without_guards
+from hbase_orm.errors import ValidationError
 from hbase_orm.model import Model
-from hbase_orm.session.binding import BoundModel
+from hbase_orm.objects.identity import supersede
+from hbase_orm.objects.ownership import refuse_foreign
+from hbase_orm.session.state import SessionState
+from hbase_orm.writing.flush_outcome import FlushOutcome
+from hbase_orm.writing.options import WriteOptions, options_of
+from hbase_orm.writing.row_write import RowWrite, keep_row
 
 
-def number_names(
-    pending: Iterable[tuple[Model, str]], bound_of: Callable[[type[Model]], BoundModel]
-) -> list[Model]:
-    """Give a number to each new name in objects to write, all names of a dictionary at once.
+@dataclass(slots=True)
+class PendingWrites:
+    """Notes what a flush is to write, and what was written.
 
-    Objects to delete give no number to a name: those whose names have none have no row, and are
-    returned.
-
-    Raises:
-        RowKeyError, ValidationError: An object does not fit; no number was given.
+    Attributes:
+        outcome: How the last request of a flush ended, until that is noted of the objects.
     """
-    to_write: dict[type[Model], list[Model]] = {}
-    to_delete: dict[type[Model], list[Model]] = {}
-    for obj, kind in pending:
-        bound = bound_of(type(obj))
-        if not bound.knows_names(obj.__dict__):
-            chosen = to_delete if kind == "delete" else to_write
-            chosen.setdefault(type(obj), []).append(obj)
-    for model, objects in to_write.items():
-        for obj in objects:
-            bound_of(model).check_values(obj.__dict__)
-    for model, objects in to_write.items():
-        bound_of(model).allocate_names([obj.__dict__ for obj in objects])
-    return [
-        obj for model, objects in to_delete.items() for obj in _nameless(objects, bound_of(model))
-    ]
 
+    _state: SessionState
+    outcome: FlushOutcome | None = None
 
-def _nameless(objects: list[Any], bound: BoundModel) -> list[Any]:
-    bound.look_up_names([obj.__dict__ for obj in objects])
-    return [obj for obj in objects if not bound.knows_names(obj.__dict__)]
+    # --- what is to be written --------------------------------------------------------------------
+
+    def note(
+        self,
+        obj: Model,
+        kind: str,
+        *,
+        ttl: timedelta | None = None,
+        timestamp_ms: int | None = None,
+    ) -> None:
+        """Note that the next flush is to "put" or "delete" the row of an object.
+
+        Raises:
+            RowKeyError: Its row key cannot be made.
+            ValidationError: The session has another object of this row, the object belongs to
+                another session or engine, or an option does not fit.
+        """
+        if not isinstance(obj, Model):
+            raise ValidationError(
+                "this is no object of a model", got=repr(obj), fix="add(Reading(...))"
+            )
+        self.settle()
+        state, options = self._state, None
+        if ttl is not None or timestamp_ms is not None:
+            options = options_of(state.bound_to(obj), ttl, timestamp_ms)
+        bound = state.refuse_other(obj)
+        refuse_foreign(bound, obj)
+        if kind == "delete":
+            refuse_without_guards(bound.schema, bound.guarded, "delete")
+        if obj.__state__.row is not None:
+            obj.__state__.on_change = state.listener  # from now on no other session takes it
+        state.pending.pop(id(obj), None)  # what is noted last is sent last
+        state.pending[id(obj)] = (obj, kind)
+        earlier = state.options.get(id(obj))
+        if earlier is not None:
+            options = (options or WriteOptions()).with_tries_of(earlier)
+        if options is not None:
+            state.options[id(obj)] = options
+
+    def expunge(self, obj: Model) -> None:
+        """Forget an object and what is pending for it."""
+        state = self._state
+        self.drop(obj)
+        state.tracker.forget(obj)
+        bound = state.bound_to(obj)
+        key = bound.keys.known_of(obj)
+        if key is not None and state.identity.find(bound, key) is obj:
+            state.identity.forget(bound, key)
+        if state.owner_of(obj) in {None, state}:
+            obj.__state__.on_change = None
+
+    def drop(self, obj: Model) -> None:
+        """Forget what is pending for an object."""
+        self._state.pending.pop(id(obj), None)
+        self._state.options.pop(id(obj), None)
+
+    # --- tries of unknown outcome -----------------------------------------------------------------
+
+    def with_options(self, write: RowWrite) -> RowWrite:
+        """Return a write with its options, which know its own earlier tries."""
+        options = self._state.options.get(id(write.obj))
+        if options is None and write.version is not None:
+            # An interrupted flush must know its own write from another's: noted before it is sent.
+            options = self._state.options[id(write.obj)] = WriteOptions()
+        return write if options is None else options.of(write)
+
+    def settling(self, write: RowWrite) -> RowWrite:
+        """Return a write with what its tries of unknown outcome left in doubt."""
+        options = self._state.options.get(id(write.obj))
+        return write if options is None else options.settling(write)
+
+    def note_doubt(self, write: RowWrite) -> None:
+        """Remember a try whose outcome is unknown."""
+        if write.obj is not None:
+            earlier = self._state.options.get(id(write.obj), WriteOptions())
+            self._state.options[id(write.obj)] = earlier.after(write)
+
+    # --- what was written -------------------------------------------------------------------------
+
+    def settle(self, *, is_late: bool = True) -> None:
+        """Note what the last flush got acknowledged, unless that is done.
+
+        An exception from outside may end a flush at any step, this one included: then the next
+        use of the session goes on here. What was noted of the objects meanwhile stays.
+        """
+        outcome, pending = self.outcome, self._state.pending
+        if outcome is None:
+            return
+        while outcome.settled < len(outcome.written):
+            write = outcome.written[outcome.settled]
+            noted = pending.get(id(write.obj))
+            self.mark_clean(write)
+            if is_late and noted is not None and not noted[1] == write.kind == "delete":
+                pending[id(write.obj)] = noted  # idle, if nothing was changed since
+            outcome.settled += 1
+        for write, _ in outcome.unknown:
+            self.note_doubt(write)
+        self.outcome = None
+
+    def mark_clean(self, write: RowWrite) -> None:
+        """Note that a write was acknowledged: its object stands for the row as it is now."""
+        obj, state = write.obj, self._state
+        if obj is None:
+            return
+        self.drop(obj)
+        if write.kind == "delete":
+            obj.__state__.row = None
+            obj.__state__.on_change = None
+            state.tracker.forget(obj)
+            self._supersede(write.bound, state.identity.forget(write.bound, write.key), obj)
+            return
+        keep_row(write)
+        obj.__state__.on_change = state.listener
+        self._supersede(write.bound, state.identity.find(write.bound, write.key), obj)
+        state.identity.put(write.bound, write.key, obj)
+        if write.bound.is_mutable:
+            state.tracker.add(write.bound, obj)
+
+    def mark_deleted(self, write: RowWrite) -> None:
+        """Let the object of a deleted row be a new one, written only if that is pending."""
+        state = self._state
+        obj = state.identity.find(write.bound, write.key)
+        if obj is None:
+            return
+        obj.__state__.row = None
+        if id(obj) not in state.pending:
+            state.identity.forget(write.bound, write.key)
+            state.tracker.forget(obj)
+            obj.__state__.on_change = None
+
+    def _supersede(self, bound: BoundModel, earlier: Model | None, obj: Model) -> None:
+        if earlier is None or earlier is obj or id(earlier) in self._state.pending:
+            return  # what is pending stays based on what it was read from
+        supersede(earlier)
+        if bound.is_mutable:
+            self._state.tracker.supersede(bound, earlier)

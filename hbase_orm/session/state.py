@@ -6,33 +6,32 @@ from collections.abc import Callable
 from typing import Any
 from weakref import ref
 
-from hbase_orm.errors import ConfigurationError, QueryError
-from hbase_orm.model import Model
+from hbase_orm.binding.bound_model import BoundModel
+from hbase_orm.binding.runtime import Runtime
+from hbase_orm.errors import ConfigurationError, QueryError, ValidationError
+from hbase_orm.model import Model, check_key_arguments
+from hbase_orm.objects.identity import IdentityMap
+from hbase_orm.objects.refreshing import refresh
 from hbase_orm.query import Select
-from hbase_orm.session.binding import BoundModel
-from hbase_orm.session.hooks import tell_loaded
-from hbase_orm.session.identity import IdentityMap
-from hbase_orm.session.options import WriteOptions
-from hbase_orm.session.rereading import refresh
-from hbase_orm.session.runtime import Runtime
-from hbase_orm.session.unit_of_work import Outcome, loaded_row
-from hbase_orm.session.watch import Watched
+from hbase_orm.session.tracking import MutationTracker
+from hbase_orm.writing.hook_calls import call_after_load_hook
+from hbase_orm.writing.options import WriteOptions
 
 
-class ChangeNoter:
-    """Tells a session of the changes of its objects, for as long as somebody holds the session."""
+class ChangeListener:
+    """Notes the changes of objects in a session, for as long as somebody holds the session."""
 
     __slots__ = ("_session",)
 
     def __init__(self, session: SessionState) -> None:
-        """Tell `session`."""
+        """Note changes in `session`."""
         self._session = ref(session)
 
     def __call__(self, obj: Model) -> None:
         """Note that an object has changed."""
         session = self.session
         if session is not None:
-            session._note_change(obj)  # noqa: SLF001 - this class is a part of the session
+            session.note_change(obj)
 
     @property
     def session(self) -> SessionState | None:
@@ -41,74 +40,199 @@ class ChangeNoter:
 
 
 class SessionState:
-    """The state that reading and writing share."""
+    """The models, the objects and the pending writes of a session.
+
+    Attributes:
+        runtime: What sends its requests.
+        is_closed: Whether it is unusable.
+        identity: Its objects by row.
+        pending: By the id of an object, the object and what the next flush does with its row: "put"
+            or "delete".
+        options: By the id of an object, the options and earlier tries of its write.
+        listener: What its objects call when they change.
+    """
 
     def __init__(self, runtime: Runtime, bound_of: Callable[[type[Model]], BoundModel]) -> None:
         """Start with nothing loaded and nothing pending."""
-        self._runtime = runtime
+        self.runtime = runtime
+        self.is_closed = False
+        self.identity = IdentityMap()
+        self.pending: dict[int, tuple[Model, str]] = {}
+        self.options: dict[int, WriteOptions] = {}
+        self.listener = ChangeListener(self)
+        self._tracker: MutationTracker | None = None
         self._bound_of = bound_of
-        self._is_closed = False
-        self._noter = ChangeNoter(self)
-        self._identity = IdentityMap()
-        self._pending: dict[int, tuple[Model, str]] = {}
-        self._watched = Watched()
-        self._options: dict[int, WriteOptions] = {}
-        self._outcome = Outcome()  # the last flush's
 
-    def _refuse_closed(self) -> None:
-        if self._is_closed:
+    @property
+    def tracker(self) -> MutationTracker:
+        """Its objects whose values can change in place."""
+        if self._tracker is None:
+            self._tracker = MutationTracker()
+        return self._tracker
+
+    @property
+    def is_tracking(self) -> bool:
+        """Whether it holds objects whose values can change in place."""
+        return bool(self._tracker)
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether nothing is pending, nor can have changed in place."""
+        return not self.pending and not self._tracker
+
+    def close(self) -> None:
+        """Forget every object, and what is pending."""
+        self.is_closed = True
+        for obj, _ in self.pending.values():
+            if self.owner_of(obj) is self:
+                obj.__state__.on_change = None
+        self.pending.clear()
+        if self._tracker is not None:
+            self._tracker.clear()
+        self.options.clear()
+        for obj in self.identity.clear():
+            obj.__state__.on_change = None
+
+    # --- models -----------------------------------------------------------------------------------
+
+    def refuse_closed(self) -> None:
+        """Refuse to go on in a closed session.
+
+        Raises:
+            ConfigurationError: It is closed.
+        """
+        if self.is_closed:
             raise ConfigurationError(
                 "the session is closed", fix="make another one: engine.session()"
             )
 
-    def _bound(self, model: type[Model]) -> BoundModel:
-        self._refuse_closed()
+    def bound(self, model: type[Model]) -> BoundModel:
+        """Return a model as the engine sees it.
+
+        Raises:
+            ConfigurationError: The session is closed.
+        """
+        if self.is_closed:
+            self.refuse_closed()
         return self._bound_of(model)
 
-    def _bound_to(self, obj: Model) -> BoundModel:
+    def bound_to(self, obj: Model) -> BoundModel:
         """Return the model of an object, with the table of its row."""
-        return self._bound(type(obj)).placed(obj.__dict__)
+        return self.bound(type(obj)).with_table_of(obj.__dict__)
 
-    def _note_change(self, obj: Model) -> None:
-        self._pending.setdefault(id(obj), (obj, "put"))
+    def bound_at(self, model: type[Model], key: dict[str, Any]) -> BoundModel:
+        """Return a model with the table of the row that has these key fields.
 
-    def _attach(self, bound: BoundModel, obj: Any) -> Any:
-        """Return the session's one object of a row, told that it was loaded."""
-        return tell_loaded(self._held(bound, obj))
+        Raises:
+            RowKeyError: A key field is missing or unknown.
+        """
+        bound = self.bound(model)
+        check_key_arguments(bound.schema, key)
+        return bound.with_table_of(key)
 
-    def _held(self, bound: BoundModel, obj: Any) -> Any:
-        """Return the session's one object of a row: `obj`, or the known one brought up to date."""
-        if bound.kinds is not None or bound.schema.layout.table_period is not None:
-            bound = self._bound_to(obj)
-        key = obj._row.key  # noqa: SLF001 - the model's own state
-        known = self._identity.find(bound, key)
-        if known is not None and loaded_row(known) is None:
-            known = None  # its row was deleted since: it is pending as a new object
+    # --- objects ----------------------------------------------------------------------------------
+
+    def note_change(self, obj: Model) -> None:
+        """Let the next flush write what changed of an object."""
+        self.pending.setdefault(id(obj), (obj, "put"))
+
+    def note_changes_in_place(self) -> None:
+        """Let the next flush write what changed in place."""
+        if self.is_tracking:
+            for obj in self.tracker.changed():
+                self.note_change(obj)
+
+    def attach(self, bound: BoundModel, obj: Any) -> Any:
+        """Return the session's one object of a row that was read, after its hook was called."""
+        return call_after_load_hook(self.object_of_row(bound, obj))
+
+    def object_of_row(self, bound: BoundModel, obj: Any) -> Any:
+        """Return the session's one object of a row: `obj`, or an earlier one brought up to date."""
+        if bound.kinds is not None or not bound.tables.is_only:
+            bound = self.bound_to(obj)
+        state = obj.__state__
+        key = state.row.key
+        earlier = self.identity.find(bound, key)
+        if earlier is not None and earlier.__state__.row is None:
+            earlier = None  # its row was deleted since: it is pending as a new object
         if bound.is_mutable:
-            self._watched.add(bound, obj if known is None else known)
-        if known is not None:
-            self._reread(bound, known, obj)
-            return known
-        obj._note_change = self._noter  # noqa: SLF001 - the model's own state
-        self._identity.put(bound, key, obj)
+            self.tracker.add(bound, obj if earlier is None else earlier)
+        if earlier is not None:
+            self.reread(bound, earlier, obj)
+            return earlier
+        state.on_change = self.listener
+        self.identity.put(bound, key, obj)
         return obj
 
-    def _reread(
-        self, bound: BoundModel, known: Model, fresh: Model, *, drops_changes: bool = False
+    def reread(
+        self, bound: BoundModel, obj: Model, fresh: Model, *, drops_changes: bool = False
     ) -> None:
-        """Bring the session's object of a row up to date."""
-        noted = self._pending.get(id(known))
-        in_doubt = self._options.get(id(known), WriteOptions()).in_doubt
+        """Bring the session's object of a row up to what `fresh` was read with."""
+        pending = self.pending.get(id(obj))
+        in_doubt = self.options.get(id(obj), WriteOptions()).in_doubt
         replaced = refresh(
             bound,
-            known,
+            obj,
             fresh,
             in_doubt,
-            is_to_go=noted is not None and noted[1] == "delete",
-            is_unchanged=noted is None and not in_doubt and not bound.is_mutable,
+            is_to_go=pending is not None and pending[1] == "delete",
+            is_unchanged=pending is None and not in_doubt and not bound.is_mutable,
             drops_changes=drops_changes,
         )
-        self._watched.note_replaced(known, replaced)
+        if replaced:
+            self.tracker.note_replaced(obj, replaced)
+
+    # --- whose an object is -----------------------------------------------------------------------
+
+    def owner_of(self, obj: Model) -> SessionState | None:
+        """Return the session that notes an object's changes, or None."""
+        listener = obj.__state__.on_change
+        return listener.session if isinstance(listener, ChangeListener) else None
+
+    def refuse_owned(self, obj: Model) -> None:
+        """Refuse an object of another session, which would not write its further changes.
+
+        Raises:
+            ValidationError: It is one.
+        """
+        listener = obj.__state__.on_change
+        if listener is None or listener is self.listener:
+            return
+        if self.owner_of(obj) not in {None, self}:
+            raise ValidationError(
+                "the object belongs to another session",
+                model=type(obj).__name__,
+                fix="expunge it there, or close that session, before you give it to this one",
+            )
+
+    def refuse_other(self, obj: Model) -> BoundModel:
+        """Refuse a second object of a row, and return the model of `obj`, as `bound_to` does.
+
+        What one of two objects writes, the other does not know.
+
+        Raises:
+            ValidationError: The session has another object of the row, or another one has `obj`.
+        """
+        self.refuse_owned(obj)
+        bound = self.bound_to(obj)
+        key = self.key_of_other(bound, obj)
+        if key is not None:
+            raise ValidationError(
+                "the session holds another object of this row",
+                model=bound.schema.model_name,
+                row=key,
+                fix="change that object, or expunge it first",
+            )
+        return bound
+
+    def key_of_other(self, bound: BoundModel, obj: Model) -> bytes | None:
+        """Return the row key of `obj` if the session has another object of its row."""
+        key = bound.keys.known_of(obj)
+        if key is None:
+            return None  # its name has no number here, so no object of its row was read
+        other = self.identity.find(bound, key) or obj
+        is_to_go = self.pending.get(id(other), (other, "put"))[1] == "delete"
+        return None if other is obj or is_to_go else key
 
 
 def check_statement(stmt: object) -> None:

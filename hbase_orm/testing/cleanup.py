@@ -1,17 +1,17 @@
-"""Drop what a test has made, found by its name."""
+"""Drop the tables and namespaces that a test has made, by their names."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 
+from hbase_orm.binding.url import parse_url
 from hbase_orm.errors import ConfigurationError
 from hbase_orm.gateway.base import Gateway
-from hbase_orm.gateway.pool import Address
-from hbase_orm.gateway.thrift2 import Thrift2Gateway
-from hbase_orm.gateway.wire import WireStyle
+from hbase_orm.gateway.thrift.pool import Address
+from hbase_orm.gateway.thrift.thrift2 import Thrift2Gateway
+from hbase_orm.gateway.thrift.wire import WireStyle
 from hbase_orm.ops import DropNamespace, DropTable, ListNamespaces, ListTables
-from hbase_orm.session.url import parse_url
 
 _SEPARATOR = ":"
 

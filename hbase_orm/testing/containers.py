@@ -18,12 +18,14 @@ import contextlib
 import json
 import os
 import time
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, Self
 
 from docker.errors import APIError, ImageNotFound, NotFound
 from testcontainers.core.config import testcontainers_config
 from testcontainers.core.container import DockerContainer
 
+from docker import DockerClient
 from hbase_orm.errors import ServerDiedError, ServerError
 from hbase_orm.server import probe
 from hbase_orm.server.admin import ServerAdmin
@@ -33,14 +35,8 @@ from hbase_orm.server.ports import LOOPBACK, free_ports
 from hbase_orm.testing import image, leftovers
 from hbase_orm.testing.settings import TEST_SETTINGS
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from typing import Self
-
-    from docker import DockerClient
-
 HOSTNAME: Final = "hbase"
-"""What the gateways of other containers call the server by."""
+"""The host name by which gateways in other containers reach the server."""
 
 _THRIFT1, _THRIFT2, _ZOOKEEPER = 9090, 9091, 2181
 _ADMIN_CLIENT = (
@@ -122,7 +118,7 @@ class ThriftContainer(DockerContainer):
         self.get_wrapped_container().wait()
 
     def terminate(self, *, timeout_s: int = 30) -> int:
-        """End the container in good order (SIGTERM) and return its exit code, 0 if well."""
+        """Stop the container cleanly (SIGTERM) and return its exit code, 0 for success."""
         container = self.get_wrapped_container()
         container.stop(timeout=timeout_s)
         return int(container.wait()["StatusCode"])
@@ -142,7 +138,7 @@ class ThriftContainer(DockerContainer):
 
     @contextlib.contextmanager
     def paused(self) -> Iterator[None]:
-        """Freeze the processes for the time of the `with` block."""
+        """Freeze the processes during the `with` block."""
         self.pause()
         try:
             yield
@@ -155,7 +151,7 @@ class ThriftContainer(DockerContainer):
         return text.decode(errors="replace")
 
     def health(self) -> str:
-        """Return Docker's word on the container's health: starting, healthy or unhealthy."""
+        """Return the container's health as Docker names it: starting, healthy or unhealthy."""
         container = self.get_wrapped_container()
         container.reload()
         return str(container.attrs["State"]["Health"]["Status"])
@@ -302,7 +298,7 @@ class GatewayContainer(ThriftContainer):
 
 
 def admin_of(container_id: str) -> ServerAdmin:
-    """Return the admin of a started `HBaseContainer`, which may be another process's."""
+    """Return the admin of a started `HBaseContainer`, even one that another process started."""
 
     def send(command: Mapping[str, object]) -> str:
         # The admin port listens inside the container only.

@@ -1,4 +1,4 @@
-"""The dockerized HBase: what its image is made of, what it is called, how it is built.
+"""The Docker image of HBase: its inputs, its name, and how it is built.
 
 The tag carries a hash of everything that goes into the image, so that tests never run on a stale
 one. Jars and our compiled classes are made on this machine by `hbase_orm.server` and copied: the
@@ -17,6 +17,7 @@ import socket
 import sys
 import tarfile
 import tempfile
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
@@ -28,15 +29,13 @@ from hbase_orm.server.java import choose_java
 from hbase_orm.server.jvm import JVM_FLAGS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
     from docker import DockerClient
 
 REPOSITORY: Final = "hbase-orm/hbase"
 """The image's name; its tags are hashes of its inputs, and `latest`."""
 
 FIX: Final = "build it: `make image`, or `python -m hbase_orm.testing.image build`"
-"""What to do where the image is missing."""
+"""The advice if the image is missing."""
 
 _SERVER_DIR = Path(__file__).parents[1] / "server"
 _TAG_CHARACTERS = 12
@@ -94,7 +93,7 @@ def engine() -> DockerClient:
 
 
 def _require_socket(address: str) -> None:
-    """Raise unless the engine's socket can be opened: Docker's library leaks it when it cannot."""
+    """Raise unless the engine's socket opens: on a failure Docker's library would leak it."""
     place = urlsplit(address)
     if place.scheme != "unix":
         return
@@ -111,13 +110,13 @@ def _require_socket(address: str) -> None:
 
 
 def is_local(client: DockerClient) -> bool:
-    """Say whether the engine is on this machine, so that its loopback ports are ours."""
+    """Return whether the engine is on this machine, so that its loopback ports are ours."""
     address = urlsplit(client.api.base_url)
     return address.scheme.startswith(("http+", "unix")) or address.hostname in _LOOPBACK_NAMES
 
 
 def is_built(client: DockerClient) -> bool:
-    """Say whether the engine has the image of this version."""
+    """Return whether the engine has the image of this version."""
     from docker.errors import ImageNotFound  # noqa: PLC0415  # Docker's library is optional
 
     try:
@@ -178,7 +177,7 @@ def _write_context(file: IO[bytes], jars: RuntimeJars) -> None:
 
 
 def _same_for_all(member: tarfile.TarInfo) -> tarfile.TarInfo:
-    """Make a file of the context the same whoever builds it, and readable by the image's user."""
+    """Make a context file the same for every builder, and readable by the image's user."""
     member.mode = 0o755 if member.name.endswith(".sh") else 0o644
     member.uid = member.gid = member.mtime = 0
     member.uname = member.gname = ""

@@ -1,4 +1,4 @@
-"""Mark the containers of this process, and remove those whose process is gone.
+"""Mark the containers of this process, and remove those whose process has ended.
 
 A test run that is killed cannot stop its container, and the reaper of testcontainers is an image
 of its own that not every machine can pull. So each container carries a label that says which
@@ -33,7 +33,7 @@ def owner(pid: int) -> str:
 
 
 def is_gone(label: str) -> bool:
-    """Say whether the owning process has ended; False whenever that cannot be known from here."""
+    """Return whether the owning process has ended; False if that cannot be known."""
     place, _, process = label.partition(_SEPARATOR)
     pid, _, started = process.partition(_SEPARATOR)
     if place != _place() or not pid.isdigit():

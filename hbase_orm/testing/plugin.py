@@ -1,4 +1,4 @@
-"""Pytest plugin: a real HBase for tests, found or started once per run.
+"""Pytest plugin: a real HBase for tests, located or started once per run.
 
 Loaded by pytest wherever hbase-orm is installed. A test that takes the `hbase` fixture (or carries
 the marker `hbase`) runs on, in this order: the server that HBASE_ORM_TEST_URL names; a container
@@ -22,6 +22,7 @@ import shutil
 import tempfile
 import time
 import uuid
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,8 +32,6 @@ from hbase_orm.testing.shared import Share
 from hbase_orm.testing.sources import Choice, choose
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from hbase_orm.testing.servers import RealHBase
 
 _MARKER = "hbase"
@@ -41,7 +40,7 @@ _WORKER_INPUT = "hbase_orm_share"
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the marker and what this process knows of the run."""
+    """Register the marker and this process's view of the run."""
     config.addinivalue_line("markers", f"{_MARKER}: needs a real HBase (the `hbase` fixture)")
     config.pluginmanager.register(_Run(config), _PLUGIN)
 
@@ -61,11 +60,11 @@ class _Run:
         self.kept_log: Path | None = None
 
     def choice(self) -> Choice:
-        """Return what tests run on; decided once, by the controller."""
+        """Return the kind of HBase that tests run on; the controller decides it once."""
         return self.share.choice_or(_decide)
 
     def hbase(self) -> RealHBase:
-        """Return the running HBase; start it if no process of this run has."""
+        """Return the running HBase; start it if no process of this run has done so."""
         from hbase_orm.testing import servers  # noqa: PLC0415  # loads Docker's library
 
         choice = self.choice()
@@ -83,12 +82,12 @@ class _Run:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
-        """Tell a worker of pytest-xdist where the share is, with the choice made."""
+        """Send a worker of pytest-xdist the path of the shared folder, which holds the choice."""
         self.choice()
         node.workerinput[_WORKER_INPUT] = str(self.share.folder)
 
     def pytest_report_header(self) -> str:
-        """Say what tests on HBase run on."""
+        """Return the line that names the HBase of the tests."""
         return f"hbase: {self.choice()}"
 
     @pytest.hookimpl(tryfirst=True)

@@ -1,4 +1,4 @@
-"""Start, reach and stop the HBase that a test run has chosen; what its tests can do with it."""
+"""Start, reach and stop the HBase of a test run; the operations that its tests have on it."""
 
 from __future__ import annotations
 
@@ -7,23 +7,21 @@ from contextlib import closing
 from importlib.util import find_spec
 from pathlib import Path
 from shutil import which
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from hbase_orm.errors import JavaNotFoundError, JavaUnsuitableError, ServerError
+from hbase_orm.server.admin import ServerAdmin
 from hbase_orm.server.java import choose_java
 from hbase_orm.server.launcher import EmbeddedServer
 from hbase_orm.server.options import ServerOptions
 from hbase_orm.testing import cleanup, image
 from hbase_orm.testing.settings import TEST_SETTINGS
 from hbase_orm.testing.shared import Running
-
-if TYPE_CHECKING:
-    from hbase_orm.server.admin import ServerAdmin
-    from hbase_orm.testing.sources import Choice, Source
+from hbase_orm.testing.sources import Choice, Source
 
 
 def docker_refusal() -> str:
-    """Say why tests cannot run on Docker; empty if they can. Starts and builds nothing."""
+    """Return why tests cannot run on Docker; empty if they can. Starts and builds nothing."""
     for name in ("docker", "testcontainers"):
         if find_spec(name) is None:
             return f"{name} is not installed (pip install 'hbase-orm[testing]')"
@@ -39,7 +37,7 @@ def docker_refusal() -> str:
 
 
 def embedded_refusal() -> str:
-    """Say why tests cannot run on the embedded server; empty if they can. Starts nothing."""
+    """Return why tests cannot run on the embedded server; empty if they can. Starts nothing."""
     try:
         choose_java()
     except (JavaNotFoundError, JavaUnsuitableError) as error:
@@ -49,7 +47,7 @@ def embedded_refusal() -> str:
 
 
 def start(choice: Choice, owner_pid: int) -> Running:
-    """Start what was chosen; a URL is only passed on.
+    """Start the chosen HBase; a URL is only passed on.
 
     Args:
         choice: What to start; its source is not None.
@@ -81,7 +79,7 @@ def _start_embedded(owner_pid: int) -> Running:
 
 
 def read_log(running: Running) -> str:
-    """Return the server's log; empty for a URL, whose log is not ours to read."""
+    """Return the server's log; empty for a URL, whose log is not accessible."""
     if running.source == "docker":
         with closing(image.engine()) as client:
             return client.containers.get(running.handle).logs().decode(errors="replace")
@@ -91,7 +89,7 @@ def read_log(running: Running) -> str:
 
 
 def stop(running: Running) -> None:
-    """Stop what `start` started, with its data; a URL's server is left alone."""
+    """Stop what `start` started and delete its data; a URL's server keeps running."""
     if running.source == "docker":
         with closing(image.engine()) as client:
             client.containers.get(running.handle).remove(force=True, v=True)

@@ -9,21 +9,18 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from hbase_orm.errors import ServerError
 from hbase_orm.testing.sources import Choice
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """How to reach a started HBase, in words that another process understands.
+    """How to reach a started HBase, as values that another process can read.
 
     Attributes:
         url: What `hbase_orm.connect` takes.
@@ -45,7 +42,7 @@ class Share:
         self._record = folder / "running.json"
 
     def choice_or(self, decide: Callable[[], Choice]) -> Choice:
-        """Return what tests run on; the first process to ask decides and becomes the owner."""
+        """Return the HBase that tests run on; the first caller decides and becomes the owner."""
         record = self.folder / "choice.json"
         if not record.exists():
             choice = decide()
@@ -56,17 +53,17 @@ class Share:
         return Choice(**fields)
 
     def owner_pid(self) -> int:
-        """Return the process that decided, and that stops the server in the end."""
+        """Return the id of the process that decided; it stops the server in the end."""
         return int(json.loads((self.folder / "choice.json").read_text())["owner_pid"])
 
     def get(self) -> Running | None:
-        """Return what runs, or None if nobody needed it yet."""
+        """Return the running HBase, or None if no test needed it yet."""
         if not self._record.exists():
             return None
         return Running(**json.loads(self._record.read_text()))
 
     def get_or_start(self, start: Callable[[], Running]) -> Running:
-        """Return what runs; if nothing does, start it while the other processes wait.
+        """Return the running HBase; if there is none, start it while the other processes wait.
 
         A start that fails is written down too, so that the others fail at once with its reason
         instead of trying one after the other.

@@ -1,4 +1,4 @@
-"""Where the tests' HBase comes from: decided once, from cheap questions, before any test runs.
+"""Decides, once and by cheap checks before any test runs, where the tests' HBase comes from.
 
 Nothing is started here. The order is fixed: the server that HBASE_ORM_TEST_URL names, a container
 of our image, the embedded server; the first that can be had is taken, and every earlier one has a
@@ -7,13 +7,11 @@ reason why it was not.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-from hbase_orm.session.url import shown_url
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+from hbase_orm.binding.url import shown_url
 
 Source = Literal["url", "docker", "embedded"]
 """The kinds of HBase that tests can run on."""
@@ -30,7 +28,7 @@ REQUIRE_DOCKER_VARIABLE = "HBASE_ORM_REQUIRE_DOCKER"
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What tests run on, and why not on what comes before it.
+    """The HBase that tests run on, and why the preferred kinds are not available.
 
     Attributes:
         source: The kind of HBase; None where none can be had.
@@ -56,7 +54,7 @@ class Choice:
 
     @property
     def failure(self) -> str:
-        """Say why tests that need HBase must fail; empty if they need not."""
+        """Return why tests that need HBase must fail; empty if they need not."""
         if self.must_be_docker and self.source != "docker":
             return f"{REQUIRE_DOCKER_VARIABLE}=1 asks for Docker; tests would run on: {self}"
         if self.must_have and self.source is None:
@@ -70,7 +68,7 @@ def choose(
     docker: Callable[[], str],
     embedded: Callable[[], str],
 ) -> Choice:
-    """Take the first kind of HBase that can be had.
+    """Return the first kind of HBase that is available.
 
     Args:
         environ: The environment variables.

@@ -11,7 +11,6 @@ from hbase_orm.gateway.base import Gateway
 from hbase_orm.ops import (
     Append,
     Cell,
-    CellVersion,
     CheckAndMutate,
     CloseScanner,
     CreateTable,
@@ -31,6 +30,7 @@ from hbase_orm.ops import (
     Row,
     RowMutation,
     Scan,
+    StoredVersion,
     TableDescriptor,
 )
 
@@ -176,7 +176,7 @@ class Bench:
         found = self.run(GetVersions(self.table, self.key(), columns, most))
         return [(cell.column, cell.timestamp_ms, cell.value) for cell in found]
 
-    def raw(self, *families: bytes) -> tuple[CellVersion, ...]:
+    def raw(self, *families: bytes) -> tuple[StoredVersion, ...]:
         return self.run(GetVersions(self.table, self.key(), families, 10, raw=True))
 
     # --- scanning ---------------------------------------------------------------------------------

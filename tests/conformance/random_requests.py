@@ -18,7 +18,6 @@ from hbase_orm.gateway.base import Gateway
 from hbase_orm.ops import (
     Append,
     Cell,
-    CellVersion,
     CheckAndMutate,
     CloseScanner,
     Delete,
@@ -38,6 +37,7 @@ from hbase_orm.ops import (
     Row,
     RowMutation,
     Scan,
+    StoredVersion,
 )
 
 FAMILIES = (
@@ -93,7 +93,7 @@ def _mutations(*, mixed: bool) -> st.SearchStrategy[RowMutation]:
 
 
 def _is_told_apart(wanted: list[Delete]) -> bool:
-    """Say whether no family is deleted beside one of its columns.
+    """Return whether no family is deleted beside one of its columns.
 
     Thrift1 then drops the column's tombstone, which the family's covers: only a raw read sees it.
     """
@@ -276,14 +276,14 @@ def _read_all(gateway: Gateway, scan: Scan) -> list[Row]:
 
 def comparable(answer: object) -> object:
     """Return an answer with server timestamps made equal."""
-    if isinstance(answer, (list, tuple)) and not isinstance(answer, (Cell, CellVersion)):
+    if isinstance(answer, (list, tuple)) and not isinstance(answer, (Cell, StoredVersion)):
         return [comparable(part) for part in answer]
     if isinstance(answer, Row):
         cells = {
             column: (cell.value, _time(cell.timestamp_ms)) for column, cell in answer.cells.items()
         }
         return answer.key, cells
-    if isinstance(answer, CellVersion):
+    if isinstance(answer, StoredVersion):
         return answer.column, _time(answer.timestamp_ms), answer.kind, answer.value
     return answer
 

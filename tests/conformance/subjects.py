@@ -10,11 +10,11 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from hbase_orm.gateway.base import Gateway
-from hbase_orm.gateway.memory import MemoryGateway
-from hbase_orm.gateway.pool import Address
+from hbase_orm.gateway.memory.gateway import MemoryGateway
 from hbase_orm.gateway.routed import RoutedGateway
-from hbase_orm.gateway.thrift1 import Thrift1Gateway
-from hbase_orm.gateway.thrift2 import Thrift2Gateway
+from hbase_orm.gateway.thrift.pool import Address
+from hbase_orm.gateway.thrift.thrift1 import Thrift1Gateway
+from hbase_orm.gateway.thrift.thrift2 import Thrift2Gateway
 from hbase_orm.testing import RealHBase
 from tests.conformance.bench import Subject
 

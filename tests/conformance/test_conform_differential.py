@@ -10,7 +10,7 @@ import pytest
 from hypothesis import Phase, given, settings
 
 from hbase_orm.gateway.base import Gateway
-from hbase_orm.gateway.memory import MemoryGateway
+from hbase_orm.gateway.memory.gateway import MemoryGateway
 from hbase_orm.ops import CreateTable, DropTable, Operation, TableDescriptor
 from hbase_orm.testing import RealHBase
 from tests.conformance.random_requests import (

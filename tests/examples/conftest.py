@@ -9,8 +9,8 @@ import pytest
 
 from hbase_orm import connect
 from hbase_orm.testing import RealHBase
-from tests.recording import RecordsRequests, gateway_of, through
-from tests.stages import Stage
+from tests.support.example_stages import Stage
+from tests.support.recording import RecordsRequests, gateway_of, through
 
 
 @pytest.fixture(scope="module")

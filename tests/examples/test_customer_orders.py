@@ -16,7 +16,7 @@ from examples.customer_orders import (
 )
 from examples.order_blobs import BlobOrder, FirstBlobOrder, FirstWhole, Whole
 from hbase_orm import select
-from tests.stages import Rows, Stage
+from tests.support.example_stages import Rows, Stage
 
 pytestmark = pytest.mark.hbase
 

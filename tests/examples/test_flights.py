@@ -15,7 +15,7 @@ from examples.flights.data import FlightData, find_data
 from examples.flights.expect import expected_of
 from examples.flights.model import CarrierTotal, Flight, LoadNote, flight_of, line_of
 from hbase_orm import connect, select
-from hbase_orm.index.catalog_entry import TableState
+from hbase_orm.index.catalog.entry import TableState
 
 ROOT = Path(__file__).parents[2]
 DEMO = [sys.executable, "-m", "examples.flights"]

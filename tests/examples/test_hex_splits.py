@@ -9,7 +9,7 @@ import pytest
 from examples import hex_splits
 from examples.hex_splits import UnevenVisit, Visit
 from hbase_orm import select
-from tests.stages import Rows, Stage
+from tests.support.example_stages import Rows, Stage
 
 pytestmark = pytest.mark.hbase
 

@@ -5,7 +5,7 @@ import pytest
 from examples import lists
 from examples.lists import ListItem, ListPage, ListRow, from_page, from_tall, from_wide, load
 from hbase_orm import select
-from tests.stages import Rows, Sent, Stage
+from tests.support.example_stages import Rows, Sent, Stage
 
 pytestmark = pytest.mark.hbase
 

@@ -10,7 +10,7 @@ import pytest
 
 from examples import log_keys
 from examples.log_keys import DESIGNS, BucketLog, DigestLog, RawLog, SubstituteLog, questions
-from tests.stages import Rows, Stage
+from tests.support.example_stages import Rows, Stage
 
 pytestmark = pytest.mark.hbase
 

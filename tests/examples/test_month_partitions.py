@@ -7,7 +7,7 @@ import pytest
 from examples import month_partitions
 from examples.month_partitions import Purchase
 from hbase_orm import select
-from tests.stages import Rows, Sent, Stage
+from tests.support.example_stages import Rows, Sent, Stage
 
 pytestmark = pytest.mark.hbase
 

@@ -7,7 +7,7 @@ import pytest
 from examples import phone_log
 from examples.phone_log import Call
 from hbase_orm import select
-from tests.stages import Rows, Sent, Stage
+from tests.support.example_stages import Rows, Sent, Stage
 
 pytestmark = pytest.mark.hbase
 

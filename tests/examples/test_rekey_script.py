@@ -9,7 +9,7 @@ import pytest
 
 from examples import rekey_script
 from examples.rekey_script import Progress, Salted, Unsalted, copy, differences, rekey
-from tests.stages import Rows, Stage
+from tests.support.example_stages import Rows, Stage
 
 pytestmark = pytest.mark.hbase
 
@@ -27,7 +27,7 @@ import os, sys
 from examples import rekey_script
 from hbase_orm import connect
 from hbase_orm.ops import MutateRows
-from tests.recording import RecordsRequests, gateway_of, through
+from tests.support.recording import RecordsRequests, gateway_of, through
 
 class Dies(RecordsRequests):
     writes_left = int(sys.argv[2])

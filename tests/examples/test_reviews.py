@@ -6,7 +6,7 @@ from examples import reviews
 from examples.reviews import Review
 from hbase_orm import select
 from hbase_orm.errors import ValidationError
-from tests.stages import Rows, Sent, Stage
+from tests.support.example_stages import Rows, Sent, Stage
 
 pytestmark = pytest.mark.hbase
 

@@ -6,7 +6,7 @@ from examples import salting
 from examples.salting import Page, Ticket
 from hbase_orm import select
 from hbase_orm.errors import HBaseORMError
-from tests.stages import Rows, Sent, Stage
+from tests.support.example_stages import Rows, Sent, Stage
 
 pytestmark = pytest.mark.hbase
 

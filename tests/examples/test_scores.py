@@ -5,7 +5,7 @@ import pytest
 from examples import scores
 from examples.scores import Score
 from hbase_orm import select
-from tests.stages import Rows, Sent, Stage
+from tests.support.example_stages import Rows, Sent, Stage
 
 pytestmark = pytest.mark.hbase
 

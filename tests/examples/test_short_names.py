@@ -8,7 +8,7 @@ from examples import short_names
 from examples.short_names import Coded, Padded, Separated
 from hbase_orm import select
 from hbase_orm.errors import HBaseORMError
-from tests.stages import Rows, Stage
+from tests.support.example_stages import Rows, Stage
 
 pytestmark = pytest.mark.hbase
 

@@ -7,7 +7,7 @@ import pytest
 from examples import table_per_day
 from examples.table_per_day import Hits, Payment, recompute
 from hbase_orm import select
-from tests.stages import Rows, Sent, Stage
+from tests.support.example_stages import Rows, Sent, Stage
 
 pytestmark = pytest.mark.hbase
 

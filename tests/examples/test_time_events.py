@@ -7,7 +7,7 @@ import pytest
 from examples import time_events
 from examples.time_events import Event
 from hbase_orm import select
-from tests.stages import Rows, Sent, Stage
+from tests.support.example_stages import Rows, Sent, Stage
 
 pytestmark = pytest.mark.hbase
 

@@ -10,7 +10,7 @@ import pytest
 from examples import trades
 from examples.trades import Trade, three_ways
 from hbase_orm import select
-from tests.stages import Rows, Stage
+from tests.support.example_stages import Rows, Stage
 
 pytestmark = pytest.mark.hbase
 
@@ -110,7 +110,7 @@ import os, sys
 from datetime import UTC, datetime, timedelta
 from examples.trades import Trade
 from hbase_orm import connect
-from tests.recording import WRITES, RecordsRequests, gateway_of, through
+from tests.support.recording import WRITES, RecordsRequests, gateway_of, through
 from hbase_orm.ops import CheckAndMutate
 
 class Dies(RecordsRequests):

@@ -7,7 +7,7 @@ import pytest
 from examples import user_operations
 from examples.user_operations import Operation
 from hbase_orm import select
-from tests.stages import Rows, Stage
+from tests.support.example_stages import Rows, Stage
 
 pytestmark = pytest.mark.hbase
 

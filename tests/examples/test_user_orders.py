@@ -7,7 +7,7 @@ import pytest
 from examples import user_orders
 from examples.user_orders import UserOrder
 from hbase_orm import select
-from tests.stages import Rows, Sent, Stage
+from tests.support.example_stages import Rows, Sent, Stage
 
 pytestmark = pytest.mark.hbase
 

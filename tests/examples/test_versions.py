@@ -8,7 +8,7 @@ import pytest
 from examples import versions
 from examples.versions import Config, Forgetful
 from hbase_orm import select
-from tests.stages import Rows, Sent, Stage
+from tests.support.example_stages import Rows, Sent, Stage
 
 pytestmark = pytest.mark.hbase
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from hbase_orm.gateway.pool import Address
-from hbase_orm.gateway.thrift import ThriftGateway
-from hbase_orm.gateway.thrift1 import Thrift1Gateway
-from hbase_orm.gateway.thrift2 import Thrift2Gateway
+from hbase_orm.gateway.thrift.gateway import ThriftGateway
+from hbase_orm.gateway.thrift.pool import Address
+from hbase_orm.gateway.thrift.thrift1 import Thrift1Gateway
+from hbase_orm.gateway.thrift.thrift2 import Thrift2Gateway
 from hbase_orm.ops import (
     CreateTable,
     FamilyDescriptor,

@@ -14,8 +14,8 @@ import thriftpy2.protocol
 import thriftpy2.transport
 from thriftpy2.thrift import TApplicationException, TMessageType, TType
 
-from hbase_orm.gateway.pool import Address
-from hbase_orm.gateway.wire import HBASE1
+from hbase_orm.gateway.thrift.pool import Address
+from hbase_orm.gateway.thrift.wire import HBASE1
 
 # Mostly without annotations, and so unknown to the type checker.
 _PROTOCOLS: Any = thriftpy2.protocol
@@ -177,7 +177,7 @@ class Proxy:
             self._cut(*pair)
 
     def _strikes(self) -> bool:
-        """Say whether the fault is due now; it happens once for each `arm`."""
+        """Return whether the fault is due now; it happens once for each `arm`."""
         if not self._armed.is_set():
             return False
         self._armed.clear()

@@ -13,12 +13,12 @@ import thriftpy2.protocol
 import thriftpy2.transport
 from thriftpy2.thrift import TApplicationException, TMessageType, TType
 
-from hbase_orm.gateway.handshake import ThriftConnection
-from hbase_orm.gateway.pool import Address, Pool
-from hbase_orm.gateway.thrift import ThriftGateway
-from hbase_orm.gateway.thrift1 import _ROW_CALLS, Thrift1Gateway
-from hbase_orm.gateway.thrift2 import _ANSWERS, Thrift2Gateway
-from hbase_orm.gateway.wire import HBASE1, HBASE2, CheckedClient, Line, WireStyle
+from hbase_orm.gateway.thrift.gateway import ThriftGateway
+from hbase_orm.gateway.thrift.handshake import ThriftConnection
+from hbase_orm.gateway.thrift.pool import Address, Pool
+from hbase_orm.gateway.thrift.thrift1 import _ROW_CALLS, Thrift1Gateway
+from hbase_orm.gateway.thrift.thrift2 import _ANSWERS, Thrift2Gateway
+from hbase_orm.gateway.thrift.wire import HBASE1, HBASE2, CheckedClient, Line, WireStyle
 from hbase_orm.ops import (
     AddFamily,
     Append,

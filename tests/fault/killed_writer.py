@@ -75,7 +75,7 @@ def _numbers(rows: Iterable[tuple[Any, ...]]) -> list[int]:
 
 
 def tell_failure(number: int, error: FlushError, taken: int = 0) -> None:
-    """Say how each row of a failed call ended."""
+    """Return how each row of a failed call ended."""
     written = error.written if isinstance(error.written, list) else []
     tell(
         failed=number,

@@ -13,8 +13,8 @@ import pytest
 from thriftpy2.thrift import TApplicationException, TMessageType
 
 from hbase_orm.errors import ConnectionLostError, GatewayError, RegionUnavailableError
-from hbase_orm.gateway.incoming import MAX_ANSWER_BYTES
-from hbase_orm.gateway.wire import HBASE1, HBASE2, WireStyle
+from hbase_orm.gateway.thrift.decoding.incoming import MAX_ANSWER_BYTES
+from hbase_orm.gateway.thrift.wire import HBASE1, HBASE2, WireStyle
 from hbase_orm.ops import (
     Append,
     DescribeTable,

@@ -10,7 +10,7 @@ import pytest
 
 from hbase_orm.errors import ConnectionLostError, RetryableError, ScannerExpiredError
 from hbase_orm.gateway.retry import RetryingGateway
-from hbase_orm.gateway.thrift import ThriftGateway
+from hbase_orm.gateway.thrift.gateway import ThriftGateway
 from hbase_orm.ops import (
     CloseScanner,
     FetchRows,

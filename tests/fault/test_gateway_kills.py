@@ -36,7 +36,7 @@ from tests.fault.killed_writer import (
     rows_after,
 )
 from tests.integration.embedded import marks
-from tests.storms import Ledger
+from tests.support.storms import Ledger
 
 pytestmark = [*marks(), pytest.mark.fault]
 
@@ -62,7 +62,7 @@ class KillLedger(Ledger):
     """What writers said, and when a kill was sent."""
 
     def is_in_flight(self) -> bool:
-        """Say whether the last kill came in the middle of a call, which then failed."""
+        """Return whether the last kill came in the middle of a call, which then failed."""
         sent_at = next(line["at"] for line in reversed(self.lines) if "killing" in line)
         ends = [line for line in self.lines if {"done", "failed"} & line.keys()]
         end = next((line for line in ends if line["at"] > sent_at), None)

@@ -16,11 +16,11 @@ from typing import Any
 import pytest
 
 from hbase_orm import connect
-from hbase_orm.gateway.pool import Pool
+from hbase_orm.gateway.thrift.pool import Pool
 from hbase_orm.testing.servers import RealHBase
-from tests.interrupted_verbs import MODELS, VERBS, Known, Verb
-from tests.interrupts import Interrupted, Interrupter, TimeLimit
-from tests.recording import gateway_of
+from tests.support.interrupted_verbs import MODELS, VERBS, Known, Verb
+from tests.support.interrupts import Interrupted, Interrupter, TimeLimit
+from tests.support.recording import gateway_of
 
 pytestmark = [
     pytest.mark.hbase,

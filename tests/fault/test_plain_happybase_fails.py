@@ -11,7 +11,7 @@ import pytest
 from thriftpy2.thrift import TException
 
 from hbase_orm.errors import ConnectionLostError, GatewayError
-from hbase_orm.gateway.thrift import ThriftGateway
+from hbase_orm.gateway.thrift.gateway import ThriftGateway
 from hbase_orm.ops import GetRows, Increment
 from hbase_orm.server import EmbeddedServer
 from tests.fault.conftest import ROWS, TABLE, Connect, key, paused

@@ -29,8 +29,8 @@ from hbase_orm.query import Select
 from hbase_orm.server import EmbeddedServer
 from tests.fault.conftest import READ_TIMEOUT_S
 from tests.integration.embedded import marks
-from tests.numbered import Numbered
-from tests.recording import RecordsRequests, gateway_of, through
+from tests.support.numbered_rows import Numbered
+from tests.support.recording import RecordsRequests, gateway_of, through
 
 pytestmark = [*marks(), pytest.mark.fault]
 

@@ -27,6 +27,7 @@ from hbase_orm import (
     key,
     select,
 )
+from hbase_orm.binding.url import parse_url
 from hbase_orm.errors import (
     ConfigurationError,
     GatewayError,
@@ -38,9 +39,8 @@ from hbase_orm.errors import (
 )
 from hbase_orm.gateway.checks import CELL_OVERHEAD_BYTES
 from hbase_orm.ops import MAX_CELL_BYTES, MAX_ROW_KEY_BYTES, longest_row_key_bytes
-from hbase_orm.session.url import parse_url
 from hbase_orm.testing import RealHBase
-from tests.recording import RecordsRequests, gateway_of, through
+from tests.support.recording import RecordsRequests, gateway_of, through
 
 pytestmark = pytest.mark.hbase
 

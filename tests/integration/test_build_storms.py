@@ -19,14 +19,14 @@ from pathlib import Path
 import pytest
 
 from hbase_orm import Engine, IndexState, connect, select
+from hbase_orm.binding.url import parse_url
 from hbase_orm.errors import FlushError, GatewayError, SchemaError
-from hbase_orm.index.catalog import CATALOG_TABLE
-from hbase_orm.index.verify import Finding
+from hbase_orm.index.catalog.catalog import CATALOG_TABLE
+from hbase_orm.index.upkeep.compare import Finding
 from hbase_orm.ops import DropTable
-from hbase_orm.session.url import parse_url
-from tests.build_writer import CITIES, OWN_ROWS, OldStock, PlainStock, Stock, some_stock
 from tests.fault.doubles import CutsConnectionAfterSend, CutsConnectionBeforeSend, Proxy
-from tests.snapshots import delete_row, put_back, restore, snapshot, truncate
+from tests.support.operator_actions import delete_row, put_back, restore, snapshot, truncate
+from tests.support.stock_writer import CITIES, OWN_ROWS, OldStock, PlainStock, Stock, some_stock
 
 pytestmark = [pytest.mark.hbase, pytest.mark.timeout(600)]
 
@@ -36,6 +36,7 @@ WRITERS = 2
 SOAK_WRITERS = 4
 SOAK_ROUNDS = 5
 CUT_EVERY_S = 0.15
+BUILD_ATTEMPTS = 100  # on a busy machine few requests pass between two cuts
 INDEXES = ("by_city",)
 
 
@@ -68,7 +69,7 @@ def engine(url: str) -> Iterator[Engine]:
 
 
 class Writer:
-    """A process of `tests.build_writer`."""
+    """A process of `tests.support.stock_writer`."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self.process = process
@@ -108,7 +109,7 @@ def writers(calls: Sequence[tuple[str, str]]) -> Generator[list[Writer]]:
 
 @contextmanager
 def _writer(model: str, url: str, number: int) -> Generator[Writer]:
-    command = [sys.executable, "-m", "tests.build_writer", model, url, str(number)]
+    command = [sys.executable, "-m", "tests.support.stock_writer", model, url, str(number)]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, cwd=REPOSITORY, text=True, stdin=pipe, stdout=pipe) as process:
         try:
@@ -119,8 +120,7 @@ def _writer(model: str, url: str, number: int) -> Generator[Writer]:
 
 def declare(engine: Engine) -> None:
     """Bring the indexes to the table: from now on they can be built."""
-    if engine.indexes(Stock)["by_price"].state is IndexState.ABSENT:
-        engine.add_guard_family(Stock)
+    engine.add_guard_family(Stock)
     engine.create_tables(Stock)
 
 
@@ -154,7 +154,7 @@ def build_once(_: str, engine: Engine) -> None:
 def build_after_kills(url: str, engine: Engine) -> None:
     """Kill the first builder of each index amid its rows, and build on."""
     for name in INDEXES:
-        arguments = ["--url", url, "index", "build", "tests.build_writer:Stock", name]
+        arguments = ["--url", url, "index", "build", "tests.support.stock_writer:Stock", name]
         command = [sys.executable, "-c", BUILDER, *arguments, "--rows-per-second", "300"]
         with subprocess.Popen(command, cwd=REPOSITORY) as builder:
             try:
@@ -182,7 +182,7 @@ def build_through_cuts(url: str, engine: Engine) -> None:
 
 def build_stubbornly(engine: Engine, name: str) -> None:
     """Build again while a broken connection ends the build: it goes on where it was."""
-    for _ in range(20):
+    for _ in range(BUILD_ATTEMPTS):
         try:
             engine.build_index(Stock, name, gateway_timeout_s=0)
         except GatewayError:
@@ -358,7 +358,7 @@ def test_writers_are_refused_by_a_catalog_of_an_earlier_time_until_it_is_overtak
     build(engine)
     lose_catalog(engine)
     put_back(gateway, CATALOG_TABLE, earlier)
-    engine._runtime.forget(table)
+    engine._runtime.catalog.forget(table)
 
     session = engine.session()
     session.add(some_stock(Stock, 1))

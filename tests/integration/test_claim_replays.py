@@ -12,13 +12,13 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from hbase_orm.errors import UniqueViolationError
-from hbase_orm.gateway.pool import Address
-from hbase_orm.gateway.thrift2 import Thrift2Gateway
-from hbase_orm.index import claims
+from hbase_orm.gateway.thrift.pool import Address
+from hbase_orm.gateway.thrift.thrift2 import Thrift2Gateway
+from hbase_orm.index.protocol import claims
 from hbase_orm.testing import RealHBase
-from tests import broken_rules as broken
-from tests.replays import V1, Bench
-from tests.stepping import StepController, drive
+from tests.support import broken_rules as broken
+from tests.support.replays import V1, Bench
+from tests.support.stepping import StepController, drive
 
 pytestmark = pytest.mark.hbase
 
@@ -61,7 +61,7 @@ def test_a_value_has_one_owner_though_its_claim_is_about_to_be_taken_over(
     monkeypatch.setattr(claims, "POLITE_ROUNDS", 0)
 
     assert race(first) == {b"first": b"X", b"second": b"B"}
-    assert first.scrutiny().missing == ()
+    assert first.compare().missing == ()
 
 
 def test_without_the_owner_s_fence_both_rows_show_the_value(

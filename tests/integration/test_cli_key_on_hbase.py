@@ -13,7 +13,7 @@ from hbase_orm import Family, Key, Model, Table, connect, key, select
 from hbase_orm.cli import main as cli_main
 from hbase_orm.cli.errors import ExitCode
 from hbase_orm.testing import RealHBase
-from tests.designs import SubstituteLog
+from tests.support.table_designs import SubstituteLog
 
 pytestmark = pytest.mark.hbase
 
@@ -66,7 +66,7 @@ def test_names_are_looked_up_and_get_no_numbers(
     cli_main.run(["--url", url, "tables", "drop", "--yes", log])
 
     assert unknown == ExitCode.DATA
-    assert found._row is not None
-    assert encoded["hex"] == found._row.key.hex()
+    assert found.__state__.row is not None
+    assert encoded["hex"] == found.__state__.row.key.hex()
     assert encoded["other_fields"] == {"host": "web-1", "event": "boot"}
     assert decoded.endswith("\n\nhost   'web-1'\nevent  'boot'\n")

@@ -14,7 +14,7 @@ from hbase_orm import Condition
 from hbase_orm.gateway.base import Gateway
 from hbase_orm.ops import Row, Scan
 from tests.conformance.subjects import open_subject
-from tests.filter_cases import KINDS, MODES, Declared, conditions, outcome, put_rows, scan
+from tests.support.filtered_rows import KINDS, MODES, Declared, conditions, outcome, put_rows, scan
 
 pytestmark = pytest.mark.hbase
 

@@ -8,9 +8,9 @@ import pytest
 
 from hbase_orm import Counter, Engine, Family, Key, Model, connect, counter, key, select
 from hbase_orm.errors import CorruptRowError, CounterOverflowError
-from hbase_orm.index.claims import CLAIM_COLUMN
-from hbase_orm.index.targets import ENTRY_COLUMN, GUARD_COLUMN
-from tests.garbage import (
+from hbase_orm.index.entries.targets import ENTRY_COLUMN, GUARD_COLUMN
+from hbase_orm.index.protocol.claims import CLAIM_COLUMN
+from tests.support.garbage_bytes import (
     CLAIMS,
     END,
     ENTRY_KEYS,

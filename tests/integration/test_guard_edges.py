@@ -30,16 +30,17 @@ from hbase_orm import (
     key,
     select,
 )
+from hbase_orm.binding.runtime import Runtime
+from hbase_orm.binding.write_clock import wall_clock_ms
 from hbase_orm.errors import ClockError, FlushError
-from hbase_orm.index import attempt
-from hbase_orm.index.targets import GUARD_COLUMN
+from hbase_orm.index.entries.targets import GUARD_COLUMN
+from hbase_orm.index.protocol import attempt
 from hbase_orm.ops import CheckAndMutate, Put, RowMutation
 from hbase_orm.server import EmbeddedServer, ServerOptions
-from hbase_orm.session.runtime import Runtime, wall_clock_ms
 from hbase_orm.testing.settings import TEST_SETTINGS
 from tests.integration.embedded import connected, marks
-from tests.late_copies import Repeated, answers_after_a_late_verification
-from tests.storms import compare
+from tests.support.late_verification import Repeated, answers_after_a_late_verification
+from tests.support.storms import compare
 
 pytestmark = marks()
 
@@ -132,7 +133,7 @@ def compact(server: EmbeddedServer, engine: Engine) -> None:
 def check_index(engine: Engine, name: str) -> None:
     """Check that a row has its entry, and no other."""
     (found,) = compare(engine, Guarded).values()
-    assert not [pair for pair in (*found.missing, *found.stale) if pair[0] == name.encode()]
+    assert not [pair for pair in found.pairs if pair.row == name.encode()]
 
 
 # --- expiry and compaction ------------------------------------------------------------------------

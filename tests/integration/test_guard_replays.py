@@ -20,16 +20,16 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from hbase_orm.gateway.base import Gateway
-from hbase_orm.gateway.memory import MemoryGateway
-from hbase_orm.gateway.pool import Address
-from hbase_orm.gateway.thrift2 import Thrift2Gateway
+from hbase_orm.gateway.memory.gateway import MemoryGateway
+from hbase_orm.gateway.thrift.pool import Address
+from hbase_orm.gateway.thrift.thrift2 import Thrift2Gateway
 from hbase_orm.ops import Protocol
 from hbase_orm.testing import RealHBase
-from tests import broken_rules as broken
-from tests import replays
-from tests.broken_rules import Break
-from tests.replays import V1, Bench, Finding, Replay, Work, by, play
-from tests.stepping import drive
+from tests.support import broken_rules as broken
+from tests.support import replays
+from tests.support.broken_rules import Break
+from tests.support.replays import V1, Aftermath, Bench, Replay, Work, by, play
+from tests.support.stepping import drive
 
 ROWS = count()
 
@@ -41,7 +41,7 @@ def ticking_clock() -> Callable[[], int]:
 
 
 @dataclass(frozen=True, slots=True)
-class Store:
+class ReplayTables:
     """A gateway with the two tables of all replays; each replay has a row of its own."""
 
     gateway: Gateway
@@ -54,16 +54,16 @@ class Store:
 
 
 @pytest.fixture(scope="module", params=["memory", pytest.param("hbase", marks=pytest.mark.hbase)])
-def store(request: pytest.FixtureRequest) -> Iterator[Store]:
+def store(request: pytest.FixtureRequest) -> Iterator[ReplayTables]:
     if request.param == "memory":
-        store = Store(MemoryGateway(ticking_clock()), "t_")
+        store = ReplayTables(MemoryGateway(ticking_clock()), "t_")
         store.bench().create_tables()
         yield store
         return
     hbase: RealHBase = request.getfixturevalue("hbase")
     address = parse_qs(urlsplit(hbase.url).query)["thrift2"][0]
     host, _, port = address.rpartition(":")
-    store = Store(
+    store = ReplayTables(
         Thrift2Gateway.connect([Address(host, int(port))]), f"replay_{uuid.uuid4().hex[:8]}_"
     )
     store.bench().create_tables()
@@ -73,7 +73,7 @@ def store(request: pytest.FixtureRequest) -> Iterator[Store]:
 
 
 @pytest.fixture
-def bench(store: Store) -> Iterator[Bench]:
+def bench(store: ReplayTables) -> Iterator[Bench]:
     bench = store.bench()
     yield bench
     bench.wipe()
@@ -87,7 +87,7 @@ def on(bench: Bench, replay: Replay) -> Bench:
 def test_the_guarded_write_keeps_every_acknowledged_write(bench: Bench, replay: Replay) -> None:
     finding = play(replay, on(bench, replay))
 
-    assert finding == Finding(
+    assert finding == Aftermath(
         missing=0,
         stale_after_repair=0,
         missing_after_repair=0,
@@ -175,8 +175,8 @@ def test_under_a_storm_of_writers_the_last_acknowledged_write_of_each_row_shows(
     rows = [replace(bench, row=bench.row + end) for end in (b"x", b"y")]
     shown = [row.values() for row in rows]
     newest = [max(last[row.row] for last in lasts if row.row in last)[1] for row in rows]
-    missing = bench.scrutiny().missing
+    missing = bench.compare().missing
     bench.repair()
-    assert (shown, missing, bench.scrutiny().stale) == (newest, (), ())
+    assert (shown, missing, bench.compare().stale) == (newest, (), ())
     for row in rows:
         row.wipe()

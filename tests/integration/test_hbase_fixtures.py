@@ -8,8 +8,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from hbase_orm.gateway.pool import Address
-from hbase_orm.gateway.thrift2 import Thrift2Gateway
+from hbase_orm.gateway.thrift.pool import Address
+from hbase_orm.gateway.thrift.thrift2 import Thrift2Gateway
 from hbase_orm.ops import (
     CreateNamespace,
     CreateTable,

@@ -23,7 +23,7 @@ from hbase_orm import (
     key,
     select,
 )
-from hbase_orm.index.catalog import CATALOG_TABLE
+from hbase_orm.index.catalog.catalog import CATALOG_TABLE
 from hbase_orm.ops import (
     CheckAndMutate,
     CloseScanner,
@@ -37,7 +37,7 @@ from hbase_orm.ops import (
     PutRows,
 )
 from hbase_orm.testing import RealHBase
-from tests.recording import RecordsRequests, gateway_of, through
+from tests.support.recording import RecordsRequests, gateway_of, through
 
 pytestmark = pytest.mark.hbase
 

@@ -16,12 +16,12 @@ import pytest
 from hbase_orm import Engine, IndexState, connect, select
 from hbase_orm.errors import FlushError
 from hbase_orm.ops import DisableTable, DropTable
-from tests.index_writer import ROWS, OldParcel, Parcel, some_city
+from tests.support.parcel_writer import ROWS, OldParcel, Parcel, some_city
 
 pytestmark = [pytest.mark.hbase, pytest.mark.timeout(600)]
 
 REPOSITORY = Path(__file__).parents[2]
-MODEL = "tests.index_writer:Parcel"
+MODEL = "tests.support.parcel_writer:Parcel"
 MAIN = "from hbase_orm.cli.main import main; main()"
 FEW_ROWS = 400
 KILLS = 1
@@ -85,7 +85,7 @@ def writers(url: str, models: Sequence[str]) -> Generator[list[subprocess.Popen[
 
 @contextmanager
 def _process(model: str, url: str, number: int) -> Generator[subprocess.Popen[str]]:
-    command = [sys.executable, "-m", "tests.index_writer", model, url, str(number)]
+    command = [sys.executable, "-m", "tests.support.parcel_writer", model, url, str(number)]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, cwd=REPOSITORY, text=True, stdin=pipe, stdout=pipe) as process:
         try:

@@ -11,7 +11,7 @@ import pytest
 from hbase_orm import Engine, codecs, connect, func, select
 from hbase_orm.query import Select
 from hbase_orm.testing import RealHBase
-from tests.index_cases import STATEMENTS, Job, add, check_answer, check_pages
+from tests.support.index_statements import STATEMENTS, Job, add, check_answer, check_pages
 
 pytestmark = pytest.mark.hbase
 

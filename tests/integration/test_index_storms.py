@@ -11,8 +11,8 @@ import pytest
 
 from hbase_orm import Engine, connect, select
 from hbase_orm.testing import RealHBase
-from tests.storm_writer import DELETE_ROWS, ROWS, Upserted
-from tests.storms import Writer, check_indexes, compare, writers
+from tests.support.storm_writer import DELETE_ROWS, ROWS, Upserted
+from tests.support.storms import Writer, check_indexes, compare, writers
 
 pytestmark = [pytest.mark.hbase, pytest.mark.timeout(1200)]
 
@@ -43,7 +43,7 @@ def upsert(engine: Engine, url: str, upserts: int) -> None:
         ended = end(running)
 
     assert [line["done"] for line in ended] == [upserts] * PROCESSES
-    assert {name: one.missing for name, one in amid.items()} == dict.fromkeys(amid, ())
+    assert {name: one.missing for name, one in amid.items()} == dict.fromkeys(amid, 0)
     assert check_indexes(engine, Upserted, at_most_stale=0) == ROWS + PROCESSES
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from hbase_orm import Engine, Model, connect, select
 from hbase_orm.testing import RealHBase
-from tests.designs import (
+from tests.support.table_designs import (
     ONE_TABLE_EACH,
     BucketLog,
     Call,

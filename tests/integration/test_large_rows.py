@@ -9,9 +9,9 @@ from contextlib import closing
 import pytest
 
 from hbase_orm.gateway.base import Gateway
-from hbase_orm.gateway.pool import Address
-from hbase_orm.gateway.thrift1 import Thrift1Gateway
-from hbase_orm.gateway.thrift2 import Thrift2Gateway
+from hbase_orm.gateway.thrift.pool import Address
+from hbase_orm.gateway.thrift.thrift1 import Thrift1Gateway
+from hbase_orm.gateway.thrift.thrift2 import Thrift2Gateway
 from hbase_orm.ops import (
     CloseScanner,
     CreateTable,

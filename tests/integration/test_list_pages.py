@@ -11,7 +11,7 @@ import pytest
 
 from hbase_orm import Engine, Select, connect, select
 from hbase_orm.testing import RealHBase
-from tests.designs import Headline, ListItem, ListRow
+from tests.support.table_designs import Headline, ListItem, ListRow
 
 pytestmark = pytest.mark.hbase
 

@@ -24,7 +24,7 @@ from hbase_orm.numbering.dictionary import (
 )
 from hbase_orm.numbering.sequence import SEQUENCES_TABLE
 from hbase_orm.ops import CheckAndMutate, DropTable, GetRows, Increment, Operation
-from tests.recording import LosesAnswers, gateway_of, through
+from tests.support.recording import LosesAnswers, gateway_of, through
 
 pytestmark = pytest.mark.hbase
 

@@ -9,7 +9,7 @@ import pytest
 
 from hbase_orm import Engine, connect
 from hbase_orm.testing import RealHBase
-from tests.packed_cells import check_reading, check_writing, load
+from tests.support.time_series import check_reading, check_writing, load
 
 pytestmark = pytest.mark.hbase
 

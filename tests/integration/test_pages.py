@@ -9,7 +9,7 @@ import pytest
 
 from hbase_orm import Engine, connect
 from hbase_orm.testing import RealHBase
-from tests.page_cases import STATEMENTS, load, pages_of
+from tests.support.page_statements import STATEMENTS, load, pages_of
 
 pytestmark = pytest.mark.hbase
 

@@ -23,8 +23,8 @@ from hbase_orm.ops import CloseScanner, OpenScanner, Scan
 from hbase_orm.query import Select
 from hbase_orm.session.session import Session
 from hbase_orm.testing import RealHBase
-from tests.numbered import Numbered
-from tests.recording import RecordsRequests, gateway_of, through
+from tests.support.numbered_rows import Numbered
+from tests.support.recording import RecordsRequests, gateway_of, through
 
 pytestmark = pytest.mark.hbase
 

@@ -9,7 +9,7 @@ import pytest
 
 from hbase_orm import Engine, connect, select
 from hbase_orm.testing import RealHBase
-from tests.selection_cases import (
+from tests.support.selection_statements import (
     ANSWERS,
     MODELS,
     Account,

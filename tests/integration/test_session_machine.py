@@ -9,12 +9,9 @@ import pytest
 
 from hbase_orm import Engine, connect
 from hbase_orm.testing import RealHBase
-
-pytest.register_assert_rewrite("tests.session_machine")
-
-from tests.session_machine import run  # noqa: E402  # after the rewriting is registered
-from tests.session_models import KINDS, Audit, HookedIndexed, Plain, Unique  # noqa: E402  # as above
-from tests.session_reference import Kind  # noqa: E402  # as above
+from tests.support.session_machine import run
+from tests.support.session_models import KINDS, Audit, HookedIndexed, Plain, Unique
+from tests.support.session_reference import Kind
 
 pytestmark = pytest.mark.hbase
 

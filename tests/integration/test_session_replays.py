@@ -18,23 +18,23 @@ from typing import Any, Final
 import happybase
 import pytest
 
+from hbase_orm.binding.url import DEFAULT_RETRIES, EngineOptions, parse_url
 from hbase_orm.errors import FlushError
 from hbase_orm.gateway.base import Gateway
-from hbase_orm.gateway.memory import MemoryGateway
-from hbase_orm.index.asking import MAX_SENDS
+from hbase_orm.gateway.memory.gateway import MemoryGateway
+from hbase_orm.index.entries.targets import GUARDED_RETRIES
 from hbase_orm.ops import Ping
-from hbase_orm.session.url import DEFAULT_RETRIES, EngineOptions, parse_url
 from hbase_orm.testing import RealHBase
-from tests import replays
-from tests.broken_rules import Break
 from tests.conformance.subjects import open_routed
 from tests.integration.test_guard_replays import BREAKS, ticking_clock
-from tests.model_bench import MEMORY, ByBoth, ByValue, ModelBench, by_session, is_beside
-from tests.replays import V1, Bench, Finding, Replay, Work, play, stage
-from tests.stepping import Fault, StepController
+from tests.support import replays
+from tests.support.broken_rules import Break
+from tests.support.replay_models import MEMORY, ByBoth, ByValue, ModelBench, by_session, is_beside
+from tests.support.replays import V1, Aftermath, Bench, Replay, Work, play, stage
+from tests.support.stepping import Fault, StepController
 
 ROWS = count()
-SENDS: Final = MAX_SENDS * (DEFAULT_RETRIES + 1)
+SENDS: Final = GUARDED_RETRIES.attempts * (DEFAULT_RETRIES + 1)
 """How often a put of index entries is sent: the gateway's tries at each try of the protocol."""
 
 
@@ -82,7 +82,7 @@ def _dual_write(bench: Bench, work: Work, gateway: Gateway, *, is_index_first: b
 
 
 @dataclass(frozen=True, slots=True)
-class Store:
+class ModelTables:
     """A gateway with the tables of both models; each replay has a row of its own."""
 
     gateway: Gateway
@@ -99,9 +99,9 @@ class Store:
         )
 
 
-def _on_hbase(hbase: RealHBase) -> Iterator[Store]:
+def _on_hbase(hbase: RealHBase) -> Iterator[ModelTables]:
     namespace = f"replay{uuid.uuid4().hex[:8]}"
-    store = Store(open_routed(hbase.url), parse_url(hbase.url_in(namespace)))
+    store = ModelTables(open_routed(hbase.url), parse_url(hbase.url_in(namespace)))
     store.bench().create_tables()
     yield store
     store.bench().engine(store.gateway).drop_tables(ByValue, ByBoth)
@@ -109,14 +109,14 @@ def _on_hbase(hbase: RealHBase) -> Iterator[Store]:
     store.gateway.close()
 
 
-def _in_memory() -> Iterator[Store]:
-    store = Store(MemoryGateway(ticking_clock()), MEMORY)
+def _in_memory() -> Iterator[ModelTables]:
+    store = ModelTables(MemoryGateway(ticking_clock()), MEMORY)
     store.bench().create_tables()
     yield store
 
 
 @pytest.fixture(scope="module", params=["memory", pytest.param("hbase", marks=pytest.mark.hbase)])
-def store(request: pytest.FixtureRequest) -> Iterator[Store]:
+def store(request: pytest.FixtureRequest) -> Iterator[ModelTables]:
     if request.param == "hbase":
         yield from _on_hbase(request.getfixturevalue("hbase"))
     else:
@@ -124,7 +124,7 @@ def store(request: pytest.FixtureRequest) -> Iterator[Store]:
 
 
 @pytest.fixture
-def bench(store: Store, replay: Replay) -> Iterator[ModelBench]:
+def bench(store: ModelTables, replay: Replay) -> Iterator[ModelBench]:
     bench = store.bench(is_composite=replay.is_composite)
     yield bench
     bench.wipe()
@@ -146,7 +146,7 @@ def through_sessions(replay: Replay) -> Replay:
 def test_sessions_keep_every_acknowledged_write(bench: ModelBench, replay: Replay) -> None:
     finding = play(replay, bench, by_session, is_beside)
 
-    assert finding == Finding(
+    assert finding == Aftermath(
         missing=0,
         stale_after_repair=0,
         missing_after_repair=0,
@@ -177,7 +177,7 @@ def test_with_a_rule_replaced_sessions_lose_something(
     ids=["A", "B"],
 )
 def test_plain_happybase_loses_the_entry_that_sessions_keep(
-    store: Store, replay: Replay, run: Callable[[Bench, Work, Gateway], object]
+    store: ModelTables, replay: Replay, run: Callable[[Bench, Work, Gateway], object]
 ) -> None:
     plain, ours = (seen(store.bench(), replay, runner) for runner in (run, by_session))
 
@@ -199,10 +199,10 @@ def seen(bench: ModelBench, replay: Replay, run: Callable[[Bench, Work, Gateway]
     """Play a schedule on a new row, which shows what was acknowledged last, and look at it."""
     stage(replay, bench, run, is_beside)
     assert bench.values() == replay.after
-    scrutiny = bench.scrutiny()
+    found = bench.compare()
     is_found = bench.values_by_index(replay.after) == [replay.after]
     bench.wipe()
-    return Seen(scrutiny.rows, len(scrutiny.missing), len(scrutiny.stale), is_found)
+    return Seen(found.rows, len(found.missing), len(found.stale), is_found)
 
 
 # --- what a flush says ----------------------------------------------------------------------------
@@ -232,7 +232,7 @@ def test_an_insert_in_doubt_is_found_out_and_not_made_twice(
 ) -> None:
     finding = play(replay, bench, by_session, is_beside)
 
-    assert finding == Finding(0, 0, 0, values=replay.after, refused=frozenset())
+    assert finding == Aftermath(0, 0, 0, values=replay.after, refused=frozenset())
 
 
 @pytest.mark.parametrize("replay", [CUT], ids=str)

@@ -25,8 +25,8 @@ from hbase_orm import (
     select,
 )
 from hbase_orm.errors import FeatureMissingError, SchemaError
-from hbase_orm.index.catalog_entry import IndexState, TableState
-from hbase_orm.numbering.tables import ensure_namespace
+from hbase_orm.index.catalog.entry import IndexState, TableState
+from hbase_orm.numbering.create_tables import ensure_namespace
 from hbase_orm.ops import (
     CreateNamespace,
     CreateTable,
@@ -37,7 +37,7 @@ from hbase_orm.ops import (
     TableDescriptor,
 )
 from hbase_orm.testing import RealHBase
-from tests.recording import RecordsRequests, gateway_of, through
+from tests.support.recording import RecordsRequests, gateway_of, through
 
 pytestmark = pytest.mark.hbase
 

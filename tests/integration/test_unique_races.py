@@ -10,8 +10,8 @@ from collections.abc import Iterator
 import pytest
 
 from hbase_orm import Engine, connect, select
-from tests.storm_writer import Claiming, name_of
-from tests.storms import Writer, writers
+from tests.support.storm_writer import Claiming, name_of
+from tests.support.storms import Writer, writers
 
 pytestmark = [pytest.mark.hbase, pytest.mark.timeout(900)]
 

@@ -16,23 +16,23 @@ from typing import Any
 import pytest
 
 from hbase_orm import Engine, Session, connect, func, select
+from hbase_orm.binding.write_clock import wall_clock_ms
 from hbase_orm.errors import (
     ConfigurationError,
     FeatureMissingError,
     NamespaceNotFoundError,
     SchemaError,
 )
-from hbase_orm.index import lww
-from hbase_orm.index.catalog_entry import IndexState
-from hbase_orm.index.lww import lww_write
-from hbase_orm.index.targets import IndexTarget, RowBefore, RowChange
-from hbase_orm.numbering.tables import ensure_namespace
-from hbase_orm.ops import Delete, GetRows, MutateRows, Protocol, Put, Row, RowMutation
-from hbase_orm.session.runtime import wall_clock_ms
-from tests.lww_writer import ROWS, write
-from tests.storm_writer import Upserted
-from tests.storms import check_indexes, compare
-from tests.thrift1_alone import Account
+from hbase_orm.index.catalog.entry import IndexState
+from hbase_orm.index.entries.targets import IndexTarget, RowBefore, RowChange
+from hbase_orm.index.protocol import last_writer_wins as lww
+from hbase_orm.index.protocol.last_writer_wins import lww_write
+from hbase_orm.numbering.create_tables import ensure_namespace
+from hbase_orm.ops import Delete, GetRows, MutateRows, Protocol, ProtocolRun, Put, Row, RowMutation
+from tests.support.last_writer_wins_writer import ROWS, write
+from tests.support.storm_writer import Upserted
+from tests.support.storms import check_indexes, compare, stale
+from tests.support.thrift1_only import Account
 
 pytestmark = pytest.mark.hbase
 
@@ -69,7 +69,7 @@ def thrift1(url: str) -> Iterator[Engine]:
 
 
 def started(url: str, writes: int) -> list[subprocess.Popen[str]]:
-    command = [sys.executable, "-m", "tests.lww_writer", url]
+    command = [sys.executable, "-m", "tests.support.last_writer_wins_writer", url]
     return [
         subprocess.Popen(
             [*command, str(number), str(writes)],
@@ -121,7 +121,7 @@ def test_after_kills_no_entry_misses_and_rows_written_again_leave_none_stale(
 
     assert codes == [None] * PROCESSES
     assert begun <= ROWS / 2
-    assert {name: one.missing for name, one in killed.items()} == dict.fromkeys(killed, ())
+    assert {name: one.missing for name, one in killed.items()} == dict.fromkeys(killed, 0)
     with thrift1.session() as session:
         session.add_all(Account(number=f"{n:03}", email="E9@x", points=9) for n in range(ROWS))
         session.flush()
@@ -177,9 +177,9 @@ def test_two_writes_of_one_time_leave_an_entry_that_the_repair_deletes(thrift1: 
     old = thrift1.repair_indexes(Account, min_age_ms=0)["by_email"]
 
     assert (young.in_flight, old.repaired) == (1, 1)
-    assert {name: (one.missing, one.stale) for name, one in compare(thrift1, Account).items()} == {
-        "by_email": ((), ()),
-        "by_points": ((), ()),
+    assert {name: (one.missing, stale(one)) for name, one in compare(thrift1, Account).items()} == {
+        "by_email": (0, 0),
+        "by_points": (0, 0),
     }
     assert (found(thrift1.session(), "ada@x"), found(thrift1.session(), "bea@x")) == (["1"], [])
 
@@ -188,21 +188,21 @@ class Stepped:
     """A protocol that is taken on request by request."""
 
     def __init__(self, protocol: Protocol[Any], engine: Engine) -> None:
-        self.protocol, self.execute, self.answer = protocol, engine._runtime.answering(), None
+        self.run, self.execute = ProtocolRun(protocol), engine._runtime.answering()
+        self.run.begin()
 
     def until(self, table: str) -> MutateRows | None:
         """Go on until a write of this table is about to be sent; None at the end."""
-        try:
-            asked = self.protocol.send(self.answer)
-            while not (isinstance(asked, MutateRows) and asked.table == table):
-                asked = self.protocol.send(self.execute(asked))
-        except StopIteration:
-            return None
-        return asked
+        while (request := self.run.request) is not None:
+            if isinstance(request, MutateRows) and request.table == table:
+                return request
+            self.run.answer_by(self.execute)
+        return None
 
-    def send(self, asked: MutateRows | None) -> None:
-        assert asked is not None
-        self.answer = self.execute(asked)
+    def send(self, request: MutateRows | None) -> None:
+        assert request is not None
+        assert request is self.run.request
+        self.run.answer_by(self.execute)
 
 
 @pytest.mark.parametrize("is_strict", [True, False])
@@ -224,14 +224,14 @@ def test_a_repair_between_two_writes_of_one_time_deletes_neither_entry(
     one.send(asked[0])
     assert one.until(bound.schema.table) is None
     if not is_strict:
-        monkeypatch.setattr(lww, "is_outdone", outdone_by_as_old)
+        monkeypatch.setattr(lww, "is_superseded", outdone_by_as_old)
 
     thrift1.repair_indexes(Account)
 
     monkeypatch.undo()
     other.send(asked[1])
     assert other.until(bound.schema.table) is None
-    assert len(compare(thrift1, Account)["by_email"].missing) == (0 if is_strict else 1)
+    assert compare(thrift1, Account)["by_email"].missing == (0 if is_strict else 1)
     assert found(thrift1.session(), "cea@x") == (["1"] if is_strict else [])
 
 
@@ -273,7 +273,7 @@ def test_an_entry_that_another_program_deleted_is_put_again(thrift1: Engine) -> 
 
 
 def test_an_index_is_dropped_and_built_again(thrift1: Engine) -> None:
-    thrift1._runtime.lease_s = 0.2
+    thrift1._runtime.catalog.lease_s = 0.2
     thrift1.options = replace(thrift1.options, timeout_s=1.0)
     with thrift1.session() as session:
         session.add(Account(number="1", email="ada@x", points=1))

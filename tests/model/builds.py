@@ -1,34 +1,96 @@
-"""What builds, programs without guards and `create_tables` do, as the explorer runs it."""
+"""What an engine does with indexes, and programs without guards, as the explorer runs it."""
 
 from __future__ import annotations
 
-from contextlib import suppress
+from typing import Any
 
-from hbase_orm.errors import RowNotFoundError
-from hbase_orm.index.catalog import read_entry
-from hbase_orm.index.late import delete_late_copies, late_rows
-from hbase_orm.index.registration import newest_epoch, register
-from hbase_orm.index.targets import GuardContext, RowChange
-from hbase_orm.index.writing import write_row
-from hbase_orm.ops import KeyRange, MutateRows, Protocol, RowMutation, ask
-from tests.replays import Bench, base_key_of
+from hbase_orm.errors import HBaseORMError
+from hbase_orm.index.catalog.catalog import CatalogView, read_entry
+from hbase_orm.index.catalog.entry import (
+    BuildRange,
+    CatalogEntry,
+    CatalogIndex,
+    IndexState,
+    TableState,
+)
+from hbase_orm.index.catalog.registration import newest_epoch, register
+from hbase_orm.index.entries.targets import GuardContext
+from hbase_orm.index.upkeep.repair import repair_pass
+from hbase_orm.index_admin.catch_up import CatchUp
+from hbase_orm.index_admin.lease import TableLease
+from hbase_orm.index_admin.reindex import RowReindexer
+from hbase_orm.index_admin.verify import IndexVerify, repair_entries
+from hbase_orm.ops import MutateRows, Protocol, RowMutation, ask
+from tests.model.explorer import in_turn
+from tests.support.replays import Bench, base_key_of
 
 PAGE_ROWS = 9
 
 
+def catalog_entry(bench: Bench, epoch: int, state: IndexState) -> CatalogEntry:
+    """Return what the catalog says of a table that is written, and of its index."""
+    index = CatalogIndex("", state, bench.index.table, epoch=epoch)
+    indexes = {bench.index.name: index}
+    return CatalogEntry(epoch, TableState.READABLE, None, indexes, bench.is_lww)
+
+
+def lease(bench: Bench, own: GuardContext, needs: str | None = None) -> TableLease:
+    """Return a process's lease, which does not end while time stands still."""
+    view = CatalogView(lambda: 0.0)
+    return TableLease(bench.target.table, lambda _: bench.target, view, own, needs)
+
+
 def catch_up(bench: Bench, own: GuardContext) -> Protocol[None]:
     """Do what a build does when nobody is left who does not know the index."""
-    target, index, every = bench.target, bench.index, KeyRange()
-    epoch = own.permit(target.table)
-    while True:
-        page = yield from late_rows(target, index, every, own, epoch=epoch, page_rows=PAGE_ROWS)
-        for row in (*page.late, *page.moving):
-            with suppress(RowNotFoundError):
-                yield from write_row(target, RowChange(row, kind="scrub"), own)
-        if not page.late:
-            break
-    if index.included:
-        yield from delete_late_copies(target, index, base_key_of, every, own, page_rows=PAGE_ROWS)
+    epoch = own.permit(bench.target.table)
+    index = CatalogIndex("", epoch=epoch, build=(BuildRange(b"", b"", None),))
+    reindexer = RowReindexer(lease(bench, own, needs=bench.index.name))
+    last_part = CatchUp(
+        bench.target,
+        bench.index,
+        index,
+        base_key_of,
+        reindexer,
+        context=own,
+        parallel=1,
+        page_rows=PAGE_ROWS,
+        after_round=after_round,
+    )
+    return in_turn(last_part.run())
+
+
+def after_round(_reindexed: int, _compared: int) -> Protocol[None]:
+    """Wait for nothing."""
+    yield from ()
+
+
+def repair(
+    bench: Bench, own: GuardContext, min_age_ms: int, *, is_new: bool = False
+) -> Protocol[Any]:
+    """Do what `engine.repair_indexes` does; in a new table, as if its load had ended."""
+    if is_new:
+        return repair_pass(bench.target, bench.index, base_key_of, own, min_age_ms=min_age_ms)
+    base_keys = {bench.index.name: base_key_of}
+    return in_turn(repair_entries(lease(bench, own), base_keys, min_age_ms))
+
+
+def verify(bench: Bench, own: GuardContext, min_age_ms: int | None) -> Protocol[None]:
+    """Do what `engine.verify_index` does; beside the library's own writers nothing is wrong.
+
+    Being refused means to have found what no crash leaves behind.
+    """
+    verification = IndexVerify(
+        bench.target,
+        bench.index,
+        base_key_of,
+        RowReindexer(lease(bench, own)),
+        own,
+        page_rows=PAGE_ROWS,
+        min_age_ms=min_age_ms,
+    )
+    found = yield from in_turn(verification.run())
+    if not found.is_sound or found.unrepaired:
+        raise HBaseORMError("the verification saw a fault", pairs=found.pairs)
 
 
 def change_plainly(table: str, mutation: RowMutation) -> Protocol[None]:

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 from hbase_orm.ops import (
     Cell,
-    CellVersion,
     CheckAndMutate,
     Delete,
     FetchRows,
@@ -27,6 +26,7 @@ from hbase_orm.ops import (
     Put,
     Row,
     RowMutation,
+    StoredVersion,
 )
 
 SERVER_NOW_MS = 1_000
@@ -119,7 +119,7 @@ def _expired(place: Place, stored: Stored) -> Stored:
     return stored
 
 
-def _read(store: Store, request: Operation[Any]) -> list[Row | None] | tuple[CellVersion, ...]:
+def _read(store: Store, request: Operation[Any]) -> list[Row | None] | tuple[StoredVersion, ...]:
     match request:
         case GetRows(table, keys, columns):
             return [_row(store, table, key, columns) for key in keys]
@@ -150,14 +150,14 @@ def _row(store: Store, table: str, key: bytes, columns: tuple[bytes, ...]) -> Ro
     return Row(key, cells) if cells else None
 
 
-def _versions(store: Store, table: str, key: bytes) -> Iterator[CellVersion]:
+def _versions(store: Store, table: str, key: bytes) -> Iterator[StoredVersion]:
     for place, stored in store:
         if (place.table, place.row) != (table, key):
             continue
         if stored.dead_up_to_ms >= 0:
-            yield CellVersion(place.column, stored.dead_up_to_ms, "delete_column", b"")
+            yield StoredVersion(place.column, stored.dead_up_to_ms, "delete_column", b"")
         if stored.value is not None:
-            yield CellVersion(place.column, stored.timestamp_ms, "put", stored.value)
+            yield StoredVersion(place.column, stored.timestamp_ms, "put", stored.value)
 
 
 def _mutate(store: Store, table: str, mutation: RowMutation) -> Store:

@@ -23,17 +23,22 @@ from hbase_orm.ops import (
     CheckAndMutate,
     CloseScanner,
     Increment,
+    ListRegions,
     MutateRow,
     MutateRows,
     OpenScanner,
     Operation,
     Protocol,
+    ProtocolRun,
+    RegionRange,
     ScannerId,
+    SideBySide,
     Sleep,
     Together,
 )
 from tests.model.cells import Store, execute
 
+R = TypeVar("R")
 T = TypeVar("T", bound=Hashable)
 
 WRITES = (MutateRows, MutateRow, CheckAndMutate, Increment)
@@ -72,7 +77,7 @@ class Violation(NamedTuple):
 class _Key(NamedTuple):
     """A state, by numbers; two equal ones have the same future.
 
-    `processes` holds for each process the number of what it was told, and the set of the parts of
+    `processes` holds for each process the number of the answers it was given, and the set of the parts of
     its request that are done; `net` are requests under way whose senders listen no more.
     """
 
@@ -104,7 +109,7 @@ class _Numbered(Generic[T]):
         return self.numbers[value]
 
 
-class _Told(NamedTuple):
+class _History(NamedTuple):
     """A process, by the numbers of the answers it was given."""
 
     process: int
@@ -116,7 +121,7 @@ class Explorer:
     """Explores one system.
 
     Attributes:
-        makers: Make each process's protocol anew.
+        makers: Make each process's protocol again.
         check: Says what is wrong with a state, or nothing.
         crashes: How many processes may crash, each with or without its request under way.
         losses: How many answers may be lost, their requests applied now, later, or never.
@@ -136,7 +141,7 @@ class Explorer:
     _stores: _Numbered[Store] = field(default_factory=_Numbered)
     _requests: _Numbered[Operation[Any]] = field(default_factory=_Numbered)
     _orders: _Numbered[Order] = field(default_factory=_Numbered)
-    _told: _Numbered[_Told] = field(default_factory=_Numbered)
+    _histories: _Numbered[_History] = field(default_factory=_Numbered)
     _answers: list[Any] = field(default_factory=list)
     _answer_numbers: dict[str, int] = field(default_factory=dict)
     _effects: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
@@ -147,7 +152,9 @@ class Explorer:
 
     def run(self, store: Store) -> Violation | None:
         """Return the first violation, by the shortest trace, or None when all states are sound."""
-        processes = tuple((self._told.number(_Told(n, ())), 0) for n in range(len(self.makers)))
+        processes = tuple(
+            (self._histories.number(_History(n, ())), 0) for n in range(len(self.makers))
+        )
         order = self._orders.number(())
         first = _Key(self._stores.number(store), processes, (), self.crashes, self.losses, order)
         parents: dict[_Key, tuple[_Key, _Step] | None] = {first: None}
@@ -168,7 +175,8 @@ class Explorer:
 
     def _fault(self, key: _Key) -> str:
         is_running = self.shares_checks and (
-            bool(key.net) or any(not isinstance(self._next(told), str) for told, _ in key.processes)
+            bool(key.net)
+            or any(not isinstance(self._next(history), str) for history, _ in key.processes)
         )
         if is_running and key.store in self._sound:
             return ""
@@ -178,7 +186,7 @@ class Explorer:
         return what
 
     def _state(self, key: _Key) -> State:
-        nexts = [self._next(told) for told, _ in key.processes]
+        nexts = [self._next(history) for history, _ in key.processes]
         processes = tuple(ended if isinstance(ended, str) else "" for ended in nexts)
         is_quiet = not key.net and all(processes)
         order = self._orders.values[key.order]
@@ -189,15 +197,15 @@ class Explorer:
             store, _ = self._effect(key.store, request)
             net = key.net[:at] + key.net[at + 1 :]
             yield _Step("late", -1, request), key._replace(store=store, net=net)
-        for number, (told, done) in enumerate(key.processes):
-            parts = self._next(told)
+        for number, (history, done) in enumerate(key.processes):
+            parts = self._next(history)
             if not isinstance(parts, str):
-                yield from self._steps(key, number, parts, told, done)
+                yield from self._steps(key, number, parts, history, done)
 
     def _steps(  # one branch point, spelled out
-        self, key: _Key, number: int, parts: tuple[int, ...], told: int, done: int
+        self, key: _Key, number: int, parts: tuple[int, ...], history: int, done: int
     ) -> Iterator[tuple[_Step, _Key]]:
-        if not done and not self._told.values[told].answers:
+        if not done and not self._histories.values[history].answers:
             key = key._replace(order=self._happened(key.order, "start", number))
         left = [at for at in range(len(parts)) if not done >> at & 1]
         for at in left:
@@ -207,27 +215,27 @@ class Explorer:
             if len(left) > 1:
                 yield (
                     _Step("", number, request),
-                    _with_process(applied, number, (told, done | 1 << at)),
+                    _with_process(applied, number, (history, done | 1 << at)),
                 )
                 continue
-            whole = answer if len(parts) == 1 else self._whole_answer(told)
-            yield _Step("", number, request), self._answered(applied, number, told, whole)
+            whole = answer if len(parts) == 1 else self._whole_answer(history)
+            yield _Step("", number, request), self._answered(applied, number, history, whole)
             if key.losses and isinstance(self._requests.values[request], WRITES):
-                yield from self._answer_lost(applied, number, told, request, answer)
-        yield from self._faults(key, number, tuple(parts[at] for at in left), told)
+                yield from self._answer_lost(applied, number, history, request, answer)
+        yield from self._faults(key, number, tuple(parts[at] for at in left), history)
 
     def _answer_lost(  # one branch point, spelled out
-        self, applied: _Key, number: int, told: int, request: int, answer: int
+        self, applied: _Key, number: int, history: int, request: int, answer: int
     ) -> Iterator[tuple[_Step, _Key]]:
         fewer = applied._replace(losses=applied.losses - 1)
         lost = self._answer_number(LOST)
-        yield _Step("LOST answer of", number, request), self._answered(fewer, number, told, lost)
+        yield _Step("LOST answer of", number, request), self._answered(fewer, number, history, lost)
         if self._answers[answer] is True:
             false = self._answer_number(False)  # an answer
-            yield _Step("False for", number, request), self._answered(fewer, number, told, false)
+            yield _Step("False for", number, request), self._answered(fewer, number, history, false)
 
     def _faults(
-        self, key: _Key, number: int, left: tuple[int, ...], told: int
+        self, key: _Key, number: int, left: tuple[int, ...], history: int
     ) -> Iterator[tuple[_Step, _Key]]:
         """Yield the crashes and the losses before what is left of a request is done."""
         is_write = isinstance(self._requests.values[left[0]], WRITES)
@@ -241,16 +249,16 @@ class Explorer:
         if key.losses and is_write:
             lost = self._answer_number(LOST)
             fewer = key._replace(losses=key.losses - 1)
-            before = self._answered(fewer, number, told, lost)
+            before = self._answered(fewer, number, history, lost)
             yield _Step("LOST", number, left[0]), before
             yield _Step("LOST, under way", number, left[0]), before._replace(net=net)
 
-    def _answered(self, key: _Key, number: int, told: int, answer: int) -> _Key:
+    def _answered(self, key: _Key, number: int, history: int, answer: int) -> _Key:
         """Return the state after a process was given an answer."""
-        at = (told, answer)
+        at = (history, answer)
         if at not in self._following:
-            answers = self._told.values[told].answers
-            self._following[at] = self._told.number(_Told(number, (*answers, answer)))
+            answers = self._histories.values[history].answers
+            self._following[at] = self._histories.number(_History(number, (*answers, answer)))
         following = self._following[at]
         key = _with_process(key, number, (following, 0))
         end = self._next(following)
@@ -262,9 +270,9 @@ class Explorer:
 
     def _ended(self, number: int, end: str) -> int:
         """Return the one number of all ways in which a process has ended so."""
-        told = self._told.number(_Told(number, (-1 - ENDS.index(end),)))
-        self._nexts[told] = end
-        return told
+        history = self._histories.number(_History(number, (-1 - ENDS.index(end),)))
+        self._nexts[history] = end
+        return history
 
     def _happened(self, order: int, what: str, number: int) -> int:
         return self._orders.number((*self._orders.values[order], (what, number)))
@@ -284,24 +292,24 @@ class Explorer:
             self._answers.append(answer)
         return self._answer_numbers[shown]
 
-    def _next(self, told: int) -> tuple[int, ...] | str:
+    def _next(self, history: int) -> tuple[int, ...] | str:
         """Return the parts of a process's next request, or how it ends."""
-        if told not in self._nexts:
-            process, answers = self._told.values[told]
+        if history not in self._nexts:
+            process, answers = self._histories.values[history]
             given = [self._answers[answer] for answer in answers]
             request = _replayed(self.makers[process](), given)
             if isinstance(request, str):
-                self._nexts[told] = request
+                self._nexts[history] = request
             else:
                 parts = tuple(self._requests.number(part) for part in parts_of(request))
-                self._nexts[told] = parts
+                self._nexts[history] = parts
                 if isinstance(request, Together):
-                    self._whole[told] = self._answer_number((None,) * len(request.operations))
-        return self._nexts[told]
+                    self._whole[history] = self._answer_number((None,) * len(request.operations))
+        return self._nexts[history]
 
-    def _whole_answer(self, told: int) -> int:
+    def _whole_answer(self, history: int) -> int:
         """Return the answer to a request of several parts, which are all writes."""
-        return self._whole.get(told, self._answer_number(None))
+        return self._whole.get(history, self._answer_number(None))
 
     def _trace(self, parents: dict[_Key, tuple[_Key, _Step] | None], key: _Key) -> tuple[str, ...]:
         labels: list[str] = []
@@ -330,32 +338,65 @@ def parts_of(request: Operation[Any]) -> tuple[Operation[Any], ...]:
 
 
 def _replayed(protocol: Protocol[Any], answers: Sequence[Any]) -> Operation[Any] | str:
+    run = ProtocolRun(protocol)
     try:
-        request = _past_pauses(protocol, next(protocol))
+        run.begin()
+        _pass_pauses(run)
         for answer in answers:
             if isinstance(answer, Exception):
-                request = _past_pauses(protocol, protocol.throw(answer))
+                run.throw(answer)
             else:
-                request = _past_pauses(protocol, protocol.send(answer))
-    except StopIteration:
-        return ACKNOWLEDGED
+                run.send(answer)
+            _pass_pauses(run)
     except ConnectionLostError:
         return UNKNOWN
     except HBaseORMError:
         return REFUSED
-    return request
+    return ACKNOWLEDGED if run.request is None else run.request
 
 
-def _past_pauses(protocol: Protocol[Any], request: Operation[Any]) -> Operation[Any]:
-    """Answer what touches no data: pauses, and scanners being opened and closed."""
+def _pass_pauses(run: ProtocolRun[Operation[Any], Any]) -> None:
+    """Answer what touches no data: pauses, regions, and scanners being opened and closed."""
     while True:
-        match request:
+        match run.request:
             case Sleep() | CloseScanner():
-                request = protocol.send(None)
+                run.send(None)
+            case ListRegions():
+                run.send([RegionRange(b"", None, "")])
             case OpenScanner(scan):
-                request = protocol.send(ScannerId(0, (scan.table, scan.key_range)))
+                run.send(ScannerId(0, (scan.table, scan.key_range)))
             case _:
-                return request
+                return
+
+
+def in_turn(protocol: Protocol[R]) -> Protocol[R]:
+    """Pass on what a protocol asks; those that it runs side by side run one after the other."""
+    run = ProtocolRun(protocol)
+    run.begin()
+    while (request := run.request) is not None:
+        try:
+            if isinstance(request, SideBySide):
+                answer: Any = yield from _all_in_turn(request)
+            else:
+                answer = yield request
+        except HBaseORMError as error:
+            run.throw(error)
+        else:
+            run.send(answer)
+    return run.result
+
+
+def _all_in_turn(request: SideBySide) -> Protocol[list[Any]]:
+    results: list[Any] = []
+    failures: list[HBaseORMError] = []
+    for each in request.protocols:
+        try:
+            results.append((yield from in_turn(each)))
+        except HBaseORMError as error:
+            failures.append(error)
+    if failures:
+        raise failures[0]
+    return results
 
 
 def _with_process(key: _Key, number: int, process: tuple[int, int]) -> _Key:
@@ -365,15 +406,13 @@ def _with_process(key: _Key, number: int, process: tuple[int, int]) -> _Key:
 
 def run_alone(protocol: Protocol[Any], store: Store) -> Store:
     """Run one protocol without any fault; return the store it leaves."""
-    try:
-        request = _past_pauses(protocol, next(protocol))
-        while True:
-            answer = None
-            parts = parts_of(request)
-            for part in parts:
-                store, answer = execute(store, part)
-            if isinstance(request, Together):
-                answer = (None,) * len(request.operations)
-            request = _past_pauses(protocol, protocol.send(answer))
-    except StopIteration:
-        return store
+    run = ProtocolRun(protocol)
+    run.begin()
+    _pass_pauses(run)
+    while (request := run.request) is not None:
+        answer = None
+        for part in parts_of(request):
+            store, answer = execute(store, part)
+        run.send((None,) * len(request.operations) if isinstance(request, Together) else answer)
+        _pass_pauses(run)
+    return store

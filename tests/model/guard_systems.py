@@ -7,17 +7,18 @@ from dataclasses import replace
 from typing import Final
 
 from tests.model.systems import REPAIR_CLOCK_MS, SECOND, System, Worker
-from tests.replays import V1, V2
+from tests.support.replays import V1, V2
 
 A, B, C = {V1: b"A"}, {V1: b"B"}, {V1: b"C"}
 X, Y = {V2: b"X"}, {V2: b"Y"}
 AX = {**A, **X}
 DELETE = Worker(kind="delete")
 REPAIR = Worker(kind="repair", clock_ms=REPAIR_CLOCK_MS)
-SCRUTINY = Worker(kind="scrutiny", clock_ms=REPAIR_CLOCK_MS)
+VERIFY = Worker(kind="verify", clock_ms=REPAIR_CLOCK_MS)
+VERIFY_AND_REPAIR = Worker(kind="verify and repair", clock_ms=REPAIR_CLOCK_MS)
 COMPACT = Worker(kind="compact")
 EXPIRE = Worker(kind="expire")
-SCRUB = Worker(kind="scrub")
+REINDEX = Worker(kind="reindex")
 
 CLOCKS: Final = ((10, 10), (10, 20), (20, 10), (3, 10), (10, 3), (3, 3))
 """Pairs of clocks beside rows that were written at 5: equal, skewed, and behind the row."""
@@ -99,13 +100,40 @@ REPLACE_PUT = System(
     is_composite=True,
     at_least=4_500,
 )
-TWO_PUTS_SCRUTINY = System(
-    "two puts and a scrutiny",
+TWO_PUTS_VERIFY = System(
+    "two puts and a verification",
     A,
-    (Worker(B), Worker(A), SCRUTINY),
+    (Worker(B), Worker(A), VERIFY),
     crashes=1,
     losses=0,
-    at_least=21_000,
+    at_least=50_000,
+)
+PUT_VERIFY_AND_REPAIR = System(
+    "a put, and a verification that repairs", A, (Worker(B), VERIFY_AND_REPAIR), at_least=8_000
+)
+DELETE_VERIFY_AND_REPAIR = System(
+    "a delete, and a verification that repairs", A, (DELETE, VERIFY_AND_REPAIR)
+)
+NO_GUARD_VERIFY_AND_REPAIR = System(
+    "a put to a row without guard, and a verification that repairs",
+    A,
+    (Worker(B), VERIFY_AND_REPAIR),
+    has_guard=False,
+    losses=0,
+)
+COVERING_VERIFY_AND_REPAIR = System(
+    "a put of a repeated column, and a verification that repairs",
+    AX,
+    (Worker(Y), VERIFY_AND_REPAIR),
+    is_covering=True,
+    at_least=33_000,
+)
+CLAIM_VERIFY_AND_REPAIR = System(
+    "a claim, and a verification that repairs",
+    A,
+    (Worker(C), VERIFY_AND_REPAIR),
+    is_unique=True,
+    at_least=15_000,
 )
 TWO_PUTS_COMPACT = System(
     "two puts and a compaction", A, (Worker(B), Worker(A), COMPACT), at_least=16_000
@@ -195,13 +223,13 @@ LOAD_COVERING_DELETE = System(
 BACKFILL = System(
     "a backfill, and a writer that does not know the index",
     A,
-    (Worker(B, is_unaware=True), SCRUB),
+    (Worker(B, is_unaware=True), REINDEX),
     is_built=True,
 )
 BACKFILL_BOTH = System(
     "a backfill, a writer that does not know the index and one that does",
     A,
-    (Worker(B, is_unaware=True), Worker(C), SCRUB),
+    (Worker(B, is_unaware=True), Worker(C), REINDEX),
     is_built=True,
     losses=0,
     at_least=8_000,
@@ -209,7 +237,7 @@ BACKFILL_BOTH = System(
 BACKFILL_DELETE = System(
     "a backfill, and a delete that does not know the index",
     A,
-    (replace(DELETE, is_unaware=True), SCRUB),
+    (replace(DELETE, is_unaware=True), REINDEX),
     is_built=True,
 )
 PLAIN_PUT = Worker({**B, **Y}, "plain put")
@@ -219,14 +247,14 @@ SERVER_BEHIND_MS = 2_000
 BUILD_BESIDE_PLAIN_PUT = System(
     "a build of a plain table, and a put that knows no guard",
     A,
-    (PLAIN_PUT, SCRUB),
+    (PLAIN_PUT, REINDEX),
     has_guard=False,
     is_built=True,
 )
 BUILD_BESIDE_PLAIN_AND_AWARE = System(
     "a build of a plain table, a put that knows no guard, and one that knows the index",
     AX,
-    (PLAIN_PUT, Worker(C, clock_ms=SERVER_BEHIND_MS), replace(SCRUB, clock_ms=SERVER_BEHIND_MS)),
+    (PLAIN_PUT, Worker(C, clock_ms=SERVER_BEHIND_MS), replace(REINDEX, clock_ms=SERVER_BEHIND_MS)),
     has_guard=False,
     is_built=True,
     is_covering=True,
@@ -236,7 +264,7 @@ BUILD_BESIDE_PLAIN_AND_AWARE = System(
 BUILD_BESIDE_PLAIN_DELETE = System(
     "a build of a plain table, a delete that knows no guard, and a put that knows the index",
     AX,
-    (PLAIN_DELETE, Worker(C), SCRUB),
+    (PLAIN_DELETE, Worker(C), REINDEX),
     has_guard=False,
     is_built=True,
     is_covering=True,
@@ -247,7 +275,7 @@ CATCH_UP_PLAIN_PUT = System(
     "a build catches up with a plain put, beside a put that knows the index",
     AX,
     (CATCH_UP, Worker({**C, **Y}, clock_ms=20)),
-    settled=(SCRUB, PLAIN_PUT),
+    settled=(REINDEX, PLAIN_PUT),
     is_built=True,
     is_covering=True,
     losses=0,
@@ -256,7 +284,7 @@ CATCH_UP_BESIDE_OTHER_COLUMN = System(
     "a build catches up with a plain put, beside a put of a column that is not indexed",
     AX,
     (CATCH_UP, Worker({V2: b"Z"}, clock_ms=SERVER_BEHIND_MS)),
-    settled=(replace(SCRUB, clock_ms=SERVER_BEHIND_MS), PLAIN_PUT),
+    settled=(replace(REINDEX, clock_ms=SERVER_BEHIND_MS), PLAIN_PUT),
     is_built=True,
     losses=0,
 )
@@ -264,7 +292,7 @@ CATCH_UP_PLAIN_DELETE = System(
     "a build catches up with a plain delete, beside a put that knows the index",
     AX,
     (CATCH_UP, Worker(C, clock_ms=SERVER_BEHIND_MS)),
-    settled=(SCRUB, PLAIN_DELETE),
+    settled=(REINDEX, PLAIN_DELETE),
     is_built=True,
     is_covering=True,
     losses=0,
@@ -432,7 +460,12 @@ SYSTEMS: Final = (
     TWO_PUTS_REPAIR,
     TWO_EXTENDS,
     REPLACE_PUT,
-    TWO_PUTS_SCRUTINY,
+    TWO_PUTS_VERIFY,
+    PUT_VERIFY_AND_REPAIR,
+    DELETE_VERIFY_AND_REPAIR,
+    NO_GUARD_VERIFY_AND_REPAIR,
+    COVERING_VERIFY_AND_REPAIR,
+    CLAIM_VERIFY_AND_REPAIR,
     TWO_PUTS_COMPACT,
     DELETE_PUT_COMPACT,
     DELETE_PUT_EXPIRE,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from tests.model.guard_systems import COMPACT, REPAIR, SCRUB, SCRUTINY, A, B, C, Y, by_clocks
+from tests.model import guard_systems
+from tests.model.guard_systems import COMPACT, REINDEX, REPAIR, VERIFY, A, B, C, Y, by_clocks
 from tests.model.systems import System, Worker
 
 TWO_PUTS = System(
@@ -38,24 +39,31 @@ BACK_REPAIR = replace(
 LATE_REPAIR = System(
     "a put whose answer may be lost, and a repair", A, (Worker(B), REPAIR), is_lww=True
 )
+VERIFY_AND_REPAIR = System(
+    "a put, and a verification that repairs",
+    A,
+    (Worker(B), guard_systems.VERIFY_AND_REPAIR),
+    is_lww=True,
+    at_least=4_000,
+)
 THREE_PUTS = System(
     "three puts", A, (Worker(B), Worker(A), Worker(C)), crashes=0, losses=0, is_lww=True
 )
 PUTS_COMPACT = System(
     "two puts and a compaction", A, (Worker(B), Worker(A), COMPACT), is_lww=True, at_least=8_000
 )
-PUTS_SCRUTINY = System(
-    "two puts and a scrutiny",
+PUTS_VERIFY = System(
+    "two puts and a verification",
     A,
-    (Worker(B), Worker(A), SCRUTINY),
+    (Worker(B), Worker(A), VERIFY),
     losses=0,
     is_lww=True,
-    at_least=20_000,
+    at_least=47_000,
 )
 BACKFILL = System(
     "a backfill and two writers that know the index",
     A,
-    (Worker(B), Worker(A), SCRUB),
+    (Worker(B), Worker(A), REINDEX),
     losses=0,
     is_lww=True,
 )
@@ -68,9 +76,10 @@ _EVERY: Final = (
     *by_clocks(TIE_REPAIR),
     *by_clocks(BACK_REPAIR),
     LATE_REPAIR,
+    VERIFY_AND_REPAIR,
     THREE_PUTS,
     PUTS_COMPACT,
-    PUTS_SCRUTINY,
+    PUTS_VERIFY,
     BACKFILL,
 )
 LWW_SYSTEMS: Final = tuple(replace(each, name=f"{each.name}, no guards") for each in _EVERY)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from hbase_orm.index.targets import ENTRY_COLUMN
+from hbase_orm.index.entries.targets import ENTRY_COLUMN
 from hbase_orm.ops import (
     CheckAndMutate,
     Delete,
@@ -24,7 +24,7 @@ from hbase_orm.ops import (
     ScannerId,
     ask,
 )
-from tests.replays import V1, Bench
+from tests.support.replays import V1, Bench
 
 Made = Callable[[Bench], Protocol[Any]]
 
@@ -97,14 +97,14 @@ def last_writer_wins(changes: Mapping[bytes, bytes], clock_ms: int) -> Made:
 
     def run(bench: Bench) -> Protocol[None]:
         row = yield from row_now(bench)
-        told, before = newest_ms(row), values_of(row)
-        t = max(clock_ms, told + 1)
+        seen_ms, before = newest_ms(row), values_of(row)
+        t = max(clock_ms, seen_ms + 1)
         after = {**before, **changes}
         for key in sorted(keys_of(bench, after)):
             yield from put_at(bench.index.table, key, {ENTRY_COLUMN: b""}, t)
         yield from put_at(bench.target.table, bench.row, changes, t)
         for key in sorted(keys_of(bench, before) - keys_of(bench, after)):
-            yield from delete_entry(bench, key, told)
+            yield from delete_entry(bench, key, seen_ms)
 
     return run
 
@@ -114,11 +114,11 @@ def delete_at_last(clock_ms: int) -> Made:
 
     def run(bench: Bench) -> Protocol[None]:
         row = yield from row_now(bench)
-        told = newest_ms(row)
-        delete = Delete(V1, max(clock_ms, told + 1))
+        seen_ms = newest_ms(row)
+        delete = Delete(V1, max(clock_ms, seen_ms + 1))
         yield from ask(MutateRow(bench.target.table, RowMutation(bench.row, deletes=(delete,))))
         for key in sorted(keys_of(bench, values_of(row))):
-            yield from delete_entry(bench, key, told)
+            yield from delete_entry(bench, key, seen_ms)
 
     return run
 

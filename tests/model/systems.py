@@ -1,14 +1,13 @@
 """What the explorer is given: a few processes on one or two rows, and what must hold of them.
 
 Every process is a protocol of the library. In every state each row has its entries, no verified
-entry belies its row, and no two rows own one value; when all is quiet the acknowledged writes
+entry contradicts its row, and no two rows own one value; when all is quiet the acknowledged writes
 explain the rows, and one repair pass leaves exactly the rows' entries.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain, combinations, count, permutations
@@ -17,37 +16,62 @@ from typing import Any, Literal
 import pytest
 
 from hbase_orm.errors import GatewayError, HBaseORMError
-from hbase_orm.gateway.memory import MemoryGateway
-from hbase_orm.index import claims, guard
-from hbase_orm.index.asking import ask_patiently, read_before
-from hbase_orm.index.attempt import entry_puts
-from hbase_orm.index.catalog import CatalogView, begin_loading, finish_loading
-from hbase_orm.index.claims import CLAIM_COLUMN, StoredClaim
-from hbase_orm.index.copies import copied_cells
-from hbase_orm.index.guard import guarded_write
-from hbase_orm.index.loading import guarded_load, load_rows
-from hbase_orm.index.registration import register
-from hbase_orm.index.repair import repair_pass
-from hbase_orm.index.scrutiny import scrutinize
-from hbase_orm.index.targets import GUARD_COLUMN, GuardContext, RowBefore, RowChange, with_guard
-from hbase_orm.index.writing import write_row
+from hbase_orm.gateway.memory.gateway import MemoryGateway
+from hbase_orm.index.catalog.catalog import (
+    CATALOG_COLUMN,
+    CATALOG_TABLE,
+    CatalogView,
+    begin_loading,
+    finish_loading,
+)
+from hbase_orm.index.catalog.entry import IndexState
+from hbase_orm.index.catalog.registration import register
+from hbase_orm.index.entries.targets import (
+    GUARD_COLUMN,
+    GUARDED_RETRIES,
+    GuardContext,
+    RowBefore,
+    RowChange,
+    with_guard,
+)
+from hbase_orm.index.protocol import claims
+from hbase_orm.index.protocol import guarded_write as guard
+from hbase_orm.index.protocol.attempt import entry_puts
+from hbase_orm.index.protocol.claims import CLAIM_COLUMN, StoredClaim
+from hbase_orm.index.protocol.covering import covering_cells
+from hbase_orm.index.protocol.guarded_write import guarded_write
+from hbase_orm.index.protocol.load import guarded_load, load_rows
+from hbase_orm.index.protocol.requests import read_before
+from hbase_orm.index.protocol.row_change import write_row
 from hbase_orm.ops import (
     Cell,
     Delete,
     Operation,
     Protocol,
+    ProtocolRun,
     Put,
     RowMutation,
     Together,
     ask,
+    ask_with_retry,
 )
-from tests.model.builds import catch_up, change_plainly, register_lost
-from tests.model.cells import EMPTY, Compact, ExpireDeadGuards, Store
+from tests.model.builds import (
+    catalog_entry,
+    catch_up,
+    change_plainly,
+    register_lost,
+    repair,
+    verify,
+)
+from tests.model.cells import EMPTY, Compact, ExpireDeadGuards, Place, Store, Stored
 from tests.model.explorer import ACKNOWLEDGED, CRASHED, REFUSED, UNKNOWN, Explorer, State, run_alone
-from tests.replays import V1, V2, Bench, Kind, base_key_of
+from tests.support.replays import V1, V2, Bench, Kind
 
 ROW, SECOND = b"r", b"s"
 REPAIR_CLOCK_MS = 100
+
+MIN_AGE_MS = -99
+"""Repairs leave no entry for its age."""
 
 Cells = Mapping[bytes, bytes]
 Rows = Mapping[bytes, Cells]
@@ -62,7 +86,7 @@ class Worker:
 
     Attributes:
         puts: What a write puts; an "extend" puts it behind what the row has.
-        kind: A change, a repair pass, a scrutiny, the load of a new table, the backfill of a row,
+        kind: A change, a repair pass, a verification that repairs or not, the load of a new table, the backfill of a row,
             one that only puts entries, what a build does once no unaware writer is left, a put or
             a delete by a program that knows no guards, the entry of a table that the catalog has
             lost, a major compaction, one that keeps no tombstones though the index needs them, or
@@ -76,10 +100,11 @@ class Worker:
     kind: (
         Literal[
             "repair",
-            "scrutiny",
+            "verify",
+            "verify and repair",
             "load",
             "extend",
-            "scrub",
+            "reindex",
             "plain backfill",
             "catch up",
             "plain put",
@@ -114,11 +139,11 @@ class System:
         beside: The second row, where there is one.
         at_least: How many states there are at least: fewer means that something is left out.
         is_built: Whether the index is new: the rows before have no entries, and must have them
-            once they were scrubbed.
+            once they were reindexed.
         settled: What ended before the others began, one after the other.
         is_lost: Whether the catalog has lost the table, whose row has a guard of its third epoch.
         stale_claim: A value that the second row has claimed, crashed, and never shown.
-        tries: How often a write, and a claim of a value, begins anew: where two rows fence each
+        tries: How often a write, and a claim of a value, begins again: where two rows fence each
             other in turn there is no other end.
     """
 
@@ -164,7 +189,7 @@ def context(number: int, clock_ms: int, epoch: int = 1) -> GuardContext:
     return GuardContext(
         now_ms=lambda: clock_ms,
         nonce=lambda: bytes((number, next(nonces), 0, 0, 0, 0, 0, 0)),
-        jitter=lambda: 0.0,
+        retries=GUARDED_RETRIES,
         permit=lambda _: epoch,
     )
 
@@ -179,13 +204,15 @@ def protocol(  # noqa: C901, PLR0911  # one return a kind of worker
     own = context(number, worker.clock_ms, 2 if system.is_built and not worker.is_unaware else 1)
     match worker.kind:
         case "repair":
-            return repair_pass(bench.target, bench.index, base_key_of, own, min_age_ms=-99)
-        case "scrutiny":
-            return scrutiny(bench, own)
+            return repair(bench, own, MIN_AGE_MS, is_new=system.is_new)
+        case "verify":
+            return verify(bench, own, None)
+        case "verify and repair":
+            return verify(bench, own, MIN_AGE_MS)
         case "load":
             return load(bench, worker, own)
         case "compact":
-            # A covering index keeps its tombstones: see `session.tables`.
+            # A covering index keeps its tombstones: see `binding.model_tables`.
             return step(Compact((bench.index.table,) if system.is_covering else ()))
         case "forget":
             return step(Compact())
@@ -214,7 +241,7 @@ def plain_mutation(worker: Worker) -> RowMutation:
 def change_of(worker: Worker) -> RowChange:
     if worker.kind == "extend":
         return extension(worker)
-    assert worker.kind in {"put", "insert", "delete", "replace", "scrub"}
+    assert worker.kind in {"put", "insert", "delete", "replace", "reindex"}
     return RowChange(worker.row, worker.puts, kind=worker.kind)
 
 
@@ -238,15 +265,8 @@ def plain_backfill(bench: Bench, own: GuardContext) -> Protocol[None]:
     columns = with_guard(bench.target.existence_columns | bench.index.columns)
     before = yield from read_before(bench.target, bench.row, columns, own)
     entries = bench.target.entries(bench.row, before.values)
-    for put in entry_puts(entries, before.told_ms):
-        yield from ask_patiently(put, own)
-
-
-def scrutiny(bench: Bench, own: GuardContext) -> Protocol[None]:
-    """Look for missing entries beside writers; being refused means to have seen one."""
-    found = yield from scrutinize(bench.target, bench.index, base_key_of, own)
-    if found.missing:
-        raise HBaseORMError("the scrutiny saw an entry missing", missing=found.missing)
+    for put in entry_puts(entries, before.newest_seen_ms):
+        yield from ask_with_retry(put, own.retries)
 
 
 def load(bench: Bench, worker: Worker, own: GuardContext) -> Protocol[None]:
@@ -259,16 +279,16 @@ def load(bench: Bench, worker: Worker, own: GuardContext) -> Protocol[None]:
 
 def as_a_gateway_repeats(steps: Protocol[None], own: GuardContext) -> Protocol[None]:
     """Make the requests of a protocol one by one, each again where it got no answer."""
-    with suppress(StopIteration):
-        asked = next(steps)
-        while True:
-            try:
-                for each in asked.operations if isinstance(asked, Together) else (asked,):
-                    yield from ask_patiently(each, own)
-            except GatewayError as error:
-                asked = steps.throw(error)
-            else:
-                asked = steps.send(None)
+    run = ProtocolRun(steps)
+    run.begin()
+    while (request := run.request) is not None:
+        try:
+            for each in request.operations if isinstance(request, Together) else (request,):
+                yield from ask_with_retry(each, own.retries)
+        except GatewayError as error:
+            run.throw(error)
+        else:
+            run.send(None)
 
 
 def write_as_the_catalog_permits(
@@ -300,7 +320,7 @@ def explore(system: System) -> Explorer:
 
 
 def store_before(system: System) -> Store:
-    store = EMPTY
+    store = with_catalog(system)
     rows = {ROW: system.before, SECOND: system.beside}
     for number, (row, cells) in enumerate(rows.items(), start=98):
         if cells:
@@ -315,6 +335,16 @@ def store_before(system: System) -> Store:
     if system.is_new:
         store = run_alone(register(system.bench.target.table, {}, is_new=True), store)
     return store
+
+
+def with_catalog(system: System) -> Store:
+    """Return a store in which the catalog knows the table; while an index is built, as kept."""
+    if system.is_new or system.is_lost:
+        return EMPTY
+    epoch, state = (2, IndexState.WRITE_ONLY) if system.is_built else (1, IndexState.READABLE)
+    entry = catalog_entry(system.bench, epoch, state)
+    place = Place(CATALOG_TABLE, system.bench.target.table.encode(), CATALOG_COLUMN)
+    return ((place, Stored(1, entry.encode())),)
 
 
 def first_write(system: System, number: int, worker: Worker) -> Protocol[Any]:
@@ -380,7 +410,7 @@ class Soundness:
             return "a row's value is owned by another row"
         believed = {key: said for key, said in seen.items() if isinstance(said, dict)}
         if any(due.get(key) != said for key, said in believed.items()):
-            return "a verified entry belies its row"
+            return "a verified entry contradicts its row"
         return ""
 
     def due(self, store: Store) -> Due:
@@ -418,7 +448,7 @@ class Soundness:
                 cells = found.setdefault(place.row, {})
                 cells[place.column] = Cell(stored.value, stored.timestamp_ms)
         if not self.system.is_unique:
-            return {key: copied_cells((V2,), cells) for key, cells in found.items()}
+            return {key: covering_cells((V2,), cells) for key, cells in found.items()}
         made = {key: StoredClaim.of(cells[CLAIM_COLUMN]).claim for key, cells in found.items()}
         return {key: claim.owner for key, claim in made.items() if claim is not None}
 
@@ -433,18 +463,18 @@ class Soundness:
 
     def _is_backfilled(self, state: State) -> bool:
         return state.is_quiet and any(
-            worker.kind in {"scrub", "plain backfill", "catch up"} and end == ACKNOWLEDGED
+            worker.kind in {"reindex", "plain backfill", "catch up"} and end == ACKNOWLEDGED
             for worker, end in zip(self.system.workers, state.processes, strict=True)
         )
 
     def _is_refused(self, state: State) -> bool:
         return any(
-            worker.kind in {"scrutiny", "repair"} and end == REFUSED
+            worker.kind in {"verify", "verify and repair", "repair"} and end == REFUSED
             for worker, end in zip(self.system.workers, state.processes, strict=True)
         )
 
     def _fault_of_lost(self, state: State) -> str:
-        """Say what is wrong once a table was entered again that the catalog had lost."""
+        """Return what is wrong once a table was entered again that the catalog had lost."""
         entered = [
             end == ACKNOWLEDGED
             for worker, end in zip(self.system.workers, state.processes, strict=True)
@@ -459,7 +489,7 @@ class Soundness:
         return ""
 
     def _fault_after_catch_up(self, store: Store) -> str:
-        """Say what is wrong after a build's last part, which begins when these have ended."""
+        """Return what is wrong after a build's last part, which begins when these have ended."""
         last = Worker(kind="catch up", clock_ms=REPAIR_CLOCK_MS)
         after = run_alone(protocol(self.system, 95, last), store)
         if self.rows(after) != self.rows(store):
@@ -468,18 +498,23 @@ class Soundness:
 
     def _fault_after_repair(self, store: Store) -> str:
         if store not in self._repaired:
-            repair = Worker(kind="repair", clock_ms=REPAIR_CLOCK_MS)
-            after = run_alone(protocol(self.system, 96, repair), store)
-            due, is_same = self.due(after), self.rows(after) == self.rows(store)
-            is_clean = is_same and due == self.seen(after, self._under_way(after))
-            self._repaired[store] = (
-                "" if is_clean else "a repair pass does not leave the rows' entries"
-            )
+            self._repaired[store] = ""
+            if not self._is_clean_after("repair", store):
+                self._repaired[store] = "a repair pass does not leave the rows' entries"
+            elif not (self.system.is_new or self._is_clean_after("verify and repair", store)):
+                self._repaired[store] = "a verification does not leave the rows' entries"
         return self._repaired[store]
+
+    def _is_clean_after(self, kind: Literal["repair", "verify and repair"], store: Store) -> bool:
+        """Return whether a repair leaves exactly the entries of the rows, and the rows alone."""
+        worker = Worker(kind=kind, clock_ms=REPAIR_CLOCK_MS)
+        after = run_alone(protocol(self.system, 96, worker), store)
+        due, is_same = self.due(after), self.rows(after) == self.rows(store)
+        return is_same and due == self.seen(after, self._under_way(after))
 
 
 def is_explained(system: System, state: State, rows: Rows) -> bool:
-    """Say whether some order of the changes explains the rows that are seen.
+    """Return whether some order of the changes explains the rows that are seen.
 
     Every acknowledged one is in it, none that was refused, and those of unknown outcome may be.
     """
@@ -495,7 +530,7 @@ def is_explained(system: System, state: State, rows: Rows) -> bool:
 
 
 def is_in_real_time(state: State, order: Sequence[int]) -> bool:
-    """Say whether no change stands before one that was acknowledged before it started."""
+    """Return whether no change stands before one that was acknowledged before it started."""
     at = {event: position for position, event in enumerate(state.order)}
     never = len(at)
     return all(

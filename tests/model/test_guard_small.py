@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
-from hbase_orm.gateway.memory import MemoryGateway
-from hbase_orm.index import claims
-from hbase_orm.index.targets import GUARD_COLUMN
+from hbase_orm.gateway.memory.gateway import MemoryGateway
+from hbase_orm.index.entries.targets import GUARD_COLUMN
+from hbase_orm.index.protocol import claims
 from hbase_orm.ops import (
     CheckAndMutate,
     Delete,
@@ -28,13 +28,13 @@ from hbase_orm.ops import (
     Row,
     RowMutation,
 )
-from tests import broken_rules as broken
-from tests.broken_rules import Break
 from tests.model import guard_systems as systems
 from tests.model.cells import EMPTY, Store, execute
 from tests.model.guard_systems import SYSTEMS
 from tests.model.systems import System, Worker, explore
-from tests.replays import V1, V2, Bench
+from tests.support import broken_rules as broken
+from tests.support.broken_rules import Break
+from tests.support.replays import V1, V2, Bench
 
 FEWEST_STATES = 150_000
 
@@ -78,7 +78,7 @@ BREAKS = (
     (broken.RELEASED_WHOEVER_CLAIMED, systems.LEAVE_AND_RETURN),
     (broken.CLAIM_DELETED, systems.HAND_OVER_SLOW),
     (broken.MOVING_ROWS_TRUSTED, systems.CATCH_UP_BESIDE_OTHER_COLUMN),
-    (broken.LATE_COPIES_LEFT, systems.BUILD_BESIDE_PLAIN_DELETE),
+    (broken.LATE_COVERING_ENTRIES_LEFT, systems.BUILD_BESIDE_PLAIN_DELETE),
     (broken.EPOCHS_NOT_READ, systems.LOST_CATALOG),
 )
 
@@ -99,7 +99,7 @@ def test_entries_that_are_believed_need_tombstones_that_last() -> None:
         workers=(*systems.COVERING_COMPACT.workers[:2], Worker(kind="forget")),
     )
 
-    with pytest.raises(pytest.fail.Exception, match="a verified entry belies its row"):
+    with pytest.raises(pytest.fail.Exception, match="a verified entry contradicts its row"):
         explore(forgetful)
 
 

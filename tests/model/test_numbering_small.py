@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from hbase_orm.errors import ConnectionLostError
-from hbase_orm.gateway.memory import MemoryGateway
+from hbase_orm.gateway.memory.gateway import MemoryGateway
 from hbase_orm.numbering.dictionary import (
     COUNTER_ROW,
     allocate,
@@ -31,6 +31,7 @@ from hbase_orm.ops import (
     MutateRow,
     Operation,
     Protocol,
+    ProtocolRun,
     Put,
     RowMutation,
     Together,
@@ -57,14 +58,15 @@ def plainly(request: Operation[Any]) -> Protocol[Any]:
 
 def one_by_one(protocol: Protocol[Any], step: Step = plainly) -> Protocol[Any]:
     """Make the requests of a protocol in turns of their own, each as `step` does."""
-    answer: Any = None
-    failure: Exception | None = None
-    while True:
-        try:
-            request = protocol.send(answer) if failure is None else protocol.throw(failure)
-        except StopIteration as end:
-            return end.value
-        answer, failure = yield from answered(request, step)
+    run = ProtocolRun(protocol)
+    run.begin()
+    while run.request is not None:
+        answer, failure = yield from answered(run.request, step)
+        if failure is None:
+            run.send(answer)
+        else:
+            run.throw(failure)
+    return run.result
 
 
 def answered(request: Operation[Any], step: Step) -> Protocol[tuple[Any, Exception | None]]:
@@ -167,7 +169,7 @@ def explore(system: System, step: Step = plainly) -> Explorer:
 
 
 def fault_of(state: State) -> str:
-    """Say what is wrong with a state, or nothing."""
+    """Return what is wrong with a state, or nothing."""
     names = numbers_by_name(state.store)
     taken_for = {
         row[1:]: value for row, value in cells(state.store, TABLE).items() if row[:1] == b"r"
@@ -182,7 +184,7 @@ def fault_of(state: State) -> str:
 
 
 def fault_at_rest(state: State, names: dict[bytes, int]) -> str:
-    """Say what is wrong when everybody has ended: a late process is told what stands there."""
+    """Return what is wrong when everybody has ended: a late process is told what stands there."""
     late: tuple[Process, ...] = (Allocator("ab"), NameReader("ab"), NumberReader(tuple(range(9))))
     told = state.store
     for number, process in enumerate(late, start=7):

@@ -12,8 +12,8 @@ from functools import partial
 
 import pytest
 
-from hbase_orm.gateway.memory import MemoryGateway
-from hbase_orm.index.targets import ENTRY_COLUMN
+from hbase_orm.gateway.memory.gateway import MemoryGateway
+from hbase_orm.index.entries.targets import ENTRY_COLUMN
 from tests.model.cells import Place, Store, Stored, ticking
 from tests.model.explorer import ACKNOWLEDGED, Explorer, State
 from tests.model.published import (
@@ -27,7 +27,7 @@ from tests.model.published import (
     repair_at_once,
     repair_by_time,
 )
-from tests.replays import V1, V2, Bench
+from tests.support.replays import V1, V2, Bench
 
 AX = {V1: b"A", V2: b"X"}
 
@@ -119,7 +119,7 @@ def loss(case: Published, state: State) -> str:
 
 
 def _lacks_entry(case: Published, bench: Bench, state: State, shown: Mapping[bytes, bytes]) -> bool:
-    """Say whether a row that shows what was acknowledged, or was there before, has no entry."""
+    """Return whether a row that shows what was acknowledged, or was there before, has no entry."""
     visible = {
         place.row
         for place, stored in state.store
@@ -134,7 +134,7 @@ def _lacks_entry(case: Published, bench: Bench, state: State, shown: Mapping[byt
 
 
 def _lacks_write(case: Published, _: Bench, state: State, shown: Mapping[bytes, bytes]) -> bool:
-    """Say whether an acknowledged write, followed by no other, does not show at rest."""
+    """Return whether an acknowledged write, followed by no other, does not show at rest."""
     if not state.is_quiet:
         return False
     at = {event: position for position, event in enumerate(state.order)}

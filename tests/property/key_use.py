@@ -19,8 +19,8 @@ from hbase_orm.codecs import Codec
 from hbase_orm.errors import CodecError
 from hbase_orm.rowkey import KeyLayout, Part
 from hbase_orm.rowkey.derivations import NumberOfName, OffsetOf, PeriodOf
-from hbase_orm.rowkey.kinds import AnyKind
 from hbase_orm.rowkey.periods import Unit
+from hbase_orm.rowkey.record_types import AnyRecordType
 from hbase_orm.schema import Comparison, InValues, Or, StartsWith, conjuncts
 from tests.property.questions import Values, holds
 from tests.property.random_models import Declared
@@ -72,13 +72,13 @@ class KeyUse:
         return self.is_equal(period.field) or None not in self.ends(period.field)
 
     def reads(self, row: Stored) -> bool:
-        """Say whether a tight plan reads a row."""
+        """Return whether a tight plan reads a row."""
         return all(test(row) for test in self.tests)
 
     # --- the conditions ---------------------------------------------------------------------------
 
     def is_equal(self, name: str) -> bool:
-        """Say whether the field is compared by == or in_."""
+        """Return whether the field is compared by == or in_."""
         return any(
             isinstance(c, InValues) or getattr(c, "operator", "") == "=="
             for c in self.own.get(name, ())
@@ -147,7 +147,7 @@ class KeyUse:
             self.fulfil(part.name)
             self.paths *= len(self.allowed(part.name)) or 1 if self.is_equal(part.name) else 1
             return self.is_equal(part.name)
-        if all(map(self.is_equal, part.fields)) and not isinstance(of, AnyKind):
+        if all(map(self.is_equal, part.fields)) and not isinstance(of, AnyRecordType):
             self._computed(part)
             return True
         if isinstance(of, PeriodOf):
@@ -157,7 +157,7 @@ class KeyUse:
                 self.fulfil(part.fields[0])
             return False
         few = of.choices(*[None for _ in of.inputs])
-        if few is not None and not isinstance(of, AnyKind):
+        if few is not None and not isinstance(of, AnyRecordType):
             self.paths *= len(list(few)) or 1
         return few is not None
 

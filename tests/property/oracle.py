@@ -14,8 +14,9 @@ from typing import Any
 from hypothesis import strategies as st
 
 from hbase_orm import Condition, Engine, Order, Session
+from hbase_orm.binding.url import parse_url
 from hbase_orm.errors import QueryError, UnboundedScanError
-from hbase_orm.gateway.memory import MemoryGateway
+from hbase_orm.gateway.memory.gateway import MemoryGateway
 from hbase_orm.ops import FetchRows, GetRows, KeyRange, OpenScanner, Operation
 from hbase_orm.query import (
     IndexPlan,
@@ -26,7 +27,6 @@ from hbase_orm.query import (
     TablesPlan,
     select,
 )
-from hbase_orm.session.url import parse_url
 from tests.property.key_use import Stored, key_use, reads_some
 from tests.property.questions import Values, holds, orders, where
 from tests.property.random_models import Declared, models, rows
@@ -131,8 +131,8 @@ def load(engine: Engine, case: Case) -> list[Stored]:
 
 
 def _stored(session: Session, obj: Any, row: Values) -> Stored:
-    bound = session._bound_to(obj)
-    key = bound.key(obj)
+    bound = session._state.bound_to(obj)
+    key = bound.keys.of(obj)
     pieces = {part.name: data for part, data in bound.schema.layout.split(key)}
     start = None if bound.context is None else bound.context.start
     return Stored(row, start, key, pieces)
@@ -192,7 +192,7 @@ def told_value(declared: Declared, row: Stored, name: str) -> Any:
 
 
 def is_same(one: Sequence[Values], other: Sequence[Values]) -> bool:
-    """Say whether values are equal, and the two zeros the same."""
+    """Return whether values are equal, and the two zeros the same."""
     return list(one) == list(other) and signs(one) == signs(other)
 
 
@@ -370,7 +370,7 @@ class Bench:
         assert within is None or fetched <= within * (1 + is_index), (fetched, within, str(plan))
 
     def _is_unbounded(self, question: Question) -> bool:
-        """Say whether a refusal is right, as far as the row key alone tells."""
+        """Return whether a refusal is right, as far as the row key alone tells."""
         use = key_use(self.declared, self.declared.model.__schema__.layout, question.conditions)
         is_by_key = not question.orders and not question.using
         narrows = bool(use.used) and not use.is_capped and use.tells_tables
@@ -382,6 +382,6 @@ def answered(session: Session, stmt: Select[Any]) -> list[Values]:
 
 
 def is_tied(asked: Sequence[Order], answer: Sequence[Values]) -> bool:
-    """Say whether the asked orders leave open which of the rows comes first."""
+    """Return whether the asked orders leave open which of the rows comes first."""
     fields = [order.field.name for order in asked]
     return len({tuple(repr(row[name]) for name in fields) for row in answer}) < 2

@@ -79,7 +79,7 @@ class Declared:
     @property
     def is_base(self) -> bool:
         """Whether the model is the base of record types."""
-        return self.model.__schema__.kinds is not None
+        return self.model.__schema__.record_types is not None
 
 
 def hashed(value: Any, count: int) -> int:
@@ -141,7 +141,7 @@ class _Body:
         self.fields[name] = kind
 
     def is_nullable(self, name: str) -> bool:
-        """Say whether a field may be None."""
+        """Return whether a field may be None."""
         return "None" in str(self.annotations[name])
 
     def add_column(self, name: str, kind: Kind, *, is_nullable: bool) -> None:
@@ -448,7 +448,7 @@ def _identity(declared: Declared, row: Mapping[str, Any]) -> tuple[Any, ...]:
 
 
 def _is_empty(declared: Declared, row: Mapping[str, Any]) -> bool:
-    """Say whether all the bytes of the key are those of one empty, unended value."""
+    """Return whether all the bytes of the key are those of one empty, unended value."""
     parts = declared.model.__schema__.layout.parts
     (first, *others) = parts
     is_bare = first.derivation is None and not others and not first.is_delimited

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from hbase_orm.codecs import Codec
 from hbase_orm.errors import CodecError
-from tests.filter_cases import KINDS, Kind
 from tests.property.test_codec_families import SUBJECTS, Values
+from tests.support.filtered_rows import KINDS, Kind
 
 CANONICAL = [
     *((codec, values) for codec, values in SUBJECTS if codec.canonical),

@@ -73,7 +73,7 @@ def values_of(codec: Codec[Any]) -> st.SearchStrategy[Any]:
 
 
 def same(one: Any, other: Any) -> bool:
-    """Say whether two values are one: zeros differ by sign, NaN is NaN."""
+    """Return whether two values are one: zeros differ by sign, NaN is NaN."""
     if isinstance(one, float):
         signs = math.copysign(1, one) == math.copysign(1, other)
         return (math.isnan(one) and math.isnan(other)) or (one == other and signs)

@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hbase_orm.execute.by_entries import covered_row, owner_of
-from hbase_orm.index.copies import VERIFIED
-from hbase_orm.index.entries import base_key_of, index_target
-from hbase_orm.index.pages import led_to
-from hbase_orm.index.targets import ENTRY_COLUMN
+from hbase_orm.index.entries.index_entries import base_key_of, index_target
+from hbase_orm.index.entries.targets import ENTRY_COLUMN
+from hbase_orm.index.protocol.covering import VERIFIED
+from hbase_orm.index.upkeep.table_pages import with_base_keys
 from hbase_orm.ops import Cell, Row
-from tests.index_cases import Job
+from tests.support.index_statements import Job
 
 SCHEMA = Job.__schema__
 INDEXES = pytest.mark.parametrize("index", SCHEMA.indexes, ids=lambda index: str(index.name))
@@ -30,7 +30,7 @@ KEYS = st.binary(max_size=40) | FRAMED
 def test_any_key_leads_to_a_row_or_is_refused_by_name(index: Any, key: bytes) -> None:
     entry = Row(key, {ENTRY_COLUMN: Cell(b"", 1)})
 
-    found, corrupt = led_to(index_target(SCHEMA, index), base_key_of(index), [entry])
+    found, corrupt = with_base_keys(index_target(SCHEMA, index), base_key_of(index), [entry])
 
     assert all(key.endswith(owner) and owner for _, owner in found)
     for error in corrupt.values():

@@ -9,9 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hbase_orm import connect
-from tests.filter_cases import cells, conditions, models, outcome, put_rows
 from tests.property.quotas import fill, short_of
-from tests.recording import gateway_of
+from tests.support.filtered_rows import cells, conditions, models, outcome, put_rows
+from tests.support.recording import gateway_of
 
 EXAMPLES = 1_000
 LEAST = {"exact": 151, "partly": 101, "dropped rows": 301, "some matched": 201}

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hbase_orm.errors import CorruptRowError, RowKeyError, ValidationError
-from hbase_orm.index.entries import guarded_table
+from hbase_orm.index.entries.index_entries import guarded_table
 from hbase_orm.schema import TableSchema
 from tests.property.quotas import fill, short_of
 from tests.property.random_models import Declared, models, row_key, rows
@@ -59,7 +59,7 @@ def test_entries_made_in_line_are_those_of_the_protocols() -> None:
         @given(stored(wish))
         def check(drawn: tuple[Declared, list[tuple[dict[str, Any], Change]]]) -> None:
             model, schema = drawn[0].model, drawn[0].model.__schema__
-            if schema.indexes and not schema.kinds:
+            if schema.indexes and not schema.record_types:
                 compare(schema, [flat(schema, model.__mapping__, *row) for row in drawn[1]], met)
 
         return check

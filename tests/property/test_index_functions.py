@@ -29,11 +29,11 @@ from hbase_orm import (
     key,
     select,
 )
+from hbase_orm.binding.url import parse_url
 from hbase_orm.errors import QueryError
-from hbase_orm.gateway.memory import MemoryGateway
+from hbase_orm.gateway.memory.gateway import MemoryGateway
 from hbase_orm.ops import MutateRows, Put, RowMutation
 from hbase_orm.query import IndexPlan, Select
-from hbase_orm.session.url import parse_url
 from tests.property.quotas import fill, short_of
 
 T0 = datetime(2024, 1, 1, 22, tzinfo=UTC)

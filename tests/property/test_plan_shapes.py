@@ -1,4 +1,4 @@
-"""A plan by a shape that was planned before is the plan that is made anew."""
+"""A plan by a shape that was planned before is the plan that is made again."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from hbase_orm import Family, Index, Key, Mapped, Model, column, key, select
 from hbase_orm.errors import QueryError
-from hbase_orm.query import ROWS_ALONE, Plan, Select, Shapes, Sort
-from hbase_orm.query.planner import plan
-from hbase_orm.query.shapes import MAX_SHAPES
+from hbase_orm.query import ROWS_ONLY, Plan, Select, Shapes, Sort
+from hbase_orm.query.planning.planner import plan
+from hbase_orm.query.planning.shapes import MAX_SHAPES
 from hbase_orm.schema import Comparison, Condition, StartsWith, TableSchema
 from tests.property.aims import aimed_cases
 from tests.property.oracle import Case, cases
@@ -79,12 +79,12 @@ def compare_plans(case: Case, met: Counter[str]) -> None:
         first = question.statement(case.declared)
         for stmt in (first, *variants(first, case.rows), first):
             is_known = shapes.find(stmt) is not None
-            again, anew = planned(stmt, schema, shapes), planned(stmt, schema, None)
-            assert facts(again) == facts(anew), (str(again), str(anew))
+            cached, fresh = planned(stmt, schema, shapes), planned(stmt, schema, None)
+            assert facts(cached) == facts(fresh), (str(cached), str(fresh))
             met["statements"] += 1
             met["known"] += is_known
             if is_known:
-                met[type(again).__name__] += 1
+                met[type(cached).__name__] += 1
 
 
 KINDS = ("GetPlan", "ScanPlan", "SaltedScanPlan", "IndexPlan")
@@ -126,7 +126,7 @@ OTHERS: dict[str, Any] = {
 WITHOUT_SHAPE: dict[str, Any] = {
     "related": (object(),),
     "entries": object(),
-    "selection": ROWS_ALONE,
+    "selection": ROWS_ONLY,
     "groups": (Part.maker,),
     "sort": Sort((), 1),
     "times": object(),

@@ -9,7 +9,14 @@ from hypothesis import strategies as st
 
 from hbase_orm.errors import SchemaError
 from hbase_orm.rowkey.leading import leading_bytes
-from hbase_orm.rowkey.reach import LeadingBytes, OneOf, Step, Symbols, even_split, survey
+from hbase_orm.rowkey.reach import (
+    ByteWords,
+    LeadingBytes,
+    OneOf,
+    Symbols,
+    even_split,
+    survey,
+)
 from tests.property.random_models import models, row_key, rows
 
 several = settings(max_examples=80)
@@ -21,7 +28,7 @@ RESTS = [bytes(rest) for length in range(LONGEST + 1) for rest in product(LETTER
 text = st.lists(st.sampled_from(LETTERS), max_size=LONGEST).map(bytes)
 
 
-def possible(step: Step) -> list[bytes]:
+def possible(step: ByteWords) -> list[bytes]:
     if isinstance(step, OneOf):
         return list(step.words)
     assert isinstance(step, Symbols)
@@ -61,7 +68,7 @@ steps = st.lists(one_of() | symbols(), min_size=1, max_size=2)
 
 @given(steps=steps, is_whole=st.booleans(), split_keys=st.sets(text.filter(len), max_size=4))
 def test_a_region_holds_the_beginnings_that_have_a_key_in_it(
-    *, steps: list[Step], is_whole: bool, split_keys: set[bytes]
+    *, steps: list[ByteWords], is_whole: bool, split_keys: set[bytes]
 ) -> None:
     leading = LeadingBytes(tuple(steps), is_whole)
     beginnings = [b"".join(words) for words in product(*map(possible, steps))]
@@ -86,7 +93,7 @@ def test_a_region_holds_the_beginnings_that_have_a_key_in_it(
 
 @given(steps=steps, is_whole=st.booleans(), data=st.data())
 def test_an_even_split_gives_every_region_as_many_beginnings(
-    *, steps: list[Step], is_whole: bool, data: st.DataObject
+    *, steps: list[ByteWords], is_whole: bool, data: st.DataObject
 ) -> None:
     leading = LeadingBytes(tuple(steps), is_whole)
     count = leading.count or 0

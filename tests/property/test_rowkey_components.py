@@ -38,9 +38,9 @@ from hbase_orm.rowkey import (
 )
 from hbase_orm.rowkey.derivations import SaltOf, check_numbered
 from hbase_orm.rowkey.periods import UNITS
-from tests.key_components import Names, check_keys
 from tests.property.test_codec_families import SUBJECTS
 from tests.property.test_codecs_properties import CODECS, values_of
+from tests.support.key_components import Names, check_keys
 
 IN_ALL_RANGES = st.integers(0, 4 * 10**15).map(
     lambda micros: datetime(1970, 1, 2, tzinfo=UTC) + timedelta(microseconds=micros)

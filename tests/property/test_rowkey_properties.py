@@ -13,8 +13,8 @@ from hbase_orm import codecs
 from hbase_orm.errors import CorruptRowError
 from hbase_orm.ops import KeyRange
 from hbase_orm.rowkey import KeyLayout
-from tests.layouts import Salted, layout
 from tests.property.strategies import Kind, kinds, part_rank
+from tests.support.layouts import Salted, layout
 
 several = settings(max_examples=80)
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hbase_orm import Engine, Expr, Session, connect, func, select
 from hbase_orm.errors import QueryError
 from hbase_orm.query import Select
-from hbase_orm.query.aggregates import SORTED_TYPES, SUMMED_TYPES
+from hbase_orm.query.statements.aggregates import SORTED_TYPES, SUMMED_TYPES
 from hbase_orm.testing import RealHBase
 from tests.property.aims import aimed_cases
 from tests.property.oracle import Case, Question, cases, create_tables, in_memory, load

@@ -9,15 +9,12 @@ from typing import Any
 import pytest
 
 from hbase_orm import Engine, connect
-from hbase_orm.session.url import EngineOptions
-
-pytest.register_assert_rewrite("tests.session_machine")
-
-from tests.recording import gateway_of  # noqa: E402  # after the rewriting is registered
-from tests.session_machine import BusyMachine, run  # noqa: E402  # as above
-from tests.session_models import KINDS, Audit  # noqa: E402  # as above
-from tests.session_reference import Kind  # noqa: E402  # as above
-from tests.thrift1_alone import DoesWhatThrift1Does  # noqa: E402  # as above
+from hbase_orm.binding.url import EngineOptions
+from tests.support.recording import gateway_of
+from tests.support.session_machine import BusyMachine, run
+from tests.support.session_models import KINDS, Audit
+from tests.support.session_reference import Kind
+from tests.support.thrift1_only import DoesWhatThrift1Does
 
 SEQUENCES = 3
 SOAK_SEQUENCES = 200

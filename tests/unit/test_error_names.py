@@ -29,7 +29,7 @@ from hbase_orm import (
 )
 from hbase_orm.errors import CorruptRowError, HBaseORMError
 from hbase_orm.ops import MutateRows, Put, RowMutation
-from tests.recording import gateway_of
+from tests.support.recording import gateway_of
 
 NOON = datetime(2024, 1, 5, 12, tzinfo=UTC)
 

@@ -119,7 +119,7 @@ SESSION = [
 ENGINE = [
     *("add_guard_family", "build_index", "close", "create_tables", "decode_key", "drop_index"),
     *("drop_tables", "finish_clean_up", "indexes", "raw", "regions", "repair_indexes", "row_keys"),
-    *("scrutinize_index", "sequence", "session", "table_state", "verify_index"),
+    *("sequence", "session", "table_state", "verify_index"),
 ]
 
 

@@ -1,0 +1,209 @@
+"""The row keys of a model's objects in one table: computed from fields, or randomly salted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+from hbase_orm.binding.addressing.names import KeyNames
+from hbase_orm.binding.dictionaries import Dictionaries
+from hbase_orm.errors import RowKeyError
+from hbase_orm.model import Model
+from hbase_orm.ops import Protocol, Row, longest_row_key_bytes
+from hbase_orm.schema import TableSchema
+
+Values = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class RowKeys:
+    """Keys that are computed from the key fields: each row has one.
+
+    Attributes:
+        model: The class.
+        schema: Its description, with the name of the table.
+        longest_bytes: How long a key may be in this table.
+        names: The names that keys hold as numbers, or None.
+        origin: The model's table and the servers.
+    """
+
+    model: type[Model]
+    schema: TableSchema
+    longest_bytes: int
+    names: KeyNames | None
+    origin: str
+
+    def in_table(self, schema: TableSchema) -> Self:
+        """Return the keys in another table of the model."""
+        return replace(self, schema=schema, longest_bytes=longest_row_key_bytes(schema.table))
+
+    # --- of an object -----------------------------------------------------------------------------
+
+    @property
+    def are_computed(self) -> bool:
+        """Whether the key of an object depends on its fields alone."""
+        return self.names is None
+
+    def of(self, obj: Model) -> bytes:
+        """Return the row key of an object; names without a number get one.
+
+        Raises:
+            RowKeyError: A key field does not fit, or the key is empty or too long.
+        """
+        values = obj.__dict__ if self.names is None else self._numbered(obj.__dict__)
+        return self.checked(self.model.__mapping__.encode_key(values))
+
+    def known_of(self, obj: Model) -> bytes | None:
+        """Return the row key of an object; None if the key needs the look-up of a name first.
+
+        Raises:
+            RowKeyError: As for `of`.
+        """
+        is_known = self.names is None or self.are_names_known(obj.__dict__)
+        return self.of(obj) if is_known else None
+
+    def others_of(self, obj: Model, key: bytes) -> tuple[bytes, ...]:  # noqa: ARG002  # of none
+        """Return the other keys, besides `key`, that the row of an object may have."""
+        return ()
+
+    def _numbered(self, values: dict[str, Any]) -> dict[str, Any]:
+        if self.names is None:
+            return values
+        numbered = self.names.numbered(values)
+        if numbered is None:
+            self.check(values)
+            numbered = self.names.allocated(values)
+        return numbered
+
+    # --- of key fields ----------------------------------------------------------------------------
+
+    def possible(self, values: Values) -> tuple[bytes, ...]:
+        """Return every row key that a row of these key fields can have; nothing is sent.
+
+        None at all if a name in it has no number here: see `look_up_names`, `allocate_names`.
+
+        Raises:
+            RowKeyError: A key field does not fit, or the key is empty or too long.
+        """
+        numbered = values if self.names is None else self.names.numbered(values)
+        if numbered is None:
+            return ()
+        return tuple(self.checked(key) for key in self.schema.layout.keys(numbered))
+
+    def fits(self, values: Values) -> bool:
+        """Return whether a row can have these key fields; nothing is sent."""
+        try:
+            if self.are_names_known(values):
+                self.possible(values)
+            else:
+                self.check(values)
+        except RowKeyError:
+            return False
+        return True
+
+    def check(self, values: Values) -> None:
+        """Refuse key fields that no row can have, independent of the numbers of their names.
+
+        Raises:
+            RowKeyError: One does not fit.
+        """
+        sample = values if self.names is None else self.names.sample(values)
+        self.checked(self.schema.layout.encode(sample))
+
+    def checked(self, key: bytes) -> bytes:
+        """Return a row key, after checking its length: HBase stores it next to the table's name.
+
+        Raises:
+            RowKeyError: It is too long.
+        """
+        if len(key) > self.longest_bytes:
+            raise RowKeyError(
+                "the row key is too long for HBase to locate in a table of this name",
+                model=self.schema.model_name,
+                fields=self.schema.layout.names,
+                table=self.schema.table,
+                length_bytes=len(key),
+                limit_bytes=self.longest_bytes,
+                fix="shorten a component, or put a Digest of it in the key",
+            )
+        return key
+
+    # --- names with numbers -----------------------------------------------------------------------
+
+    def are_names_known(self, values: Values) -> bool:
+        """Return whether no name in these key fields needs a look-up."""
+        return self.names is None or self.names.numbered(values) is not None
+
+    def look_up_names(self, rows: Sequence[Values]) -> Protocol[None]:
+        """Look up the numbers of all names in these key fields; allocate none.
+
+        Raises:
+            RowKeyError: A key field does not fit; nothing was sent.
+        """
+        if self.names is not None:
+            yield from self.names.look_up(self._unnumbered(rows))
+
+    def allocate_names(self, rows: Sequence[Values]) -> Protocol[None]:
+        """Give a number to each name in these key fields that has none, all at once.
+
+        Raises:
+            RowKeyError: A key field does not fit; no number was given.
+            ConfigurationError: A name has no number, and there is no Thrift2 gateway to get one.
+        """
+        if self.names is not None:
+            yield from self.names.allocate(self._unnumbered(rows))
+
+    def load_names(self, rows: Iterable[Row]) -> Protocol[None]:
+        """Look up, all at once, the names that the keys of rows hold numbers of."""
+        if self.names is not None:
+            yield from self.names.load(rows)
+
+    def _unnumbered(self, rows: Sequence[Values]) -> list[Values]:
+        unnumbered = [values for values in rows if not self.are_names_known(values)]
+        for values in unnumbered:
+            self.check(values)
+        return unnumbered
+
+
+@dataclass(frozen=True, slots=True)
+class RandomlySaltedKeys(RowKeys):
+    """Keys with a random salt for each object: a row may have any of several keys."""
+
+    @property
+    def are_computed(self) -> bool:
+        """False: a key also depends on the random salt."""
+        return False
+
+    def of(self, obj: Model) -> bytes:
+        """Return the key that an object was read from; for a new object, one with a random salt."""
+        values = self._numbered(obj.__dict__)
+        state = obj.__state__
+        has_names = self.names is not None
+        if state.row is not None and not (has_names and state.is_foreign(self.origin)):
+            return state.row.key
+        key = state.salted_key
+        encoded = self.model.__mapping__.encode_key(values)
+        width = self._salt_bytes
+        if key is None or key[width:] != encoded[width:]:
+            key = state.salted_key = self.checked(encoded)
+        return key
+
+    def others_of(self, obj: Model, key: bytes) -> tuple[bytes, ...]:
+        """Return the other keys, besides `key`, that the row of an object may have."""
+        return tuple(each for each in self.possible(obj.__dict__) if each != key)
+
+    @property
+    def _salt_bytes(self) -> int:
+        spread = self.schema.layout.spread
+        return 0 if spread is None else spread.codec.width_bytes or 0
+
+
+def keys_of(
+    model: type[Model], schema: TableSchema, dictionaries: Dictionaries, origin: str
+) -> RowKeys:
+    """Return the keys of a model in the table that its schema names."""
+    layout = schema.layout
+    kind = RandomlySaltedKeys if layout.is_random else RowKeys
+    names = KeyNames(schema, dictionaries) if layout.lookups else None
+    return kind(model, schema, longest_row_key_bytes(schema.table), names, origin)

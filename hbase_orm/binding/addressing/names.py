@@ -1,0 +1,109 @@
+"""Key fields that are names: the row key holds a number from a dictionary for each.
+
+Numbers are looked up before a key can be made or a statement planned, names after rows are read.
+Each in one request for all rows; what this process knows is not read again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hbase_orm.binding.addressing.misfits import misfit
+from hbase_orm.binding.dictionaries import Dictionaries, Numbers
+from hbase_orm.errors import CodecError
+from hbase_orm.ops import Protocol, Row
+from hbase_orm.query import Select, names_in
+from hbase_orm.rowkey import KeyContext
+from hbase_orm.schema import TableSchema
+
+Values = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class KeyNames:
+    """The fields of a model's key that are names; the key holds the number of each.
+
+    Attributes:
+        schema: The model's.
+        dictionaries: The engine's.
+    """
+
+    schema: TableSchema
+    dictionaries: Dictionaries
+
+    @property
+    def tables(self) -> Sequence[str]:
+        """The tables of the dictionaries, each once."""
+        declared = dict.fromkeys(lookup.dictionary for lookup in self.schema.layout.lookups)
+        return [self.dictionaries.table(name) for name in declared]
+
+    @property
+    def context(self) -> KeyContext:
+        """The context that decodes numbers to names."""
+        return KeyContext(name_of=self.dictionaries.name_of)
+
+    def are_in(self, fields: Iterable[str] | None) -> bool:
+        """Return whether one of these fields is read from the key; None means any field."""
+        return fields is None or not frozenset(fields).isdisjoint(self.schema.layout.decoded)
+
+    def numbered(self, values: Values) -> dict[str, Any] | None:
+        """Return key fields with the numbers of their names; None if a number is not cached."""
+        numbers = self.dictionaries.known(self.schema.layout.lookups, values)
+        return None if numbers is None else {**values, **numbers}
+
+    def allocated(self, values: Values) -> dict[str, Any]:
+        """Return key fields with the numbers of their names; those without one get one."""
+        lookups = self.schema.layout.lookups
+        numbers = self.dictionaries.run(self.dictionaries.allocate(lookups, [values]))
+        return {
+            **values,
+            **{each.number: numbers[each.dictionary, values[each.field]] for each in lookups},
+        }
+
+    def sample(self, values: Values) -> Values:
+        """Return key fields with an arbitrary number for each name, to check the other fields.
+
+        Raises:
+            RowKeyError: A name does not fit.
+        """
+        layout = self.schema.layout
+        for lookup in layout.lookups:
+            codec = layout.codec(lookup.field)
+            try:
+                if codec is not None:
+                    codec.encode(values[lookup.field])
+            except CodecError as error:
+                raise misfit(self.schema, lookup.field, error) from error
+        # Any number will do to try the other parts; 1 fits wherever a number does.
+        return {**values, **{each.number: 1 for each in layout.lookups}}
+
+    def look_up(self, rows: Sequence[Values]) -> Protocol[None]:
+        """Look up the existing numbers of all names in these key fields."""
+        lookups = self.schema.layout.lookups
+        names = ((each.dictionary, row[each.field]) for each in lookups for row in rows)
+        yield from self.dictionaries.look_up(names)
+
+    def allocate(self, rows: Sequence[Values]) -> Protocol[None]:
+        """Give a number to each name in these key fields that has none.
+
+        Raises:
+            ConfigurationError: A name has no number, and there is no Thrift2 gateway to get one.
+        """
+        yield from self.dictionaries.allocate(self.schema.layout.lookups, rows)
+
+    def load(self, rows: Iterable[Row]) -> Protocol[None]:
+        """Look up the names whose numbers are in the keys of these rows."""
+        layout = self.schema.layout
+        wanted = [(n, p, p.lookup) for n, p in enumerate(layout.parts) if p.lookup is not None]
+        pairs = []
+        for row in rows:
+            pieces = layout.split(row.key)
+            for position, part, lookup in wanted:
+                pairs.append((lookup.dictionary, part.value_of(pieces[position][1])))
+        yield from self.dictionaries.load(pairs)
+
+    def numbers_to_plan(self, stmt: Select[Any]) -> Protocol[Numbers]:
+        """Return the numbers of a statement's names, by dictionary and name."""
+        return (yield from self.dictionaries.look_up(names_in(stmt, self.schema)))

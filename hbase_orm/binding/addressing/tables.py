@@ -1,0 +1,277 @@
+"""Decides which table holds an object's row: the model's only table, or a period's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any, Protocol
+
+from hbase_orm import ops
+from hbase_orm.binding.addressing.misfits import misfit
+from hbase_orm.errors import CodecError, ConfigurationError
+from hbase_orm.execute import PeriodRow
+from hbase_orm.ops import ListTables, Row, ask
+from hbase_orm.query import Select
+from hbase_orm.rowkey.periods import TablePeriod
+from hbase_orm.schema import TableSchema
+
+
+class Tables(Protocol):
+    """The tables of a model; a period's table is named by the start of the period."""
+
+    @property
+    def is_only(self) -> bool:
+        """Whether the model has one table for all its rows."""
+        ...
+
+    @property
+    def are_made_by_writes(self) -> bool:
+        """Whether a write to a table that does not exist makes it."""
+        ...
+
+    def start_of(self, values: Mapping[str, Any], /) -> datetime | None:
+        """Return the start of the period whose table holds the row of these field values.
+
+        None where no table is to be chosen: there is one, or it was chosen before.
+
+        Raises:
+            RowKeyError: The field that decides has no value that fits.
+        """
+        ...
+
+    def start_of_row(self, row: Row, /) -> datetime | None:
+        """Return the start of the period whose table a row was read from; None for one table."""
+        ...
+
+    def start_of_table(self, table: str, /) -> datetime | None:
+        """Return the start of the period whose rows a table holds; None if there is one table.
+
+        Raises:
+            ConfigurationError: It is no table of the model's.
+        """
+        ...
+
+    def at(self, start: datetime, /) -> tuple[str, Tables]:
+        """Return the name of the table of the period that begins at `start`, and its `Tables`."""
+        ...
+
+    def starts(
+        self, periods: tuple[datetime, datetime] | None, /
+    ) -> Iterator[datetime] | tuple[None]:
+        """Return the starts of all periods between two times; one None if there is one table.
+
+        Raises:
+            ConfigurationError: `periods` is missing, or not two times in this order.
+        """
+        ...
+
+    def values_at(self, at: datetime | None, /) -> Mapping[str, Any]:
+        """Return the field values that choose the table of a time; none if there is one table.
+
+        Raises:
+            ConfigurationError: `at` is missing.
+        """
+        ...
+
+    def existing(self) -> ops.Protocol[list[str]]:
+        """Return the names of the tables: the only one, or those of the existing periods."""
+        ...
+
+    def starts_to_plan(self, stmt: Select[Any], /) -> ops.Protocol[list[datetime] | None]:
+        """Return the starts of all existing periods if a statement may read them all."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class OneTable:
+    """One table holds all rows; it must exist.
+
+    Attributes:
+        model_name: The model.
+        table: The table.
+    """
+
+    model_name: str
+    table: str
+
+    is_only = True
+    are_made_by_writes = False
+
+    def start_of(self, values: Mapping[str, Any], /) -> None:  # none decides
+        """Return None."""
+
+    def start_of_row(self, row: Row, /) -> None:  # all are in one
+        """Return None."""
+
+    def start_of_table(self, table: str, /) -> None:
+        """Return None.
+
+        Raises:
+            ConfigurationError: It is another table.
+        """
+        if table != self.table:
+            raise _not_of_model(self.model_name, table, self.table)
+
+    def at(self, start: datetime, /) -> tuple[str, Tables]:  # noqa: ARG002  # at any time
+        """Return the table."""
+        return self.table, self
+
+    def starts(self, periods: tuple[datetime, datetime] | None, /) -> tuple[None]:  # noqa: ARG002
+        """Return one None: there are no periods."""
+        return (None,)
+
+    def values_at(self, at: datetime | None, /) -> Mapping[str, Any]:  # noqa: ARG002  # at any time
+        """Return no values."""
+        return {}
+
+    def existing(self) -> ops.Protocol[list[str]]:
+        """Return the name of the table."""
+        yield from ()
+        return [self.table]
+
+    def starts_to_plan(self, stmt: Select[Any], /) -> ops.Protocol[list[datetime] | None]:  # noqa: ARG002  # of none
+        """Return None."""
+        yield from ()
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class PeriodTables:
+    """Each table holds the rows of one period; a missing table means no rows.
+
+    Attributes:
+        schema: The model's, as declared, with the pattern of the tables' names.
+        period: How a time chooses the table.
+        chosen: The start of the period, once it is chosen.
+    """
+
+    schema: TableSchema
+    period: TablePeriod
+    chosen: datetime | None = None
+
+    is_only = False
+
+    @property
+    def are_made_by_writes(self) -> bool:
+        """Whether a write to a table that does not exist makes it."""
+        return self.period.is_made_by_writes
+
+    def start_of(self, values: Mapping[str, Any], /) -> datetime | None:
+        """Return the start of the period whose table holds the row; None if it was chosen."""
+        if self.chosen is not None:
+            return None
+        name = self.period.field
+        codec = self.schema.layout.codec(name)
+        try:
+            at = values[name] if codec is None else codec.normalize(values[name])
+        except CodecError as error:
+            raise misfit(self.schema, name, error) from error
+        return self.period.unit.start(at)
+
+    def start_of_row(self, row: Row, /) -> datetime | None:
+        """Return the start of the period whose table a statement of several read the row from."""
+        return row.start if isinstance(row, PeriodRow) else None
+
+    def start_of_table(self, table: str, /) -> datetime | None:
+        """Return the start of the period whose rows a table holds."""
+        start = self.period.unit.start_of(self.schema.table, table)
+        if start is None:
+            raise _not_of_model(self.schema.model_name, table, self.schema.table)
+        return start
+
+    def at(self, start: datetime, /) -> tuple[str, Tables]:
+        """Return the table of a period: its name, and it alone."""
+        return self.period.unit.name_of(self.schema.table, start), replace(self, chosen=start)
+
+    def starts(self, periods: tuple[datetime, datetime] | None, /) -> Iterator[datetime]:
+        """Return the starts of all periods between two times."""
+        first, after_last = _checked_periods(self.schema.model_name, periods)
+        return iter(self.period.unit.starts(first, after_last - timedelta(microseconds=1)))
+
+    def values_at(self, at: datetime | None, /) -> Mapping[str, Any]:
+        """Return the field value that chooses the table of a time."""
+        if at is None:
+            raise ConfigurationError(
+                "the model has a table for each period: give a time in the period",
+                model=self.schema.model_name,
+                fix="engine.regions(M, at=...)",
+            )
+        return {self.period.field: at}
+
+    def existing(self) -> ops.Protocol[list[str]]:
+        """Return the names of the tables of all existing periods."""
+        tables = yield from ask(ListTables())
+        return [name for name in tables if self.period.unit.start_of(self.schema.table, name)]
+
+    def starts_to_plan(self, stmt: Select[Any], /) -> ops.Protocol[list[datetime] | None]:
+        """Return the starts of all existing periods if a statement may read them all."""
+        if not stmt.full_scan_allowed:
+            return None
+        tables = yield from ask(ListTables())
+        starts = (self.period.unit.start_of(self.schema.table, table) for table in tables)
+        return [start for start in starts if start is not None]
+
+
+def tables_of(schema: TableSchema) -> Tables:
+    """Return the tables of a model, as the schema names them."""
+    period = schema.layout.table_period
+    if period is None:
+        return OneTable(schema.model_name, schema.table)
+    return PeriodTables(schema, period)
+
+
+def refuse_needless_periods(
+    periods: tuple[datetime, datetime] | None, tables: Sequence[Tables], models: list[str]
+) -> None:
+    """Refuse periods where no model has a table for each.
+
+    Raises:
+        ConfigurationError: They are given, and every model has one table.
+    """
+    if periods is not None and all(each.is_only for each in tables):
+        raise ConfigurationError(
+            "periods are given, but no model has a table for each period",
+            models=models,
+            fix="leave periods= out",
+        )
+
+
+def _checked_periods(
+    model: str, periods: tuple[datetime, datetime] | None
+) -> tuple[datetime, datetime]:
+    """Return the first time and the one after the last.
+
+    Raises:
+        ConfigurationError: They are missing, naive, or not in this order.
+    """
+    fix = "create_tables(M, periods=(first, after_last))"
+    if periods is None:
+        raise ConfigurationError(
+            "the model has a table for each period: give the periods to create",
+            model=model,
+            fix=fix,
+        )
+    is_pair = isinstance(periods, (tuple, list)) and len(periods) == 2  # noqa: PLR2004 - a pair
+    if not is_pair or not all(isinstance(at, datetime) and at.tzinfo for at in periods):
+        raise ConfigurationError(
+            "periods are two datetimes, both with a time zone",
+            model=model,
+            periods=periods,
+            fix=fix,
+        )
+    if periods[0] >= periods[1]:
+        raise ConfigurationError(
+            "the periods end before they begin", model=model, periods=periods, fix=fix
+        )
+    return periods
+
+
+def _not_of_model(model_name: str, table: str, declared: str) -> ConfigurationError:
+    return ConfigurationError(
+        "the table does not belong to the model",
+        model=model_name,
+        table=table,
+        declared=declared,
+        fix="give the name as HBase lists it",
+    )

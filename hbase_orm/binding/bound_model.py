@@ -1,0 +1,207 @@
+"""A model as one engine sees it: tables in the engine's namespace, guards, functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any, Final
+
+from hbase_orm.binding.addressing.keys import RowKeys
+from hbase_orm.binding.addressing.tables import Tables
+from hbase_orm.binding.dictionaries import Numbers
+from hbase_orm.errors import CorruptRowError, RowKeyError, ValidationError
+from hbase_orm.gateway.checks import CELL_OVERHEAD_BYTES
+from hbase_orm.index.entries.targets import MARKER_VALUE, GuardedTable
+from hbase_orm.model import Model
+from hbase_orm.ops import MAX_CELL_BYTES, MAX_ROW_KEY_BYTES, Protocol, Row
+from hbase_orm.query import Select, Shapes
+from hbase_orm.rowkey import KeyContext
+from hbase_orm.schema import NO_FIELDS, Matches, TableSchema
+
+# However long the row key, values of so few bytes in all fit; 1 KiB is for columns and overhead.
+_SURELY_FITS_BYTES: Final = MAX_CELL_BYTES - MAX_ROW_KEY_BYTES - 1024
+
+# Rows come for a few periods at a time; of more, the bound models are made again.
+PERIODS_KEPT: Final = 400
+
+
+@dataclass(frozen=True, slots=True)
+class BoundModel:
+    """A model with the names its tables have on this engine.
+
+    Attributes:
+        model: The class.
+        schema: Its description, tables in the engine's namespace.
+        guarded: Its guards and indexes, or its indexes without guards; None for a plain model.
+        indexes: What its index entries are, in words, by the index's name.
+        tables: Which table holds a row.
+        keys: The row keys in the table that `schema` names.
+        context: What decoding its keys needs besides their bytes, or None.
+        kinds: Of a base of record types, from a row key to its kind's class.
+        is_own: Of a record type, whether a row key in its table is one of its keys.
+        is_mutable: Whether objects hold values that a program can change in place.
+        origin: Its table and the servers: equal where rows are certainly the same.
+        defers: Whether reads of objects leave columns out.
+        shapes: The shapes of statements that were planned before.
+        matches: The client's checks of conditions.
+        as_catalogued: What was made of the model by what the catalog said last.
+    """
+
+    model: type[Model]
+    schema: TableSchema
+    guarded: GuardedTable | None
+    indexes: Mapping[str, str]
+    tables: Tables
+    keys: RowKeys
+    context: KeyContext | None = None
+    kinds: Callable[[bytes], type[Model]] | None = None
+    is_own: Callable[[bytes], bool] | None = None
+    is_mutable: bool = False
+    origin: str = ""
+    defers: bool = False
+    shapes: Shapes = field(default_factory=Shapes, init=False, repr=False, compare=False)
+    matches: Matches = field(init=False, repr=False, compare=False)
+    as_catalogued: dict[str, Any] = field(
+        default_factory=dict[str, Any], init=False, repr=False, compare=False
+    )
+    _in_periods: dict[datetime, BoundModel] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+
+    def __post_init__(self) -> None:
+        """Begin without a check of conditions."""
+        object.__setattr__(self, "matches", Matches(self.schema))
+
+    # --- which table ------------------------------------------------------------------------------
+
+    def with_table_of(self, values: Mapping[str, Any]) -> BoundModel:
+        """Return the model with the table that holds the row of these field values.
+
+        Raises:
+            RowKeyError: The field that decides has no value that fits.
+        """
+        start = None if self.tables.is_only else self.tables.start_of(values)
+        return self if start is None else self.with_table_at(start)
+
+    def with_table_of_row(self, row: Row) -> BoundModel:
+        """Return the model with the table that a row was read from."""
+        start = None if self.tables.is_only else self.tables.start_of_row(row)
+        return self if start is None else self.with_table_at(start)
+
+    def with_table_at(self, start: datetime) -> BoundModel:
+        """Return the model with the table of the period that begins at `start`."""
+        placed = self._in_periods.get(start)
+        if placed is not None:
+            return placed
+        table, tables = self.tables.at(start)
+        context = replace(self.context or KeyContext(), start=start)
+        placed = replace(self.in_table(table), tables=tables, context=context)
+        if len(self._in_periods) >= PERIODS_KEPT:
+            self._in_periods.clear()
+        self._in_periods[start] = placed
+        return placed
+
+    def in_table(self, table: str) -> BoundModel:
+        """Return the model with one of its tables."""
+        if table == self.schema.table:
+            return self
+        schema = replace(self.schema, table=table)
+        return replace(self, schema=schema, keys=self.keys.in_table(schema))
+
+    @property
+    def needs_look_ups(self) -> bool:
+        """Whether planning a statement needs look-ups in HBase first: see `look_ups`."""
+        return self.keys.names is not None or not self.tables.is_only
+
+    def look_ups(self, stmt: Select[Any]) -> Protocol[tuple[Numbers, list[datetime] | None]]:
+        """Return the look-ups that planning needs: numbers of names, and periods with a table.
+
+        The latter only for a statement that may read all tables, else None.
+        """
+        names = self.keys.names
+        numbers = {} if names is None else (yield from names.numbers_to_plan(stmt))
+        return numbers, (yield from self.tables.starts_to_plan(stmt))
+
+    # --- rows and objects -------------------------------------------------------------------------
+
+    def exists(self, row: Row) -> bool:
+        """Return whether a row that was read with the data families is a row of the model."""
+        if self.is_own is not None and not self.is_own(row.key):
+            return False
+        return self.guarded is None or self.guarded.exists(row.cells)
+
+    def hydrate(self, row: Row, loaded: frozenset[str] = NO_FIELDS) -> Any:
+        """Return the row as an object of the model; `loaded` deferred fields were read as well.
+
+        Raises:
+            CorruptRowError: The row does not decode; it names model and row key.
+        """
+        model = self.model if self.kinds is None else self.kinds(row.key)
+        mapping = model.__mapping__
+        hydrate = mapping.hydrator(loaded) if loaded else mapping.hydrate
+        try:
+            obj = hydrate(row) if self.context is None else hydrate(row, self.context)
+        except CorruptRowError as error:
+            if self.context is None:
+                raise
+            details = {"model": model.__name__, "row": row.key, **error.details}
+            raise CorruptRowError(error.text, fix=error.fix, **details) from error
+        obj.__state__.origin = self.origin
+        return obj
+
+    def cells(self, obj: Model, key: bytes) -> dict[bytes, bytes]:
+        """Return the non-None cells of an object, with the marker where the model needs one.
+
+        Args:
+            obj: The object.
+            key: Its row key, whose length counts for each cell.
+
+        Raises:
+            ValidationError: A field does not fit; it names model, field and row key.
+        """
+        try:
+            cells = self.model.__mapping__.dehydrate(obj.__dict__)
+        except ValidationError as error:
+            details = {**error.details, "row": key}
+            raise ValidationError(error.text, fix=error.fix, **details) from None
+        if sum(map(len, cells.values())) > _SURELY_FITS_BYTES:
+            self._check_sizes(key, cells)
+        if self.schema.marker is not None:
+            cells[self.schema.marker] = MARKER_VALUE
+        return cells
+
+    def _check_sizes(self, key: bytes, cells: Mapping[bytes, bytes]) -> None:
+        fields = {column.column: column.name for column in self.schema.columns}
+        for column, value in cells.items():
+            size = CELL_OVERHEAD_BYTES + len(key) + len(column) - 1 + len(value)
+            if size > MAX_CELL_BYTES:
+                raise ValidationError(
+                    "the field's cell is larger than HBase stores",
+                    model=self.schema.model_name,
+                    field=fields.get(column, column),
+                    row=key,
+                    size_bytes=size,
+                    limit_bytes=MAX_CELL_BYTES,
+                    fix="split the value over several fields or rows",
+                )
+
+    # --- what fits --------------------------------------------------------------------------------
+
+    def fits(self, values: Mapping[str, Any]) -> bool:
+        """Return whether a row can have these key fields; nothing is sent."""
+        try:
+            placed = self.with_table_of(values)
+        except RowKeyError:
+            return False
+        return placed.keys.fits(values)
+
+    def check_values(self, values: Mapping[str, Any]) -> None:
+        """Refuse an object that cannot be stored, independent of the numbers of its names.
+
+        Raises:
+            RowKeyError: A key field does not fit.
+            ValidationError: Another field does not.
+        """
+        self.keys.check(values)
+        self.model.__mapping__.dehydrate(dict(values))

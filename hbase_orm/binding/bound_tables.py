@@ -1,0 +1,83 @@
+"""Binds a model to the tables of one engine: their names, guards and origin."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from hbase_orm.binding.addressing.keys import keys_of
+from hbase_orm.binding.addressing.tables import tables_of
+from hbase_orm.binding.bound_model import BoundModel
+from hbase_orm.binding.dictionaries import Dictionaries, in_namespace
+from hbase_orm.binding.in_place import has_mutable_values
+from hbase_orm.binding.protocol import written_table
+from hbase_orm.errors import ConfigurationError, shown
+from hbase_orm.gateway.base import Feature
+from hbase_orm.index.catalog.declaration_text import declaration_texts
+from hbase_orm.model import Model
+from hbase_orm.model.declare.placement import model_finder, record_type_test
+from hbase_orm.schema import TableSchema, deferred_names
+
+
+def named_schema(schema: TableSchema, namespace: str) -> TableSchema:
+    """Return a schema with its tables in `namespace`, unless it names a namespace itself."""
+    return replace(
+        schema,
+        table=in_namespace(schema.table, namespace),
+        indexes=tuple(
+            replace(index, table=in_namespace(index.table, namespace)) for index in schema.indexes
+        ),
+    )
+
+
+def checked_model(model: Any) -> type[Model]:
+    """Return a model after checking that it has a table.
+
+    Raises:
+        ConfigurationError: It is none.
+    """
+    if isinstance(model, type) and issubclass(model, Model) and hasattr(model, "__schema__"):
+        return model
+    fix = "name the class: session.get(Reading, host=...)"
+    if isinstance(model, (list, tuple, set, frozenset)):
+        fix = "give the classes one by one: engine.create_tables(*models)"
+    raise ConfigurationError("this is not a model with a table", got=shown(model), fix=fix)
+
+
+def bind(
+    model: type[Model],
+    namespace: str,
+    features: frozenset[Feature],
+    dictionaries: Dictionaries,
+    servers: str = "",
+) -> BoundModel:
+    """Return `model` with its tables in `namespace`.
+
+    Args:
+        model: The class.
+        namespace: Where its tables are.
+        features: What the gateways can do.
+        dictionaries: The engine's.
+        servers: Where the namespace is: two that differ have different tables.
+
+    Raises:
+        ConfigurationError: Not a concrete model, or one whose rows need guards, and so Thrift2.
+    """
+    schema: TableSchema = checked_model(model).__schema__
+    named = named_schema(schema, namespace)
+    origin = f"{servers} {named.table}"
+    keys = keys_of(model, named, dictionaries, origin)
+    return BoundModel(
+        model,
+        named,
+        written_table(named, features),
+        declaration_texts(named),
+        tables_of(named),
+        keys,
+        None if keys.names is None else keys.names.context,
+        model_finder(model) if named.record_types is not None else None,
+        record_type_test(model),
+        has_mutable_values(schema),
+        origin,
+        bool(deferred_names(named)),
+    )

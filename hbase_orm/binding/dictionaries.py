@@ -1,0 +1,153 @@
+"""Names and numbers of one engine's dictionaries, cached by this process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from hbase_orm.binding.runner import Runner
+from hbase_orm.errors import CorruptRowError, SchemaError
+from hbase_orm.gateway.base import Feature
+from hbase_orm.index.catalog.entry import TableState
+from hbase_orm.numbering.cache import DictionaryCache
+from hbase_orm.numbering.dictionary import check_can_allocate
+from hbase_orm.ops import Protocol
+from hbase_orm.rowkey import Lookup
+
+R = TypeVar("R")
+
+Pair = tuple[str, Any]
+Numbers = dict[tuple[str, str], int]
+
+
+def in_namespace(table: str, namespace: str) -> str:
+    """Return a table's name in `namespace`, unless it has a namespace already."""
+    return table if ":" in table or not namespace else f"{namespace}:{table}"
+
+
+def _refuse_rows_of_models(table: str, runner: Runner) -> None:
+    """Refuse to write names into a model's guarded table: names would mix with its rows."""
+    entry = runner.catalog_entry(table)
+    if entry is not None and entry.state is not TableState.DROPPED:
+        raise SchemaError(
+            "the dictionary's table is that of a model with indexes",
+            table=table,
+            fix="name the dictionary otherwise: Substitute(of=..., dictionary=...)",
+        )
+
+
+class Dictionaries:
+    """The dictionaries of one engine, named as they are declared. Threads may share it."""
+
+    def __init__(self, runner: Runner, namespace: str) -> None:
+        """Start without a name."""
+        self._runner = runner
+        self._namespace = namespace
+        self._cache = DictionaryCache()
+
+    def run(self, protocol: Protocol[R]) -> R:
+        """Run a protocol of one of these dictionaries to its end."""
+        return self._runner.run(protocol)
+
+    def known(self, lookups: Sequence[Lookup], values: Mapping[str, Any]) -> dict[str, int] | None:
+        """Return the cached numbers that a key needs, by their names among its values.
+
+        None if one of them is not known here, as what is no text never is; nothing is sent.
+        """
+        numbers: dict[str, int] = {}
+        for lookup in lookups:
+            name = values[lookup.field]
+            if not isinstance(name, str):
+                return None
+            known = self._cache.numbers(self.table(lookup.dictionary), [name])
+            if name not in known:
+                return None
+            numbers[lookup.number] = known[name]
+        return numbers
+
+    def look_up(self, pairs: Iterable[Pair]) -> Protocol[Numbers]:
+        """Return the existing numbers of names, by dictionary and name.
+
+        Nothing is written. What is known here is not read again.
+        """
+        numbers: Numbers = {}
+        for dictionary, names in _by_dictionary(pairs).items():
+            known = yield from self._cache.look_up(self.table(dictionary), names)
+            numbers.update({(dictionary, name): number for name, number in known.items()})
+        return numbers
+
+    def allocate(
+        self, lookups: Sequence[Lookup], rows: Sequence[Mapping[str, Any]]
+    ) -> Protocol[Numbers]:
+        """Give a number to each name in these rows that has none.
+
+        Returns:
+            The number of each name, after its dictionary, whether given now or before.
+
+        Raises:
+            ConfigurationError: A name has no number, and there is no Thrift2 gateway to get one.
+            SchemaError: The dictionary's table has rows of a model with indexes.
+        """
+        wanted: dict[tuple[str, int], set[str]] = {}
+        for lookup in lookups:
+            names = wanted.setdefault((lookup.dictionary, lookup.max_number), set())
+            names |= {row[lookup.field] for row in rows}
+        numbers: Numbers = {}
+        for (dictionary, max_number), names in wanted.items():
+            known = yield from self._allocated(self.table(dictionary), names, max_number)
+            numbers.update({(dictionary, name): number for name, number in known.items()})
+        return numbers
+
+    def _allocated(self, table: str, names: set[str], max_number: int) -> Protocol[dict[str, int]]:
+        numbers = self._cache.numbers(table, names)
+        missing = names - numbers.keys()
+        if missing and Feature.CHECK_AND_MUTATE not in self._runner.features:
+            numbers |= yield from self._cache.look_up(table, missing)
+            missing -= numbers.keys()
+        if missing:
+            check_can_allocate(table, self._runner.features)
+            _refuse_rows_of_models(table, self._runner)
+            numbers |= yield from self._cache.allocate(
+                table, sorted(missing), max_number=max_number
+            )
+        return numbers
+
+    def load(self, pairs: Iterable[tuple[str, int]]) -> Protocol[None]:
+        """Look up the names of numbers, given by dictionary and number."""
+        for dictionary, numbers in _by_dictionary(pairs).items():
+            yield from self._cache.names_of(self.table(dictionary), numbers)
+
+    def name_of(self, dictionary: str, number: int) -> str:
+        """Return a number's name.
+
+        Raises:
+            CorruptRowError: The dictionary has none for it.
+        """
+        table = self.table(dictionary)
+        names = self._cache.names(table, [number])
+        if number not in names:
+            names = self.run(self._cache.names_of(table, [number]))
+        if number not in names:
+            raise CorruptRowError(
+                "a row key holds a number that its dictionary has no name for",
+                dictionary=dictionary,
+                number=number,
+                fix="restore the dictionary's table: without it the names are lost",
+            )
+        return names[number]
+
+    def table(self, dictionary: str) -> str:
+        """Return the name of a dictionary's table on this engine."""
+        return in_namespace(dictionary, self._namespace)
+
+    def forget(self, tables: Iterable[str]) -> None:
+        """Drop the cache of the dictionaries in these tables, which were just made."""
+        for table in tables:
+            self._cache.forget(table)
+
+
+def _by_dictionary(pairs: Iterable[Pair]) -> dict[str, list[Any]]:
+    items: dict[str, dict[Any, None]] = {}
+    for dictionary, item in pairs:
+        items.setdefault(dictionary, {})[item] = None
+    return {dictionary: list(each) for dictionary, each in items.items()}

@@ -1,0 +1,149 @@
+"""Checks of tables that exist already, before a model uses them."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from typing import Final
+
+from hbase_orm.binding.bound_model import BoundModel
+from hbase_orm.errors import SchemaError, TableNotFoundError
+from hbase_orm.index.catalog.declaration_text import key_text
+from hbase_orm.index.catalog.entry import CatalogEntry, IndexState, TableState
+from hbase_orm.index.entries.targets import GUARD_FAMILY, IndexTarget
+from hbase_orm.index.protocol.covering import covering_cells
+from hbase_orm.numbering.create_tables import FORMAT_ATTRIBUTE
+from hbase_orm.ops import DescribeTable, Protocol, Scan, TableDescriptor, ask, fetch_once
+from hbase_orm.schema import TableSchema
+
+logger = logging.getLogger("hbase_orm.session")
+
+SAMPLED_ROWS: Final = 1000
+"""How many rows or entries are compared to see whether a table and the catalog belong together."""
+
+# What a table was made for: a program that declares another key is warned.
+KEY_ATTRIBUTE: Final = "hbase_orm.row_key"
+
+
+def described(table: str) -> Protocol[TableDescriptor | None]:
+    """Return a table's descriptor; None if the table does not exist."""
+    try:
+        return (yield from ask(DescribeTable(table)))
+    except TableNotFoundError:
+        return None
+
+
+def has_cells(table: str) -> Protocol[bool]:
+    """Return whether a table has any row; the guard of a deleted row counts.
+
+    Raises:
+        TableNotFoundError: There is no such table.
+    """
+    return bool((yield from fetch_once(Scan(table, caching_rows=1))))
+
+
+def is_unknown(entry: CatalogEntry | None) -> bool:
+    """Return whether the catalog has no entry of a table, or says it was dropped."""
+    return entry is None or entry.state is TableState.DROPPED
+
+
+def is_unwritten(entry: CatalogEntry | None) -> bool:
+    """Return whether the catalog knows of no writer of a table."""
+    return entry is None or entry.state in {TableState.NEW, TableState.DROPPED}
+
+
+def refuse_numbers(schema: TableSchema, existing: TableDescriptor) -> None:
+    """Refuse a dictionary's or a sequence's table: a model's rows would mix with its numbers.
+
+    Raises:
+        SchemaError: It is a dictionary, or holds sequences.
+    """
+    own_format = existing.attributes.get(FORMAT_ATTRIBUTE)
+    if own_format is not None:
+        raise SchemaError(
+            "the table holds the numbers of a dictionary or of sequences, and no model's rows",
+            model=schema.model_name,
+            table=schema.table,
+            found=own_format,
+            fix="give the model another table",
+        )
+
+
+def warn_of_differences(schema: TableSchema, existing: TableDescriptor) -> None:
+    """Log the differences between an existing table and the model; raise and alter nothing.
+
+    Other differences (TTL, versions, splits) lose nothing.
+    """
+    known = {family.name for family in existing.families}
+    missing = [name for name in schema.family_names if name not in known]
+    if missing:
+        logger.warning(
+            "table %s lacks families of %s: %r; writes to them will fail",
+            schema.table,
+            schema.model_name,
+            missing,
+        )
+    key = existing.attributes.get(KEY_ATTRIBUTE, key_text(schema))
+    if key != key_text(schema):
+        logger.warning(
+            "table %s was made for another row key than %s declares: %s instead of %s; "
+            "rows written by one are not found by the other",
+            schema.table,
+            schema.model_name,
+            key,
+            key_text(schema),
+        )
+
+
+def check_index_tables(
+    bound: BoundModel,
+    existing: TableDescriptor,
+    entry: CatalogEntry | None,
+    *,
+    has_rows: bool,
+) -> Protocol[None]:
+    """Refuse a table without the guards' family, or whose index tables belong to other rows."""
+    schema = bound.schema
+    if schema.is_guarded and GUARD_FAMILY not in {family.name for family in existing.families}:
+        raise SchemaError(
+            "the existing table has no family for the guards of rows",
+            table=schema.table,
+            fix="call engine.add_guard_family(model); it works online",
+        )
+    if entry is None or is_unwritten(entry) or bound.guarded is None:
+        return
+    for index in bound.guarded.indexes:
+        known = entry.indexes.get(index.name)
+        if known is None or known.state in {IndexState.ABSENT, IndexState.DROPPING}:
+            continue
+        table = known.table or index.table
+        if (yield from described(table)) is None:
+            raise SchemaError(
+                "the index's table was dropped: rows have no entries, and no row can be written",
+                table=schema.table,
+                index=index.name,
+                fix="build it again: engine.build_index(model, name), 'hbase-orm index build'",
+            )
+        if not has_rows and index.included and not bound.guarded.expires:
+            yield from _refuse_copies_without_rows(schema.table, replace(index, table=table))
+
+
+def _refuse_copies_without_rows(table: str, index: IndexTarget) -> Protocol[None]:
+    """Refuse an index that answers queries with rows that are gone.
+
+    A deleted row leaves its guard behind, and no entry that is believed. So none has been written
+    into an empty table, unless that was done since: then its rows are there by now.
+
+    Raises:
+        SchemaError: The base table was truncated, or dropped and made by other means.
+    """
+    entries = yield from fetch_once(Scan(index.table, caching_rows=SAMPLED_ROWS))
+    is_believed = any(covering_cells(index.included, entry.cells) is not None for entry in entries)
+    if is_believed and not (yield from has_cells(table)):
+        raise SchemaError(
+            "the table is empty, but its index has entries that queries would return as rows",
+            table=table,
+            index=index.name,
+            fix="build it again: engine.build_index(model, name, rebuild=True), "
+            "'hbase-orm index build --rebuild'",
+        )

@@ -1,0 +1,132 @@
+"""Detects values that a program changed in place, by comparing them with the row read.
+
+A dict or a list does not report its changes, so their bytes are compared at flush.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from enum import Enum
+from ipaddress import IPv4Address, IPv6Address
+from typing import Any, Final
+from uuid import UUID
+
+from hbase_orm.codecs import Codec
+from hbase_orm.errors import CodecError
+from hbase_orm.model import Model
+from hbase_orm.model.mapping.entries import entry_cells
+from hbase_orm.ops import Cell, Row
+from hbase_orm.schema import ColumnSchema, TableSchema
+
+UNCHANGING: Final = (
+    *(int, float, Decimal, str, bytes, bool, datetime, date, time, timedelta),
+    *(UUID, IPv4Address, IPv6Address, Enum),
+)
+
+
+def can_change(codec: Codec[Any]) -> bool:
+    """Return whether a codec's values can change in place."""
+    return not issubclass(codec.python_type, UNCHANGING)
+
+
+def mutable_columns(schema: TableSchema) -> tuple[ColumnSchema, ...]:
+    """Return the columns whose values can change in place."""
+    return tuple(column for column in schema.columns if can_change(column.codec))
+
+
+def has_mutable_values(schema: TableSchema) -> bool:
+    """Return whether objects of a model can change without a field being set."""
+    return bool(schema.dynamics or mutable_columns(schema))
+
+
+def is_changed_in_place(schema: TableSchema, obj: Model, row: Row) -> bool:
+    """Return whether a value that can change in place differs from the row that was read.
+
+    Raises:
+        CodecError, ValidationError: A value does not fit.
+    """
+    cells = _mutable_cells(schema, obj.__dict__)
+    old = _mutable_part(schema, obj.__dict__, row.cells)
+    if old.keys() != cells.keys():
+        return True
+    differing = {column: value for column, value in cells.items() if old[column].value != value}
+    return bool(changed_cells(schema, old, differing))
+
+
+def row_in_place(schema: TableSchema, obj: Model) -> Row:
+    """Return a row of the values that can change in place, to compare with later.
+
+    Raises:
+        CodecError, ValidationError: A value does not fit.
+    """
+    cells = _mutable_cells(schema, obj.__dict__)
+    return Row(b"", {column: Cell(value, 0) for column, value in cells.items()})
+
+
+def mutable_names(schema: TableSchema) -> list[str]:
+    """Return the fields whose values can change in place."""
+    columns = [column.name for column in mutable_columns(schema)]
+    return columns + [dynamic.name for dynamic in schema.dynamics]
+
+
+def _mutable_cells(schema: TableSchema, values: Mapping[str, Any]) -> dict[bytes, bytes]:
+    """Return the cells of the values that can change."""
+    cells: dict[bytes, bytes] = {}
+    for column in mutable_columns(schema):
+        value = values.get(column.name)
+        if value is not None:
+            cells[column.column] = column.codec.encode(value)
+    for dynamic in schema.dynamics:
+        cells.update(entry_cells(schema, dynamic, values.get(dynamic.name, {})))
+    return cells
+
+
+def _mutable_part(
+    schema: TableSchema, values: Mapping[str, Any], cells: Mapping[bytes, Cell]
+) -> dict[bytes, Cell]:
+    """Return the cells read for values that can change; those not loaded are left out."""
+    names = (each.column for each in mutable_columns(schema) if each.name in values)
+    columns = {column for column in names if column in cells}
+    return {column: cells[column] for column in columns | loaded_entries(schema, values, cells)}
+
+
+def loaded_entries(
+    schema: TableSchema, values: Mapping[str, Any], cells: Iterable[bytes]
+) -> frozenset[bytes]:
+    """Return the columns that hold entries of the maps in an object's `__dict__`."""
+    loaded = [dynamic for dynamic in schema.dynamics if dynamic.name in values]
+    return frozenset(column for dynamic in loaded for column in cells if dynamic.holds(column))
+
+
+def changed_cells(
+    schema: TableSchema, old: Mapping[bytes, Cell], differing: Mapping[bytes, bytes]
+) -> dict[bytes, bytes]:
+    """Return those `differing` cells whose values, and not only bytes, differ from the row read.
+
+    Of some codecs several byte strings stand for one value: JSON that another program wrote with
+    blanks is no change.
+    """
+    return {
+        column: value
+        for column, value in differing.items()
+        if column not in old or _is_other(_codec_of(schema, column), old[column].value, value)
+    }
+
+
+def _codec_of(schema: TableSchema, column: bytes) -> Codec[Any] | None:
+    """Return the codec of a column's cells; None for the marker."""
+    for dynamic in schema.dynamics:
+        if dynamic.holds(column):
+            return dynamic.codec
+    return next((each.codec for each in schema.columns if each.column == column), None)
+
+
+def _is_other(codec: Codec[Any] | None, before: bytes, after: bytes) -> bool:
+    if codec is None or codec.canonical:
+        return True
+    try:
+        return codec.encode(codec.decode(before)) != after
+    except CodecError:
+        return True

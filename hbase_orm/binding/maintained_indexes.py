@@ -1,0 +1,73 @@
+"""The indexes that writes of a model maintain, by the current catalog.
+
+Whoever would leave entries missing is refused.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hbase_orm.binding.bound_model import BoundModel
+from hbase_orm.errors import SchemaError
+from hbase_orm.index.catalog.catalog import refuse_differences, refuse_other_protocol
+from hbase_orm.index.catalog.declaration_text import names_column
+from hbase_orm.index.catalog.entry import CatalogEntry, TableState
+from hbase_orm.index.entries.targets import GuardedTable
+from hbase_orm.ops import Increment
+
+
+def maintained_table(bound: BoundModel, entry: CatalogEntry) -> GuardedTable:
+    """Return the guarded table: the maintained indexes, each with its current table.
+
+    Raises:
+        SchemaError: As `check_indexes` does.
+    """
+    guarded = bound.guarded
+    if guarded is None:
+        raise AssertionError(bound)
+    cached = bound.as_catalogued.get("maintained")
+    if cached is not None and cached[0] is entry:
+        table: GuardedTable = cached[1]
+        return table
+    check_indexes(bound, entry)
+    indexes = tuple(
+        replace(index, table=entry.indexes[index.name].table or index.table)
+        for index in guarded.indexes
+        if index.name in entry.indexes and entry.indexes[index.name].is_kept
+    )
+    table = guarded if indexes == guarded.indexes else replace(guarded, indexes=indexes)
+    bound.as_catalogued["maintained"] = (entry, table)
+    return table
+
+
+def check_indexes(bound: BoundModel, entry: CatalogEntry | None) -> None:
+    """Refuse a model that does not maintain the same indexes as other writers.
+
+    Raises:
+        SchemaError: The model and the catalog differ, or guards are written here and not there.
+    """
+    if entry is None or entry.state is TableState.DROPPED:
+        return
+    table, model = bound.schema.table, bound.schema.model_name
+    refuse_differences(table, entry, bound.indexes, model=model)
+    if bound.guarded is not None:
+        refuse_other_protocol(table, entry, is_lww=bound.guarded.is_lww, model=model)
+
+
+def refuse_indexed(operation: Increment, entry: CatalogEntry, model: str) -> None:
+    """Refuse to increment a column that an index is over, or includes.
+
+    Raises:
+        SchemaError: There is one; nothing was sent.
+    """
+    for name, index in entry.indexes.items():
+        for column in operation.amounts if index.is_kept else ():
+            if names_column(index.entries, column):
+                raise SchemaError(
+                    "the column is indexed: an increment would leave its entry missing",
+                    model=model,
+                    table=operation.table,
+                    index=name,
+                    column=column,
+                    fix="count in a column that no index is over",
+                )

@@ -1,0 +1,331 @@
+"""Making and dropping a model's tables: the base table, its index tables, its catalog entry.
+
+All protocols here are safe to repeat. Index tables are made first: a base table that exists has
+all index tables that writes keep, or it was not made by this library.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Iterable
+from dataclasses import replace
+from typing import Final
+
+from hbase_orm.binding.bound_model import BoundModel
+from hbase_orm.binding.existing_tables import (
+    KEY_ATTRIBUTE,
+    SAMPLED_ROWS,
+    check_index_tables,
+    described,
+    has_cells,
+    is_unknown,
+    is_unwritten,
+    refuse_numbers,
+    warn_of_differences,
+)
+from hbase_orm.errors import (
+    NamespaceNotFoundError,
+    RejectedError,
+    SchemaError,
+    TableNotFoundError,
+)
+from hbase_orm.index.catalog import catalog
+from hbase_orm.index.catalog.declaration_text import key_text
+from hbase_orm.index.catalog.entry import VERSION_COLUMN, CatalogEntry
+from hbase_orm.index.catalog.index_steps import incarnation_of, table_of
+from hbase_orm.index.catalog.registration import (
+    forget_lost,
+    newest_epoch,
+    overtake,
+    register,
+    unregister,
+)
+from hbase_orm.index.entries.targets import ENTRY_FAMILY, GUARD_FAMILY, GuardedTable
+from hbase_orm.index.protocol.attempt import DEAD_GUARD_TTL_MS
+from hbase_orm.numbering.create_tables import create_if_missing, ensure_namespace
+from hbase_orm.numbering.dictionary import ensure_dictionary
+from hbase_orm.ops import (
+    AddFamily,
+    CreateTable,
+    DropTable,
+    FamilyDescriptor,
+    ListTables,
+    Protocol,
+    TableDescriptor,
+    ask,
+)
+from hbase_orm.schema import TableSchema
+
+logger = logging.getLogger("hbase_orm.session")
+
+# HRegion refuses puts whose timestamp lies so far ahead of the server's clock: a client with a
+# wrong clock is stopped before its cells outrank everybody else's for good.
+_SLOP: Final = {"hbase.hregion.keyvalue.timestamp.slop.millisecs": "7200000"}
+# Entries that repeat columns are believed, so a late put of one must find the tombstone of its row
+# however long it was under way: major compactions keep tombstones as long as guards live.
+_LASTING_TOMBSTONES: Final = {"hbase.hstore.time.to.purge.deletes": str(DEAD_GUARD_TTL_MS)}
+_DEAD_GUARD_TTL_S: Final = DEAD_GUARD_TTL_MS // 1000
+
+
+def create(bound: BoundModel) -> Protocol[list[str]]:
+    """Create a model's missing tables and return their names.
+
+    An index that is new to a table with rows is left absent: `engine.build_index` makes its table.
+    A table of entries that is there without its rows is left alone, and another made beside it.
+    Where rows have guards of a newer epoch than the catalog's, that is raised, and the indexes must
+    be built again.
+
+    Raises:
+        SchemaError: The base table exists but the table of a kept index does not: its rows have no
+            entries. Or the base table is empty, and its index is not. Or it is a dictionary, or
+            holds sequences.
+        TableExistsError never: an existing table is left as it is.
+    """
+    schema, is_lww = bound.schema, bound.guarded is not None and bound.guarded.is_lww
+    # Before the table is looked for: see `forget_lost`.
+    entry = None if bound.guarded is None else (yield from catalog.read_entry(schema.table))
+    existing = yield from described(schema.table)
+    has_rows = existing is not None and (yield from has_cells(schema.table))
+    # A program that plainly writes a table may go on for a lease: an index of it must be built.
+    may_have_writers = has_rows or (
+        is_unknown(entry) and not _is_made_here(existing, is_lww=is_lww)
+    )
+    if existing is not None:
+        refuse_numbers(schema, existing)
+        warn_of_differences(schema, existing)
+        yield from check_index_tables(bound, existing, entry, has_rows=has_rows)
+    elif not is_lww:  # without Thrift2 nobody can say which namespaces there are
+        yield from ensure_namespace(schema.table)
+    made = yield from _make_dictionaries(bound)
+    if bound.guarded is None:
+        return made + (yield from _make_base_table(schema, existing, is_lww=False))
+    made += yield from create_if_missing(CreateTable(catalog.catalog_descriptor()))
+    if existing is None and entry is not None and not is_unknown(entry):
+        logger.warning("table %s was dropped by other means than this library", schema.table)
+        entry = yield from forget_lost(schema.table, entry)
+    incarnations: dict[str, int] = {}
+    if is_unwritten(entry) and not may_have_writers:
+        incarnations = yield from _make_index_tables(bound, made)
+    made_base = yield from _make_base_table(schema, existing, is_lww=is_lww)
+    yield from register(
+        schema.table,
+        bound.indexes,
+        is_new=bool(made_base),
+        has_rows=may_have_writers,
+        manual=manual_indexes(bound.guarded),
+        is_lww=is_lww,
+        newest_epoch=(yield from _epoch_of_rows(bound, entry, has_rows=has_rows)),
+        incarnations=incarnations,
+    )
+    return made + made_base
+
+
+def _is_made_here(existing: TableDescriptor | None, *, is_lww: bool) -> bool:
+    """Return whether only this library can have made a table, for rows with guards.
+
+    Without Thrift2 no table shows for what it was made.
+    """
+    return existing is None or is_lww or _SLOP.items() <= existing.attributes.items()
+
+
+def _make_base_table(
+    schema: TableSchema, existing: TableDescriptor | None, *, is_lww: bool
+) -> Protocol[list[str]]:
+    if existing is not None:
+        return []
+    wanted = _bare(base_table(schema)) if is_lww else base_table(schema)
+    return (yield from create_if_missing(CreateTable(wanted, schema.split_keys)))
+
+
+def _make_dictionaries(bound: BoundModel) -> Protocol[list[str]]:
+    """Make the missing dictionaries and return the names of the tables made."""
+    made: list[str] = []
+    for dictionary in _dictionaries(bound):
+        made += yield from ensure_dictionary(dictionary)
+    return made
+
+
+def _dictionaries(bound: BoundModel) -> list[str]:
+    names = bound.keys.names
+    return [] if names is None else list(names.tables)
+
+
+def refuse_lost_dictionaries(bound: BoundModel, names: Iterable[str]) -> Protocol[None]:
+    """Refuse to make a lost dictionary again while row keys hold its numbers.
+
+    Args:
+        bound: The model.
+        names: The tables of its rows, of which some may not exist.
+
+    Raises:
+        SchemaError: There is such a one; nothing was made.
+    """
+    for dictionary in _dictionaries(bound):
+        if (yield from described(dictionary)) is not None:
+            continue
+        for table in names:
+            if (yield from _has_rows(table)):
+                raise SchemaError(
+                    "the dictionary is gone whose numbers the row keys hold: made again it would "
+                    "give them to other names",
+                    table=table,
+                    dictionary=dictionary,
+                    fix="restore it from a copy that is not older than the table, or drop the "
+                    "table too",
+                )
+
+
+def _make_index_tables(bound: BoundModel, made: list[str]) -> Protocol[dict[str, int]]:
+    """Make the tables of indexes for future rows; return each index's table number.
+
+    Entries that are there already are of rows that are gone: their table is passed over.
+
+    Args:
+        bound: The model.
+        made: Gets the names of the tables made.
+    """
+    incarnations: dict[str, int] = {}
+    manual = set() if bound.guarded is None else manual_indexes(bound.guarded)
+    for index in bound.schema.indexes:
+        number = 1
+        while (yield from _has_rows(table_of(index.table, number))):
+            logger.warning(
+                "%s holds entries of rows that are gone: it is passed over and may be dropped",
+                table_of(index.table, number),
+            )
+            number += 1
+        incarnations[index.name] = number
+        if index.name not in manual:
+            made += yield from ensure_index_table(
+                bound, table_of(index.table, number), is_covering=bool(index.included)
+            )
+    return incarnations
+
+
+def _has_rows(table: str) -> Protocol[bool]:
+    return (yield from described(table)) is not None and (yield from has_cells(table))
+
+
+def _epoch_of_rows(
+    bound: BoundModel, entry: CatalogEntry | None, *, has_rows: bool
+) -> Protocol[int]:
+    """Return the newest epoch in the guards of a table that the catalog does not know.
+
+    Where it knows the rows, a few of them are read: an entry older than they are is brought up.
+    """
+    table = bound.schema.table
+    if not has_rows or bound.guarded is None or bound.guarded.is_lww:
+        return 0
+    if is_unknown(entry):
+        return (yield from newest_epoch(table))
+    known = 0 if entry is None else entry.epoch
+    some = yield from newest_epoch(table, known_epoch=known, most_rows=SAMPLED_ROWS)
+    # Rows are written under an epoch that stands in the catalog before: read it after them.
+    now = yield from catalog.read_entry(table)
+    if now is not None and now.epoch < some:
+        logger.warning(
+            "the catalog is older than the rows of %s: its indexes must be built again",
+            table,
+        )
+        yield from overtake(table, (yield from newest_epoch(table, known_epoch=now.epoch)))
+    return 0
+
+
+def manual_indexes(guarded: GuardedTable) -> frozenset[str]:
+    """Return the names of the indexes that only builds write."""
+    return frozenset(i.name for i in guarded.indexes if not i.maintained_by_writes)
+
+
+def drop(bound: BoundModel) -> Protocol[list[str]]:
+    """Drop a model's tables with all their rows; return the names of those that existed."""
+    schema = bound.schema
+    declared = {index.table for index in schema.indexes}
+    is_catalogued = bound.guarded is not None and (yield from described(catalog.CATALOG_TABLE))
+    if is_catalogued:
+        entry = yield from catalog.read_entry(schema.table)
+        # A version column has no table.
+        names = (entry.indexes.keys() if entry else set()) - {VERSION_COLUMN}
+        declared |= {f"{schema.table}_ix_{name}" for name in names}
+    indexes = (yield from index_tables(declared)) if declared else []
+    dropped = yield from drop_table(schema.table)
+    for table in indexes:
+        dropped += yield from drop_table(table)
+    if is_catalogued:
+        yield from unregister(schema.table)
+    return dropped
+
+
+def index_tables(declared: Collection[str]) -> Protocol[list[str]]:
+    """Return the existing tables of some indexes, in order, including those of earlier builds."""
+    names = yield from ask(ListTables())
+    return [name for name in names if any(incarnation_of(each, name) for each in declared)]
+
+
+def add_guard_family(bound: BoundModel) -> Protocol[None]:
+    """Add the guards' family to an existing table, online; safe to repeat.
+
+    Raises:
+        TableNotFoundError: There is no such table.
+    """
+    table = bound.schema.table
+    try:
+        yield from ask(AddFamily(table, _guard_family(bound.schema)))
+    except RejectedError:  # another process, or a call whose answer was lost, may have added it
+        existing = yield from described(table)
+        if existing is None or GUARD_FAMILY not in {family.name for family in existing.families}:
+            raise
+
+
+def base_table(schema: TableSchema) -> TableDescriptor:
+    """Return the descriptor of the model's table."""
+    guards = (_guard_family(schema),) if schema.is_guarded else ()
+    return TableDescriptor(
+        name=schema.table,
+        families=(*schema.families, *guards),
+        attributes={KEY_ATTRIBUTE: key_text(schema), **(_SLOP if schema.is_guarded else {})},
+        durability=schema.durability,
+        region_replication=schema.region_replication,
+    )
+
+
+def _index_table(schema: TableSchema, table: str, *, is_covering: bool) -> TableDescriptor:
+    family = FamilyDescriptor(ENTRY_FAMILY, ttl_s=_longest_ttl_s(schema))
+    attributes = {**_SLOP, **(_LASTING_TOMBSTONES if is_covering else {})}
+    return TableDescriptor(
+        name=table, families=(family,), attributes=attributes, durability=schema.durability
+    )
+
+
+def _bare(descriptor: TableDescriptor) -> TableDescriptor:
+    """Return a table without attributes, which Thrift1 cannot give it."""
+    return replace(descriptor, attributes={})
+
+
+def ensure_index_table(bound: BoundModel, table: str, *, is_covering: bool) -> Protocol[list[str]]:
+    """Create one of the model's index tables if it is missing; return its name, or nothing."""
+    wanted = _index_table(bound.schema, table, is_covering=is_covering)
+    if bound.guarded is not None and bound.guarded.is_lww:
+        wanted = _bare(wanted)
+    return (yield from create_if_missing(CreateTable(wanted)))
+
+
+def _guard_family(schema: TableSchema) -> FamilyDescriptor:
+    return FamilyDescriptor(GUARD_FAMILY, ttl_s=_longest_ttl_s(schema))
+
+
+def _longest_ttl_s(schema: TableSchema) -> int | None:
+    """Return the TTL of guards and entries: longer than any data; None if some data has no TTL."""
+    ttls = [
+        None if family.min_versions else family.ttl_s for family in schema.families
+    ]  # MIN_VERSIONS keeps cells visible after their TTL
+    known = [ttl for ttl in ttls if ttl is not None]
+    return max(known) + _DEAD_GUARD_TTL_S if len(known) == len(ttls) else None
+
+
+def drop_table(table: str) -> Protocol[list[str]]:
+    """Drop a table if it exists; return its name, or nothing."""
+    try:
+        yield from ask(DropTable(table))
+    except (TableNotFoundError, NamespaceNotFoundError):
+        return []
+    return [table]

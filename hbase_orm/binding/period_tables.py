@@ -1,0 +1,74 @@
+"""Writes to a period's table, which may not exist yet: the first write may make it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final, TypeVar, cast
+
+from hbase_orm.binding import model_tables as tables
+from hbase_orm.binding.bound_model import BoundModel
+from hbase_orm.errors import NamespaceNotFoundError, TableNotFoundError
+from hbase_orm.gateway.base import Feature
+from hbase_orm.model.declare.placement import base_of
+from hbase_orm.ops import MutateRows, Operation, Protocol, RetryPolicy, ask_with_retry
+
+R = TypeVar("R")
+
+MISSING_TABLE: Final = (TableNotFoundError, NamespaceNotFoundError)
+# Another process that is making the table needs about a second.
+_RETRIES: Final = RetryPolicy(
+    attempts=5, first_pause_s=0.1, longest_pause_s=3.0, factor=3.0, errors=MISSING_TABLE
+)
+
+_HOW_TO_MAKE: Final = (
+    "call engine.create_tables(M, periods=(first, after_last)), or declare "
+    "TablePerPeriod(..., create=True)"
+)
+_WHO_MAKES: Final = "add thrift2=host:9091 to the URL: only Thrift2 gateways make such tables"
+
+
+def send_to_missing_table(
+    operation: Operation[R],
+    bound: BoundModel,
+    features: frozenset[Feature],
+    error: TableNotFoundError | NamespaceNotFoundError,
+) -> Protocol[R]:
+    """Make the missing table of a write, then send the write again.
+
+    Deletes have nothing to do there, and are not sent again.
+
+    Args:
+        operation: The write.
+        bound: The model, with the table of a period.
+        features: What the gateway can do.
+        error: What the write failed with.
+
+    Raises:
+        TableNotFoundError: Writing does not make the table.
+    """
+    if isinstance(operation, MutateRows) and not any(m.puts for m in operation.mutations):
+        return cast("R", None)  # what MutateRows answers
+    if not bound.tables.are_made_by_writes:
+        raise _missing(bound, _HOW_TO_MAKE) from error
+    if Feature.SCHEMA not in features:
+        raise _missing(bound, _WHO_MAKES) from error
+    yield from tables.create(_shared(bound))
+    return (yield from ask_with_retry(operation, _RETRIES))
+
+
+def _shared(bound: BoundModel) -> BoundModel:
+    """Return the model that describes the table: for a record type its base, as it is now."""
+    base = base_of(bound.model)
+    if base is None:
+        return bound
+    schema = replace(base.__schema__, table=bound.schema.table)
+    return replace(bound, model=base, schema=schema)
+
+
+def _missing(bound: BoundModel, fix: str) -> TableNotFoundError:
+    return TableNotFoundError(
+        "the table of the row's period does not exist",
+        model=bound.schema.model_name,
+        table=bound.schema.table,
+        fix=fix,
+    )

@@ -1,0 +1,45 @@
+"""Models with indexes on engines without Thrift2: which of them, and which operations."""
+
+from __future__ import annotations
+
+from hbase_orm.errors import ConfigurationError
+from hbase_orm.gateway.base import Feature
+from hbase_orm.index.entries.index_entries import guarded_table
+from hbase_orm.index.entries.targets import GuardedTable
+from hbase_orm.index.protocol.last_writer_rules import CONFIGURE_THRIFT2, needs_guard, obstacle
+from hbase_orm.schema import TableSchema
+
+
+def written_table(schema: TableSchema, features: frozenset[Feature]) -> GuardedTable | None:
+    """Return the table for writes of a model with indexes; None for a plain model.
+
+    Raises:
+        ConfigurationError: They need guards, and there is no Thrift2 gateway to write them.
+    """
+    if not schema.is_guarded:
+        return None
+    if Feature.CHECK_AND_MUTATE in features:
+        return guarded_table(schema)
+    missing = obstacle(schema)
+    if missing is not None:
+        raise ConfigurationError(
+            "the model needs a Thrift2 gateway: without one only indexes over one required column "
+            "are kept",
+            model=schema.model_name,
+            index=missing.index,
+            reason=missing.reason,
+            fix=CONFIGURE_THRIFT2,
+        )
+    return guarded_table(schema, is_lww=True)
+
+
+def refuse_without_guards(
+    schema: TableSchema, guarded: GuardedTable | None, operation: str
+) -> None:
+    """Refuse an operation that needs guards on an indexed table without guards.
+
+    Raises:
+        FeatureMissingError: They are such; nothing has been sent.
+    """
+    if guarded is not None and guarded.is_lww:
+        raise needs_guard(operation, model=schema.model_name, table=schema.table)

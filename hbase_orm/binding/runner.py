@@ -1,0 +1,159 @@
+"""Runs the protocols of one engine, by its driver and gateway, and reads its catalog."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from copy import copy
+from functools import partial
+from typing import Any, Self, TypeVar
+
+from hbase_orm.binding.catalog_cache import CatalogCache
+from hbase_orm.gateway.base import Feature, Gateway
+from hbase_orm.gateway.coalesce import run_grouped
+from hbase_orm.gateway.drive import Driver, Patience, ProtocolResult
+from hbase_orm.gateway.row_sizes import ReadSizes
+from hbase_orm.index.catalog.catalog import CATALOG_TABLE
+from hbase_orm.index.catalog.entry import CatalogEntry
+from hbase_orm.ops import Operation, Protocol
+
+R = TypeVar("R")
+T = TypeVar("T")
+
+
+class Runner:
+    """Runs protocols on one gateway. Threads may share it.
+
+    Attributes:
+        gateway: Executes single requests.
+        catalog: What the catalog says of tables.
+    """
+
+    def __init__(
+        self,
+        gateway: Gateway,
+        *,
+        parallel: int,
+        fan_out: int,
+        monotonic_s: Callable[[], float],
+        sleep: Callable[[float], None],
+        lease_s: float,
+    ) -> None:
+        """Prepare; nothing is sent.
+
+        Args:
+            gateway: Where requests go.
+            parallel: How many protocols run side by side.
+            fan_out: How many scanners of one statement are opened and read side by side.
+            monotonic_s: A clock for leases and waits.
+            sleep: Waits so many seconds.
+            lease_s: How long what was read of the catalog may be acted on.
+        """
+        self.gateway = gateway
+        self.catalog = CatalogCache(monotonic_s, lease_s)
+        self._monotonic_s = monotonic_s
+        self._sleep = sleep
+        self._fan_out = fan_out
+        self._read_sizes = ReadSizes()
+        self._driver = self._driver_on(gateway, parallel)
+
+    @property
+    def parallel(self) -> int:
+        """How many protocols run side by side."""
+        return self._driver.parallel
+
+    def monotonic_s(self) -> float:
+        """Return the seconds of a clock for leases and waits."""
+        return self._monotonic_s()
+
+    @property
+    def features(self) -> frozenset[Feature]:
+        """What the gateway can do."""
+        return self.gateway.features
+
+    def execute(self, operation: Operation[R]) -> R:
+        """Send one request and return its answer."""
+        return self.gateway.execute(operation)
+
+    @contextmanager
+    def through(self, gateway: Gateway) -> Iterator[Self]:
+        """Return a copy that sends through `gateway`, for a `with` block."""
+        other = copy(self)
+        other.gateway = gateway
+        driver = self._driver_on(gateway, self._driver.parallel)
+        other._driver = driver  # noqa: SLF001 - one of this class
+        try:
+            yield other
+        finally:
+            driver.let_go()
+
+    def patience(self) -> Patience:
+        """Return the sender of one operation's requests, with a common time limit.
+
+        With a gateway that does not answer, that ends after the time of about one request.
+        """
+        return self._driver.patience()
+
+    def answering(self, patience: Patience | None = None) -> Callable[[Operation[Any]], Any]:
+        """Return a function that answers the requests and waits of one read."""
+        return partial(self._driver.answer, patience=patience or self.patience())
+
+    def run(self, protocol: Protocol[R]) -> R:
+        """Run a protocol to its end."""
+        return self._driver.run(protocol)
+
+    def run_many(
+        self, protocols: Sequence[Protocol[R]], expected_bytes: Sequence[int] = ()
+    ) -> list[ProtocolResult[R]]:
+        """Run protocols with like requests joined; return how each ended, in order.
+
+        Args:
+            protocols: What to run.
+            expected_bytes: How much each is expected to read at a time at least, if known.
+        """
+        return self._run_group(self._driver, protocols, expected_bytes)
+
+    def _driver_on(self, gateway: Gateway, parallel: int) -> Driver:
+        return Driver(
+            gateway,
+            parallel=parallel,
+            sleep=self._sleep,
+            clock=self._monotonic_s,
+            run_group=self._run_group,
+        )
+
+    def _run_group(
+        self, driver: Driver, protocols: Sequence[Protocol[R]], expected_bytes: Sequence[int] = ()
+    ) -> list[ProtocolResult[R]]:
+        return run_grouped(
+            driver,
+            protocols,
+            expected_bytes=expected_bytes,
+            unjoined=(CATALOG_TABLE,),  # one answer renews the lease for all that need it later
+            sizes=self._read_sizes,
+        )
+
+    def each(self, work: Callable[[T], R], items: Sequence[T], /) -> list[R]:
+        """Do the reading work on each item, several at once; return the results in order.
+
+        Raises the first failure, by position, once what had begun has ended.
+        """
+        return self._driver.each(work, items, self._fan_out)
+
+    def catalog_entry(self, table: str, patience: Patience | None = None) -> CatalogEntry | None:
+        """Return the catalog's entry of a table, not older than a lease; opens no table."""
+        read = self.catalog.fresh(table)
+        if read is not None:
+            return read.entry
+        return self._driver.run(self.catalog.entry(table), patience)
+
+    def sleep(self, seconds: float) -> None:
+        """Wait."""
+        self._sleep(seconds)
+
+    def close(self) -> None:
+        """Close the driver and the gateway."""
+        try:
+            self._driver.close()
+        finally:
+            self.gateway.close()

@@ -1,0 +1,123 @@
+"""What the sessions of one engine share: the runner of protocols, caches, locks and clocks."""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from weakref import WeakSet
+
+from hbase_orm.binding.clean_up import CleanUp
+from hbase_orm.binding.open_reads import OpenReads
+from hbase_orm.binding.row_locks import RowLocks
+from hbase_orm.binding.runner import Runner
+from hbase_orm.binding.table_writer import TableWriter
+from hbase_orm.binding.write_clock import WriteClock, wall_clock_ms
+from hbase_orm.gateway.base import Gateway
+from hbase_orm.gateway.drive import Patience
+from hbase_orm.index.catalog.catalog import LEASE_S
+from hbase_orm.index.entries.targets import GUARDED_RETRIES, GuardContext
+
+
+class Runtime(Runner):
+    """What the sessions of one engine share: it runs their protocols. Threads may share it.
+
+    Attributes:
+        clock: Timestamps of writes, and waits for HBase's clock.
+        writer: The way of all writes.
+        row_locks: Locks of rows, for threads that change the same row.
+        clean_up: Deletes dead index entries after the writes that left them.
+        open_reads: The reads under way.
+        repairs_on_read: Whether stale index entries that statements meet are repaired.
+    """
+
+    def __init__(
+        self,
+        gateway: Gateway,
+        *,
+        parallel: int,
+        fan_out: int = 1,
+        timestamps: str = "server",
+        repairs_on_read: bool = False,
+        defers_clean_up: bool = False,
+        now_ms: Callable[[], int] = wall_clock_ms,
+        monotonic_s: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+        lease_s: float = LEASE_S,
+    ) -> None:
+        """Prepare; nothing is sent.
+
+        Args:
+            gateway: Where requests go.
+            parallel: How many protocols run side by side.
+            fan_out: How many scanners of one statement are opened and read side by side, at most
+                as many as `parallel`; 1 makes every request of a statement in turn.
+            timestamps: Who stamps plain rows whose model does not name it: "server" or "client".
+            repairs_on_read: Whether stale index entries that statements meet are repaired.
+            defers_clean_up: Whether dead index entries are deleted after the write, by a thread.
+            now_ms: The wall clock of guarded rows, and of those that the client stamps.
+            monotonic_s: A clock for leases and waits.
+            sleep: Waits so many seconds.
+            lease_s: How long what was read of the catalog may be acted on.
+        """
+        super().__init__(
+            gateway,
+            parallel=parallel,
+            fan_out=fan_out,
+            monotonic_s=monotonic_s,
+            sleep=sleep,
+            lease_s=lease_s,
+        )
+        self.repairs_on_read = repairs_on_read
+        self.open_reads = OpenReads()
+        self.row_locks = RowLocks()
+        self.clean_up = CleanUp(lambda: Patience(gateway, monotonic_s).execute)
+        self.clock = WriteClock(now_ms, monotonic_s, timestamps=timestamps)
+        context = GuardContext(
+            now_ms=now_ms,
+            nonce=lambda: os.urandom(8),
+            retries=replace(GUARDED_RETRIES, jitter=random.random),
+            permit=self.catalog.leases.permit,
+            put_off=self.clean_up.put_off if defers_clean_up else None,
+        )
+        self.writer = TableWriter(gateway.features, self.catalog, self.clock, context)
+        _RUNTIMES.add(self)
+
+    def free_locks_in_child(self) -> None:
+        """Replace the locks, which a fork copies as held by threads that the child lacks."""
+        self.row_locks.free_all()
+        self.clock.free_locks_in_child()
+        self.clean_up.forget()
+
+    @property
+    def guard_context(self) -> GuardContext:
+        """Clocks, randomness and the catalog's permission for guarded writes."""
+        return self.writer.guard_context
+
+    @property
+    def lease_s(self) -> float:
+        """How long a catalog entry stays valid after it was read, seconds."""
+        return self.catalog.lease_s
+
+    def close(self) -> None:
+        """Finish the deferred clean-up, and close the driver and the gateway."""
+        try:
+            self.clean_up.close()
+            self.open_reads.close_dropped()
+        except BaseException:
+            self.gateway.close()
+            raise
+        super().close()
+
+
+_RUNTIMES: WeakSet[Runtime] = WeakSet()
+
+
+def _free_locks_in_child() -> None:
+    for runtime in tuple(_RUNTIMES):
+        runtime.free_locks_in_child()
+
+
+os.register_at_fork(after_in_child=_free_locks_in_child)

@@ -1,0 +1,186 @@
+"""The indexes of a model that queries may use, by the current catalog."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, TypeGuard
+
+from hbase_orm.binding.bound_model import BoundModel
+from hbase_orm.binding.runtime import Runtime
+from hbase_orm.errors import (
+    ConflictError,
+    QueryError,
+    TableDisabledError,
+    TableNotFoundError,
+    UnboundedScanError,
+)
+from hbase_orm.index.catalog.catalog import refuse_differences
+from hbase_orm.index.catalog.entry import CatalogEntry, CatalogIndex, IndexState, TableState
+from hbase_orm.ops import CloseScanner, Operation, Sleep
+from hbase_orm.query import IndexPlan, Plan, Select, Shapes
+from hbase_orm.schema import Index, IndexSchema, TableSchema
+
+
+def readable_model(bound: BoundModel, entry: CatalogEntry | None) -> BoundModel:
+    """Return the model with the indexes that queries may use, each with its current table."""
+    cached = bound.as_catalogued.get("readable")
+    if cached is not None and cached[0] is entry:
+        model: BoundModel = cached[1]
+        return model
+    refused = unreadable(bound, entry)
+    tables = {} if entry is None else {n: index.table for n, index in entry.indexes.items()}
+    indexes = tuple(
+        replace(index, table=tables.get(index.name) or index.table)
+        for index in bound.schema.indexes
+        if index.name not in refused
+    )
+    readable = bound
+    if indexes != bound.schema.indexes:
+        readable = replace(bound, schema=replace(bound.schema, indexes=indexes))
+    bound.as_catalogued["readable"] = (entry, readable)
+    return readable
+
+
+def by_readable_index(
+    stmt: Select[Any],
+    chosen: IndexPlan,
+    again: Callable[[TableSchema, Shapes], Plan],
+    bound: BoundModel,
+    runtime: Runtime,
+) -> Plan:
+    """Return a statement's plan if the catalog lets queries use its index, else another plan.
+
+    Args:
+        stmt: The statement.
+        chosen: Its plan by what the model declares.
+        again: Plans it for another schema.
+        bound: The model.
+        runtime: Where the catalog is read, unless that was done less than a lease ago.
+
+    Raises:
+        SchemaError: Writers keep the index with another declaration.
+        QueryError: The statement names an index that is not readable, or cannot do without.
+    """
+    entry = runtime.catalog_entry(bound.schema.table)
+    model = readable_model(bound, entry)
+    if model is bound:
+        return chosen
+    refused = unreadable(bound, entry)
+    name = chosen.index.name
+    if name in refused:
+        if entry is not None:
+            declared = {**entry.declarations, name: bound.indexes[name]}
+            refuse_differences(bound.schema.table, entry, declared, model=bound.schema.model_name)
+        if isinstance(stmt.index, Index):
+            raise QueryError("the index cannot be read now", **_advice(bound, entry, refused))
+    try:
+        plan = again(model.schema, model.shapes)
+    except UnboundedScanError as error:
+        details = {**error.details, **_advice(bound, entry, refused)}
+        raise UnboundedScanError(error.text, **details) from None
+    return replace(plan, unused=tuple(f"{name}: {why}" for name, why in refused.items()))
+
+
+def _advice(
+    bound: BoundModel, entry: CatalogEntry | None, refused: dict[str, str]
+) -> dict[str, Any]:
+    model = bound.schema.model_name
+    fix = f"build it: engine.build_index({model}, ...) or 'hbase-orm index build'"
+    if not _is_there(entry):
+        fix = f"call engine.create_tables({model}); if it has rows, {fix}"
+    return {"model": model, "unreadable": refused, "fix": fix}
+
+
+def execute_while_usable(
+    chosen: Plan, bound: BoundModel, runtime: Runtime
+) -> Callable[[Operation[Any]], Any]:
+    """Return a function that answers a statement's requests while queries may use its index.
+
+    Writers keep an index for a lease after queries may not use it any more. So the
+    answer to a request is right under a view of the catalog that is not older, and may lack rows
+    under an older one.
+
+    Args:
+        chosen: The statement's plan.
+        bound: The model.
+        runtime: Where requests go, and the catalog is read, once a lease.
+
+    Returns:
+        What raises ConflictError once the index was rebuilt or dropped, or its table is gone.
+    """
+    patience = runtime.patience()
+    ask = runtime.answering(patience)
+    if not isinstance(chosen, IndexPlan):
+        return ask
+    index = chosen.index
+    seen: CatalogEntry | None = None
+
+    def check() -> None:
+        nonlocal seen
+        entry = runtime.catalog_entry(bound.schema.table, patience)
+        if entry is None or entry is not seen:
+            _refuse_other_table(index, bound, entry)
+            seen = entry
+
+    def answer(operation: Operation[Any]) -> Any:
+        if isinstance(operation, (CloseScanner, Sleep)):
+            return ask(operation)
+        check()
+        try:
+            return ask(operation)
+        except (TableNotFoundError, TableDisabledError):
+            runtime.catalog.forget(bound.schema.table)
+            check()
+            raise
+
+    return answer
+
+
+def _refuse_other_table(index: IndexSchema, bound: BoundModel, entry: CatalogEntry | None) -> None:
+    """Refuse to read on in an index that was rebuilt or dropped.
+
+    Raises:
+        ConflictError: It was, or the catalog does not have the table any more.
+    """
+    known = None if entry is None else entry.indexes.get(index.name)
+    declared = next(each.table for each in bound.schema.indexes if each.name == index.name)
+    table = declared if known is None else known.table or declared
+    if index.name in unreadable(bound, entry) or table != index.table:
+        raise ConflictError(
+            "the index was rebuilt or dropped while the statement read it",
+            model=bound.schema.model_name,
+            index=index.name,
+            read=index.table,
+            state=None if known is None else known.state.value,
+            fix="run the statement again",
+        )
+
+
+def _is_there(entry: CatalogEntry | None) -> TypeGuard[CatalogEntry]:
+    return entry is not None and entry.state is not TableState.DROPPED
+
+
+def unreadable(bound: BoundModel, entry: CatalogEntry | None) -> dict[str, str]:
+    """Return why queries do not use indexes that the model declares, by the index's name."""
+    if not _is_there(entry):
+        # Its index tables may be of another time, or a copy's: nobody knows who has kept them.
+        unknown = "the catalog does not know the table"
+        return dict.fromkeys([index.name for index in bound.schema.indexes], unknown)
+    reasons = {}
+    for index in bound.schema.indexes:
+        reason = _reason(index, bound, entry.indexes.get(index.name))
+        if reason:
+            reasons[index.name] = reason
+    return reasons
+
+
+def _reason(index: IndexSchema, bound: BoundModel, known: CatalogIndex | None) -> str:
+    if known is None or known.state is IndexState.ABSENT:
+        return "ABSENT, it is not built"
+    if known.entries != bound.indexes[index.name]:
+        return "it was built with another declaration"
+    if known.state is not IndexState.READABLE:
+        doing = "being built" if known.build else "being dropped, or must be built again"
+        return f"{known.state.value}, it is {doing}"
+    return ""

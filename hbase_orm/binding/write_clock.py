@@ -1,0 +1,164 @@
+"""Timestamps of writes, and how long a write waits for HBase's clock.
+
+HBase stamps cells in whole milliseconds. A put in the same millisecond as a delete of its row is
+lost to the tombstone. And what an increment or an append writes is stamped at least 1 ms past the
+cell before it: a counter that one thread increments 600 times a second has timestamps in the
+server's future. What the server stamps then lies below such cells: a put is not seen, a delete
+leaves them.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final
+
+from hbase_orm.ops import Protocol, Sleep, ask
+from hbase_orm.schema import TableSchema
+
+logger = logging.getLogger("hbase_orm.session")
+
+RowId = tuple[str, bytes]
+"""A table and a row key."""
+
+# 1 ms between the answer to a delete and a put of its row lost none of 1,200 puts to the tombstone;
+# 2 ms leave room for the clock's grain.
+TIE_S: Final = 0.002
+_INCREMENT_S: Final = 0.001
+_MOST_ROWS: Final = 10_000
+_FASTEST_MS: Final = 20
+_LONG_WAIT_S: Final = 1.0
+
+
+def wall_clock_ms() -> int:
+    """Return this machine's time, milliseconds since the epoch."""
+    return time.time_ns() // 1_000_000
+
+
+class CounterClockSkew:
+    """How far in the future this process's increments and appends may have stamped cells.
+
+    Threads may share it.
+    """
+
+    def __init__(self) -> None:
+        """Start without a row."""
+        self._until_s: dict[RowId, float] = {}
+        self._last_s = 0.0
+        self._limit = _MOST_ROWS
+        self._lock = threading.Lock()
+
+    def free_lock_in_child(self) -> None:
+        """Replace the lock, which a fork copies as held by a thread that the child lacks."""
+        self._lock = threading.Lock()
+
+    def note(self, row: RowId, now_s: float) -> None:
+        """Note an increment or an append whose answer has just come or was lost."""
+        with self._lock:
+            until_s = max(now_s, self._until_s.get(row, 0.0) + _INCREMENT_S)
+            self._until_s[row] = until_s
+            self._last_s = max(self._last_s, until_s)
+            if len(self._until_s) > self._limit:
+                self._until_s = {row: at for row, at in self._until_s.items() if at >= now_s}
+                self._limit = max(_MOST_ROWS, 2 * len(self._until_s))
+
+    def until_s(self, rows: Iterable[RowId], now_s: float) -> float:
+        """Return the time at which the clock passes the cells of all these rows; 0 if it has."""
+        if now_s > self._last_s + 2 * _INCREMENT_S:
+            return 0.0
+        with self._lock:
+            latest_s = max((self._until_s.get(row, 0.0) for row in rows), default=0.0)
+        return latest_s + 2 * _INCREMENT_S if latest_s + 2 * _INCREMENT_S > now_s else 0.0
+
+
+class WriteClock:
+    """Stamps writes, and waits where older cells would hide a write. Threads may share it.
+
+    Attributes:
+        now_ms: This machine's time, milliseconds since the epoch.
+    """
+
+    def __init__(
+        self,
+        now_ms: Callable[[], int],
+        monotonic_s: Callable[[], float],
+        *,
+        timestamps: str = "server",
+    ) -> None:
+        """Start without a write.
+
+        Args:
+            now_ms: This machine's time, milliseconds since the epoch.
+            monotonic_s: A clock that never goes back.
+            timestamps: Who stamps plain rows whose model does not name it: "server" or "client".
+        """
+        self.now_ms = now_ms
+        self._monotonic_s = monotonic_s
+        self._timestamps = timestamps
+        self._last_stamp_ms = 0
+        self._deleted: dict[RowId, float] = {}
+        self._last_delete_s = 0.0
+        self._skew = CounterClockSkew()
+        self._lock = threading.Lock()
+
+    def free_locks_in_child(self) -> None:
+        """Replace the locks, which a fork copies as held by threads that the child lacks."""
+        self._lock = threading.Lock()
+        self._skew.free_lock_in_child()
+
+    def stamps(self, schema: TableSchema) -> bool:
+        """Return whether this client stamps the cells of a plain model."""
+        return (schema.timestamps or self._timestamps) == "client"
+
+    def stamp(self) -> Protocol[int]:
+        """Return this machine's time in milliseconds, above every earlier return value.
+
+        It never goes back. Many in one millisecond run into the future; it then waits.
+        """
+        with self._lock:
+            now_ms = self.now_ms()
+            stamp_ms = self._last_stamp_ms = max(now_ms, self._last_stamp_ms + 1)
+        if now_ms + _FASTEST_MS < stamp_ms < now_ms + _FASTEST_MS * 100:
+            yield from ask(Sleep(_FASTEST_MS / 1000))
+        return stamp_ms
+
+    def note_deletes(self, rows: Sequence[RowId]) -> None:
+        """Note rows in which cells were just deleted."""
+        if not rows:
+            return
+        now_s = self._monotonic_s()
+        with self._lock:
+            if now_s > self._last_delete_s + TIE_S or len(self._deleted) > _MOST_ROWS:
+                recent = {row: at for row, at in self._deleted.items() if at + TIE_S > now_s}
+                self._deleted = recent
+            self._deleted.update(dict.fromkeys(rows, now_s))
+            self._last_delete_s = now_s
+
+    def wait_out_tombstone_tie(self, rows: Sequence[RowId]) -> Protocol[None]:
+        """Wait until no put of these rows can share a millisecond with a delete of them."""
+        now_s = self._monotonic_s()
+        if not self._deleted or now_s > self._last_delete_s + TIE_S:
+            return
+        with self._lock:
+            times = [self._deleted[row] for row in rows if row in self._deleted]
+        if times and max(times) + TIE_S > now_s:
+            yield from ask(Sleep(max(times) + TIE_S - now_s))
+
+    def note_increment(self, row: RowId) -> None:
+        """Note a row that was just incremented or appended to, acknowledged or not."""
+        self._skew.note(row, self._monotonic_s())
+
+    def wait_out_counter_skew(self, rows: Iterable[RowId]) -> Protocol[None]:
+        """Wait until a write is newer than this process's increments in these rows."""
+        now_s = self._monotonic_s()
+        until_s = self._skew.until_s(rows, now_s)
+        if not until_s:
+            return
+        if until_s > now_s + _LONG_WAIT_S:
+            logger.warning(
+                "waiting %.1f s for the clock: increments have stamped a row that far ahead",
+                until_s - now_s,
+            )
+        yield from ask(Sleep(until_s - now_s))

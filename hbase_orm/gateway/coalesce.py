@@ -1,0 +1,325 @@
+"""Runs many protocols in step and joins their requests of one kind into one request.
+
+Each protocol gets the answer to its own request and knows nothing of the others. What they request
+at one time goes out joined: reads of rows, or of their versions, of one table as one multi-get,
+writes of one table whose cells all have timestamps as one batch. Any other request is sent by
+itself, at once, from the thread that took the protocol to it: what the protocol made sure of just
+before, a lease for example, still holds.
+
+A protocol that waits, or makes a request that drivers answer themselves, leaves the step: it goes
+on by itself when the others have ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeVar, cast
+
+from hbase_orm.errors import GatewayError, RejectedError
+from hbase_orm.gateway.drive import Driver, ProtocolResult
+from hbase_orm.gateway.retry import is_repeatable
+from hbase_orm.gateway.row_sizes import ReadSizes
+from hbase_orm.ops import (
+    GetRows,
+    GetVersions,
+    GetVersionsOfRows,
+    MutateRows,
+    Operation,
+    Protocol,
+    ProtocolRun,
+    RenewTimeLimit,
+    RowMutation,
+    SideBySide,
+    Sleep,
+    Together,
+)
+
+R = TypeVar("R")
+
+_Execute = Callable[[Operation[Any]], Any]
+
+IN_STEP: Final = 100
+"""Protocols in step at once: as many rows as a multi-get reads in one call."""
+
+GROUP_ROWS: Final = 500
+"""Rows in one batch of writes; a protocol writes several where a row has several entries."""
+
+GROUP_BYTES: Final = 2 * 1024 * 1024
+"""Cells in one batch of writes, or expected in the answer to one multi-get.
+
+As much as HBase's own client collects, hbase.client.write.buffer. One request of a protocol
+is not divided.
+"""
+
+
+def run_grouped(
+    driver: Driver,
+    protocols: Sequence[Protocol[R]],
+    *,
+    expected_bytes: Sequence[int] = (),
+    unjoined: Collection[str] = (),
+    sizes: ReadSizes | None = None,
+) -> list[ProtocolResult[R]]:
+    """Run independent protocols in step and return how each ended, in their order.
+
+    A failure stops no other. What fails as a group because HBase refuses some of it is
+    sent again, request by request: reads, and writes that leave the same when repeated. So is what
+    fails as a group for a reason that is none of HBase's.
+
+    Args:
+        driver: Sends the requests.
+        protocols: What to run.
+        expected_bytes: How much each protocol is expected to read at a time at least, if known.
+        unjoined: Tables whose requests are never joined: once one protocol has its answer, the
+            next one may need none.
+        sizes: What is known of how large rows are, kept for the next call.
+    """
+    sizes = sizes or ReadSizes()
+    expected = list(expected_bytes) or [0] * len(protocols)
+    members = [_Member(*each) for each in zip(protocols, expected, strict=True)]
+    outcomes: list[ProtocolResult[R]] = []
+    for start in range(0, len(members), IN_STEP):
+        some = members[start : start + IN_STEP]
+        try:
+            outcomes += _run_in_step(driver, some, frozenset(unjoined), sizes)
+        finally:
+            for member in some:
+                member.run.close()
+    return outcomes
+
+
+def _run_in_step(
+    driver: Driver, members: Sequence[_Member], unjoined: frozenset[str], sizes: ReadSizes
+) -> list[ProtocolResult[Any]]:
+    patience = driver.patience()
+    execute = patience.execute
+    driver.each(lambda member: member.begin(execute, unjoined), members)
+    while in_step := [member for member in members if member.is_in_step]:
+        requests = (each for member in in_step for each in member.requests)
+        driver.each(lambda joined: joined.send(execute, sizes), _joined_requests(requests, sizes))
+        driver.each(lambda member: member.go_on(execute, unjoined), in_step)
+    waiting = [member for member in members if member.outcome is None]
+    results = driver.run_many([member.run.rest() for member in waiting], patience=patience)
+    for member, result in zip(waiting, results, strict=True):
+        member.outcome = result
+    return [cast("ProtocolResult[Any]", member.outcome) for member in members]
+
+
+@dataclass(eq=False, slots=True)
+class _Request:
+    """One request of one protocol, how much that expects to read, and how it ended."""
+
+    operation: Operation[Any]
+    expected_bytes: int = 0
+    outcome: ProtocolResult[Any] = ProtocolResult()  # noqa: RUF009  # frozen
+
+
+class _Member:
+    """One of the protocols that run in step.
+
+    Attributes:
+        run: The protocol.
+        expected_bytes: How much it is expected to read at a time.
+        requests: What it asks: several for a `Together`, none once it has ended.
+        outcome: How it ended, or None.
+    """
+
+    def __init__(self, protocol: Protocol[Any], expected_bytes: int) -> None:
+        self.run: ProtocolRun[Operation[Any], Any] = ProtocolRun(protocol)
+        self.expected_bytes = expected_bytes
+        self.requests: list[_Request] = []
+        self.outcome: ProtocolResult[Any] | None = None
+
+    @property
+    def is_in_step(self) -> bool:
+        """Whether its requests are sent with those of others."""
+        kinds = (RenewTimeLimit, SideBySide, Sleep, Together)
+        return bool(self.requests) and not any(
+            isinstance(each.operation, kinds) for each in self.requests
+        )
+
+    def begin(self, execute: _Execute, unjoined: frozenset[str]) -> None:
+        """Advance it to the first request that may be joined with others."""
+        self._step(ProtocolRun.begin)
+        self._send_unjoined(execute, unjoined)
+
+    def go_on(self, execute: _Execute, unjoined: frozenset[str]) -> None:
+        """Give it its answers, and advance it to the next request that may be joined."""
+        self._answer()
+        self._send_unjoined(execute, unjoined)
+
+    def _send_unjoined(self, execute: _Execute, unjoined: frozenset[str]) -> None:
+        while self.run.request is not None and _is_unjoined(self.run.request, unjoined):
+            self.requests[0].outcome = _result_of(execute, self.run.request)
+            self._answer()
+
+    def _answer(self) -> None:
+        """Give it the answers to its requests; throw a failure into it."""
+        outcomes = [each.outcome for each in self.requests]
+        failure = next((each.error for each in outcomes if each.error is not None), None)
+        if failure is not None:
+            self._step(lambda run: run.throw(failure))
+            return
+        values = tuple(each.value for each in outcomes)
+        answer = values if isinstance(self.run.request, Together) else values[0]
+        self._step(lambda run: run.send(answer))
+
+    def _step(self, step: Callable[[ProtocolRun[Operation[Any], Any]], None]) -> None:
+        self.requests = []
+        try:
+            step(self.run)
+        except Exception as exc:  # noqa: BLE001  # handed to the caller as this one's outcome
+            self.outcome = ProtocolResult(error=exc)
+            return
+        request = self.run.request
+        if request is None:
+            self.outcome = ProtocolResult(self.run.result)
+            return
+        operations = request.operations if isinstance(request, Together) else (request,)
+        self.requests = [_Request(each, self.expected_bytes) for each in operations]
+
+
+@dataclass(eq=False, slots=True)
+class _JoinedRequest:
+    """Requests that are sent as one."""
+
+    requests: list[_Request] = field(default_factory=list[_Request])
+    rows: set[bytes] = field(default_factory=set[bytes])
+    size_bytes: int = 0
+
+    def has_room(self, rows: set[bytes], size_bytes: int) -> bool:
+        """Return whether a request of these rows fits in; a row already present does not."""
+        return (
+            not rows & self.rows
+            and len(rows) + len(self.rows) <= GROUP_ROWS
+            and size_bytes + self.size_bytes <= GROUP_BYTES
+        )
+
+    def add(self, request: _Request, rows: set[bytes], size_bytes: int) -> None:
+        """Take one more request in."""
+        self.requests.append(request)
+        self.rows |= rows
+        self.size_bytes += size_bytes
+
+    def send(self, execute: _Execute, sizes: ReadSizes) -> None:
+        """Send it and note how each request ended."""
+        operations = [each.operation for each in self.requests]
+        outcomes = _send_as_one(operations, execute)
+        for each, outcome in zip(self.requests, outcomes, strict=True):
+            each.outcome = outcome
+        first = operations[0]
+        if isinstance(first, GetRows):
+            sizes.note(first, [row for each in outcomes for row in each.value or ()])
+
+
+def _send_as_one(
+    operations: Sequence[Operation[Any]], execute: _Execute
+) -> list[ProtocolResult[Any]]:
+    if len(operations) > 1:
+        try:
+            return _split(operations, execute(_joined(operations)))
+        except RejectedError:
+            pass  # by one of them: sending each shows which one
+        except GatewayError as error:
+            return [ProtocolResult(error=error) for _ in operations]
+        except Exception as error:  # one of them does it: sending each shows which one
+            outcomes = [_result_of(execute, operation) for operation in operations]
+            if not any(isinstance(each.error, type(error)) for each in outcomes):
+                raise  # none of them does: it came from outside, as a time limit does
+            return outcomes
+    return [_result_of(execute, operation) for operation in operations]
+
+
+def _result_of(execute: _Execute, operation: Operation[Any]) -> ProtocolResult[Any]:
+    try:
+        return ProtocolResult(execute(operation))
+    except Exception as exc:  # noqa: BLE001  # the protocol decides, whatever it is
+        return ProtocolResult(error=exc)
+
+
+def _joined_requests(requests: Iterable[_Request], sizes: ReadSizes) -> list[_JoinedRequest]:
+    """Join requests that may be sent as one; each joined request has a row at most once."""
+    joined: list[_JoinedRequest] = []
+    with_room: dict[Any, _JoinedRequest] = {}
+    for each in requests:
+        kind = _kind(each.operation)
+        rows, size_bytes = set(_rows(each.operation)), _size_bytes(each, sizes)
+        place = with_room.get(kind) if kind is not None else None
+        if place is None or not place.has_room(rows, size_bytes):
+            place = _JoinedRequest()
+            joined.append(place)
+            if kind is not None:
+                with_room[kind] = place
+        place.add(each, rows, size_bytes)
+    return joined
+
+
+def _size_bytes(request: _Request, sizes: ReadSizes) -> int:
+    """Return how many bytes the cells of a request have, or those of its answer may have."""
+    operation = request.operation
+    if isinstance(operation, GetRows):
+        return max(request.expected_bytes, sizes.expected_bytes(operation))
+    if isinstance(operation, GetVersions):
+        return request.expected_bytes
+    if isinstance(operation, MutateRows):
+        return sum(
+            len(each.row) + len(put.column) + len(put.value)
+            for each in operation.mutations
+            for put in each.puts
+        )
+    return 0
+
+
+def _is_unjoined(operation: Operation[Any], unjoined: frozenset[str]) -> bool:
+    if isinstance(operation, RenewTimeLimit | SideBySide | Sleep | Together):
+        return False
+    is_excluded = isinstance(operation, GetRows | MutateRows) and operation.table in unjoined
+    return is_excluded or _kind(operation) is None
+
+
+def _kind(operation: Operation[Any]) -> Any:
+    """Return a key that is equal for joinable requests; None for a request that is not joined."""
+    if isinstance(operation, GetRows):
+        return GetRows, operation.table, operation.columns, operation.before_ms, operation.from_ms
+    if isinstance(operation, GetVersions):
+        wanted = operation.columns, operation.max_versions, operation.raw
+        return GetVersions, operation.table, *wanted
+    if isinstance(operation, MutateRows) and is_repeatable(operation):
+        return MutateRows, operation.table
+    return None
+
+
+def _rows(operation: Operation[Any]) -> Iterator[bytes]:
+    if isinstance(operation, GetRows):
+        yield from operation.keys
+    elif isinstance(operation, GetVersions):
+        yield operation.key
+    elif isinstance(operation, MutateRows):
+        yield from (each.row for each in operation.mutations)
+
+
+def _joined(operations: Sequence[Operation[Any]]) -> Operation[Any]:
+    first = operations[0]
+    if isinstance(first, GetRows):
+        keys = tuple(row for each in operations for row in _rows(each))
+        return GetRows(first.table, keys, first.columns, first.before_ms, first.from_ms)
+    if isinstance(first, GetVersions):
+        keys = tuple(row for each in operations for row in _rows(each))
+        wanted = first.columns, first.max_versions, first.raw
+        return GetVersionsOfRows(first.table, keys, *wanted)
+    assert isinstance(first, MutateRows)
+    mutations: list[RowMutation] = []
+    for each in operations:
+        mutations += cast("MutateRows", each).mutations
+    return MutateRows(first.table, tuple(mutations))
+
+
+def _split(operations: Sequence[Operation[Any]], answer: Any) -> list[ProtocolResult[Any]]:
+    """Return the part of an answer that each request gets."""
+    if isinstance(operations[0], GetVersions):
+        return [ProtocolResult(versions) for versions in answer]
+    if not isinstance(operations[0], GetRows):
+        return [ProtocolResult(answer) for _ in operations]
+    rows = iter(answer)
+    return [ProtocolResult([next(rows) for _ in _rows(each)]) for each in operations]

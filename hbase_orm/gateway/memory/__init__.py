@@ -1,0 +1,1 @@
+"""The gateway in process: HBase's cell semantics without HBase."""

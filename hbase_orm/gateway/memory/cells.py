@@ -1,0 +1,233 @@
+"""Which cells of a row are visible: HBase's rules for versions, tombstones and times to live.
+
+Pure data and functions; no clock (now is an argument), no locks, no tables. The rules are those of
+HBase 2.6's store scanner: a cell is looked at newest first and dropped when its family's time to
+live has run out, when its own has, when a tombstone at or above its timestamp covers it, when it
+lies outside the time range, and when enough versions of its column were seen, in that order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from hbase_orm.ops import FamilyDescriptor, StoredVersion
+
+_MS_PER_SECOND = 1000
+
+
+class Stored(NamedTuple):
+    """A value as written, with its own time to live in milliseconds, if it has one."""
+
+    value: bytes
+    ttl_ms: int | None
+
+
+class VisibleVersion(NamedTuple):
+    """One visible version of a column."""
+
+    timestamp_ms: int
+    value: bytes
+
+
+class When(NamedTuple):
+    """The moment of a read, and its time range: the (excluded) upper end and the lower one."""
+
+    now_ms: int
+    before_ms: int | None = None
+    from_ms: int = 0
+
+
+@dataclass(slots=True)
+class ColumnCells:
+    """Everything written to one column of one row.
+
+    Attributes:
+        puts: By timestamp, the latest write first. An earlier write at the same timestamp is kept
+            only while a later one may expire before it.
+        tombstones: Timestamps of the column's deletes.
+    """
+
+    puts: dict[int, tuple[Stored, ...]] = field(default_factory=dict)
+    tombstones: set[int] = field(default_factory=set)
+
+    def put(self, timestamp_ms: int, stored: Stored) -> None:
+        """Write a value; at an equal timestamp the later write wins."""
+        below = self.puts.get(timestamp_ms, ()) if stored.ttl_ms is not None else ()
+        self.puts[timestamp_ms] = (stored, *below)
+
+
+@dataclass(slots=True)
+class FamilyCells:
+    """Everything written to one family of one row; `tombstones` are the whole family's."""
+
+    columns: dict[bytes, ColumnCells] = field(default_factory=dict)
+    tombstones: set[int] = field(default_factory=set)
+
+    def column(self, qualifier: bytes) -> ColumnCells:
+        """Return the column's cells, made when absent."""
+        return self.columns.setdefault(qualifier, ColumnCells())
+
+
+def visible_versions(
+    family: FamilyDescriptor,
+    cells: FamilyCells,
+    column: ColumnCells,
+    when: When,
+) -> Iterator[VisibleVersion]:
+    """Yield the visible versions of one column, newest first, at most the family's `versions`."""
+    mask = _mask(family, (*cells.tombstones, *column.tombstones), when.before_ms)
+    oldest = _oldest_unexpired(family, when.now_ms)
+    seen = 0
+    for timestamp in sorted(column.puts, reverse=True):
+        expired = timestamp < oldest
+        if timestamp <= mask or (expired and not family.min_versions):
+            return
+        if timestamp < when.from_ms:
+            return
+        stored = _unexpired(column.puts[timestamp], timestamp, when.now_ms)
+        if stored is None or (when.before_ms is not None and timestamp >= when.before_ms):
+            continue
+        seen += 1
+        if seen > family.versions or (expired and seen > family.min_versions):
+            return
+        yield VisibleVersion(timestamp, stored.value)
+
+
+def newest_version(
+    family: FamilyDescriptor, cells: FamilyCells, column: ColumnCells, when: When
+) -> VisibleVersion | None:
+    """Return the newest visible version of one column, if there is one."""
+    return next(visible_versions(family, cells, column, when), None)
+
+
+def raw_versions(
+    family: FamilyDescriptor, cells: FamilyCells, now_ms: int, max_versions: int
+) -> Iterator[StoredVersion]:
+    """Yield what is stored of one family, tombstones too, in HBase's cell order.
+
+    A family's tombstone stands in the column with the empty qualifier. Tombstones do not count
+    towards `max_versions`.
+    """
+    oldest = _oldest_unexpired(family, now_ms) if not family.min_versions else 0
+    family_tombstones = [t for t in cells.tombstones if t >= oldest]
+    qualifiers = set(cells.columns) | ({b""} if family_tombstones else set())
+    for qualifier in sorted(qualifiers):
+        name = family.name + b":" + qualifier
+        column = cells.columns.get(qualifier, ColumnCells())
+        versions = list(_raw_column(name, column, oldest, now_ms, max_versions))
+        if not qualifier:
+            versions += [StoredVersion(name, t, "delete_family", b"") for t in family_tombstones]
+        versions.sort(key=_raw_order)
+        yield from versions
+
+
+def _raw_column(
+    name: bytes, column: ColumnCells, oldest: int, now_ms: int, max_versions: int
+) -> Iterator[StoredVersion]:
+    for timestamp in column.tombstones:
+        if timestamp >= oldest:
+            yield StoredVersion(name, timestamp, "delete_column", b"")
+    count = 0
+    for timestamp in sorted(column.puts, reverse=True):
+        stored = _unexpired(column.puts[timestamp], timestamp, now_ms)
+        if timestamp < oldest or count == max_versions:
+            return
+        if stored is not None:
+            count += 1
+            yield StoredVersion(name, timestamp, "put", stored.value)
+
+
+# KeyValue.Type: at one timestamp the higher code sorts first (DeleteFamily 14 … Put 4).
+_TYPE_ORDER = {
+    "delete_family": 0,
+    "delete_column": 1,
+    "delete_family_version": 2,
+    "delete": 3,
+    "put": 4,
+}
+
+
+def _raw_order(cell: StoredVersion) -> tuple[int, int]:
+    return -cell.timestamp_ms, _TYPE_ORDER[cell.kind]
+
+
+def _mask(family: FamilyDescriptor, tombstones: Iterable[int], before_ms: int | None) -> int:
+    """Return the timestamp at or below which puts are deleted.
+
+    A family that keeps deleted cells is read as of a time: tombstones from that time on are not
+    seen. Other families count every tombstone, later ones too.
+    """
+    if family.keep_deleted_cells != "FALSE" and before_ms is not None:
+        tombstones = [t for t in tombstones if t < before_ms]
+    return max(tombstones, default=-1)
+
+
+def _oldest_unexpired(family: FamilyDescriptor, now_ms: int) -> int:
+    return now_ms - family.ttl_s * _MS_PER_SECOND if family.ttl_s is not None else 0
+
+
+def _unexpired(writes: tuple[Stored, ...], timestamp_ms: int, now_ms: int) -> Stored | None:
+    """Return the latest write at this timestamp whose own time to live has not run out."""
+    for stored in writes:
+        if stored.ttl_ms is None or timestamp_ms + stored.ttl_ms >= now_ms:
+            return stored
+    return None
+
+
+# --- what stays on disk ---------------------------------------------------------------------------
+
+
+def compact(
+    family: FamilyDescriptor, cells: FamilyCells, now_ms: int, *, major: bool, lasting_ms: int = 0
+) -> None:
+    """Drop what a flush (or a major compaction, which drops tombstones too) does not write.
+
+    Masked, expired and surplus versions go, so that no read as of an earlier time finds them any
+    more. A family that keeps deleted cells keeps the masked ones, and tombstones stay that are not
+    older than `lasting_ms`.
+    """
+    keeps = _keeps_deleted(family, cells, now_ms)
+    for column in cells.columns.values():
+        column.puts = dict(_kept_puts(family, cells, column, now_ms, keeps=keeps))
+    if major:
+        _drop_tombstones(cells, keeps=keeps, young_ms=now_ms - lasting_ms if lasting_ms else None)
+
+
+def _keeps_deleted(family: FamilyDescriptor, cells: FamilyCells, now_ms: int) -> bool:
+    if family.keep_deleted_cells == "TTL":
+        oldest = _oldest_unexpired(family, now_ms)
+        return any(t >= oldest for t in _all_tombstones(cells))
+    return family.keep_deleted_cells == "TRUE"
+
+
+def _all_tombstones(cells: FamilyCells) -> set[int]:
+    return cells.tombstones.union(*(c.tombstones for c in cells.columns.values()))
+
+
+def _kept_puts(
+    family: FamilyDescriptor, cells: FamilyCells, column: ColumnCells, now_ms: int, *, keeps: bool
+) -> Iterator[tuple[int, tuple[Stored, ...]]]:
+    shown = FamilyCells() if keeps else cells
+    counted = ColumnCells(column.puts) if keeps else column
+    for version in visible_versions(family, shown, counted, When(now_ms)):
+        stored = _unexpired(column.puts[version.timestamp_ms], version.timestamp_ms, now_ms)
+        if stored is not None:
+            yield version.timestamp_ms, (stored,)
+
+
+def _drop_tombstones(cells: FamilyCells, *, keeps: bool, young_ms: int | None) -> None:
+    puts = [t for column in cells.columns.values() for t in column.puts]
+    # A tombstone is kept only while it is young, or covers a deleted cell that is kept.
+    covering = min(puts, default=None) if keeps else None
+    earliest = min((t for t in (covering, young_ms) if t is not None), default=None)
+    cells.tombstones = _covering(cells.tombstones, earliest)
+    for qualifier, column in list(cells.columns.items()):
+        column.tombstones = _covering(column.tombstones, earliest)
+        if not (column.puts or column.tombstones):
+            del cells.columns[qualifier]
+
+
+def _covering(tombstones: set[int], earliest: int | None) -> set[int]:
+    return set() if earliest is None else {t for t in tombstones if t >= earliest}

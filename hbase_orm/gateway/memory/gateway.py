@@ -1,0 +1,326 @@
+"""The gateway in process: HBase's cell semantics without HBase, for fast tests.
+
+It passes the conformance suite of the real gateways: timestamps, versions, tombstones that mask
+puts until a major compaction, times to live, conditional writes, counters, filters, scanners with
+leases, regions and namespaces. It refuses to know models, and keeps nothing on disk.
+"""
+
+from __future__ import annotations
+
+import operator
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import count, islice
+from types import MappingProxyType
+from typing import Any, TypeVar, cast
+
+from hbase_orm.errors import ConfigurationError, RejectedError, ScannerExpiredError
+from hbase_orm.gateway.base import Feature
+from hbase_orm.gateway.checks import check_request
+from hbase_orm.gateway.memory.cells import When
+from hbase_orm.gateway.memory.scan import scan_rows
+from hbase_orm.gateway.memory.table import COUNTER_BYTES, MemoryTable
+from hbase_orm.gateway.memory.tables import MemoryTables
+from hbase_orm.ops import (
+    AddFamily,
+    Append,
+    CheckAndMutate,
+    CloseScanner,
+    CreateNamespace,
+    CreateTable,
+    DescribeTable,
+    DisableTable,
+    DropNamespace,
+    DropTable,
+    EnableTable,
+    FetchRows,
+    GetRows,
+    GetVersions,
+    GetVersionsOfRows,
+    Increment,
+    ListNamespaces,
+    ListRegions,
+    ListTables,
+    MutateRow,
+    MutateRows,
+    OpenScanner,
+    Operation,
+    Ping,
+    PutRows,
+    Row,
+    RowMutation,
+    ScannerId,
+    StoredVersion,
+)
+
+R = TypeVar("R")
+
+# hbase.client.scanner.timeout.period
+DEFAULT_SCANNER_LEASE_MS = 60_000
+
+
+def server_clock_ms() -> int:
+    """Return milliseconds since the epoch, as a region server stamps cells."""
+    return time.time_ns() // 1_000_000
+
+
+@dataclass(slots=True)
+class _Scanner:
+    table: str
+    rows: Iterator[Row]
+    expires_ms: int
+
+
+class MemoryGateway:
+    """Executes requests on tables in memory. Safe to use from several threads: one lock.
+
+    Several writes in one millisecond of the clock tie as on HBase: a delete wins over a put,
+    whatever the order of the calls.
+
+    Attributes:
+        features: Everything.
+    """
+
+    features = frozenset(Feature)
+
+    def __init__(
+        self,
+        clock: Callable[[], int] = server_clock_ms,
+        *,
+        scanner_lease_ms: int = DEFAULT_SCANNER_LEASE_MS,
+    ) -> None:
+        """Make an empty store.
+
+        Args:
+            clock: The server's clock, milliseconds since the epoch.
+            scanner_lease_ms: A scanner that is not read for longer is gone.
+        """
+        self._clock = clock
+        self._lease_ms = scanner_lease_ms
+        self._lock = threading.RLock()
+        self._tables = MemoryTables()
+        self._scanners: dict[int, _Scanner] = {}
+        self._numbers = count()
+        self._is_closed = False
+        self._handlers = self._table_handlers() | self._data_handlers()
+
+    def __repr__(self) -> str:
+        """Name the tables."""
+        return f"MemoryGateway(tables={self._tables.names()!r})"
+
+    def execute(self, operation: Operation[R], /) -> R:
+        """Run one request.
+
+        Raises:
+            RejectedError: As a real gateway would, with the same class.
+            ScannerExpiredError: The scanner was not read for longer than the lease.
+        """
+        with self._lock:
+            if self._is_closed:
+                raise ConfigurationError("the gateway is closed", fix="connect again")
+            check_request(operation)
+            handler = self._handlers.get(type(operation))
+            if handler is None:
+                raise RejectedError(
+                    "the gateway does not know this request",
+                    request=type(operation).__name__,
+                    fix="use a request of hbase_orm.ops",
+                )
+            return cast("R", handler(operation))
+
+    def close(self) -> None:
+        """Forget everything; the gateway is unusable afterwards."""
+        with self._lock:
+            self._is_closed = True
+            self._tables = MemoryTables()
+            self._scanners.clear()
+
+    def flush(self, table: str) -> None:
+        """Drop surplus and masked versions as a memstore flush does. For tests."""
+        with self._lock:
+            self._tables.get(table).compact(self._clock(), major=False)
+
+    def major_compact(self, table: str) -> None:
+        """Drop tombstones and what they mask, as flush plus major compaction do. For tests."""
+        with self._lock:
+            self._tables.get(table).compact(self._clock(), major=True)
+
+    # --- dispatch ---------------------------------------------------------------------------------
+
+    def _table_handlers(self) -> dict[type, Callable[[Any], Any]]:
+        tables = self._tables
+        return {
+            AddFamily: lambda request: tables.add_family(request.table, request.family),
+            CreateNamespace: lambda request: tables.create_namespace(request.namespace),
+            CreateTable: lambda request: tables.create(request.descriptor, request.split_keys),
+            DescribeTable: lambda request: tables.get(request.table).descriptor,
+            DisableTable: lambda request: tables.disable(request.table),
+            DropNamespace: lambda request: tables.drop_namespace(request.namespace),
+            DropTable: lambda request: tables.drop(request.table),
+            EnableTable: lambda request: tables.enable(request.table),
+            ListNamespaces: lambda _: tables.list_namespaces(),
+            ListRegions: lambda request: tables.get(request.table).regions(),
+            ListTables: lambda _: tables.names(),
+            Ping: lambda _: None,
+        }
+
+    def _data_handlers(self) -> dict[type, Callable[[Any], Any]]:
+        return {
+            Append: self._append,
+            CheckAndMutate: self._check_and_mutate,
+            CloseScanner: self._close_scanner,
+            FetchRows: self._fetch_rows,
+            GetRows: self._get_rows,
+            GetVersions: self._get_versions,
+            GetVersionsOfRows: self._get_versions_of_rows,
+            Increment: self._increment,
+            MutateRow: self._mutate_row,
+            MutateRows: self._mutate_rows,
+            PutRows: self._put_rows,
+            OpenScanner: self._open_scanner,
+        }
+
+    def _table(self, name: str) -> MemoryTable:
+        table = self._tables.get(name)
+        table.check_enabled()
+        return table
+
+    # --- reading ----------------------------------------------------------------------------------
+
+    def _get_rows(self, request: GetRows) -> list[Row | None]:
+        table = self._table(request.table)
+        selection = table.select(request.columns)
+        when = When(self._clock(), request.before_ms, request.from_ms)
+        return [table.read(key, selection, when) for key in request.keys]
+
+    def _get_versions(self, request: GetVersions) -> tuple[StoredVersion, ...]:
+        table = self._table(request.table)
+        selection = table.select(request.columns)
+        read = table.raw if request.raw else table.versions
+        return read(request.key, selection, request.max_versions, self._clock())
+
+    def _get_versions_of_rows(self, request: GetVersionsOfRows) -> list[tuple[StoredVersion, ...]]:
+        return [self._get_versions(request.of(key)) for key in request.keys]
+
+    def _open_scanner(self, request: OpenScanner) -> ScannerId:
+        scan = request.scan
+        rows = scan_rows(self._table(scan.table), scan, self._clock)
+        number = next(self._numbers)
+        self._scanners[number] = _Scanner(scan.table, rows, self._clock() + self._lease_ms)
+        return ScannerId(number, self)
+
+    def _fetch_rows(self, request: FetchRows) -> list[Row]:
+        if request.scanner.owner is not self:
+            raise RejectedError(
+                "the scanner was opened by another gateway",
+                fix="fetch from the gateway that opened the scanner",
+            )
+        number = request.scanner.number
+        scanner = self._scanners.get(number)
+        now_ms = self._clock()
+        if scanner is None or now_ms > scanner.expires_ms:
+            self._scanners.pop(number, None)
+            raise ScannerExpiredError(
+                "the scanner is gone", number=number, fix="open a new one after the last key seen"
+            )
+        self._table(scanner.table)
+        scanner.expires_ms = now_ms + self._lease_ms
+        return list(islice(scanner.rows, request.count))
+
+    def _close_scanner(self, request: CloseScanner) -> None:
+        if request.scanner.owner is self:
+            self._scanners.pop(request.scanner.number, None)
+
+    # --- writing ----------------------------------------------------------------------------------
+
+    def _mutate_rows(self, request: MutateRows) -> None:
+        """Write all rows with puts, then those with deletes, as Thrift1 does.
+
+        A bad row does not keep the others from being written; after a failed put no delete runs.
+        """
+        table = self._table(request.table)
+        puts = [mutation for mutation in request.mutations if mutation.puts]
+        deletes = [mutation for mutation in request.mutations if mutation.deletes]
+        for mutations in (puts, deletes):
+            failures = [
+                failure
+                for failure in (self._try_apply(table, mutation) for mutation in mutations)
+                if failure is not None
+            ]
+            if failures:
+                raise failures[0]
+
+    def _put_rows(self, request: PutRows) -> None:
+        self._mutate_rows(request.as_mutations())
+
+    def _try_apply(self, table: MemoryTable, mutation: RowMutation) -> RejectedError | None:
+        now_ms = self._clock()
+        try:
+            table.check_mutation(mutation, now_ms)
+        except RejectedError as failure:
+            return failure
+        table.apply(mutation, now_ms)
+        return None
+
+    def _mutate_row(self, request: MutateRow) -> None:
+        table = self._table(request.table)
+        now_ms = self._clock()
+        table.check_mutation(request.mutation, now_ms)
+        table.apply(request.mutation, now_ms)
+
+    def _check_and_mutate(self, request: CheckAndMutate) -> bool:
+        table = self._table(request.table)
+        now_ms = self._clock()
+        row = request.mutation.row
+        stored = table.newest(row, request.column, now_ms)
+        table.check_mutation(request.mutation, now_ms)
+        if not _holds(request, None if stored is None else stored.value):
+            return False
+        # HRegion.checkAndMutate: puts are never stamped below the cell that was checked.
+        put_now_ms = now_ms if stored is None else max(now_ms, stored.timestamp_ms)
+        table.apply(request.mutation, now_ms, put_now_ms)
+        return True
+
+    def _increment(self, request: Increment) -> dict[bytes, int]:
+        table = self._table(request.table)
+        now_ms = self._clock()
+        totals = {
+            column: table.add(request.row, column, amount, now_ms)
+            for column, amount in request.amounts.items()
+        }
+        for column, total in totals.items():
+            value = total.to_bytes(COUNTER_BYTES, "big", signed=True)
+            table.write_over(request.row, column, value, now_ms)
+        return totals
+
+    def _append(self, request: Append) -> dict[bytes, bytes]:
+        table = self._table(request.table)
+        now_ms = self._clock()
+        values = {}
+        for column, tail in request.values.items():
+            old = table.newest(request.row, column, now_ms)
+            values[column] = (b"" if old is None else old.value) + tail
+        for column, value in values.items():
+            table.write_over(request.row, column, value, now_ms)
+        return values
+
+
+_OPERATORS: Mapping[str, Callable[[bytes, bytes], bool]] = MappingProxyType(
+    {
+        "==": operator.eq,
+        "!=": operator.ne,
+        "<": operator.lt,
+        "<=": operator.le,
+        ">": operator.gt,
+        ">=": operator.ge,
+    }
+)
+
+
+def _holds(request: CheckAndMutate, stored: bytes | None) -> bool:
+    """Return whether the stored value passes; an empty cell counts as absent, as in HBase."""
+    if not request.expected:
+        return not stored
+    return stored is not None and _OPERATORS[request.operator](stored, request.expected)

@@ -1,0 +1,204 @@
+"""Tables and namespaces in memory: names, descriptions and states, refused where HBase refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from hbase_orm.errors import (
+    NamespaceExistsError,
+    NamespaceNotFoundError,
+    RejectedError,
+    TableExistsError,
+    TableNotFoundError,
+)
+from hbase_orm.gateway.memory.table import MemoryTable
+from hbase_orm.ops import FamilyDescriptor, TableDescriptor
+
+_DEFAULT_NAMESPACE = "default"
+_SYSTEM_NAMESPACES = frozenset({_DEFAULT_NAMESPACE, "hbase"})
+
+_COMPRESSIONS = frozenset({"NONE", "SNAPPY", "LZ4", "ZSTD", "GZ"})
+_BLOOMS = frozenset({"NONE", "ROW", "ROWCOL"})
+_ENCODINGS = frozenset({"NONE", "PREFIX", "DIFF", "FAST_DIFF", "ROW_INDEX_V1"})
+_KEEPS = frozenset({"FALSE", "TRUE", "TTL"})
+
+# TableDescriptorChecker: a block holds 1 KiB to 16 MiB.
+_BLOCK_SIZES = range(1024, 16 * 1024 * 1024 + 1)
+
+
+@dataclass(slots=True)
+class MemoryTables:
+    """All tables and namespaces of one store."""
+
+    tables: dict[str, MemoryTable] = field(default_factory=dict)
+    namespaces: set[str] = field(default_factory=lambda: set(_SYSTEM_NAMESPACES))
+
+    def get(self, name: str) -> MemoryTable:
+        """Return a table, enabled or not."""
+        table = self.tables.get(_check_name(name))
+        if table is None:
+            raise TableNotFoundError(
+                "the table does not exist", table=name, fix="create the table, or correct its name"
+            )
+        return table
+
+    def names(self) -> list[str]:
+        """Name all tables, sorted."""
+        return sorted(self.tables)
+
+    def create(self, descriptor: TableDescriptor, split_keys: Sequence[bytes]) -> None:
+        """Create a table with regions split at `split_keys`, in any order."""
+        name = _check_name(descriptor.name)
+        namespace = _namespace_of(name)
+        if namespace not in self.namespaces:
+            raise _namespace_missing(namespace)
+        if name in self.tables:
+            raise TableExistsError("the table exists already", table=name, fix="use it as it is")
+        _check_families(descriptor)
+        _check_splits(split_keys)
+        families = tuple(sorted(descriptor.families, key=lambda family: family.name))
+        stored = replace(
+            descriptor, name=name, families=families, attributes=dict(descriptor.attributes)
+        )
+        self.tables[name] = MemoryTable(stored, sorted(split_keys))
+
+    def drop(self, name: str) -> None:
+        """Remove a table and its rows, enabled or not."""
+        self.get(name)
+        del self.tables[_check_name(name)]
+
+    def disable(self, name: str) -> None:
+        """Disable a table; one that is disabled is refused, as HBase does."""
+        table = self.get(name)
+        table.check_enabled()
+        table.is_enabled = False
+
+    def enable(self, name: str) -> None:
+        """Enable a table; one that is enabled is refused, as HBase does."""
+        table = self.get(name)
+        if table.is_enabled:
+            raise RejectedError("the table is enabled", table=name, fix="nothing needs to be done")
+        table.is_enabled = True
+
+    def add_family(self, name: str, family: FamilyDescriptor) -> None:
+        """Add a family; one that exists is refused."""
+        table = self.get(name)
+        if family.name in table.families:
+            raise RejectedError(
+                "the column family exists already",
+                table=name,
+                family=family.name,
+                fix="use it as it is",
+            )
+        _check_family(family)
+        families = sorted((*table.descriptor.families, family), key=lambda each: each.name)
+        table.descriptor = replace(table.descriptor, families=tuple(families))
+        table.families[family.name] = family
+
+    def list_namespaces(self) -> list[str]:
+        """Name all namespaces, the system's too, sorted."""
+        return sorted(self.namespaces)
+
+    def create_namespace(self, namespace: str) -> None:
+        """Create a namespace; one that exists is refused."""
+        if not _is_word(namespace):
+            raise RejectedError(
+                "a namespace's name is not legal",
+                namespace=namespace,
+                fix="use letters, digits and underscores",
+            )
+        if namespace in self.namespaces:
+            raise NamespaceExistsError(
+                "the namespace exists already", namespace=namespace, fix="use it as it is"
+            )
+        self.namespaces.add(namespace)
+
+    def drop_namespace(self, namespace: str) -> None:
+        """Remove an empty namespace; the system's own are refused."""
+        if namespace not in self.namespaces:
+            raise _namespace_missing(namespace)
+        if namespace in _SYSTEM_NAMESPACES:
+            raise RejectedError("the namespace is the system's", namespace=namespace)
+        if any(_namespace_of(name) == namespace for name in self.tables):
+            raise RejectedError(
+                "the namespace is not empty", namespace=namespace, fix="drop its tables first"
+            )
+        self.namespaces.remove(namespace)
+
+
+def _namespace_missing(namespace: str) -> NamespaceNotFoundError:
+    return NamespaceNotFoundError(
+        "the namespace does not exist", namespace=namespace, fix="create the namespace"
+    )
+
+
+def _check_name(name: str) -> str:
+    """Return the table's name without the default namespace.
+
+    Raises:
+        RejectedError: HBase takes no such name.
+    """
+    namespace, colon, table = name.rpartition(":")
+    first_is_legal = table[:1] not in {"", "-", "."}
+    if not first_is_legal or not _is_word(table, more="-.") or (colon and not _is_word(namespace)):
+        raise RejectedError(
+            "a table's name is not legal",
+            table=name,
+            fix="use letters, digits, '_', '-' and '.', after 'namespace:' if it has one",
+        )
+    return table if namespace == _DEFAULT_NAMESPACE else name
+
+
+def _is_word(text: str, *, more: str = "") -> bool:
+    return bool(text) and all(sign.isalnum() or sign == "_" or sign in more for sign in text)
+
+
+def _namespace_of(name: str) -> str:
+    return name.rpartition(":")[0] or _DEFAULT_NAMESPACE
+
+
+def _check_splits(split_keys: Sequence[bytes]) -> None:
+    if b"" in split_keys or len(set(split_keys)) < len(split_keys):
+        raise RejectedError(
+            "split keys are empty or repeated",
+            split_keys=tuple(split_keys),
+            fix="give distinct, non-empty split keys",
+        )
+
+
+def _check_families(descriptor: TableDescriptor) -> None:
+    names = [family.name for family in descriptor.families]
+    if not names or len(set(names)) < len(names):
+        raise RejectedError(
+            "a table needs one family or more, with distinct names",
+            table=descriptor.name,
+            families=tuple(names),
+            fix="name each family once",
+        )
+    for family in descriptor.families:
+        _check_family(family)
+
+
+def _check_family(family: FamilyDescriptor) -> None:
+    problems = {
+        "name": not family.name or b":" in family.name or family.name.startswith(b"."),
+        "versions": family.versions < 1,
+        "min_versions": not 0 <= family.min_versions <= family.versions,
+        "ttl_s": family.ttl_s is not None and family.ttl_s < 1,
+        "compression": family.compression not in _COMPRESSIONS,
+        "bloom": family.bloom not in _BLOOMS,
+        "block_encoding": family.block_encoding not in _ENCODINGS,
+        "keep_deleted_cells": family.keep_deleted_cells not in _KEEPS,
+        "block_size_bytes": family.block_size_bytes not in _BLOCK_SIZES,
+        "scope": family.scope < 0,
+    }
+    for option, is_wrong in problems.items():
+        if is_wrong:
+            raise RejectedError(
+                "a family's option is out of range",
+                family=family.name,
+                option=option,
+                value=getattr(family, option),
+                fix="see FamilyDescriptor for what HBase takes",
+            )

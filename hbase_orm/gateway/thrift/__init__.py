@@ -1,0 +1,1 @@
+"""The gateways over HBase's Thrift interfaces: connections, requests and errors."""

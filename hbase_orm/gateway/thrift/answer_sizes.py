@@ -1,0 +1,211 @@
+"""Sizes of requests, so that no answer is too large for the gateway.
+
+A gateway puts an answer together in memory, several times over, before it sends the first byte:
+asked for 100 rows, it gathers 100 rows, however large. Nothing in either Thrift interface
+bounds an answer by bytes (`hbase.client.scanner.max.result.size` bounds what a region server sends
+the gateway, not what the gateway sends on). So the number of rows has to: it begins low, follows
+the bytes that came, and never exceeds what still fits if all that comes next is large.
+
+Scans are opened with TScan's `batchSize`, which cuts a row into several results, each of a few
+cells: a number of results is then a number of cells, however wide the rows are. `Pieces` puts the
+rows together again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from hbase_orm.gateway.checks import without_quoted
+from hbase_orm.ops import Row, Scan
+
+ANSWER_BYTES: Final = 2 << 20
+"""About the bytes of one answer; HBase's own scanners fetch so many from a region server."""
+
+MOST_CELLS: Final = 512
+"""Cells of one answer of a scan at most: 32 MB if all at once each cell has 64 KB."""
+
+FIRST_CELLS: Final = 8
+"""Cells of the first answer of a scan of unknown rows: HBase stores none beyond 10 MB."""
+
+MOST_ROWS: Final = 32
+"""Rows of one multi-get, or of one answer of a scan that cannot be cut, at most."""
+
+FIRST_ROWS: Final = 4
+"""Rows of the first of them, as long as their size is unknown."""
+
+GROWTH: Final = 4
+
+_BATCH_CELLS: Final = 8
+_LEAST_CACHING: Final = 16
+_MOST_KINDS: Final = 1000
+
+# Filters that judge cell by cell. One that judges whole rows (a SingleColumnValueFilter) makes
+# HBase refuse batchSize, after a minute of retries.
+_CUTTABLE: Final = frozenset(
+    {
+        b"ColumnPrefixFilter",
+        b"ColumnRangeFilter",
+        b"FamilyFilter",
+        b"FirstKeyOnlyFilter",
+        b"KeyOnlyFilter",
+        b"MultipleColumnPrefixFilter",
+        b"PrefixFilter",
+        b"QualifierFilter",
+        b"RowFilter",
+        b"TimestampsFilter",
+        b"ValueFilter",
+    }
+)
+_WORD: Final = re.compile(rb"\w+(?=\s*\()|\b(?:SKIP|WHILE)\b")
+
+Kind = tuple[object, ...]
+
+
+class AnswerSizes:
+    """The bytes a result of what was read last had, by what was read; for one thread at a time."""
+
+    def __init__(self) -> None:
+        """Start without any."""
+        self._bytes: dict[Kind, int] = {}
+
+    def bytes_of(self, kind: Kind) -> int | None:
+        """Return the bytes of one result; None if none has been read."""
+        return self._bytes.get(kind)
+
+    def note(self, kind: Kind, size_bytes: int) -> None:
+        """Remember the size of results; one that was larger is forgotten only by and by."""
+        if len(self._bytes) >= _MOST_KINDS:
+            self._bytes.clear()
+        self._bytes[kind] = max(size_bytes, self._bytes.get(kind, 0) // GROWTH)
+
+
+class Portion:
+    """The number of results of the next call."""
+
+    def __init__(self, sizes: AnswerSizes, kind: Kind, *, first: int, most: int) -> None:
+        """Begin with `first` results, or with as many as fit by the size of earlier ones.
+
+        Args:
+            sizes: What is known of earlier answers.
+            kind: What is read.
+            first: Results of the first call if nothing is known.
+            most: Results of any call at most.
+        """
+        self._sizes = sizes
+        self._kind = kind
+        self._most = most
+        size_bytes = sizes.bytes_of(kind)
+        self.count = first if size_bytes is None else self._fitting(size_bytes)
+
+    def note(self, results: int, size_bytes: int) -> None:
+        """Take account of an answer of so many results and bytes."""
+        if not results:
+            return
+        self._sizes.note(self._kind, size_bytes // results)
+        largest_bytes = self._sizes.bytes_of(self._kind) or 0
+        self.count = min(self.count * GROWTH, self._fitting(largest_bytes))
+
+    def _fitting(self, size_bytes: int) -> int:
+        return max(1, min(self._most, ANSWER_BYTES // max(size_bytes, 1)))
+
+
+def portions(keys: Sequence[bytes], portion: Portion) -> Iterator[list[bytes]]:
+    """Yield the distinct keys, each time as many as the portion has then."""
+    distinct = list(dict.fromkeys(keys))
+    start = 0
+    while start < len(distinct):
+        count = portion.count
+        yield distinct[start : start + count]
+        start += count
+
+
+class Pieces:
+    """The results of one scanner, put together to rows.
+
+    Attributes:
+        batch_cells: Cells of one result at most; None for whole rows.
+        portion: How many results a call asks for at most.
+        surplus: Rows that came beyond those that were wanted.
+    """
+
+    def __init__(self, scan: Scan, sizes: AnswerSizes) -> None:
+        """Prepare to read the results of `scan`."""
+        self.batch_cells = batch_cells(scan)
+        kind = ("scan", scan.table, scan.columns, self.batch_cells)
+        if self.batch_cells is None:
+            first, most = FIRST_ROWS, MOST_ROWS
+        else:
+            first, most = FIRST_CELLS // self.batch_cells, MOST_CELLS // self.batch_cells
+        self.portion = Portion(sizes, kind, first=max(1, first), most=max(1, most))
+        self.surplus: list[Row] = []
+        self._begun: Row | None = None
+        self._results_per_row = 1
+        self._last_count = 0
+
+    def next_count(self, rows: int) -> int:
+        """Return how many results to request where so many rows are wanted."""
+        if self.batch_cells is None:
+            wanted = rows
+        elif self._begun is None:
+            wanted = rows * self._results_per_row
+        else:  # nobody knows how long the row still is
+            wanted = max(rows * self._results_per_row, self._last_count * GROWTH)
+        self._last_count = min(self.portion.count, wanted)
+        return self._last_count
+
+    def join(self, results: list[Row]) -> list[Row]:
+        """Return the rows that are complete; no results mean the end of the scan.
+
+        A result with fewer cells than fit is its row's last. A full one is kept until the next
+        results show whether its row goes on.
+        """
+        if self.batch_cells is None:
+            return results
+        begun, self._begun = self._begun, None
+        if not results:
+            return [] if begun is None else [begun]
+        rows = [] if begun is None else [begun]
+        for result in results:
+            if rows and rows[-1].key == result.key:
+                rows[-1].cells.update(result.cells)
+            else:
+                rows.append(result)
+        self._results_per_row = -(-len(results) // len(rows))
+        if len(results[-1].cells) >= self.batch_cells:
+            self._begun = rows.pop()
+        return rows
+
+
+def caching_results(scan: Scan, batch_cells: int | None) -> int:
+    """Return how many results a gateway fetches from a region server at once.
+
+    Of rows that are cut into pieces more than one, also where a single row is wanted: else each
+    piece of it is a request of its own between the two.
+    """
+    if batch_cells is None:
+        return scan.caching_rows
+    return max(scan.caching_rows, _LEAST_CACHING)
+
+
+def batch_cells(scan: Scan) -> int | None:
+    """Return into how many cells at most the scan's results are cut; None: its filter forbids it.
+
+    One more than a row can have if its columns are named: a row of all columns is then complete
+    at sight.
+
+    Examples:
+        >>> from hbase_orm.ops import KeyRange
+        >>> batch_cells(Scan("t", KeyRange(), (b"d:a", b"d:b")))
+        3
+        >>> batch_cells(Scan("t", KeyRange()))
+        8
+        >>> batch_cells(Scan("t", KeyRange(), filter=b"PageFilter(3)"))
+    """
+    names = _WORD.findall(without_quoted(scan.filter or b""))
+    if not _CUTTABLE.issuperset(names):
+        return None
+    if scan.columns and all(b":" in column for column in scan.columns):
+        return min(len(set(scan.columns)) + 1, MOST_CELLS)
+    return _BATCH_CELLS

@@ -1,0 +1,229 @@
+"""The reader of a Thrift gateway's answers, which trusts none of them.
+
+thriftpy2's readers believe what they are sent: a list that claims 2^31 elements without bytes
+keeps the interpreter busy past every deadline, a negative length is a SystemError, structs inside
+structs end in a RecursionError or worse. Here each element costs at least a byte, lengths are
+claims (`incoming`), nesting has a limit, a field has the type the interface declares, and what a
+struct cannot do without is there. Whatever is not so is a GarbledAnswerError.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sized
+from dataclasses import dataclass
+from typing import Any, Final
+
+from hbase_orm.gateway.thrift.decoding.incoming import GarbledAnswerError, Incoming
+
+MAX_DEPTH: Final = 16
+"""How deep structs and containers may nest; HBase's own answers reach 5."""
+
+# Thrift's types by their numbers in the binary protocol, and in thriftpy2's specifications.
+STOP, BOOL, BYTE, DOUBLE, I16, I32, I64 = 0, 2, 3, 4, 6, 8, 10
+STRING, STRUCT, MAP, SET, LIST = 11, 12, 13, 14, 15
+
+# thriftpy2's own number for text that is never decoded; it travels as STRING.
+_BINARY: Final = 18
+
+INTEGER_BITS: Final = {BYTE: 8, I16: 16, I32: 32, I64: 64}
+_TYPES: Final = frozenset({BOOL, BYTE, DOUBLE, I16, I32, I64, STRING, STRUCT, MAP, SET, LIST})
+
+Needed = Mapping[type, tuple[str, ...]]
+"""The required fields of each struct class."""
+
+
+@dataclass(frozen=True, slots=True)
+class Many:
+    """In a specification, in the place of a list's struct: reads all the elements.
+
+    Attributes:
+        read: Takes the reader, the number of elements and the depth that is left.
+    """
+
+    read: Callable[[AnswerReader, int, int], list[Any]]
+
+
+class AnswerReader(ABC):
+    """Reads one message after the other; the protocol's subclass knows how values travel."""
+
+    def __init__(self, incoming: Incoming, needed: Needed) -> None:
+        """Read from `incoming`; `needed` are the fields that must be there."""
+        self.incoming = incoming
+        self._needed = needed
+
+    # --- how values travel ------------------------------------------------------------------------
+
+    @abstractmethod
+    def message_begin(self) -> tuple[bytes, int, int]:
+        """Return method, kind and sequence id of the message that begins."""
+
+    @abstractmethod
+    def _struct_begin(self) -> None: ...
+
+    @abstractmethod
+    def _struct_end(self) -> None: ...
+
+    @abstractmethod
+    def read_field(self) -> tuple[int, int]:
+        """Return type and number of the next field; STOP ends the struct."""
+
+    @abstractmethod
+    def read_list_begin(self) -> tuple[int, int]:
+        """Return the elements' type and their number."""
+
+    @abstractmethod
+    def read_map_begin(self) -> tuple[int, int, int]:
+        """Return the keys' type, the values' type and their number."""
+
+    @abstractmethod
+    def _bool(self) -> bool: ...
+
+    @abstractmethod
+    def _integer(self, kind: int) -> int: ...
+
+    @abstractmethod
+    def _double(self) -> float: ...
+
+    @abstractmethod
+    def read_bytes(self) -> bytes:
+        """Return a text or a value."""
+
+    # --- what they make ---------------------------------------------------------------------------
+
+    def read_struct(self, made: Any, depth: int = MAX_DEPTH) -> Any:
+        """Fill a struct whose fields `thrift_spec` names, and return it.
+
+        Raises:
+            GarbledAnswerError: The bytes are not those of such a struct.
+        """
+        self._struct_begin()
+        specification: Mapping[int, tuple[Any, ...]] = made.thrift_spec
+        # What came is counted: some structs are made with a default that a server never sends.
+        missing = set(self._needed.get(type(made), ()))
+        depth = self._deeper(depth)
+        while True:
+            kind, number = self.read_field()
+            if kind == STOP:
+                break
+            field = specification.get(number)
+            if field is None:
+                self.skip(kind, depth)
+                continue
+            self._check_type(field[0], kind)
+            inner = field[2] if len(field) > 3 else None  # noqa: PLR2004 - thriftpy2's own form
+            setattr(made, field[1], self._value(field[0], inner, depth))
+            missing.discard(field[1])
+        self._struct_end()
+        if missing:
+            message = f"{type(made).__name__} without {min(missing)}"
+            raise GarbledAnswerError(message)
+        return made
+
+    def _value(self, kind: int, inner: Any, depth: int) -> Any:
+        if kind in (STRING, _BINARY):
+            return self.read_bytes()
+        if kind in INTEGER_BITS:
+            return self._integer(kind)
+        if kind == STRUCT:
+            return self.read_struct(inner(), depth)
+        if kind in (LIST, SET, MAP):
+            return self._map(inner, depth) if kind == MAP else self._list(inner, depth)
+        return self._bool() if kind == BOOL else self._double()
+
+    def _list(self, inner: Any, depth: int) -> list[Any]:
+        element_type, size = self.read_list_begin()
+        kind, of = _parts(inner)
+        if size:
+            self._check_type(kind, element_type)
+        depth = self._deeper(depth)
+        if isinstance(of, Many):
+            return of.read(self, _checked(size), depth)
+        return [self._value(kind, of, depth) for _ in range(_checked(size))]
+
+    def _map(self, inner: Any, depth: int) -> dict[Any, Any]:
+        key_type, value_type, size = self.read_map_begin()
+        (key, of_key), (value, of_value) = _parts(inner[0]), _parts(inner[1])
+        if size:
+            self._check_type(key, key_type)
+            self._check_type(value, value_type)
+        depth = self._deeper(depth)
+        return {
+            self._value(key, of_key, depth): self._value(value, of_value, depth)
+            for _ in range(_checked(size))
+        }
+
+    def skip(self, kind: int, depth: int) -> None:
+        """Pass over a field that the interface of this library does not have."""
+        if kind not in _TYPES:
+            message = f"a field of type {kind}"
+            raise GarbledAnswerError(message)
+        if kind == STRUCT:
+            self._skip_struct(self._deeper(depth))
+        elif kind in (LIST, SET):
+            element, size = self.read_list_begin()
+            for _ in range(_checked(size)):
+                self.skip(element, self._deeper(depth))
+        elif kind == MAP:
+            key, value, size = self.read_map_begin()
+            for _ in range(_checked(size)):
+                self.skip(key, self._deeper(depth))
+                self.skip(value, self._deeper(depth))
+        else:
+            self._value(kind, None, depth)
+
+    def _skip_struct(self, depth: int) -> None:
+        self._struct_begin()
+        while True:
+            kind, _number = self.read_field()
+            if kind == STOP:
+                break
+            self.skip(kind, depth)
+        self._struct_end()
+
+    def _deeper(self, depth: int) -> int:
+        if depth <= 0:
+            message = f"more than {MAX_DEPTH} structs and containers in each other"
+            raise GarbledAnswerError(message)
+        return depth - 1
+
+    def _check_type(self, declared: int, actual: int) -> None:
+        if actual != (STRING if declared == _BINARY else declared):
+            message = f"type {actual} in the place of type {declared}"
+            raise GarbledAnswerError(message)
+
+
+def _parts(inner: Any) -> tuple[int, Any]:
+    """Return the type of an element and what describes it further."""
+    return (inner[0], inner[1]) if isinstance(inner, tuple) else (inner, None)
+
+
+def _checked(size: int) -> int:
+    if size < 0:
+        message = f"{size} elements"
+        raise GarbledAnswerError(message)
+    return size
+
+
+def text(data: bytes) -> str:
+    """Return the name or number that `data` spells.
+
+    Raises:
+        GarbledAnswerError: It is not UTF-8.
+    """
+    try:
+        return data.decode()
+    except UnicodeDecodeError as exc:
+        message = "a name that is not UTF-8"
+        raise GarbledAnswerError(message) from exc
+
+
+def check_count(answers: Sized, requested: int) -> None:
+    """Refuse an answer that has not one element for each that was requested.
+
+    Raises:
+        GarbledAnswerError: There are more, or fewer.
+    """
+    if len(answers) != requested:
+        message = f"{len(answers)} results where {requested} were requested"
+        raise GarbledAnswerError(message)

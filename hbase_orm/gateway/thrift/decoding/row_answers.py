@@ -1,0 +1,332 @@
+"""Readers of rows and cells in the binary protocol: most of the client's work in a scan.
+
+Rows of one answer mostly have the same columns. The layout of the last row is tried first: its
+constant bytes are compared in one piece a cell, and only key, values and timestamps are read. A
+row that looks different is read cell by cell; one that is not all there yet waits for the rest.
+Nothing is taken for true either way: every length is followed by a look at the bytes behind it.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from functools import lru_cache, partial
+from itertools import pairwise
+from typing import Any, Final
+
+from hbase_orm.gateway.thrift.decoding.answers import (
+    I64,
+    LIST,
+    MAP,
+    STOP,
+    STRING,
+    STRUCT,
+    AnswerReader,
+    Many,
+)
+from hbase_orm.gateway.thrift.decoding.decoded import DecodedRow, DecodedValue
+from hbase_orm.gateway.thrift.decoding.incoming import CHUNK_BYTES, GarbledAnswerError, Incoming
+from hbase_orm.gateway.thrift.decoding.protocols import BinaryReader
+from hbase_orm.ops import Cell, Row
+
+_BYTE = struct.Struct(">B").unpack_from
+_LENGTH = struct.Struct(">I").unpack_from
+# Type of a field (its number is passed over) and what follows it.
+_TEXT = struct.Struct(">B2xI").unpack_from
+_STAMP = struct.Struct(">B2xqB").unpack_from
+_LAST_STAMP = struct.Struct(">B2xq2s").unpack_from
+_MAP = struct.Struct(">B2xBBI").unpack_from
+
+_TEXT_1: Final = b"\x0b\x00\x01"
+_CELLS: Final = b"\x0d\x00\x02\x0b\x0c"
+_ENDS: Final = b"\x00\x00"
+
+_TEXT_HEAD_BYTES: Final = 7
+_MAP_HEAD_BYTES: Final = 9
+_STAMP_BYTES: Final = 12
+_LAST_STAMP_BYTES: Final = 13
+
+_MOST_COLUMNS: Final = 100
+"""Columns of a row whose look is remembered."""
+
+_Step = tuple[bytes, bytes, Callable[[bytes, int], tuple[int, int, bytes, int]], int]
+
+
+class _RowLayout:
+    """The bytes that rows with the same columns have in common."""
+
+    __slots__ = ("_last", "_start", "_steps")
+
+    def __init__(self, names: tuple[bytes, ...]) -> None:
+        """Prepare for rows of these columns, in this order."""
+        self._start = _CELLS + len(names).to_bytes(4, "big") + _constant(names[0])
+        self._steps = [_step(*pair) for pair in pairwise(names)]
+        self._last = names[-1]
+
+    def read(self, data: bytes, position: int, most: int, rows: list[Row]) -> tuple[int, bool]:
+        """Add up to `most` rows of this layout.
+
+        Returns:
+            Where the first other row starts, and whether that one is cut off.
+        """
+        start, steps, last = self._start, self._steps, self._last
+        # Cell's own maker costs as much as the rest of reading it.
+        new, cell = tuple.__new__, Cell
+        try:
+            for _ in range(most):
+                kind, length = _TEXT(data, position)
+                at = position + _TEXT_HEAD_BYTES + length
+                if kind != STRING or not length or not data.startswith(start, at):
+                    break
+                key = data[position + _TEXT_HEAD_BYTES : at]
+                at += len(start)
+                (length,) = _LENGTH(data, at)
+                at += 4
+                cells = {}
+                for name, constant, unpack, size in steps:
+                    end = at + length
+                    kind, stamp, stamp_end, length = unpack(data, end)
+                    if kind != I64 or stamp_end != constant:
+                        return position, False
+                    cells[name] = new(cell, (data[at:end], stamp))
+                    at = end + size
+                end = at + length
+                kind, stamp, stamp_end = _LAST_STAMP(data, end)
+                if kind != I64 or stamp_end != _ENDS:
+                    break
+                cells[last] = new(cell, (data[at:end], stamp))
+                rows.append(Row(key, cells))
+                position = end + _LAST_STAMP_BYTES
+        except struct.error:
+            return position, True
+        return position, False
+
+
+def _constant(name: bytes) -> bytes:
+    """Return what stands before the length of a value of this column."""
+    return len(name).to_bytes(4, "big") + name + _TEXT_1
+
+
+@lru_cache(maxsize=1024)
+def _step(name: bytes, following: bytes) -> _Step:
+    """Return a column and what lies between its value and that of the next column."""
+    constant = b"\x00" + _constant(following)
+    form = struct.Struct(f">B2xq{len(constant)}sI")
+    return name, constant, form.unpack_from, form.size
+
+
+_look_of = lru_cache(maxsize=256)(_RowLayout)
+
+
+def read_rows(reader: AnswerReader, size: int, depth: int) -> list[Row]:
+    """Return the rows of a list of so many of Thrift1's `TRowResult`.
+
+    Raises:
+        GarbledAnswerError: The bytes are not those of rows.
+    """
+    if not isinstance(reader, BinaryReader):
+        new: Callable[[], Any] = partial(Row.__new__, DecodedRow)
+        return [reader.read_struct(new(), depth) for _ in range(size)]
+    rows: list[Row] = []
+    incoming = reader.incoming
+    while len(rows) < size:
+        before = len(rows)
+        data, position = incoming.data, incoming.position
+        position, is_cut = _rows_there(data, position, size - before, rows)
+        if len(rows) > before + 1 and not is_cut:
+            look = _look_of(tuple(rows[-1].cells))
+            position, is_cut = look.read(data, position, size - len(rows), rows)
+        incoming.position = position
+        rest_bytes = len(data) - position
+        if is_cut and rest_bytes < CHUNK_BYTES:
+            incoming.need(rest_bytes + 1)
+        elif len(rows) == before:
+            # Of many bytes, or with more fields than usual.
+            rows.append(_read_row(reader, depth))
+    return rows
+
+
+def _rows_there(data: bytes, position: int, most: int, rows: list[Row]) -> tuple[int, bool]:
+    """Add rows that have come in, until two have the same columns.
+
+    Returns:
+        Where the next row starts, and whether it is cut off.
+    """
+    new, cell = tuple.__new__, Cell
+    before = None
+    try:
+        for _ in range(most):
+            kind, length = _TEXT(data, position)
+            at = position + _TEXT_HEAD_BYTES + length
+            cells_kind, name_kind, value_kind, size = _MAP(data, at)
+            if not length or (kind, cells_kind, name_kind, value_kind) != _ROW_KINDS or not size:
+                break
+            key = data[position + _TEXT_HEAD_BYTES : at]
+            start = at + _MAP_HEAD_BYTES
+            cells = {}
+            for _ in range(size):
+                at = start + 4 + _LENGTH(data, start)[0]
+                kind, length = _TEXT(data, at)
+                end = at + _TEXT_HEAD_BYTES + length
+                stamp_kind, stamp, stop = _STAMP(data, end)
+                if kind != STRING or stamp_kind != I64 or stop:
+                    return position, False
+                value = data[at + _TEXT_HEAD_BYTES : end]
+                cells[data[start + 4 : at]] = new(cell, (value, stamp))
+                start = end + _STAMP_BYTES
+            (end_of_row,) = _BYTE(data, start)
+            if end_of_row:
+                break
+            rows.append(Row(key, cells))
+            position = start + 1
+            if size <= _MOST_COLUMNS and before == size and rows[-2].cells.keys() == cells.keys():
+                break
+            before = size
+    except struct.error:
+        return position, True
+    return position, False
+
+
+_ROW_KINDS: Final = (STRING, MAP, STRING, STRUCT)
+
+
+def _read_row(reader: BinaryReader, depth: int) -> Row:
+    """Return a row of any layout."""
+    key: bytes | None = None
+    cells: dict[bytes, Cell] | None = None
+    while True:
+        kind, number = reader.read_field()
+        if kind == STOP:
+            break
+        if number == 1 and kind == STRING:
+            key = reader.read_bytes()
+        elif number == 2 and kind == MAP:  # noqa: PLR2004 - the interface's number
+            cells = _read_cells(reader)
+        else:
+            reader.skip(kind, depth)
+    if not key or cells is None:
+        message = "a row without its key or its cells"
+        raise GarbledAnswerError(message)
+    return Row(key, cells)
+
+
+def _read_cells(reader: BinaryReader) -> dict[bytes, Cell]:
+    name, value, size = reader.read_map_begin()
+    if size < 0 or (size and (name, value) != (STRING, STRUCT)):
+        message = f"a row's cells are {size} pairs of types {name} and {value}"
+        raise GarbledAnswerError(message)
+    incoming = reader.incoming
+    cells: dict[bytes, Cell] = {}
+    left = size
+    while left:
+        left = _cells_there(incoming, left, cells)
+    return cells
+
+
+def _cells_there(incoming: Incoming, left: int, cells: dict[bytes, Cell]) -> int:
+    """Add the cells that have come in, wait for the rest of the next, return how many are left."""
+    data, start = incoming.data, incoming.position
+    needed = 0
+    try:
+        while left:
+            needed = 4
+            at = start + 4 + _LENGTH(data, start)[0]
+            needed = at + _TEXT_HEAD_BYTES - start
+            kind, length = _TEXT(data, at)
+            end = at + _TEXT_HEAD_BYTES + length
+            needed = end + _STAMP_BYTES - start
+            stamp_kind, stamp, stop = _STAMP(data, end)
+            if kind != STRING or stamp_kind != I64 or stop:
+                message = "a cell that is not value and timestamp"
+                raise GarbledAnswerError(message)
+            cells[data[start + 4 : at]] = Cell(data[at + _TEXT_HEAD_BYTES : end], stamp)
+            start = end + _STAMP_BYTES
+            left -= 1
+    except struct.error:
+        incoming.position = start
+        incoming.need(needed)
+    else:
+        incoming.position = start
+    return left
+
+
+# --- Thrift2 --------------------------------------------------------------------------------------
+
+_KIND = struct.Struct(">3sbB").unpack_from
+_BYTE_6: Final = b"\x03\x00\x06"
+_VALUE_KINDS: Final = (STRING, STRING, STRING, I64)
+
+
+def read_values(reader: AnswerReader, size: int, depth: int) -> list[DecodedValue]:
+    """Return the cells of a list of so many of Thrift2's `TColumnValue`.
+
+    Raises:
+        GarbledAnswerError: The bytes are not those of cells.
+    """
+    if not isinstance(reader, BinaryReader):
+        return [reader.read_struct(DecodedValue(), depth) for _ in range(size)]
+    incoming = reader.incoming
+    values: list[DecodedValue] = []
+    while len(values) < size:
+        _values_there(incoming, size - len(values), values)
+        if len(values) < size:
+            # Not all there yet, or with more fields than usual.
+            values.append(reader.read_struct(DecodedValue(), depth))
+    return values
+
+
+def _values_there(incoming: Incoming, most: int, values: list[DecodedValue]) -> None:
+    """Add up to `most` cells of the usual fields that have come in."""
+    data, start = incoming.data, incoming.position
+    try:
+        for _ in range(most):
+            kind_1, length = _TEXT(data, start)
+            family = start + _TEXT_HEAD_BYTES
+            at = family + length
+            kind_2, length = _TEXT(data, at)
+            qualifier = at + _TEXT_HEAD_BYTES
+            at_3 = qualifier + length
+            kind_3, length = _TEXT(data, at_3)
+            content = at_3 + _TEXT_HEAD_BYTES
+            end = content + length
+            kind_4, stamp, stop = _STAMP(data, end)
+            if (kind_1, kind_2, kind_3, kind_4) != _VALUE_KINDS:
+                break
+            made = DecodedValue()
+            start = end + _STAMP_BYTES
+            if stop:
+                # The field behind the timestamp: a raw read's kind, or tags.
+                field, made.kind, stop = _KIND(data, start - 1)
+                if field != _BYTE_6 or stop:
+                    break
+                start += 4
+            made.family = data[family:at]
+            made.qualifier = data[qualifier:at_3]
+            made.value = data[content:end]
+            made.timestamp_ms = stamp
+            values.append(made)
+            incoming.position = start
+    except struct.error:
+        pass
+
+
+class DecodedResult:
+    """One row as it travels; without key and cells if it is missing."""
+
+    __slots__ = ("key", "values")
+    thrift_spec = {  # noqa: RUF012  # the name and place where thriftpy2 looks
+        1: (STRING, "key", False),
+        2: (LIST, "values", (STRUCT, Many(read_values)), False),
+    }
+
+    def __init__(self) -> None:
+        """Start with what a server may leave out."""
+        self.key: bytes | None = None
+        self.values: list[DecodedValue] = []
+
+    def row(self) -> Row | None:
+        """Return the row, or None if no cell is visible."""
+        if not self.key or not self.values:
+            return None
+        cells = {each.column: Cell(each.value, each.timestamp_ms) for each in self.values}
+        return Row(self.key, cells)

@@ -1,0 +1,284 @@
+"""The one table that translates errors of Thrift and sockets to this library's errors.
+
+The Thrift fields that should show whether a call may be repeated do not (`canRetry` is wrong for
+wrapped failures and absent from older interfaces), so the server's text is searched for Java
+class names, most specific first. The text of a Thrift1 failure is a whole stack trace: all of it
+is searched, its first line is shown.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Set as AbstractSet
+from typing import Any
+
+from thriftpy2.thrift import TApplicationException, TException
+from thriftpy2.transport import TTransportException
+
+from hbase_orm.errors import (
+    ConnectionLostError,
+    FamilyNotFoundError,
+    FeatureMissingError,
+    GatewayError,
+    NamespaceExistsError,
+    NamespaceNotFoundError,
+    RegionUnavailableError,
+    RejectedError,
+    RetryableError,
+    ScannerExpiredError,
+    ServerBusyError,
+    TableDisabledError,
+    TableExistsError,
+    TableNotFoundError,
+)
+from hbase_orm.gateway.thrift.decoding.incoming import GarbledAnswerError
+from hbase_orm.gateway.thrift.wire import OUT_OF_STEP
+from hbase_orm.ops import Operation
+
+WIRE_ERRORS: tuple[type[Exception], ...] = (TException, OSError, EOFError, GarbledAnswerError)
+"""What a Thrift call may raise besides this library's errors."""
+
+# Enough for a Java message with its class name; stack traces run to hundreds of lines.
+SHOWN_CHARACTERS = 300
+
+_Kind = type[GatewayError]
+_Entry = tuple[_Kind, str, str]
+
+FAULTS: dict[str, _Entry] = {
+    # --- what the request names ---
+    "TableNotFoundException": (TableNotFoundError, "the table does not exist", "create the table"),
+    "TableExistsException": (TableExistsError, "the table exists already", ""),
+    "TableNotEnabledException": (TableDisabledError, "the table is disabled", "enable the table"),
+    "TableNotDisabledException": (
+        RejectedError,
+        "the table is not disabled",
+        "disable the table first",
+    ),
+    "NoSuchColumnFamilyException": (
+        FamilyNotFoundError,
+        "the table has no such column family",
+        "add the family to the table, or correct its name",
+    ),
+    "InvalidFamilyOperationException": (RejectedError, "the family cannot be changed so", ""),
+    "NamespaceNotFoundException": (
+        NamespaceNotFoundError,
+        "the namespace does not exist",
+        "create the namespace",
+    ),
+    "NamespaceExistException": (NamespaceExistsError, "the namespace exists already", ""),
+    "ConstraintException": (
+        RejectedError,
+        "HBase's constraints forbid this",
+        "drop the namespace's tables first",
+    ),
+    # --- scanners ---
+    "UnknownScannerException": (ScannerExpiredError, "the scanner is gone", ""),
+    "ScannerResetException": (ScannerExpiredError, "the scanner was reset", ""),
+    "OutOfOrderScannerNextException": (ScannerExpiredError, "the scanner is out of step", ""),
+    "LeaseException": (ScannerExpiredError, "the scanner's lease ran out", ""),
+    # --- never right, however often sent ---
+    "AccessDeniedException": (RejectedError, "access is denied", "ask for the permission"),
+    "FailedSanityCheckException": (RejectedError, "HBase's sanity check refuses the cells", ""),
+    "InvalidTableNameException": (RejectedError, "the table's name is invalid", ""),
+    "UnsupportedOperationException": (RejectedError, "HBase does not support this", ""),
+    # --- no room now ---
+    "RegionTooBusyException": (ServerBusyError, "the region is too busy", ""),
+    "CallQueueTooBigException": (ServerBusyError, "the server's queue is full", ""),
+    "ServerTooBusyException": (ServerBusyError, "the server is too busy", ""),
+    "RpcThrottlingException": (ServerBusyError, "a quota delays the request", ""),
+    "ThrottlingException": (ServerBusyError, "a quota delays the request", ""),
+    # --- sent by the gateway, and never answered to it: may have been applied ---
+    "CallTimeoutException": (ConnectionLostError, "the gateway's own call timed out", ""),
+    "SocketTimeoutException": (ConnectionLostError, "the gateway's own call timed out", ""),
+    "ConnectionClosedException": (ConnectionLostError, "the gateway's own connection broke", ""),
+    "ConnectionClosingException": (ConnectionLostError, "the gateway's own connection broke", ""),
+    # --- not there now ---
+    "NotServingRegionException": (RegionUnavailableError, "the region is not served now", ""),
+    "RegionMovedException": (RegionUnavailableError, "the region has moved", ""),
+    "RegionOpeningException": (RegionUnavailableError, "the region is opening", ""),
+    "RegionOfflineException": (RegionUnavailableError, "the region is offline", ""),
+    "NoServerForRegionException": (RegionUnavailableError, "no server has the region", ""),
+    "RegionServerStoppedException": (RegionUnavailableError, "the region server stops", ""),
+    "RegionServerAbortedException": (RegionUnavailableError, "the region server aborted", ""),
+    "ServerNotRunningYetException": (RegionUnavailableError, "the server is starting", ""),
+    "MasterNotRunningException": (RegionUnavailableError, "HBase's master is not running", ""),
+    "PleaseHoldException": (RegionUnavailableError, "HBase's master is starting", ""),
+    "FailedServerException": (RegionUnavailableError, "the region server does not answer", ""),
+    # --- wrappers: only when nothing above is named ---
+    "DoNotRetryIOException": (RejectedError, "HBase refuses the request", ""),
+    "IllegalArgumentException": (RejectedError, "HBase refuses an argument", ""),
+    "RetriesExhaustedWithDetailsException": (
+        RegionUnavailableError,
+        "the gateway gave up after its retries",
+        "",
+    ),
+    "RetriesExhaustedException": (
+        RegionUnavailableError,
+        "the gateway gave up after its retries",
+        "",
+    ),
+}
+"""Java class name → our error, its text and its fix; the first name that occurs decides."""
+
+# Messages of HBase that name no class.
+_PHRASES: tuple[tuple[str, _Entry], ...] = (
+    ("state=ENABLED", FAULTS["TableNotDisabledException"]),
+    ("Field is not a long", (RejectedError, "the cell is not a counter", "")),
+    ("table does not exist", FAULTS["TableNotFoundException"]),
+    ("scanner ID is invalid", (ScannerExpiredError, "the scanner is gone", "")),
+    ("Invalid scanner Id", (ScannerExpiredError, "the scanner is gone", "")),
+)
+
+_CLASS_NAME = re.compile(r"\b[A-Z]\w*Exception\b")
+_FAILED_ACTIONS = re.compile(r"Failed \d+ actions?: (\S+): \d+ times?")
+
+
+def translate(exc: BaseException, operation: Operation[Any] | None = None) -> GatewayError:
+    """Return the error of this library whose class shows what to do about `exc`.
+
+    Args:
+        exc: What a Thrift call raised; one of `WIRE_ERRORS`.
+        operation: The request, named in the error.
+
+    Returns:
+        The error, to be raised `from exc`. A broken connection and an answer that is not the
+        request's are ConnectionLostError.
+    """
+    details = _details(operation)
+    if isinstance(exc, TApplicationException):
+        return _application_fault(exc, details)
+    if isinstance(exc, TTransportException) or not isinstance(exc, TException):
+        return _lost(exc, details)
+    if not hasattr(exc, "message"):
+        return _lost(exc, details)
+    return _server_fault(exc, details)
+
+
+def message_text(exc: BaseException) -> str:
+    """Return the message of a Thrift exception as text; never calls `str` on the exception.
+
+    Its `__str__` may return bytes, and then `str` itself raises.
+    """
+    message = getattr(exc, "message", None)
+    if isinstance(message, bytes):
+        return message.decode("utf-8", "replace")
+    return message if isinstance(message, str) else ""
+
+
+def _server_fault(exc: BaseException, details: dict[str, Any]) -> GatewayError:
+    message = message_text(exc)
+    entry = (
+        _by_table_name(message, details.get("table"))
+        or _by_phrase(message)
+        or _by_class_name(message)
+        or _by_thrift_type(exc)
+    )
+    kind, text, fix = entry
+    return kind(text, **details, server_message=_first_line(message), fix=fix)
+
+
+def _by_phrase(message: str) -> _Entry | None:
+    head = _first_line(message)
+    return next((entry for phrase, entry in _PHRASES if phrase in head), None)
+
+
+def _by_class_name(message: str) -> _Entry | None:
+    """Look the message's class names up: those of its first line decide unless they only wrap."""
+    names = set(_CLASS_NAME.findall(message))
+    heads = set(_CLASS_NAME.findall(message.partition("\n")[0])) - _WRAPPERS
+    entry = _first_of(heads) or _first_of(names)
+    if entry is not None and issubclass(entry[0], RetryableError):
+        # One of the gateway's own tries may have been applied before the last one was refused.
+        return _first_of(names & _UNANSWERED) or entry
+    return entry
+
+
+def _first_of(names: AbstractSet[str]) -> _Entry | None:
+    return next((entry for name, entry in FAULTS.items() if name in names), None)
+
+
+_UNANSWERED = frozenset(
+    name for name, (kind, _, _) in FAULTS.items() if kind is ConnectionLostError
+)
+
+
+_WRAPPERS = frozenset(
+    {
+        "DoNotRetryIOException",
+        "IllegalArgumentException",
+        "RetriesExhaustedException",
+        "RetriesExhaustedWithDetailsException",
+    }
+)
+
+
+def _by_thrift_type(exc: BaseException) -> _Entry:
+    if type(exc).__name__ == "AlreadyExists":
+        return FAULTS["TableExistsException"]
+    return (RejectedError, "HBase refuses the request", "")
+
+
+def _by_table_name(message: str, table: str | None) -> _Entry | None:
+    """Return the error of a message that names nothing but the table.
+
+    A batch answers "Failed 1 action: <table>: 1 time" when the table is missing, Thrift2 only the
+    name; of a disabled one Thrift2 answers "<table> is disabled.", without a class.
+    """
+    failed = _FAILED_ACTIONS.search(message)
+    named = failed.group(1) if failed else _first_line(message)
+    if table is not None and named == table:
+        return FAULTS["TableNotFoundException"]
+    if table is not None and named == f"{table} is disabled.":
+        return FAULTS["TableNotEnabledException"]
+    return None
+
+
+def _application_fault(exc: TApplicationException, details: dict[str, Any]) -> GatewayError:
+    message = message_text(exc)
+    if exc.type in OUT_OF_STEP or "Missing result" in message:
+        return _lost(exc, details)
+    if exc.type == TApplicationException.UNKNOWN_METHOD:
+        return FeatureMissingError(
+            "the gateway does not know this call",
+            **details,
+            server_message=_first_line(message),
+            fix="use a newer HBase, or check that the port is the right Thrift gateway's",
+        )
+    return RejectedError(
+        "the gateway failed on the request itself",
+        **details,
+        server_message=_first_line(message),
+        fix="look for a bad filter, column or table name; the gateway's log has the reason",
+    )
+
+
+def _lost(exc: BaseException, details: dict[str, Any]) -> ConnectionLostError:
+    is_late = isinstance(exc, TimeoutError)
+    reason = _first_line(message_text(exc)) or (
+        "" if isinstance(exc, TException) else str(exc).partition("\n")[0]
+    )
+    return ConnectionLostError(
+        "the gateway did not answer in time" if is_late else "the connection broke",
+        **details,
+        reason=f"{type(exc).__name__}: {reason}",
+        fix="a write may have been applied: read it back before sending it again",
+    )
+
+
+def _first_line(message: str) -> str:
+    return message.strip().partition("\n")[0][:SHOWN_CHARACTERS]
+
+
+def _details(operation: Operation[Any] | None) -> dict[str, Any]:
+    if operation is None:
+        return {}
+    details: dict[str, Any] = {"operation": type(operation).__name__}
+    scan = getattr(operation, "scan", None)
+    table = getattr(operation, "table", None) or getattr(scan, "table", None)
+    if table is not None:
+        details["table"] = table
+    mutation = getattr(operation, "mutation", None)
+    row = getattr(operation, "row", None) or getattr(mutation, "row", None)
+    if row is not None:
+        details["row"] = row
+    return details

@@ -1,0 +1,187 @@
+"""Opens Thrift connections, and checks on the first one that the URL names the right gateway.
+
+A Thrift1 port named as Thrift2, or a framed server called as a buffered one, fails in ways that
+explain nothing: an unknown method, a silent close, a wait for ever. The first connection to each
+address therefore asks for the server's type, and if there is no answer, whether another style
+gets one.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from itertools import product
+from typing import Any, Literal
+
+from hbase_orm.errors import (
+    ConfigurationError,
+    ConnectionLostError,
+    FeatureMissingError,
+    GatewayError,
+)
+from hbase_orm.gateway.thrift.faults import WIRE_ERRORS, translate
+from hbase_orm.gateway.thrift.pool import Address
+from hbase_orm.gateway.thrift.wire import HBASE2, CheckedClient, Line, WireStyle
+
+# getThriftServerType needs no HBase behind it: what takes longer than this is not answering.
+PROBE_TIMEOUT_S = 1.0
+
+Interface = Literal[1, 2]
+
+
+class ThriftConnection:
+    """A pooled connection.
+
+    Attributes:
+        line: The bytes underneath.
+        client: Makes the calls of the interface.
+        owner: What holds the line in the user's eyes, if anything.
+    """
+
+    __slots__ = ("client", "line", "owner")
+
+    def __init__(self, line: Line, client: CheckedClient, owner: Any = None) -> None:
+        """Bundle the parts of an open connection.
+
+        Args:
+            line: The open line.
+            client: The client over it.
+            owner: Kept alive as long as this: some owners close their line when collected.
+        """
+        self.line = line
+        self.client = client
+        self.owner = owner
+
+    def set_deadline(self, deadline: float) -> None:
+        """Let calls from now on give up at `deadline`."""
+        self.line.set_deadline(deadline)
+
+    def is_in_step(self) -> bool:
+        """Return whether every request has been answered."""
+        return self.line.is_in_step
+
+    def is_usable(self) -> bool:
+        """Return whether it is in step and the peer has neither closed it nor sent anything."""
+        return self.line.is_usable()
+
+    def close(self) -> None:
+        """Close it; closing twice is fine."""
+        self.line.close()
+
+
+class Opener:
+    """Opens connections of one interface and style, checking each address once."""
+
+    def __init__(
+        self,
+        interface: Interface,
+        style: WireStyle,
+        wrap: Callable[[Line, Address], ThriftConnection],
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Remember how to open.
+
+        Args:
+            interface: 1 for Thrift1, 2 for Thrift2.
+            style: Transport and protocol that the gateways were started with.
+            wrap: Makes the pooled connection from an open line.
+            clock: The clock of the deadlines.
+        """
+        self._interface: Interface = interface
+        self._style = style
+        self._wrap = wrap
+        self._clock = clock
+        self._checked: set[Address] = set()
+
+    def __call__(self, address: Address, deadline: float) -> ThriftConnection:
+        """Open a connection to `address` before `deadline`.
+
+        Raises:
+            ConfigurationError: The other interface, or another style, answers there.
+            OSError, ConnectionLostError: Nobody answers.
+        """
+        line = self._line(address, self._style, deadline)
+        if address not in self._checked:
+            try:
+                self._check(line, address, deadline)
+            except BaseException:
+                line.close()
+                raise
+            self._checked.add(address)
+        return self._wrap(line, address)
+
+    def _line(self, address: Address, style: WireStyle, deadline: float) -> Line:
+        line = Line(address.host, address.port, style, clock=self._clock)
+        line.set_deadline(deadline)
+        line.open()
+        return line
+
+    def _check(self, line: Line, address: Address, deadline: float) -> None:
+        now = self._clock()
+        # The other half is for finding out what is wrong.
+        line.set_deadline(now + (deadline - now) / 2)
+        try:
+            interface = _interface_of(line)
+        except ConnectionLostError:
+            self._look_for_another_style(address, deadline)
+            raise
+        if interface != self._interface:
+            raise ConfigurationError(
+                "the gateway speaks the other Thrift interface",
+                address=str(address),
+                expected=f"Thrift{self._interface}",
+                actual=f"Thrift{interface}",
+                fix="the URL's host:port is Thrift1's, its thrift2=host:port is Thrift2's; "
+                "swap or correct them",
+            )
+
+    def _look_for_another_style(self, address: Address, deadline: float) -> None:
+        """Raise ConfigurationError if `address` answers in a style other than ours."""
+        for transport, protocol in product(("buffered", "framed"), ("binary", "compact")):
+            style = WireStyle(transport, protocol)
+            remaining_s = deadline - self._clock()
+            if style == self._style or remaining_s <= 0:
+                continue
+            if self._answers(address, style, min(remaining_s, PROBE_TIMEOUT_S)):
+                raise ConfigurationError(
+                    "the gateway was started with another transport or protocol",
+                    address=str(address),
+                    used=f"{self._style.transport}/{self._style.protocol}",
+                    actual=f"{transport}/{protocol}",
+                    fix=f"write transport={transport}&protocol={protocol} in the URL",
+                )
+
+    def _answers(self, address: Address, style: WireStyle, timeout_s: float) -> bool:
+        try:
+            line = self._line(address, style, self._clock() + timeout_s)
+        except OSError:
+            return False
+        try:
+            _interface_of(line)
+        except GatewayError:
+            return False
+        finally:
+            line.close()
+        return True
+
+
+def _interface_of(line: Line) -> int:
+    """Return 1 or 2: which Thrift interface answers on the line."""
+    try:
+        return int(_ask(CheckedClient(line, HBASE2.HBase2).getThriftServerType))
+    except FeatureMissingError:
+        # HBase before 2.2 does not know the call: then a call that only Thrift1 has decides.
+        pass
+    try:
+        _ask(CheckedClient(line, HBASE2.HBase1Names).getTableNames)
+    except FeatureMissingError:
+        return 2
+    return 1
+
+
+def _ask(call: Callable[[], Any]) -> Any:
+    try:
+        return call()
+    except WIRE_ERRORS as exc:
+        raise translate(exc) from exc

@@ -1,0 +1,349 @@
+"""The gateway over HBase's Thrift1 interface: reads and plain writes, through happybase.
+
+Every connection is a happybase `Connection` whose client is replaced by one that checks what
+comes back (`wire`). Thrift1 has no atomic mix of puts and deletes, no conditional mutation and no
+full table administration: `thrift2` has.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import chain
+from typing import Any
+
+import happybase
+
+from hbase_orm.gateway.base import Feature
+from hbase_orm.gateway.thrift.answer_sizes import (
+    FIRST_ROWS,
+    MOST_ROWS,
+    Portion,
+    caching_results,
+    portions,
+)
+from hbase_orm.gateway.thrift.decoding.answers import LIST, STRUCT, Many, check_count
+from hbase_orm.gateway.thrift.decoding.incoming import GarbledAnswerError
+from hbase_orm.gateway.thrift.decoding.row_answers import read_rows
+from hbase_orm.gateway.thrift.gateway import (
+    DEFAULT_TIMEOUT_S,
+    Call,
+    ThriftGateway,
+    needs_thrift2,
+    table_bytes,
+    whole_families,
+)
+from hbase_orm.gateway.thrift.handshake import Opener, ThriftConnection
+from hbase_orm.gateway.thrift.pool import Address, Pool
+from hbase_orm.gateway.thrift.put_rows import put_rows_call
+from hbase_orm.gateway.thrift.scan_bounds import ScanBounds
+from hbase_orm.gateway.thrift.thrift1_admin import ADMIN_CALLS
+from hbase_orm.gateway.thrift.wire import HBASE1, CheckedClient, Line, WireStyle, unsendable
+from hbase_orm.ops import (
+    Append,
+    CheckAndMutate,
+    GetRows,
+    GetVersions,
+    Increment,
+    MutateRow,
+    MutateRows,
+    OpenScanner,
+    Operation,
+    PutRows,
+    Row,
+    RowMutation,
+    Scan,
+    StoredVersion,
+)
+
+_TTL_BYTES = 8
+
+
+class _RowsAnswer:
+    """The answer of every call that returns rows."""
+
+    __slots__ = ("ia", "io", "success")
+    thrift_spec = {  # noqa: RUF012  # the name and place where thriftpy2 looks
+        **HBASE1.Hbase.scannerGetList_result.thrift_spec,
+        0: (LIST, "success", (STRUCT, Many(read_rows)), False),
+    }
+
+    def __init__(self) -> None:
+        self.success = self.io = self.ia = None
+
+
+_ROW_CALLS: Mapping[str, Callable[[], Any]] = dict.fromkeys(
+    (
+        "getRow",
+        "getRowTs",
+        "getRowWithColumns",
+        "getRowWithColumnsTs",
+        "getRows",
+        "getRowsTs",
+        "getRowsWithColumns",
+        "getRowsWithColumnsTs",
+        "scannerGetList",
+    ),
+    _RowsAnswer,
+)
+
+
+# --- connections ----------------------------------------------------------------------------------
+
+
+def _pooled(line: Line, address: Address) -> ThriftConnection:
+    """Give the open line to a happybase connection, whose own client would check nothing."""
+    connection = happybase.Connection(address.host, address.port, autoconnect=False)
+    connection.transport = line.transport
+    connection.client = CheckedClient(line, HBASE1.Hbase)
+    return ThriftConnection(line, CheckedClient(line, HBASE1.Hbase, _ROW_CALLS), owner=connection)
+
+
+class Thrift1Gateway(ThriftGateway):
+    """Reads and plain writes over Thrift1.
+
+    `MutateRow` takes puts or deletes, not both, with one timestamp for all; so does each row of
+    `MutateRows`. `CheckAndMutate` takes a comparison for equality and one put without timestamp.
+    `Increment` takes one column; `CreateTable` takes no split keys. `GetVersions` asks column by
+    column: its answer is not one snapshot of the row.
+    """
+
+    @classmethod
+    def connect(
+        cls,
+        addresses: Sequence[Address],
+        *,
+        style: WireStyle | None = None,
+        timeout_s: float = DEFAULT_TIMEOUT_S,
+        pool_size: int = 8,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> Thrift1Gateway:
+        """Return a gateway to equal Thrift1 servers; nothing is sent before the first request."""
+        opener = Opener(1, style or WireStyle(), _pooled, clock=clock)
+        pool = Pool(opener, addresses, size=pool_size, wait_s=timeout_s, clock=clock)
+        return cls(pool, timeout_s=timeout_s, clock=clock)
+
+    @property
+    def features(self) -> frozenset[Feature]:
+        """Nothing beyond reads and plain writes."""
+        return frozenset()
+
+    @contextmanager
+    def raw(self) -> Iterator[Any]:
+        """Lend a happybase `Connection` of its own, closed when the block ends.
+
+        Its client checks sequence ids, and each of its calls gives up after `timeout_s`. It is
+        not one of the pool's: a scan left running in it cannot disturb anybody. Its errors are
+        happybase's.
+
+        Raises:
+            RetryableError: No gateway accepts connections.
+        """
+        with self.pool.use_apart(self._clock() + self.timeout_s) as connection:
+            connection.line.timeout_s = self.timeout_s
+            yield connection.owner
+
+    def _table_of_calls(self) -> Mapping[type[Operation[Any]], Call]:
+        return {
+            **ADMIN_CALLS,
+            Append: _append,
+            CheckAndMutate: _check_and_put,
+            GetRows: _get_rows,
+            GetVersions: _get_versions,
+            Increment: _increment,
+            MutateRow: _mutate_row,
+            MutateRows: _mutate_rows,
+            PutRows: _put_rows,
+        }
+
+    def _send_open(
+        self, client: Any, scan: Scan, bounds: ScanBounds, batch_cells: int | None
+    ) -> int:
+        if scan.from_ms:
+            raise needs_thrift2("a read from a timestamp on", OpenScanner(scan))
+        wanted = HBASE1.TScan(
+            startRow=bounds.start_row,
+            stopRow=bounds.stop_row,
+            timestamp=scan.before_ms,
+            columns=whole_families(scan.columns) or None,
+            caching=caching_results(scan, batch_cells),
+            filterString=scan.filter,
+            batchSize=batch_cells,
+            reversed=True if bounds.is_reverse else None,
+        )
+        number: int = client.scannerOpenWithScan(scan.table.encode(), wanted, {})
+        return number
+
+    def _send_fetch(self, client: Any, scanner: int, count: int) -> list[Row]:
+        rows: list[Row] = client.scannerGetList(scanner, count)
+        return rows
+
+    def _send_close(self, client: Any, scanner: int) -> None:
+        client.scannerClose(scanner)
+
+
+# --- reads ----------------------------------------------------------------------------------------
+
+
+def _get_rows(client: Any, operation: GetRows) -> list[Row | None]:
+    if operation.from_ms:
+        raise needs_thrift2("a read from a timestamp on", operation)
+    columns = whole_families(operation.columns)
+    by_key: dict[bytes, Row] = {}
+    kind = ("get", operation.table, operation.columns)
+    portion = Portion(client.sizes, kind, first=FIRST_ROWS, most=MOST_ROWS)
+    for keys in portions(operation.keys, portion):
+        # One key goes by the call for one: the other one hangs on a disabled table.
+        wanted = keys[0] if len(keys) == 1 else keys
+        name = "getRow" if len(keys) == 1 else "getRows"
+        read = _reader(client, name, columns, operation.before_ms)
+        rows = read(table_bytes(operation), wanted)
+        portion.note(len(rows), client.answer_bytes)
+        if not {row.key for row in rows} <= set(keys):
+            message = "a row that was not requested"
+            raise GarbledAnswerError(message)
+        by_key.update((row.key, row) for row in rows)
+    return [by_key.get(key) for key in operation.keys]
+
+
+def _reader(
+    client: Any, name: str, columns: list[bytes], before_ms: int | None
+) -> Callable[[bytes, bytes | list[bytes]], list[Row]]:
+    """Return the call that reads the wanted columns of a table's row, or rows."""
+    arguments: list[Any] = []
+    if columns:
+        name += "WithColumns"
+        arguments.append(columns)
+    if before_ms is not None:
+        # An excluded bound in HBase as well: a cell at this timestamp is not seen.
+        name += "Ts"
+        arguments.append(before_ms)
+    send = getattr(client, name)
+    return lambda table, wanted: send(table, wanted, *arguments, {})
+
+
+def _get_versions(client: Any, operation: GetVersions) -> tuple[StoredVersion, ...]:
+    if operation.raw:
+        raise needs_thrift2("a read that shows tombstones", operation)
+    table = table_bytes(operation)
+    columns = whole_families(operation.columns)
+    if not columns or any(b":" not in column for column in columns):
+        rows = _reader(client, "getRow", columns, None)(table, operation.key)
+        columns = sorted(chain.from_iterable(row.cells for row in rows))
+    return tuple(
+        StoredVersion(column, cell.timestamp, "put", cell.value)
+        for column in sorted(columns)
+        for cell in client.getVer(table, operation.key, column, operation.max_versions, {})
+    )
+
+
+# --- writes ---------------------------------------------------------------------------------------
+
+
+def _mutate_row(client: Any, operation: MutateRow) -> None:
+    mutation = operation.mutation
+    if mutation.puts and mutation.deletes:
+        raise needs_thrift2("a row mutation of puts and deletes", operation)
+    _send_mutation(client, table_bytes(operation), mutation, _single_timestamp(mutation, operation))
+
+
+def _check_and_put(client: Any, operation: CheckAndMutate) -> bool:
+    mutation = operation.mutation
+    (put, *more) = mutation.puts or (None,)
+    is_plain = put is not None and put.timestamp_ms is None and mutation.ttl_ms is None
+    if not is_plain or more or mutation.deletes or operation.operator != "==":
+        raise needs_thrift2("a conditional change of more than one cell", operation)
+    (change,) = _thrift_mutations(mutation)
+    applied: bool = client.checkAndPut(
+        table_bytes(operation), mutation.row, operation.column, operation.expected, change, {}
+    )
+    return applied
+
+
+def _mutate_rows(client: Any, operation: MutateRows) -> None:
+    table = table_bytes(operation)
+    # One call has one timestamp and one TTL for all its rows; calls go in the order in which
+    # their timestamps first appear.
+    groups: dict[tuple[int | None, int | None], list[RowMutation]] = {}
+    for mutation in operation.mutations:
+        timestamp_ms = _single_timestamp(mutation, operation)
+        groups.setdefault((timestamp_ms, mutation.ttl_ms), []).append(mutation)
+    for (timestamp_ms, ttl_ms), mutations in groups.items():
+        if len(mutations) == 1:
+            # Fails at once on a missing or disabled table, where the call for many hangs.
+            _send_mutation(client, table, mutations[0], timestamp_ms)
+            continue
+        batch = [
+            HBASE1.BatchMutation(row=mutation.row, mutations=_thrift_mutations(mutation))
+            for mutation in mutations
+        ]
+        if timestamp_ms is None:
+            client.mutateRows(table, batch, _attributes(ttl_ms))
+        else:
+            client.mutateRowsTs(table, batch, timestamp_ms, _attributes(ttl_ms))
+
+
+def _put_rows(client: Any, operation: PutRows) -> None:
+    # One row goes by the call for one: the other one hangs on a missing or disabled table.
+    if len(operation.rows) < 2 or not client.line.is_binary:  # noqa: PLR2004 - many
+        _mutate_rows(client, operation.as_mutations())
+        return
+    try:
+        method, arguments = put_rows_call(operation)
+    except TypeError as exc:
+        raise unsendable("mutateRows") from exc
+    client.call_encoded(method, arguments)
+
+
+def _send_mutation(
+    client: Any, table: bytes, mutation: RowMutation, timestamp_ms: int | None
+) -> None:
+    changes, attributes = _thrift_mutations(mutation), _attributes(mutation.ttl_ms)
+    if timestamp_ms is None:
+        client.mutateRow(table, mutation.row, changes, attributes)
+    else:
+        client.mutateRowTs(table, mutation.row, changes, timestamp_ms, attributes)
+
+
+def _thrift_mutations(mutation: RowMutation) -> list[Any]:
+    puts = [HBASE1.Mutation(column=put.column, value=put.value) for put in mutation.puts]
+    return puts or [
+        HBASE1.Mutation(isDelete=True, column=delete.column) for delete in mutation.deletes
+    ]
+
+
+def _single_timestamp(mutation: RowMutation, operation: Operation[Any]) -> int | None:
+    stamps = [put.timestamp_ms for put in mutation.puts]
+    stamps += [delete.timestamp_ms for delete in mutation.deletes]
+    if stamps.count(stamps[0]) < len(stamps):
+        raise needs_thrift2("a row mutation with several timestamps", operation)
+    return stamps[0]
+
+
+def _attributes(ttl_ms: int | None) -> dict[bytes, bytes]:
+    # Any other width than 8 bytes would make the server retry for minutes.
+    return {} if ttl_ms is None else {b"_ttl": ttl_ms.to_bytes(_TTL_BYTES, "big")}
+
+
+def _increment(client: Any, operation: Increment) -> dict[bytes, int]:
+    if len(operation.amounts) > 1:
+        raise needs_thrift2("an increment of several columns", operation)
+    return {
+        column: client.atomicIncrement(table_bytes(operation), operation.row, column, amount)
+        for column, amount in operation.amounts.items()
+    }
+
+
+def _append(client: Any, operation: Append) -> dict[bytes, bytes]:
+    # The answer names no columns; it comes in the order of the cells in the row.
+    columns = sorted(operation.values, key=lambda column: column.partition(b":"))
+    request = HBASE1.TAppend(
+        table=table_bytes(operation),
+        row=operation.row,
+        columns=columns,
+        values=[operation.values[column] for column in columns],
+    )
+    cells = client.append(request)
+    check_count(cells, len(columns))
+    return {column: cell.value for column, cell in zip(columns, cells, strict=True)}

@@ -1,0 +1,250 @@
+"""Table administration over Thrift2: tables with every option, families, namespaces, regions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from hbase_orm.errors import RejectedError, TableDisabledError
+from hbase_orm.gateway.thrift.decoding.answers import text
+from hbase_orm.gateway.thrift.decoding.incoming import GarbledAnswerError
+from hbase_orm.gateway.thrift.faults import translate
+from hbase_orm.gateway.thrift.gateway import FOREVER_S, Call, no_table, server_of, table_bytes
+from hbase_orm.gateway.thrift.wire import HBASE2
+from hbase_orm.ops import (
+    AddFamily,
+    CreateNamespace,
+    CreateTable,
+    DescribeTable,
+    DisableTable,
+    DropNamespace,
+    DropTable,
+    EnableTable,
+    FamilyDescriptor,
+    ListNamespaces,
+    ListRegions,
+    ListTables,
+    Operation,
+    Ping,
+    RegionRange,
+    TableDescriptor,
+)
+
+# Numbers of the server's enumerations.
+_COMPRESSIONS = {
+    "LZO": 0,
+    "GZ": 1,
+    "NONE": 2,
+    "SNAPPY": 3,
+    "LZ4": 4,
+    "BZIP2": 5,
+    "ZSTD": 6,
+}
+_BLOOMS = {"NONE": 0, "ROW": 1, "ROWCOL": 2}
+_BLOCK_ENCODINGS = {"NONE": 0, "PREFIX": 2, "DIFF": 3, "FAST_DIFF": 4, "ROW_INDEX_V1": 7}
+_KEEP_DELETED_CELLS = {"FALSE": 0, "TRUE": 1, "TTL": 2}
+_DURABILITIES = {
+    "USE_DEFAULT": 0,
+    "SKIP_WAL": 1,
+    "ASYNC_WAL": 2,
+    "SYNC_WAL": 3,
+    "FSYNC_WAL": 4,
+}
+
+_REPLICATION = b"REGION_REPLICATION"
+# HBase's own table attributes that have a place of their own in the descriptor, or mean nothing.
+_OWN_ATTRIBUTES = frozenset(
+    {"REGION_REPLICATION", "IS_META", "DURABILITY", "hbase.store.file-tracker.impl"}
+)
+
+
+def _table_name(name: str) -> Any:
+    namespace, colon, qualifier = name.rpartition(":")
+    return HBASE2.TableName(
+        namespace_name=namespace.encode() if colon else None, qualifier=qualifier.encode()
+    )
+
+
+def _ping(client: Any, _operation: Ping) -> None:
+    client.listNamespaces()
+
+
+def _list_tables(client: Any, _operation: ListTables) -> list[str]:
+    return sorted(_name(table) for table in client.getTableNamesByPattern(None, False))
+
+
+def _name(table: Any) -> str:
+    namespace = text(table.namespace_name or b"default")
+    qualifier = text(table.qualifier)
+    return qualifier if namespace == "default" else f"{namespace}:{qualifier}"
+
+
+def _list_namespaces(client: Any, _operation: ListNamespaces) -> list[str]:
+    return sorted(map(text, client.listNamespaces()))
+
+
+def _create_namespace(client: Any, operation: CreateNamespace) -> None:
+    client.createNamespace(HBASE2.Namespace(name=operation.namespace))
+
+
+def _drop_namespace(client: Any, operation: DropNamespace) -> None:
+    client.deleteNamespace(operation.namespace)
+
+
+def _list_regions(client: Any, operation: ListRegions) -> list[RegionRange]:
+    locations = client.getAllRegionLocations(table_bytes(operation))
+    if not locations:
+        raise no_table(operation)
+    regions = [
+        RegionRange(
+            each.region.start_key or b"",
+            each.region.stop_key or None,
+            server_of(
+                operation, each.server and each.server.host, each.server and each.server.port
+            ),
+        )
+        for each in locations
+    ]
+    return sorted(regions, key=lambda region: region.start)
+
+
+def _address(server: Any) -> tuple[bytes | None, int | None]:
+    return (None, None) if server is None else (server.host, server.port)
+
+
+def _create_table(client: Any, operation: CreateTable) -> None:
+    client.createTable(_thrift_table(operation.descriptor), list(operation.split_keys) or None)
+
+
+def _thrift_table(descriptor: TableDescriptor) -> Any:
+    attributes = {name.encode(): value.encode() for name, value in descriptor.attributes.items()}
+    if descriptor.region_replication > 1:
+        attributes[_REPLICATION] = str(descriptor.region_replication).encode()
+    return HBASE2.Table(
+        name=_table_name(descriptor.name),
+        families=[_thrift_family(family) for family in descriptor.families],
+        attributes=attributes or None,
+        durability=_number(_DURABILITIES, "durability", descriptor.durability),
+    )
+
+
+def _thrift_family(family: FamilyDescriptor) -> Any:
+    """Return the whole descriptor: HBase takes what is left out for its own default."""
+    return HBASE2.Family(
+        name=family.name,
+        block_size=family.block_size_bytes,
+        bloom=_number(_BLOOMS, "bloom", family.bloom),
+        compression=_number(_COMPRESSIONS, "compression", family.compression),
+        block_encoding=_number(_BLOCK_ENCODINGS, "block_encoding", family.block_encoding),
+        keep_deleted_cells=_number(
+            _KEEP_DELETED_CELLS, "keep_deleted_cells", family.keep_deleted_cells
+        ),
+        versions=family.versions,
+        min_versions=family.min_versions,
+        scope=family.scope,
+        ttl_s=FOREVER_S if family.ttl_s is None else family.ttl_s,
+        block_cache=family.block_cache,
+        cache_data_on_write=family.cache_data_on_write,
+        evict_on_close=family.evict_on_close,
+        in_memory=family.in_memory,
+    )
+
+
+def _number(numbers: Mapping[str, int], option: str, name: str) -> int:
+    number = numbers.get(name.upper())
+    if number is None:
+        raise RejectedError(
+            "an option has no such value",
+            option=option,
+            value=name,
+            fix=f"use one of {', '.join(numbers)}",
+        )
+    return number
+
+
+def _name_of(numbers: Mapping[str, int], number: int | None, default: str) -> str:
+    return next((name for name, each in numbers.items() if each == number), default)
+
+
+def _describe_table(client: Any, operation: DescribeTable) -> TableDescriptor:
+    table = client.getTableDescriptor(_table_name(operation.table))
+    attributes = {text(name): text(value) for name, value in (table.attributes or {}).items()}
+    return TableDescriptor(
+        _name(table.name),
+        tuple(_family(family) for family in sorted(table.families or (), key=_family_name)),
+        attributes={
+            name: value for name, value in attributes.items() if name not in _OWN_ATTRIBUTES
+        },
+        durability=_name_of(_DURABILITIES, table.durability, "USE_DEFAULT"),
+        region_replication=_replicas(attributes.get(_REPLICATION.decode(), "1")),
+    )
+
+
+def _replicas(number: str) -> int:
+    if not (number.isascii() and number.isdecimal()):
+        message = "a number of replicas that is not a number"
+        raise GarbledAnswerError(message)
+    return int(number)
+
+
+def _family_name(family: Any) -> bytes:
+    name: bytes = family.name
+    return name
+
+
+def _family(described: Any) -> FamilyDescriptor:
+    return FamilyDescriptor(
+        described.name,
+        versions=described.versions,
+        min_versions=described.min_versions,
+        ttl_s=None if described.ttl_s == FOREVER_S else described.ttl_s,
+        compression=_name_of(_COMPRESSIONS, described.compression, "NONE"),
+        bloom=_name_of(_BLOOMS, described.bloom, "ROW"),
+        block_encoding=_name_of(_BLOCK_ENCODINGS, described.block_encoding, "NONE"),
+        keep_deleted_cells=_name_of(_KEEP_DELETED_CELLS, described.keep_deleted_cells, "FALSE"),
+        block_size_bytes=described.block_size,
+        block_cache=described.block_cache,
+        in_memory=described.in_memory,
+        cache_data_on_write=described.cache_data_on_write,
+        evict_on_close=described.evict_on_close,
+        scope=described.scope,
+    )
+
+
+def _add_family(client: Any, operation: AddFamily) -> None:
+    client.addColumnFamily(_table_name(operation.table), _thrift_family(operation.family))
+
+
+def _enable_table(client: Any, operation: EnableTable) -> None:
+    client.enableTable(_table_name(operation.table))
+
+
+def _disable_table(client: Any, operation: DisableTable) -> None:
+    client.disableTable(_table_name(operation.table))
+
+
+def _drop_table(client: Any, operation: DropTable) -> None:
+    table = _table_name(operation.table)
+    try:
+        client.disableTable(table)
+    except HBASE2.ServerFault as exc:
+        if not isinstance(translate(exc, operation), TableDisabledError):
+            raise
+    client.deleteTable(table)
+
+
+ADMIN_CALLS: Mapping[type[Operation[Any]], Call] = {
+    AddFamily: _add_family,
+    CreateNamespace: _create_namespace,
+    CreateTable: _create_table,
+    DescribeTable: _describe_table,
+    DisableTable: _disable_table,
+    DropNamespace: _drop_namespace,
+    DropTable: _drop_table,
+    EnableTable: _enable_table,
+    ListNamespaces: _list_namespaces,
+    ListRegions: _list_regions,
+    ListTables: _list_tables,
+    Ping: _ping,
+}
+"""The call for each request of administration."""

@@ -1,0 +1,386 @@
+"""One Thrift connection: a socket with a deadline, and calls that check that the answer is theirs.
+
+thriftpy2's client sends every request with sequence id 0 and does not look at the id of the
+answer: after a timed-out call, the next one is handed the previous call's answer without an
+error. The client here numbers its requests, compares number and method name of each answer, and
+knows at any moment whether the connection is *in step*: whether every request has
+been answered. A connection that is not in step is good for nothing but closing.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import struct
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+from thriftpy2.protocol import TBinaryProtocol, TCompactProtocol
+from thriftpy2.thrift import TApplicationException, TException, TMessageType
+from thriftpy2.transport import TBufferedTransport, TFramedTransport, TTransportException
+
+from hbase_orm.errors import RejectedError
+from hbase_orm.gateway.thrift.answer_sizes import AnswerSizes
+from hbase_orm.gateway.thrift.decoding.incoming import Incoming
+from hbase_orm.gateway.thrift.decoding.protocols import READERS
+from hbase_orm.gateway.thrift.interfaces import HBASE1, HBASE2, NEEDED
+from hbase_orm.gateway.thrift.wire_style import WireStyle
+
+__all__ = [
+    "HBASE1",
+    "HBASE2",
+    "OUT_OF_STEP",
+    "CheckedClient",
+    "DeadlineSocket",
+    "Line",
+    "WireStyle",
+    "unsendable",
+]
+
+# A batch is tens of kilobytes a call; thriftpy2's own 4 KiB means many small writes.
+BUFFER_BYTES = 65_536
+
+# Thrift's sequence id is a signed 32-bit number.
+SEQUENCE_IDS = 2**31 - 1
+
+# A call in the binary protocol: version 1 and the message's kind, then the length of its name.
+_BINARY_CALL = 0x8001_0000 | TMessageType.CALL
+_MESSAGE = struct.Struct(">II")
+_INT32 = struct.Struct(">i")
+
+# What a TApplicationException of these types means: the two ends disagree on whose turn it is.
+OUT_OF_STEP = frozenset(
+    {
+        TApplicationException.INVALID_MESSAGE_TYPE,
+        TApplicationException.WRONG_METHOD_NAME,
+        TApplicationException.BAD_SEQUENCE_ID,
+        TApplicationException.MISSING_RESULT,
+    }
+)
+
+_TRANSPORTS: dict[str, Any] = {"buffered": TBufferedTransport, "framed": TFramedTransport}
+_PROTOCOLS: dict[str, Any] = {"binary": TBinaryProtocol, "compact": TCompactProtocol}
+
+
+class DeadlineSocket:
+    """A client's TCP socket that gives up at a point in time, not after a pause.
+
+    A socket's own timeout starts again with every byte, so a gateway that trickles can hold a call
+    for ever. Here each send and receive gets only what is left until `deadline`.
+
+    Attributes:
+        deadline: When calls give up, in the clock's seconds.
+    """
+
+    def __init__(self, host: str, port: int, clock: Callable[[], float]) -> None:
+        """Remember where to connect to; nothing is sent."""
+        self.sock: socket.socket | None = None
+        self.deadline = 0.0
+        self._peer = (host, port)
+        self._clock = clock
+        self._pid = os.getpid()
+
+    def is_open(self) -> bool:
+        """Return whether the socket was opened and not yet closed."""
+        return self.sock is not None
+
+    def open(self) -> None:
+        """Connect, trying every address of the host; the deadline is for all of them together.
+
+        Raises:
+            OSError: Nobody accepts the connection, or not in time.
+        """
+        host, port = self._peer
+        places = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        for left, (family, kind, protocol, _, place) in zip(
+            range(len(places), 0, -1), places, strict=True
+        ):
+            try:
+                # One address that does not answer leaves time for those after it.
+                self.sock = self._connected(family, kind, protocol, place, share=left)
+            except OSError:
+                if left == 1:
+                    raise
+            else:
+                return
+
+    def _connected(
+        self, family: int, kind: int, protocol: int, place: Any, *, share: int
+    ) -> socket.socket:
+        sock = socket.socket(family, kind, protocol)
+        try:
+            sock.settimeout(self._remaining_s() / share)
+            sock.connect(place)
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        except BaseException:
+            sock.close()
+            raise
+        return sock
+
+    def read(self, size: int) -> bytes:
+        """Return at least one and at most `size` bytes.
+
+        Raises:
+            TTransportException: The peer closed the connection.
+            TimeoutError: The deadline passed.
+        """
+        data = self._armed().recv(size)
+        if not data:
+            raise TTransportException(
+                TTransportException.END_OF_FILE, "the gateway closed the connection"
+            )
+        return data
+
+    def write(self, data: bytes) -> None:
+        """Send all of `data` or raise."""
+        self._armed().sendall(data)
+
+    def flush(self) -> None:
+        """Do nothing: the kernel gets everything at once."""
+
+    def is_quiet(self) -> bool:
+        """Return whether nothing has come in: neither the peer's farewell nor a stray answer."""
+        if self.sock is None:
+            return False
+        try:
+            self.sock.setblocking(False)
+            self.sock.recv(1, socket.MSG_PEEK)
+        except BlockingIOError:
+            return True
+        except OSError:
+            return False
+        return False
+
+    def close(self) -> None:
+        """Close the socket; in a forked child, only the child's handle of it."""
+        sock, self.sock = self.sock, None
+        if sock is None:
+            return
+        if os.getpid() == self._pid:
+            # The gateway notices even when a forked child still holds a copy of the handle.
+            with suppress(OSError):
+                sock.shutdown(socket.SHUT_RDWR)
+        sock.close()
+
+    def _armed(self) -> socket.socket:
+        if self.sock is None:
+            raise TTransportException(TTransportException.NOT_OPEN, "the connection is closed")
+        self.sock.settimeout(self._remaining_s())
+        return self.sock
+
+    def _remaining_s(self) -> float:
+        remaining_s = self.deadline - self._clock()
+        if remaining_s <= 0:
+            raise TimeoutError("the deadline passed")
+        return remaining_s
+
+
+class Line:
+    """The bytes of one connection: socket, transport and protocol.
+
+    Attributes:
+        is_in_step: Every request has been answered in full. Once False with no call under way,
+            the line must be closed: a later answer would be taken for another call's.
+        is_binary: It speaks Thrift's binary protocol.
+        timeout_s: Gives each call a deadline of its own; None leaves it to `set_deadline`.
+    """
+
+    def __init__(
+        self, host: str, port: int, style: WireStyle, *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """Set up the layers; nothing is opened."""
+        self.socket = DeadlineSocket(host, port, clock)
+        self.transport: Any = _transport(style, self.socket)
+        self.protocol: Any = _PROTOCOLS[style.protocol](self.transport, decode_response=False)
+        self._incoming = Incoming(self.socket, is_framed=style.transport == "framed")
+        self._reader = READERS[style.protocol](self._incoming, NEEDED)
+        self.is_binary = style.protocol == "binary"
+        self._style = style
+        self.is_in_step = True
+        self.timeout_s: float | None = None
+        self._clock = clock
+        self._sequence_id = 0
+
+    def set_deadline(self, deadline: float) -> None:
+        """Let calls from now on give up at `deadline`."""
+        self.socket.deadline = deadline
+
+    def open(self) -> None:
+        """Connect; raises OSError when that fails."""
+        self.transport.open()
+
+    def close(self) -> None:
+        """Close the connection; closing twice is fine."""
+        self.is_in_step = False
+        self.transport.close()
+
+    @property
+    def answer_bytes(self) -> int:
+        """How many bytes the last answer had."""
+        return self._incoming.received_bytes
+
+    def is_usable(self) -> bool:
+        """Return whether a call may be made: open, in step, and nothing unexpected has come in."""
+        return self.is_in_step and self.socket.is_quiet()
+
+    def exchange(self, method: str, arguments: Any, result: Any) -> Any:
+        """Send one request and read its answer into `result`.
+
+        Raises:
+            TApplicationException: The server could not run the method, or the answer is not the
+                one to this request (types BAD_SEQUENCE_ID, WRONG_METHOD_NAME).
+            RejectedError: The arguments cannot be encoded.
+        """
+        self._begin()
+        self._send(method, arguments)
+        return self._end(method, result)
+
+    def exchange_encoded(self, method: str, arguments: bytes, result: Any) -> Any:
+        """Send one request whose arguments are the binary protocol's bytes already.
+
+        Only for a line that `is_binary`; else as `exchange`.
+        """
+        self._begin()
+        name = method.encode()
+        head = _MESSAGE.pack(_BINARY_CALL, len(name)) + name + _INT32.pack(self._sequence_id)
+        if self._style.transport == "framed":
+            head = _INT32.pack(len(head) + len(arguments)) + head
+        # Nothing waits in the transport's buffer: it is emptied with every request.
+        self.socket.write(head + arguments)
+        return self._end(method, result)
+
+    def _begin(self) -> None:
+        if not self.is_in_step:
+            raise TTransportException(TTransportException.NOT_OPEN, "the connection is out of step")
+        if self.timeout_s is not None:
+            self.set_deadline(self._clock() + self.timeout_s)
+        self.is_in_step = False
+        self._sequence_id = self._sequence_id % SEQUENCE_IDS + 1
+
+    def _end(self, method: str, result: Any) -> Any:
+        answer = self._receive(method, result)
+        if isinstance(answer, TApplicationException):
+            self.is_in_step = answer.type not in OUT_OF_STEP
+            raise answer
+        self.is_in_step = True
+        return answer
+
+    def _send(self, method: str, arguments: Any) -> None:
+        protocol = self.protocol
+        try:
+            protocol.write_message_begin(method, TMessageType.CALL, self._sequence_id)
+            arguments.write(protocol)
+            protocol.write_message_end()
+        except (TypeError, ValueError, AttributeError, OverflowError) as exc:
+            raise unsendable(method) from exc
+        except TTransportException:
+            raise
+        except TException as exc:
+            raise unsendable(method) from exc
+        self.transport.flush()
+
+    def _receive(self, method: str, result: Any) -> Any:
+        incoming, reader = self._incoming, self._reader
+        incoming.begin()
+        name, kind, sequence_id = reader.message_begin()
+        if sequence_id != self._sequence_id:
+            raise TApplicationException(
+                TApplicationException.BAD_SEQUENCE_ID, "an answer to another request came in"
+            )
+        if name != method.encode():
+            raise TApplicationException(
+                TApplicationException.WRONG_METHOD_NAME, "an answer to another method came in"
+            )
+        if kind not in (TMessageType.REPLY, TMessageType.EXCEPTION):
+            raise TApplicationException(
+                TApplicationException.INVALID_MESSAGE_TYPE, "what came in is not an answer"
+            )
+        made = TApplicationException() if kind == TMessageType.EXCEPTION else result
+        answer = reader.read_struct(made)
+        incoming.end()
+        return answer
+
+
+class CheckedClient:
+    """A Thrift client whose methods are those of the service; one thread at a time.
+
+    Attributes:
+        line: The connection the calls go over.
+        sizes: What the results of earlier calls weighed.
+    """
+
+    def __init__(
+        self, line: Line, service: Any, results: Mapping[str, Callable[[], Any]] | None = None
+    ) -> None:
+        """Offer the methods of `service` over `line`.
+
+        Args:
+            line: An open line, or one that is opened before the first call.
+            service: A service of a module that thriftpy2 loaded.
+            results: Makers of answer structs that decode into other classes than the service's.
+        """
+        self.line = line
+        self.sizes = AnswerSizes()
+        self._service = service
+        self._results = dict(results or {})
+
+    @property
+    def answer_bytes(self) -> int:
+        """How many bytes the last answer had."""
+        return self.line.answer_bytes
+
+    def __getattr__(self, method: str) -> Callable[..., Any]:
+        """Return the method of the service called `method`."""
+        if method not in self._service.thrift_services:
+            message = f"the service has no method {method!r}"
+            raise AttributeError(message)
+        call = partial(self._call, method)
+        # Found directly the next time: __getattr__ runs only for what is missing.
+        self.__dict__[method] = call
+        return call
+
+    def _call(self, method: str, *positional: Any, **named: Any) -> Any:
+        service = self._service
+        arguments = getattr(service, f"{method}_args")()
+        for specification, value in zip(arguments.thrift_spec.values(), positional, strict=False):
+            setattr(arguments, specification[1], value)
+        for name, value in named.items():
+            setattr(arguments, name, value)
+        result_type = self._results.get(method) or getattr(service, f"{method}_result")
+        return self._outcome(self.line.exchange(method, arguments, result_type()))
+
+    def call_encoded(self, method: str, arguments: bytes) -> Any:
+        """Call a method whose arguments are the binary protocol's bytes already."""
+        result_type = self._results.get(method) or getattr(self._service, f"{method}_result")
+        return self._outcome(self.line.exchange_encoded(method, arguments, result_type()))
+
+    def _outcome(self, result: Any) -> Any:
+        value = getattr(result, "success", None)
+        if value is not None:
+            return value
+        for specification in result.thrift_spec.values():
+            name = specification[1]
+            fault = None if name == "success" else getattr(result, name, None)
+            if fault is not None:
+                raise fault
+        if hasattr(result, "success"):
+            self.line.is_in_step = False
+            raise TApplicationException(TApplicationException.MISSING_RESULT, "Missing result")
+        return None
+
+
+def _transport(style: WireStyle, sock: DeadlineSocket) -> Any:
+    return _TRANSPORTS[style.transport](sock, BUFFER_BYTES)
+
+
+def unsendable(method: str) -> RejectedError:
+    """Return the error of a request that cannot be encoded."""
+    return RejectedError(
+        "a request holds a value of the wrong type",
+        method=method,
+        fix="pass bytes for keys, columns and values, and whole numbers that fit 64 bits",
+    )

@@ -1,0 +1,38 @@
+"""How a gateway was started: its transport and its protocol."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from hbase_orm.errors import ConfigurationError
+
+TRANSPORTS: Final = ("buffered", "framed")
+PROTOCOLS: Final = ("binary", "compact")
+
+
+@dataclass(frozen=True, slots=True)
+class WireStyle:
+    """How bytes are laid out on the connection; both ends must agree; neither can check the other.
+
+    Attributes:
+        transport: `buffered` (thread-pool servers) or `framed` (non-blocking ones).
+        protocol: `binary`, or `compact`, which is several times slower in Python.
+    """
+
+    transport: str = "buffered"
+    protocol: str = "binary"
+
+    def __post_init__(self) -> None:
+        """Refuse a style that does not exist."""
+        for name, value, allowed in (
+            ("transport", self.transport, TRANSPORTS),
+            ("protocol", self.protocol, PROTOCOLS),
+        ):
+            if value not in allowed:
+                raise ConfigurationError(
+                    "the connection's style does not exist",
+                    option=name,
+                    value=value,
+                    fix=f"use one of {', '.join(allowed)}",
+                )

@@ -1,0 +1,1 @@
+"""The catalog: which indexes each table has, and which programs may write them."""

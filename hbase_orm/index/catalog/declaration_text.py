@@ -1,0 +1,98 @@
+"""The canonical text of a declaration: everything that decides the bytes of row keys and entries.
+
+The catalog keeps it. Programs that write one table must agree on it, so it holds everything that
+changes those bytes, and nothing else.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from hbase_orm.index.catalog.entry import VERSION_COLUMN
+from hbase_orm.index.entries.row_values import fields_in
+from hbase_orm.rowkey import Part
+from hbase_orm.rowkey.derivations import SaltOf
+from hbase_orm.rowkey.nulls import OrNone
+from hbase_orm.schema import ColumnSchema, IndexSchema, TableSchema, column_field, stored_column
+from hbase_orm.schema.canonical import condition_text
+
+
+def key_text(schema: TableSchema) -> str:
+    """Return a text of everything that decides a row key's bytes."""
+    shown = [part_text(part) for part in schema.layout.parts]
+    return " ".join(shown)
+
+
+def declaration_texts(schema: TableSchema) -> dict[str, str]:
+    """Return, by index, a text of everything that decides a row's entries and their bytes.
+
+    A version column stands among them, under a name that no index has. Programs that
+    write one table must agree on it: kept in the catalog, it tells them apart.
+    """
+    base_key = key_text(schema)
+    texts = {}
+    for index in schema.indexes:
+        parts = [
+            _value_text(part, stored_column(schema, column_field(of)))
+            for part, of in zip(index.layout.parts, index.expressions, strict=True)
+        ]
+        shown = " ".join([*parts, *_options_text(schema, index)])
+        texts[index.name] = f"{index.table}: {shown} | {base_key}"
+    if schema.version is not None:
+        texts[VERSION_COLUMN] = schema.version.column.decode()
+    return texts
+
+
+def names_column(description: str, column: bytes) -> bool:
+    """Return whether the entries of a declared index are made of a column, or repeat it."""
+    name = re.escape(column.decode("utf-8", "backslashreplace"))
+    return re.search(rf"(?:^|\bof |\binclude |\bby |, ){name}(?=[ \],]|$)", description) is not None
+
+
+def part_text(part: Part) -> str:
+    """Return a text of everything that decides the bytes of one part of a row key."""
+    derivation = part.derivation
+    if isinstance(derivation, SaltOf):
+        of = " ".join(source.name for source in derivation.inputs) or "rest"
+        return f"[salt {len(derivation.numbers)} {derivation.hash_name} of {of}]"
+    return _value_text(part, None)
+
+
+def _value_text(part: Part, column: ColumnSchema | None) -> str:
+    nulls = ""
+    if isinstance(part.codec, OrNone):
+        part, nulls = part.codec.part, " or None"
+    direction = " desc" if part.is_descending else ""
+    end = part.end.hex() or (part.codec.width_bytes or "rest")
+    stored = "" if column is None else f" of {_stored_text(part, column)}"
+    return f"[{part.name} {part.codec.name}{direction} {end}{nulls}{stored}]"
+
+
+def _stored_text(part: Part | None, column: ColumnSchema) -> str:
+    """Return a text of where a value is stored and how it decodes."""
+    codec = column.codec
+    is_other = part is None or codec.name != part.codec.name
+    name = f"{column.column.decode('utf-8', 'backslashreplace')}"
+    name += f" {codec.name}" if is_other else ""
+    if column.nullable or not column.has_default:
+        return f"{name}{' nullable' if column.nullable else ''}"
+    if column.default_factory is not None:
+        return f"{name} default"
+    return f"{name} default {codec.encode(column.default).hex()}"
+
+
+def _options_text(schema: TableSchema, index: IndexSchema) -> list[str]:
+    texts = [f"salt {index.salt}"] if index.salt else []
+    texts += ["unique"] if index.unique else []
+    texts += [f"include {_stored_texts(index.included)}"] if index.included else []
+    if index.where:
+        text = " and ".join(sorted(map(condition_text, index.where)))
+        columns = (stored_column(schema, of) for of in fields_in(index.where))
+        used = {column.column: column for column in columns if column is not None}
+        texts.append(f"where {text} by {_stored_texts(list(used.values()))}")
+    return texts if index.maintained == "always" else [*texts, index.maintained]
+
+
+def _stored_texts(columns: Sequence[ColumnSchema]) -> str:
+    return ", ".join(_stored_text(None, column) for column in columns)

@@ -1,0 +1,223 @@
+"""What the catalog says of a table: values, and the JSON that its cell holds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from types import MappingProxyType
+from typing import Any, Final
+
+from hbase_orm.errors import CorruptRowError, SchemaError
+from hbase_orm.index.entries.guard_cell import MAX_EPOCH
+from hbase_orm.index.protocol.load import LoadTicket
+
+FORMAT_VERSION: Final = 2
+LWW_FORMAT_VERSION: Final = 3
+"""The format of tables without guards: a program that knows only guards must not write them."""
+
+VERSION_COLUMN: Final = "version column"
+"""The name under which a version column stands among the indexes; no index has it."""
+
+
+class TableState(Enum):
+    """What may be done to a table; the values are stored."""
+
+    NEW = "NEW"
+    LOADING = "LOADING"
+    READABLE = "READABLE"
+    DROPPED = "DROPPED"
+
+
+class IndexState(Enum):
+    """What may be done with an index; the values are stored."""
+
+    ABSENT = "ABSENT"
+    WRITE_ONLY = "WRITE_ONLY"
+    READABLE = "READABLE"
+    DROPPING = "DROPPING"
+
+
+@dataclass(frozen=True, slots=True)
+class BuildRange:
+    """How far a build has come in one range of row keys.
+
+    Attributes:
+        start: Where the range begins.
+        stop: Where it ends, excluded; empty for the end of the table.
+        next: The first row key that is not done; None once all are.
+    """
+
+    start: bytes
+    stop: bytes
+    next: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogIndex:
+    """What the catalog says of one index.
+
+    Attributes:
+        entries: What its entries are, in words.
+        state: What may be done with it.
+        table: The table that is kept and read; empty for the one that the model declares.
+        incarnation: How many tables it has had, that of a build under way among them: each build
+            makes a new one, so that a late write to the one before cannot get into it.
+        epoch: The catalog's epoch from which on writers keep it; rows whose guards carry an older
+            one are not yet built.
+        is_manual: Whether builds alone write it.
+        build: How far the build under way has come; empty while none is.
+        retired: The table before, to be dropped when nobody uses it any more; empty for none.
+    """
+
+    entries: str
+    state: IndexState = IndexState.READABLE
+    table: str = ""
+    incarnation: int = 1
+    epoch: int = 0
+    is_manual: bool = False
+    build: tuple[BuildRange, ...] = ()
+    retired: str = ""
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether every write keeps it."""
+        is_used = self.state in {IndexState.WRITE_ONLY, IndexState.READABLE}
+        return is_used and not self.is_manual
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogEntry:
+    """What the catalog says of one table.
+
+    Attributes:
+        epoch: Grows with each change that writers must know of; part of every guard.
+        load: The load under way, or None.
+        indexes: The indexes, by name.
+        is_lww: Whether its rows are written without guards: from the table's making to its drop.
+    """
+
+    epoch: int
+    state: TableState
+    load: LoadTicket | None = None
+    indexes: Mapping[str, CatalogIndex] = field(default_factory=dict[str, CatalogIndex])
+    is_lww: bool = False
+
+    def differing(self, declared: Mapping[str, str]) -> list[str]:
+        """Return the names of the indexes that a program declares otherwise than the catalog.
+
+        An index that is absent, or that builds alone write, concerns no writer.
+
+        Args:
+            declared: What each index's entries are, in words, as the program declares them.
+        """
+        kept = {name: index.entries for name, index in self.indexes.items() if index.is_kept}
+        names = dict.fromkeys([*kept, *(name for name in declared if name == VERSION_COLUMN)])
+        return [name for name in names if kept.get(name) != declared.get(name)]
+
+    @property
+    def declarations(self) -> dict[str, str]:
+        """The declaration text of each index, by the index's name."""
+        return {name: index.entries for name, index in self.indexes.items()}
+
+    def encode(self) -> bytes:
+        """Return the cell's value."""
+        load = self.load and {"t": self.load.timestamp_ms, "nonce": self.load.nonce.hex()}
+        content = {
+            "version": LWW_FORMAT_VERSION if self.is_lww else FORMAT_VERSION,
+            "epoch": self.epoch,
+            "state": self.state.value,
+            "load": load,
+            "indexes": {name: _stored(index) for name, index in sorted(self.indexes.items())},
+        }
+        return json.dumps(content, separators=(",", ":")).encode()
+
+    @classmethod
+    def decode(cls, value: bytes) -> CatalogEntry:
+        """Return the entry that `value` holds.
+
+        Raises:
+            CorruptRowError: The cell is not what this version of the library writes.
+        """
+        try:
+            return _entry_of(json.loads(value))
+        except (ValueError, KeyError, TypeError) as error:
+            raise CorruptRowError(
+                "the catalog cell does not decode",
+                value=value,
+                fix="use a version of hbase_orm that is not older than the catalog's writer",
+            ) from error
+
+
+def _stored(index: CatalogIndex) -> dict[str, Any]:
+    return {
+        "state": index.state.value,
+        "entries": index.entries,
+        "table": index.table,
+        "incarnation": index.incarnation,
+        "epoch": index.epoch,
+        "manual": index.is_manual,
+        "build": [
+            [each.start.hex(), each.stop.hex(), None if each.next is None else each.next.hex()]
+            for each in index.build
+        ],
+        "retired": index.retired,
+    }
+
+
+def _entry_of(content: dict[str, Any]) -> CatalogEntry:
+    make = _READERS.get(content["version"])
+    if make is None:
+        raise ValueError(content["version"])
+    epoch, load = content["epoch"], content["load"]
+    ticket = load and LoadTicket(load["t"], bytes.fromhex(load["nonce"]), epoch)
+    indexes = {name: make(index) for name, index in content["indexes"].items()}
+    is_lww = content["version"] == LWW_FORMAT_VERSION
+    return CatalogEntry(epoch, TableState(content["state"]), ticket, indexes, is_lww)
+
+
+def _index_of(stored: dict[str, Any]) -> CatalogIndex:
+    ranges = tuple(
+        BuildRange(
+            bytes.fromhex(start), bytes.fromhex(stop), None if at is None else bytes.fromhex(at)
+        )
+        for start, stop, at in stored["build"]
+    )
+    return CatalogIndex(
+        stored["entries"],
+        IndexState(stored["state"]),
+        stored["table"],
+        stored["incarnation"],
+        stored["epoch"],
+        stored["manual"],
+        ranges,
+        stored["retired"],
+    )
+
+
+def _index_of_first_format(stored: dict[str, Any]) -> CatalogIndex:
+    """Return an index of a time when indexes had no states: all were readable, as declared."""
+    return CatalogIndex(stored["entries"])
+
+
+_READERS: Final = MappingProxyType(
+    {1: _index_of_first_format, FORMAT_VERSION: _index_of, LWW_FORMAT_VERSION: _index_of}
+)
+
+
+def next_epoch(epoch: int) -> int:
+    """Return the epoch after `epoch`; it has two bytes in a guard.
+
+    Raises:
+        SchemaError: There is none: epochs are compared, so none can come a second time.
+    """
+    if epoch >= MAX_EPOCH:
+        raise SchemaError(
+            "the table has used up its epochs",
+            epoch=epoch,
+            most=MAX_EPOCH,
+            fix="copy the rows to a new table with the model; if the catalog was lost, delete the "
+            "cells _:g of the rows whose guards have this epoch, and call engine.create_tables",
+        )
+    return epoch + 1

@@ -1,0 +1,321 @@
+"""The steps of an index's life, each one change of the catalog; any process may repeat them.
+
+Built: `begin_build` (a new table's name, and the ranges to go through) · the table is made ·
+`start_writing` (WRITE_ONLY, under a new epoch) · every row is reindexed under that epoch, which
+puts its entries and fences writers who do not know the index; `checkpoint` notes how far that came
+· when nobody can act on older states any more, every row is compared with its entries
+(`index.upkeep.build_pages`), and reindexed where it lacks some, until none does · `finish_build`
+(READABLE).
+
+Dropped: `stop_reading` (WRITE_ONLY) · wait for readers · `stop_writing` (DROPPING) · wait for
+writers · its tables are dropped · `finish_drop` (ABSENT).
+
+An index that builds alone write stays as it is until `finish_build` puts a new table in its place.
+Builders need no lock: several do the same work twice, and a step that does not fit what the catalog
+says is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import Final
+
+from hbase_orm.errors import ConflictError, SchemaError
+from hbase_orm.index.catalog.catalog import change_entry, known, refuse_other_protocol
+from hbase_orm.index.catalog.entry import (
+    BuildRange,
+    CatalogEntry,
+    CatalogIndex,
+    IndexState,
+    TableState,
+    next_epoch,
+)
+from hbase_orm.ops import Protocol, RegionRange
+
+MOST_RANGES: Final = 256
+"""Ranges that a build keeps count of; the catalog's cell holds them all."""
+
+
+def table_of(declared: str, incarnation: int) -> str:
+    """Return the name of an index's table; no attribute has a dot, so it is no other index's."""
+    return declared if incarnation <= 1 else f"{declared}.{incarnation}"
+
+
+def incarnation_of(declared: str, table: str) -> int:
+    """Return the number of an index's table, from 1 on; 0 for another table.
+
+    Examples:
+        >>> incarnation_of("t_ix_by_v", "t_ix_by_v.12")
+        12
+    """
+    number = table.removeprefix(declared).removeprefix(".")
+    is_one = table == declared or (table == f"{declared}.{number}" and number.isdecimal())
+    return int(number or 1) if is_one else 0
+
+
+def ranges_of(regions: Sequence[RegionRange]) -> tuple[BuildRange, ...]:
+    """Return the ranges of a build: the regions, neighbours joined where there are very many."""
+    step = -(-len(regions) // MOST_RANGES) or 1
+    groups = [regions[at : at + step] for at in range(0, len(regions), step)]
+    return tuple(
+        BuildRange(group[0].start, group[-1].stop or b"", group[0].start) for group in groups
+    )
+
+
+Change = Callable[[CatalogEntry, CatalogIndex], CatalogEntry]
+
+
+def begin_build(
+    table: str,
+    name: str,
+    entries: str,
+    ranges: tuple[BuildRange, ...],
+    *,
+    is_manual: bool,
+    is_lww: bool,
+    newest_table: int = 0,
+) -> Protocol[CatalogEntry]:
+    """Note that an index is to be built, or return the build that was interrupted.
+
+    A new build has a table that does not exist yet, whatever the catalog knows: it may be of an
+    earlier time than the tables.
+
+    Args:
+        table: The table of the rows.
+        name: The index.
+        entries: What its entries are, in words.
+        ranges: The ranges of row keys to go through.
+        is_manual: Whether builds alone write the index.
+        is_lww: Whether this program writes rows without guards.
+        newest_table: The highest incarnation of the index whose table exists; 0 for none.
+
+    Raises:
+        ConflictError: The table is being loaded, or the index is being dropped, or is readable.
+        SchemaError: The index is kept with another declaration, or rows have guards that this
+            program does not write, or none.
+        CatalogLeaseError: The catalog does not know the table.
+    """
+
+    def change(entry: CatalogEntry, index: CatalogIndex) -> CatalogEntry:
+        refuse_other_protocol(table, entry, is_lww=is_lww)
+        if index.state is IndexState.DROPPING:
+            raise ConflictError(
+                "the index is being dropped",
+                table=table,
+                index=name,
+                fix="wait for that, or finish it: 'hbase-orm index drop'",
+            )
+        if index.entries != entries and (index.is_kept or index.build):
+            raise SchemaError(
+                "the index is kept with another declaration",
+                table=table,
+                index=name,
+                declared=entries,
+                catalog=index.entries,
+                fix="drop it first: engine.drop_index, 'hbase-orm index drop'",
+            )
+        if index.build:
+            return entry
+        if index.state is IndexState.READABLE and not is_manual:
+            raise ConflictError(
+                "the index is readable", table=table, index=name, fix="stop reading it first"
+            )
+        begun = replace(
+            index,
+            entries=entries,
+            incarnation=max(index.incarnation, newest_table) + 1,
+            is_manual=is_manual,
+            build=ranges,
+        )
+        return with_index(entry, name, begun)
+
+    absent = CatalogIndex(entries, IndexState.ABSENT, incarnation=0, is_manual=is_manual)
+    return (yield from _change_index(table, name, change, absent))
+
+
+def start_writing(table: str, name: str, declared: str, incarnation: int) -> Protocol[CatalogEntry]:
+    """Make every writer keep the index that is being built, in its new table, which exists.
+
+    Raises:
+        ConflictError: This build was given up.
+    """
+
+    def change(entry: CatalogEntry, index: CatalogIndex) -> CatalogEntry:
+        new_table = table_of(declared, incarnation)
+        if is_built(index, incarnation):
+            return entry
+        _refuse_other_build(table, name, index, incarnation)
+        if index.state is IndexState.WRITE_ONLY and index.table == new_table:
+            return entry
+        retired = "" if index.state is IndexState.ABSENT else index.table or declared
+        epoch = next_epoch(entry.epoch)
+        begun = replace(
+            index, state=IndexState.WRITE_ONLY, table=new_table, retired=retired, epoch=epoch
+        )
+        return replace(with_index(entry, name, begun), epoch=epoch)
+
+    return (yield from _change_index(table, name, change))
+
+
+def checkpoint(
+    table: str, name: str, incarnation: int, done: Iterable[BuildRange]
+) -> Protocol[CatalogEntry]:
+    """Record a build's progress; keep another builder's progress where that is farther.
+
+    Raises:
+        ConflictError: This build was given up.
+    """
+    by_start = {each.start: each for each in done}
+
+    def change(entry: CatalogEntry, index: CatalogIndex) -> CatalogEntry:
+        if is_built(index, incarnation):
+            return entry
+        _refuse_other_build(table, name, index, incarnation)
+        build = tuple(_farther(each, by_start.get(each.start, each)) for each in index.build)
+        return with_index(entry, name, replace(index, build=build))
+
+    return (yield from _change_index(table, name, change))
+
+
+def finish_build(table: str, name: str, declared: str, incarnation: int) -> Protocol[CatalogEntry]:
+    """Make a built index readable; finishing again is no error.
+
+    Raises:
+        ConflictError: This build was given up, or is not done.
+    """
+
+    def change(entry: CatalogEntry, index: CatalogIndex) -> CatalogEntry:
+        if is_built(index, incarnation):
+            return entry
+        _refuse_other_build(table, name, index, incarnation)
+        if any(each.next is not None for each in index.build):
+            raise ConflictError("the index is not built to the end", table=table, index=name)
+        old = index.table if index.state is IndexState.READABLE else ""
+        finished = replace(
+            index,
+            state=IndexState.READABLE,
+            table=table_of(declared, incarnation),
+            build=(),
+            retired=old or index.retired,
+        )
+        return with_index(entry, name, finished)
+
+    return (yield from _change_index(table, name, change))
+
+
+def forget_retired(table: str, name: str, dropped: str) -> Protocol[CatalogEntry]:
+    """Note that the table of an index before this one is dropped."""
+
+    def change(entry: CatalogEntry, index: CatalogIndex) -> CatalogEntry:
+        if index.retired != dropped:
+            return entry
+        return with_index(entry, name, replace(index, retired=""))
+
+    return (yield from _change_index(table, name, change))
+
+
+def stop_reading(table: str, name: str, *, is_lww: bool | None) -> Protocol[CatalogEntry]:
+    """Stop queries from using an index, and give up a build of it; writers still maintain it.
+
+    Args:
+        table: The table of the rows.
+        name: The index.
+        is_lww: Whether this program writes rows without guards; None if it knows no index of them.
+
+    Raises:
+        SchemaError: Rows have guards that this program does not write, or none.
+    """
+
+    def change(entry: CatalogEntry, index: CatalogIndex) -> CatalogEntry:
+        if is_lww is not None:
+            refuse_other_protocol(table, entry, is_lww=is_lww)
+        if index.state is IndexState.READABLE:
+            index = replace(index, state=IndexState.WRITE_ONLY)
+        return with_index(entry, name, replace(index, build=()))
+
+    return (yield from _change_index(table, name, change))
+
+
+def stop_writing(table: str, name: str) -> Protocol[CatalogEntry]:
+    """Stop writers from maintaining an index that no query uses.
+
+    Raises:
+        ConflictError: Somebody builds it, or has made it readable.
+    """
+
+    def change(entry: CatalogEntry, index: CatalogIndex) -> CatalogEntry:
+        if index.state is IndexState.READABLE or index.build:
+            raise ConflictError(
+                "the index is being built by somebody else",
+                table=table,
+                index=name,
+                fix="stop that, and drop the index again",
+            )
+        if index.state is IndexState.DROPPING:
+            return entry
+        dropping = replace(index, state=IndexState.DROPPING)
+        return replace(with_index(entry, name, dropping), epoch=next_epoch(entry.epoch))
+
+    return (yield from _change_index(table, name, change))
+
+
+def finish_drop(table: str, name: str) -> Protocol[CatalogEntry]:
+    """Note that the tables of an index are dropped; how many it has had is kept."""
+
+    def change(entry: CatalogEntry, index: CatalogIndex) -> CatalogEntry:
+        if index.state is not IndexState.DROPPING:
+            return entry
+        absent = replace(index, state=IndexState.ABSENT, table="", retired="")
+        return with_index(entry, name, absent)
+
+    return (yield from _change_index(table, name, change))
+
+
+def is_built(index: CatalogIndex, incarnation: int) -> bool:
+    """Return whether a build is done, by this or another process."""
+    is_idle = index.state is IndexState.READABLE and not index.build
+    return is_idle and index.incarnation == incarnation
+
+
+def with_index(entry: CatalogEntry, name: str, index: CatalogIndex) -> CatalogEntry:
+    """Return an entry with one of its indexes as it is now."""
+    return replace(entry, indexes={**entry.indexes, name: index})
+
+
+def _change_index(
+    table: str, name: str, change: Change, absent: CatalogIndex | None = None
+) -> Protocol[CatalogEntry]:
+    """Change what the catalog says of one index; `absent` stands for one it does not name."""
+
+    def edit(entry: CatalogEntry | None) -> CatalogEntry:
+        there = known(table, entry)
+        if there.state is TableState.LOADING:
+            raise ConflictError(
+                "the table is being loaded",
+                table=table,
+                fix="wait for the load to finish; an interrupted one is finished by running it "
+                "again",
+            )
+        index = there.indexes.get(name, absent)
+        if index is None:
+            raise ConflictError("the catalog does not know the index", table=table, index=name)
+        return change(replace(there, state=TableState.READABLE), index)
+
+    return (yield from change_entry(table, edit))
+
+
+def _refuse_other_build(table: str, name: str, index: CatalogIndex, incarnation: int) -> None:
+    if not index.build or index.incarnation != incarnation:
+        raise ConflictError(
+            "this build of the index was given up: somebody dropped the index, or built it again",
+            table=table,
+            index=name,
+            state=index.state.value,
+        )
+
+
+def _farther(one: BuildRange, other: BuildRange) -> BuildRange:
+    if one.next is None or other.next is None:
+        return one if one.next is None else other
+    return max(one, other, key=lambda each: each.next or b"")

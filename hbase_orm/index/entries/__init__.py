@@ -1,0 +1,1 @@
+"""Which index entries a row has, in bytes."""

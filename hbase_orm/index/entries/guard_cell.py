@@ -1,0 +1,110 @@
+"""The guard: the one cell by which writers of a row notice each other.
+
+Value: flag `L` (live) or `D` (dead: the row is deleted), epoch (2 bytes), timestamp (8), nonce (8),
+then the nonces of up to 3 predecessors, newest first; numbers big-endian, so that a prefix filter
+on flag and epoch works. A row without a guard counts as one with the nonce of eight zero bytes.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from typing import Final
+
+from hbase_orm.errors import CorruptRowError
+from hbase_orm.ops import Cell
+
+NONCE_BYTES: Final = 8
+ABSENT_NONCE: Final = bytes(NONCE_BYTES)
+MAX_PREDECESSORS: Final = 3
+
+MAX_EPOCH: Final = 65_535
+MAX_EPOCH_LEAD: Final = 1_000
+"""How many epochs a guard may be above the catalog's: a build takes about three."""
+
+_HEAD: Final = struct.Struct(">cHQ8s")
+_FLAGS: Final = {b"L": False, b"D": True}
+
+
+@dataclass(frozen=True, slots=True)
+class GuardCell:
+    """A decoded guard.
+
+    Attributes:
+        epoch: The catalog epoch of the writer.
+        timestamp_ms: The timestamp of the write, and of the guard's cell.
+        nonce: Names the write.
+        predecessors: Nonces of the writes before it, newest first.
+        is_dead: Whether the write deleted the row.
+    """
+
+    epoch: int
+    timestamp_ms: int
+    nonce: bytes
+    predecessors: tuple[bytes, ...] = ()
+    is_dead: bool = False
+
+    def encode(self) -> bytes:
+        """Return the cell's value."""
+        flag = b"D" if self.is_dead else b"L"
+        head = _HEAD.pack(flag, self.epoch, self.timestamp_ms, self.nonce)
+        return head + b"".join(self.predecessors)
+
+    @classmethod
+    def decode(cls, value: bytes) -> GuardCell:
+        """Return the guard that `value` holds.
+
+        Raises:
+            CorruptRowError: No version of this library wrote these bytes.
+        """
+        ring = value[_HEAD.size :]
+        if (
+            len(value) < _HEAD.size
+            or value[:1] not in _FLAGS
+            or len(ring) % NONCE_BYTES
+            or len(ring) > MAX_PREDECESSORS * NONCE_BYTES
+        ):
+            raise CorruptRowError(
+                "the guard cell does not decode",
+                value=value,
+                fix="the row was written by another program: delete the cell and reindex the row",
+            )
+        flag, epoch, timestamp_ms, nonce = _HEAD.unpack_from(value)
+        nonces = tuple(ring[at : at + NONCE_BYTES] for at in range(0, len(ring), NONCE_BYTES))
+        return cls(epoch, timestamp_ms, nonce, nonces, _FLAGS[flag])
+
+
+def guard_of(cell: Cell | None, known_epoch: int = MAX_EPOCH) -> GuardCell | None:
+    """Return the guard that a stored cell holds; None where there is none, or it is nobody's.
+
+    A guard's own timestamp is its cell's. Bytes that do not decode, or that have a timestamp above
+    their cell's, are of another program; so is an empty cell, which HBase takes for an absent one.
+    So is a guard whose epoch is too far above the catalog's, where that is known: it is damaged.
+    """
+    if cell is None or not cell.value:
+        return None
+    try:
+        guard = GuardCell.decode(cell.value)
+    except CorruptRowError:
+        return None
+    is_plausible = is_plausible_epoch(guard.epoch, known_epoch)
+    return guard if is_plausible and guard.timestamp_ms <= cell.timestamp_ms else None
+
+
+def is_plausible_epoch(epoch: int, known_epoch: int) -> bool:
+    """Return whether a writer can have had `epoch` where the catalog knows `known_epoch`."""
+    return epoch <= known_epoch + MAX_EPOCH_LEAD
+
+
+def nonces_of(guard: GuardCell | None) -> tuple[bytes, ...]:
+    """Return the nonces of the writes a row remembers, newest first."""
+    return (ABSENT_NONCE,) if guard is None else (guard.nonce, *guard.predecessors)
+
+
+def next_guard(
+    before: GuardCell | None, *, timestamp_ms: int, nonce: bytes, epoch: int, is_dead: bool
+) -> GuardCell:
+    """Return the guard that follows `before`."""
+    known = 0 if before is None else before.epoch
+    ring = nonces_of(before)[:MAX_PREDECESSORS]
+    return GuardCell(max(known, epoch), timestamp_ms, nonce, ring, is_dead)

@@ -1,0 +1,267 @@
+"""Turns a model's schema into what the index protocols take: tables, columns, entry keys.
+
+An entry's key is the indexed values, each delimited and in its declared direction, followed by the
+row key of its row; a salted index has a bucket's byte in front, and a unique one no row key behind.
+A row where one of the indexed values is None has no entry, unless the index keeps nulls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from hbase_orm.errors import CodecError, CorruptRowError, RowKeyError
+from hbase_orm.index.entries.compiled import keys_of_flat
+from hbase_orm.index.entries.row_values import (
+    Values,
+    corrupt,
+    key_reader,
+    row_test,
+    value_reader,
+)
+from hbase_orm.index.entries.targets import GuardedTable, IndexTarget
+from hbase_orm.ops import MAX_ROW_KEY_BYTES, longest_row_key_bytes
+from hbase_orm.rowkey import KeyLayout, Part
+from hbase_orm.rowkey.layout import part_bytes
+from hbase_orm.rowkey.nulls import OrNone
+from hbase_orm.rowkey.salting import bucket_of
+from hbase_orm.schema import (
+    FUNCTIONS,
+    ColumnSchema,
+    Expr,
+    FunctionExpr,
+    IndexSchema,
+    TableSchema,
+    absent_value_in_entries,
+    stored_column,
+)
+
+EntryKeys = Callable[[bytes, Mapping[bytes, bytes]], frozenset[bytes]]
+
+Piece = Callable[[bytes, Mapping[bytes, bytes]], bytes | None]
+Pieces = Callable[[bytes, Mapping[bytes, bytes]], frozenset[bytes]]
+
+
+def guarded_table(schema: TableSchema, *, is_lww: bool = False) -> GuardedTable:
+    """Return what writes with index entries need to know of a model's table."""
+    anchor = schema.anchor
+    return GuardedTable(
+        table=schema.table,
+        families=schema.family_names,
+        anchor=None if anchor is None else anchor.column,
+        marker=schema.marker,
+        counters=frozenset(column.column for column in schema.counters),
+        columns=frozenset(column.column for column in schema.columns),
+        indexes=tuple(index_target(schema, index) for index in schema.indexes),
+        expires=any(f.ttl_s is not None and f.min_versions == 0 for f in schema.families),
+        version=None if schema.version is None else schema.version.column,
+        is_lww=is_lww,
+    )
+
+
+def index_target(schema: TableSchema, index: IndexSchema) -> IndexTarget:
+    """Return one index as the protocols see it."""
+    return IndexTarget(
+        name=index.name,
+        table=index.table,
+        columns=frozenset(column.column for column in index.columns),
+        entry_keys=_entry_keys(schema, index),
+        unique=index.unique,
+        included=tuple(column.column for column in index.included),
+        maintained_by_writes=index.maintained == "always",
+        keys_of_flat=partial(keys_of_flat, schema, index),
+    )
+
+
+def _entry_keys(schema: TableSchema, index: IndexSchema) -> EntryKeys:
+    """Return what makes the keys of a row's entries."""
+    keys = _several(schema, index) if index.is_multi_valued else _single(schema, index)
+    is_kept = row_test(schema, index.name, index.where)
+    if is_kept is None:
+        return keys
+
+    def entry_keys(row: bytes, cells: Mapping[bytes, bytes]) -> frozenset[bytes]:
+        return keys(row, cells) if is_kept(row, cells) else frozenset()
+
+    return entry_keys
+
+
+def _single(schema: TableSchema, index: IndexSchema) -> EntryKeys:
+    pieces, finished = _pieces(schema, index), _finisher(index)
+    is_unique, nothing = index.unique, frozenset[bytes]()
+
+    def keys(row: bytes, cells: Mapping[bytes, bytes]) -> frozenset[bytes]:
+        values = [piece(row, cells) for piece in pieces]
+        if None in values:
+            return nothing
+        data = b"".join(values)  # type: ignore[arg-type]  # there is no None among them
+        return frozenset((finished(data if is_unique else data + row),))
+
+    return keys
+
+
+def _several(schema: TableSchema, index: IndexSchema) -> EntryKeys:
+    """Return what makes a key for each item of a collection."""
+    pieces, finished = _pieces(schema, index), _finisher(index)
+    place = next(n for n, of in enumerate(index.expressions) if _is_each(of))
+    items = _item_pieces(schema, index, index.layout.parts[place], index.expressions[place])
+
+    def keys(row: bytes, cells: Mapping[bytes, bytes]) -> frozenset[bytes]:
+        before = [piece(row, cells) for piece in pieces[:place]]
+        after = [piece(row, cells) for piece in pieces[place + 1 :]]
+        if None in before or None in after:
+            return frozenset()
+        start, end = b"".join(filter(None, before)), b"".join([*filter(None, after), row])
+        return frozenset([finished(start + item + end) for item in items(row, cells)])
+
+    return keys
+
+
+def _is_each(of: Expr[Any]) -> bool:
+    return isinstance(of, FunctionExpr) and of.is_each
+
+
+def _pieces(schema: TableSchema, index: IndexSchema) -> list[Piece]:
+    parts = zip(index.layout.parts, index.expressions, strict=True)
+    return [_piece(schema, index, part, of) for part, of in parts]
+
+
+def _piece(schema: TableSchema, index: IndexSchema, part: Part, of: Expr[Any]) -> Piece:
+    """Return how a part of an entry is made; it gives None where that leaves the row out."""
+    if isinstance(of, FunctionExpr):
+        return _from_function(schema, index, part, of)
+    column = stored_column(schema, of)
+    if column is not None:
+        return _from_column(schema, index, part, column)
+    return _from_key(schema, index, part)
+
+
+def _from_function(
+    schema: TableSchema, index: IndexSchema, part: Part, of: FunctionExpr[Any]
+) -> Piece:
+    value_of, function = value_reader(schema, index.name, of.of), FUNCTIONS[of.function].of
+    has_null = isinstance(part.codec, OrNone)
+
+    def piece(row: bytes, cells: Mapping[bytes, bytes]) -> bytes | None:
+        value = function(value_of(row, cells))
+        return None if value is None and not has_null else part.encode(value)
+
+    return piece
+
+
+def _item_pieces(schema: TableSchema, index: IndexSchema, part: Part, of: Any) -> Pieces:
+    value_of, items = value_reader(schema, index.name, of.of), FUNCTIONS["each"].of
+    return lambda row, cells: frozenset(map(part.encode, items(value_of(row, cells)) or ()))
+
+
+def _from_column(
+    schema: TableSchema, index: IndexSchema, part: Part, column: ColumnSchema
+) -> Piece:
+    """Return how a part of an entry is made from a stored column.
+
+    A row without the cell has the entry of what it reads as, if that is always the same.
+    """
+    name, decode, encode = column.column, column.codec.decode, part.encode
+    absent = absent_value_in_entries(column)
+    has_null = isinstance(part.codec, OrNone)
+    of_absent = None if absent is None and not has_null else encode(absent)
+    width_bytes = part.codec.width_bytes if part.codec == column.codec else None
+
+    def piece(row: bytes, cells: Mapping[bytes, bytes]) -> bytes | None:
+        stored = cells.get(name)
+        if stored is None:
+            return of_absent
+        if width_bytes is not None:  # the same bytes
+            if len(stored) != width_bytes:
+                raise corrupt(schema, index.name, row, part.codec.corrupt(stored))
+            return stored
+        try:
+            value = decode(stored)
+        except CodecError as error:
+            raise corrupt(schema, index.name, row, error) from error
+        return encode(value)
+
+    return piece
+
+
+def _from_key(schema: TableSchema, index: IndexSchema, part: Part) -> Piece:
+    """Return how a part of an entry is made from a field of the row key."""
+    layout = schema.layout
+    in_key = layout.part(part.name)
+    if in_key is not None and (in_key.codec, in_key.framing) == (part.codec, part.framing):
+        read: Values = _own_bytes(layout, part.name)  # the same bytes
+        encode: Callable[[Any], bytes] = bytes
+    else:
+        read, encode = key_reader(schema, part.name), part.encode
+
+    def piece(row: bytes, cells: Mapping[bytes, bytes]) -> bytes:
+        try:
+            value = read(row, cells)
+        except CodecError as error:
+            raise corrupt(schema, index.name, row, error) from error
+        return encode(value)
+
+    return piece
+
+
+def _own_bytes(layout: KeyLayout, name: str) -> Values:
+    own_bytes = part_bytes(layout, name)
+    return lambda row, _: own_bytes(row)
+
+
+def _finisher(index: IndexSchema) -> Callable[[bytes], bytes]:
+    """Return what puts the bucket in front of an entry's key, and refuses keys that are too long.
+
+    It raises RowKeyError.
+    """
+    longest, bucket_count = longest_row_key_bytes(index.table), index.salt
+
+    def finished(key: bytes) -> bytes:
+        if bucket_count:
+            key = bytes((bucket_of(key, bucket_count),)) + key
+        if len(key) > longest:
+            raise RowKeyError(
+                "the index entry's row key is longer than HBase stores",
+                index=index.name,
+                length_bytes=len(key),
+                limit_bytes=longest,
+                fix="index a shorter field",
+            )
+        return key
+
+    return finished
+
+
+def base_key_of(index: IndexSchema) -> Callable[[bytes], bytes]:
+    """Return a function from an entry's key to the row key that it ends with.
+
+    It raises CorruptRowError for what is no entry's key: no row can have it. An entry of a unique
+    index ends with none: its claim names the row.
+    """
+    parts = index.layout.parts
+    begin = 1 if index.salt else 0
+    shortest, longest = (0, 0) if index.unique else (1, MAX_ROW_KEY_BYTES)
+
+    def base_key(entry_key: bytes) -> bytes:
+        position = begin
+        try:
+            for part in parts:
+                _, position = part.take(entry_key, position)
+        except CodecError as error:
+            raise _no_entry(index, entry_key) from error
+        if not shortest <= len(entry_key) - position <= longest:
+            raise _no_entry(index, entry_key)
+        return entry_key[position:]
+
+    return base_key
+
+
+def _no_entry(index: IndexSchema, entry_key: bytes) -> CorruptRowError:
+    return CorruptRowError(
+        "the index table holds a row that is no entry",
+        table=index.table,
+        index=index.name,
+        entry=entry_key,
+        fix="another program wrote it: engine.verify_index(M, index, repair=True) deletes it",
+    )

@@ -1,0 +1,106 @@
+"""Values of a row's fields from its key and cells, from which entries are computed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from hbase_orm.errors import CodecError, CorruptRowError
+from hbase_orm.rowkey.layout import part_bytes
+from hbase_orm.schema import (
+    ColumnSchema,
+    Condition,
+    EntryExpr,
+    Expr,
+    TableSchema,
+    absent_value_in_entries,
+    column_field,
+    compared_by,
+    compile_match,
+    stored_column,
+)
+
+Values = Callable[[bytes, Mapping[bytes, bytes]], Any]
+"""From a row's key and its cells to a value."""
+
+
+def value_reader(schema: TableSchema, index: str, of: Expr[Any]) -> Values:
+    """Return a function that reads a field, or an entry of dynamic columns, as objects do.
+
+    It raises CorruptRowError for bytes that do not decode.
+
+    Args:
+        schema: The table.
+        index: The index that needs it, named in errors.
+        of: The field.
+    """
+    column = stored_column(schema, of)
+    read = key_reader(schema, of.name) if column is None else _column_reader(column)
+
+    def value(row: bytes, cells: Mapping[bytes, bytes]) -> Any:
+        try:
+            return read(row, cells)
+        except CodecError as error:
+            raise corrupt(schema, index, row, error) from error
+
+    return value
+
+
+def _column_reader(column: ColumnSchema) -> Values:
+    name, decode = column.column, column.codec.decode
+
+    def value(_: bytes, cells: Mapping[bytes, bytes]) -> Any:
+        stored = cells.get(name)
+        return absent_value_in_entries(column) if stored is None else decode(stored)
+
+    return value
+
+
+def key_reader(schema: TableSchema, name: str) -> Values:
+    """Return what gives the value of a field of the row key; it raises CodecError."""
+    layout = schema.layout
+    in_key = layout.part(name)
+    if in_key is None:  # joined of several parts
+        number = layout.decoded.index(name)
+        return lambda row, _: layout.decode_parts(row)[number]
+    own_bytes, value_of = part_bytes(layout, name), in_key.value_of
+    return lambda row, _: value_of(own_bytes(row))
+
+
+def corrupt(schema: TableSchema, index: str, row: bytes, error: CodecError) -> CorruptRowError:
+    """Return the error of a row whose bytes do not decode."""
+    return CorruptRowError(
+        "an indexed value does not decode as the model declares",
+        table=schema.table,
+        row=row,
+        index=index,
+        codec=error.details.get("codec"),
+        fix="write the field again, or delete the row",
+    )
+
+
+def row_test(
+    schema: TableSchema, index: str, conditions: Sequence[Condition]
+) -> Callable[[bytes, Mapping[bytes, bytes]], bool] | None:
+    """Return a test whether a row fulfils all of `conditions`; None if there are none."""
+    check = compile_match(schema, conditions)
+    if check is None:
+        return None
+    fields = {of.name: of for of in fields_in(conditions)}
+    readers = [(of, value_reader(schema, index, of)) for of in fields.values()]
+
+    def is_kept(row: bytes, cells: Mapping[bytes, bytes]) -> bool:
+        values: dict[str, Any] = {}
+        for of, value_of in readers:
+            if isinstance(of, EntryExpr):
+                values.setdefault(of.of.name, {})[of.key] = value_of(row, cells)
+            else:
+                values[of.name] = value_of(row, cells)
+        return check(values)
+
+    return is_kept
+
+
+def fields_in(conditions: Sequence[Condition]) -> list[Expr[Any]]:
+    """Return the fields, and entries of dynamic columns, that conditions need the values of."""
+    return [column_field(of) for condition in conditions for of in compared_by(condition)]

@@ -1,0 +1,1 @@
+"""How rows and their index entries are written together, so that no entry is ever missing."""

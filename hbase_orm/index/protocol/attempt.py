@@ -1,0 +1,396 @@
+"""One try of a guarded write, worked out before anything is sent: pure functions on values.
+
+From the row as read (`RowBefore`) and the change follow the timestamp, the entries to put, the one
+row mutation with its new guard, and, should it win, the entries to delete.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Final
+
+from hbase_orm.errors import CatalogLeaseError, ClockError, CorruptRowError
+from hbase_orm.index.entries.guard_cell import GuardCell, is_plausible_epoch, next_guard
+from hbase_orm.index.entries.targets import (
+    ENTRY_COLUMN,
+    ENTRY_FAMILY,
+    GUARD_COLUMN,
+    MARKER_VALUE,
+    VERSION_BYTES,
+    Entry,
+    EntryKind,
+    GuardedTable,
+    IndexTarget,
+    RowBefore,
+    RowChange,
+    family_of,
+)
+from hbase_orm.index.protocol.covering import UNVERIFIED, verified_entry
+from hbase_orm.ops import Cell, Delete, MutateRows, Put, RowMutation, StoredVersion
+
+logger = logging.getLogger("hbase_orm.index")
+
+DEAD_GUARD_TTL_MS: Final = 7 * 24 * 3600 * 1000
+"""How long the guard of a deleted row lives: far longer than any request can be under way."""
+
+MAX_VERSION: Final = (1 << 63) - 1
+
+CLOCK_WARN_MS: Final = 60_000
+CLOCK_REFUSE_MS: Final = 3_600_000
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One try: what it puts, what it changes, and what the row is afterwards.
+
+    Attributes:
+        before: The row it builds on; its check-and-mutate wins only on this row's guard.
+        timestamp_ms: The timestamp of all its cells.
+        guard: The new guard; its nonce names the attempt.
+        old_entries: The entries the row has before.
+        new_entries: The entries it has after.
+        mutation: All changes of the data row, guard included.
+        cells: The row's cells afterwards, as far as they were read or written.
+        rewrites_all_entries: Whether it also puts the entries that the row should have already:
+            when reindexing, and where the last write may not have known all indexes, by an older
+            epoch or no guard.
+    """
+
+    row: bytes
+    before: RowBefore
+    timestamp_ms: int
+    guard: GuardCell
+    old_entries: frozenset[Entry]
+    new_entries: frozenset[Entry]
+    mutation: RowMutation
+    cells: Mapping[bytes, bytes]
+    rewrites_all_entries: bool = False
+
+
+def newest_timestamp(
+    guard: GuardCell | None, cells: Iterable[Cell], versions: Iterable[StoredVersion]
+) -> int:
+    """Return the newest timestamp of guard, cells and, for a row without guard, tombstones."""
+    seen_ms = [0 if guard is None else guard.timestamp_ms]
+    seen_ms += [cell.timestamp_ms for cell in cells]
+    seen_ms += [version.timestamp_ms for version in versions]
+    return max(seen_ms)
+
+
+def next_timestamp(now_ms: int, newest_seen_ms: int) -> int:
+    """Return the timestamp of a write: the clock, but always above every timestamp of the row."""
+    return max(now_ms, newest_seen_ms + 1)
+
+
+def check_clock(table: str, row: bytes, timestamp_ms: int, now_ms: int) -> None:
+    """Warn if a row is over a minute in the clock's future; refuse it above one hour.
+
+    Raises:
+        ClockError: Nothing has been written.
+    """
+    lead_ms = timestamp_ms - now_ms
+    if lead_ms > CLOCK_REFUSE_MS:
+        raise ClockError(
+            "the row's timestamps are too far ahead of this machine's clock",
+            table=table,
+            row=row,
+            ahead_ms=lead_ms,
+            limit_ms=CLOCK_REFUSE_MS,
+            fix="set the clocks right; a row written with a wrong clock must be deleted raw",
+        )
+    if lead_ms > CLOCK_WARN_MS:
+        logger.warning("row %r of %s is %d ms ahead of this clock", row, table, lead_ms)
+
+
+def with_plausible_guard(before: RowBefore, epoch: int) -> RowBefore:
+    """Return the row, without its guard if the guard's epoch is too far above the catalog's.
+
+    Such a guard is damaged: it counts as one that does not decode.
+    """
+    guard = before.guard
+    if guard is None or is_plausible_epoch(guard.epoch, epoch):
+        return before
+    return replace(before, guard=None)
+
+
+def check_epoch(table: str, before: RowBefore, epoch: int) -> None:
+    """Refuse to write over a guard from a newer epoch of the catalog.
+
+    Raises:
+        CatalogLeaseError: This process does not know the table's indexes any more.
+    """
+    if before.guard is not None and before.guard.epoch > epoch:
+        raise CatalogLeaseError(
+            "the row was written under a newer catalog epoch",
+            table=table,
+            row_epoch=before.guard.epoch,
+            own_epoch=epoch,
+            fix="refresh the catalog view and write again; if that does not help, the catalog is "
+            "of an earlier time than the rows: call engine.create_tables with the model, and build "
+            "its indexes again",
+        )
+
+
+def plan_attempt(
+    target: GuardedTable,
+    change: RowChange,
+    before: RowBefore,
+    *,
+    timestamp_ms: int,
+    nonce: bytes,
+    epoch: int,
+) -> Attempt:
+    """Work out one try of `change` on the row as it was read."""
+    is_delete = change.kind == "delete"
+    guard = next_guard(
+        before.guard, timestamp_ms=timestamp_ms, nonce=nonce, epoch=epoch, is_dead=is_delete
+    )
+    cells = {} if is_delete else cells_after(target, change, before.values)
+    make = _MUTATIONS.get(change.kind, put_mutation)
+    return Attempt(
+        row=change.row,
+        before=before,
+        timestamp_ms=timestamp_ms,
+        guard=guard,
+        old_entries=_old_entries(target, change.row, before),
+        new_entries=target.entries(change.row, cells),
+        mutation=make(target, change, before, guard),
+        cells=cells,
+        rewrites_all_entries=change.kind == "reindex"
+        or before.guard is None
+        or before.guard.epoch < epoch,
+    )
+
+
+def _old_entries(target: GuardedTable, row: bytes, before: RowBefore) -> frozenset[Entry]:
+    """Return the entries the row has; of an index with a corrupt value none, with a warning.
+
+    It must stay possible to repair the row; the repair deletes entries that are left.
+    """
+    values = before.values
+    return frozenset(
+        index.entry(key)
+        for index in target.maintained
+        for key in stored_keys(target, index, row, values)
+    )
+
+
+def stored_keys(
+    target: GuardedTable, index: IndexTarget, row: bytes, values: Mapping[bytes, bytes]
+) -> frozenset[bytes]:
+    """Return the keys of one index's entries of a row; of a corrupt value none, with a warning."""
+    try:
+        return target.entry_keys(index, row, values)
+    except CorruptRowError as error:
+        logger.warning("old index entries of row %r of %s are left: %s", row, target.table, error)
+        return frozenset()
+
+
+def cells_after(
+    target: GuardedTable, change: RowChange, values: Mapping[bytes, bytes]
+) -> dict[bytes, bytes]:
+    """Return the row's values after anything but a delete."""
+    if change.kind == "reindex":
+        return dict(values)
+    written = written_values(target, change, values)
+    if change.kind == "replace":
+        return written
+    after = {**values, **written}
+    return {column: value for column, value in after.items() if column not in change.clears}
+
+
+def written_values(
+    target: GuardedTable, change: RowChange, values: Mapping[bytes, bytes]
+) -> dict[bytes, bytes]:
+    """Return what is written to a row that has these values, marker and version included."""
+    own = {} if target.marker is None else {target.marker: MARKER_VALUE}
+    if target.version is not None:
+        own[target.version] = _next_version(values.get(target.version, b""))
+    return {**own, **change.puts}
+
+
+def _next_version(stored: bytes) -> bytes:
+    """Return the version after a stored one; bytes that are no version count as none."""
+    count = int.from_bytes(stored, "big", signed=True) if len(stored) == VERSION_BYTES else 0
+    return (count + 1 if 0 <= count < MAX_VERSION else 1).to_bytes(VERSION_BYTES, "big")
+
+
+def renewed_values(
+    target: GuardedTable, change: RowChange, before: RowBefore
+) -> dict[bytes, bytes]:
+    """Return the cells that a write to an expiring table writes again, unchanged."""
+    if not target.expires:
+        return {}
+    lasting = target.existence_columns | target.indexed_columns
+    renewed = {column: value for column, value in before.values.items() if column in lasting}
+    return {column: value for column, value in renewed.items() if column not in change.clears}
+
+
+def put_mutation(
+    target: GuardedTable, change: RowChange, before: RowBefore, guard: GuardCell
+) -> RowMutation:
+    """Return the one mutation of a put or insert: values, cleared columns and guard."""
+    t = guard.timestamp_ms
+    written = written_values(target, change, before.values)
+    values = {**renewed_values(target, change, before), **written}
+    guard_deletes, guard_puts = guard_changes(guard)
+    return RowMutation(
+        change.row,
+        puts=(*(Put(column, value, t) for column, value in values.items()), *guard_puts),
+        deletes=(*(Delete(column, t) for column in sorted(change.clears)), *guard_deletes),
+    )
+
+
+def delete_mutation(
+    target: GuardedTable, change: RowChange, before: RowBefore, guard: GuardCell
+) -> RowMutation:
+    """Return the one mutation of a row delete: families or columns, and the dead guard.
+
+    Cells are deleted up to the millisecond before the guard. A family delete would also swallow
+    increments that other clients make at a lower server time, so a family with counters has its
+    columns listed, the counters without a timestamp (the server's now).
+    """
+    guard_deletes, guard_puts = guard_changes(guard)
+    return RowMutation(
+        change.row,
+        puts=guard_puts,
+        deletes=(*_row_deletes(target, before, guard), *guard_deletes),
+        ttl_ms=DEAD_GUARD_TTL_MS if guard.is_dead else None,
+    )
+
+
+def replace_mutation(
+    target: GuardedTable, change: RowChange, before: RowBefore, guard: GuardCell
+) -> RowMutation:
+    """Return the one mutation that leaves a row's new values and nothing else.
+
+    The deletes are those of a row delete, up to the millisecond before the new cells.
+    """
+    written = written_values(target, change, before.values)
+    guard_deletes, guard_puts = guard_changes(guard)
+    puts = (Put(column, value, guard.timestamp_ms) for column, value in written.items())
+    return RowMutation(
+        change.row,
+        puts=(*puts, *guard_puts),
+        deletes=(*_row_deletes(target, before, guard), *guard_deletes),
+    )
+
+
+def reindex_mutation(
+    _target: GuardedTable, change: RowChange, _before: RowBefore, guard: GuardCell
+) -> RowMutation:
+    """Return the one mutation that reindexes: the guard alone, so that no cell lives longer."""
+    guard_deletes, guard_puts = guard_changes(guard)
+    return RowMutation(change.row, guard_puts, guard_deletes)
+
+
+_MUTATIONS: Final = MappingProxyType(
+    {"delete": delete_mutation, "replace": replace_mutation, "reindex": reindex_mutation}
+)
+
+
+def _row_deletes(target: GuardedTable, before: RowBefore, guard: GuardCell) -> list[Delete]:
+    deletes: list[Delete] = []
+    for family in target.families:
+        deletes += _family_deletes(target, family, before.cells, guard.timestamp_ms - 1)
+    return deletes
+
+
+def _family_deletes(
+    target: GuardedTable, family: bytes, cells: Iterable[bytes], up_to_ms: int
+) -> list[Delete]:
+    counters = sorted(c for c in target.counters if family_of(c) == family)
+    if not counters:
+        return [Delete(family, up_to_ms)]
+    known = target.columns | frozenset(cells) | frozenset(filter(None, (target.marker,)))
+    plain = sorted(c for c in known - target.counters if family_of(c) == family)
+    return [Delete(c, up_to_ms) for c in plain] + [Delete(c, None) for c in counters]
+
+
+def guard_changes(guard: GuardCell) -> tuple[tuple[Delete, ...], tuple[Put, ...]]:
+    """Return the deletes and puts of the guard's own column (R4: it outlives its row).
+
+    A dead guard expires, and what expires uncovers the version below: that one is deleted.
+    """
+    put = Put(GUARD_COLUMN, guard.encode(), guard.timestamp_ms)
+    if guard.is_dead:
+        return (Delete(GUARD_COLUMN, guard.timestamp_ms - 1),), (put,)
+    return (), (put,)
+
+
+def entry_puts(entries: Iterable[Entry], timestamp_ms: int) -> tuple[MutateRows, ...]:
+    """Return the puts of index entries, one batch for each index table; claims are left out.
+
+    Entries of a covering index are put unverified: what they repeat is not yet what the row shows.
+    """
+    puts = {
+        EntryKind.PLAIN: (Put(ENTRY_COLUMN, b"", timestamp_ms),),
+        EntryKind.COVERING: (Put(ENTRY_COLUMN, UNVERIFIED, timestamp_ms),),
+    }
+    return by_table(
+        (entry, RowMutation(entry.key, puts=puts[entry.kind]))
+        for entry in sorted(entries)
+        if entry.kind in puts
+    )
+
+
+def dead_entry_deletes(entries: Iterable[Entry], timestamp_ms: int) -> tuple[MutateRows, ...]:
+    """Return the deletes of dead entries, up to `timestamp_ms` and never the server's now (R6)."""
+    deletes = {
+        EntryKind.PLAIN: (Delete(ENTRY_COLUMN, timestamp_ms),),
+        EntryKind.COVERING: (Delete(ENTRY_FAMILY, timestamp_ms),),
+    }
+    return by_table(
+        (entry, RowMutation(entry.key, deletes=deletes[entry.kind]))
+        for entry in sorted(entries)
+        if entry.kind in deletes
+    )
+
+
+def by_table(mutations: Iterable[tuple[Entry, RowMutation]]) -> tuple[MutateRows, ...]:
+    """Return one batch for each table of these entries' mutations."""
+    grouped: dict[str, list[RowMutation]] = {}
+    for entry, mutation in mutations:
+        grouped.setdefault(entry.table, []).append(mutation)
+    return tuple(MutateRows(table, tuple(rows)) for table, rows in grouped.items())
+
+
+def entries_to_put(target: GuardedTable, attempt: Attempt) -> frozenset[Entry]:
+    """Return the entries a try puts before it changes the row, claims included.
+
+    Those that are new; all where it cannot rely on those before, or they expire. Of a covering
+    index also those that will be dead, and all of them when what they repeat changes: no entry may
+    stay verified that the new row will contradict.
+    """
+    new, old = attempt.new_entries, attempt.old_entries
+    if target.expires or attempt.rewrites_all_entries:
+        return new | frozenset(e for e in old if e.kind is EntryKind.COVERING)
+    if not any(entry.kind is EntryKind.COVERING for entry in new | old):
+        return new - old
+    outdated = frozenset(
+        entry
+        for entry in old
+        if entry.kind is EntryKind.COVERING
+        and (entry not in new or changes_covering(target.index_of(entry), attempt))
+    )
+    return (new - old) | outdated
+
+
+def changes_covering(index: IndexTarget, attempt: Attempt) -> bool:
+    """Return whether a try changes included columns of a covering index."""
+    before = attempt.before.values
+    return any(before.get(c) != attempt.cells.get(c) for c in index.included)
+
+
+def verified_entries(
+    target: GuardedTable, entries: Iterable[Entry], cells: Mapping[bytes, bytes], timestamp_ms: int
+) -> tuple[MutateRows, ...]:
+    """Return the puts that make covering entries repeat a row with these cells."""
+    return by_table(
+        (entry, verified_entry(target.index_of(entry).included, entry.key, cells, timestamp_ms))
+        for entry in sorted(entries)
+        if entry.kind is EntryKind.COVERING
+    )

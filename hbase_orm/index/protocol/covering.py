@@ -1,0 +1,107 @@
+"""The columns that a covering entry repeats, and when a query may trust them.
+
+The entry's cell `d:` holds a flag. `u`: a write is, or was, under way; the row must be looked up.
+`v`: the entry repeats the row. Behind the `v` stands a bit for each included column, set where the
+row has a value; the values are in cells `d:<column>`. A bit and not the cell's absence says that
+the row has none: so verifying only puts, and what an older write has put may stay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from hbase_orm.errors import CorruptRowError
+from hbase_orm.index.entries.targets import ENTRY_COLUMN, ENTRY_FAMILY
+from hbase_orm.ops import Cell, Put, RowMutation
+
+UNVERIFIED: Final = b"u"
+VERIFIED: Final = b"v"
+
+
+def covering_column(column: bytes) -> bytes:
+    """Return the entry's column that repeats a data column."""
+    return ENTRY_FAMILY + b":" + column
+
+
+def covering_puts(
+    included: Sequence[bytes], cells: Mapping[bytes, bytes], timestamp_ms: int
+) -> tuple[Put, ...]:
+    """Return the puts of an entry that repeats a row with these cells.
+
+    All of them are one row's and go in one request: flag and values are never apart.
+    """
+    values = [
+        Put(covering_column(column), cells[column], timestamp_ms)
+        for column in included
+        if column in cells
+    ]
+    flag = _verified([column in cells for column in included])
+    return (Put(ENTRY_COLUMN, flag, timestamp_ms), *values)
+
+
+def verified_entry(
+    included: Sequence[bytes], key: bytes, cells: Mapping[bytes, bytes], timestamp_ms: int
+) -> RowMutation:
+    """Return the put of an entry that repeats a row's cells, at the timestamp of its guard."""
+    return RowMutation(key, puts=covering_puts(included, cells, timestamp_ms))
+
+
+def covering_row(values: Sequence[bytes | None]) -> tuple[bytes | None, ...]:
+    """Return the flag of an entry that repeats these values, and behind it the values.
+
+    Args:
+        values: Those of the index's included columns, in the order declared; None for no cell.
+    """
+    return _verified([value is not None for value in values]), *values
+
+
+def _verified(has_value: Sequence[bool]) -> bytes:
+    bits = sum(1 << at for at, is_set in enumerate(has_value) if is_set)
+    return VERIFIED + bits.to_bytes(_width_bytes(has_value), "big")
+
+
+def _width_bytes(included: Sequence[object]) -> int:
+    return (len(included) + 7) // 8
+
+
+def trusted_cells(
+    included: Sequence[bytes], entry: Mapping[bytes, Cell]
+) -> dict[bytes, bytes] | None:
+    """Return the included columns that an entry repeats; None if its row must be looked up.
+
+    That is also where its flag does not decode. Arguments are as for `covering_cells`.
+    """
+    try:
+        return covering_cells(included, entry)
+    except CorruptRowError:
+        return None
+
+
+def covering_cells(
+    included: Sequence[bytes], entry: Mapping[bytes, Cell]
+) -> dict[bytes, bytes] | None:
+    """Return the included columns that an entry repeats; None if they may not be trusted.
+
+    Args:
+        included: The index's included data columns, in the order declared.
+        entry: The entry's cells as read, all of its family.
+
+    Raises:
+        CorruptRowError: The entry was written for other included columns.
+    """
+    flag = entry[ENTRY_COLUMN].value if ENTRY_COLUMN in entry else b""
+    if not flag.startswith(VERIFIED):
+        return None
+    bits = int.from_bytes(flag[len(VERIFIED) :], "big")
+    wanted = [covering_column(c) for at, c in enumerate(included) if bits >> at & 1]
+    is_whole = len(flag) == len(VERIFIED) + _width_bytes(included) and bits >> len(included) == 0
+    if not is_whole or any(column not in entry for column in wanted):
+        raise CorruptRowError(
+            "an index entry repeats other columns than the index includes",
+            flag=flag,
+            included=tuple(included),
+            fix="rebuild the index",
+        )
+    prefix_bytes = len(covering_column(b""))
+    return {column[prefix_bytes:]: entry[column].value for column in wanted}

@@ -1,0 +1,47 @@
+"""The fence: moves a row's guard, so that every write under way for the row fails its check."""
+
+from __future__ import annotations
+
+from hbase_orm.errors import ConnectionLostError, RetryableError
+from hbase_orm.index.entries.guard_cell import next_guard
+from hbase_orm.index.entries.targets import GUARD_COLUMN, GuardContext, GuardedTable, RowBefore
+from hbase_orm.index.protocol import attempt as attempts
+from hbase_orm.index.protocol.requests import permitted_epoch
+from hbase_orm.ops import CheckAndMutate, Protocol, RowMutation, ask
+
+
+def is_dead_entry(before: RowBefore, entry_timestamp_ms: int) -> bool:
+    """Return whether no write under way can still need an entry that the row does not have."""
+    return before.guard is not None and before.guard.timestamp_ms >= entry_timestamp_ms
+
+
+def fence(
+    target: GuardedTable,
+    base_key: bytes,
+    before: RowBefore,
+    entry_timestamp_ms: int,
+    context: GuardContext,
+) -> Protocol[bool]:
+    """Move a row's guard to or above an entry's timestamp; return whether that surely happened.
+
+    A row without data gets a dead guard, which expires.
+    """
+    epoch = yield from permitted_epoch(target.table, context)
+    before = attempts.with_plausible_guard(before, epoch)
+    attempts.check_epoch(target.table, before, epoch)
+    is_dead = not target.exists(before.cells)
+    guard = next_guard(
+        before.guard,
+        timestamp_ms=attempts.next_timestamp(entry_timestamp_ms, before.newest_seen_ms),
+        nonce=context.nonce(),
+        epoch=0,  # it puts no entries: the row's epoch stays that of who did
+        is_dead=is_dead,
+    )
+    deletes, puts = attempts.guard_changes(guard)
+    ttl_ms = attempts.DEAD_GUARD_TTL_MS if is_dead else None
+    mutation = RowMutation(base_key, puts, deletes, ttl_ms)
+    request = CheckAndMutate(target.table, GUARD_COLUMN, before.guard_bytes, mutation)
+    try:
+        return (yield from ask(request))
+    except (RetryableError, ConnectionLostError):
+        return False

@@ -1,0 +1,397 @@
+"""The guarded write: the one way a row that has index entries is changed.
+
+Flow of `guarded_write`, a sans-I/O protocol: read the row and its guard; claim unique values and
+put the index entries the new row needs; change the row by one check-and-mutate on the guard; delete
+the entries it no longer has. A reader that verifies entries against rows then never misses a row,
+whoever crashes when. Entries that repeat columns are put unverified, and verified after the change.
+
+The rules it stands on, each a function of its own:
+
+- R1 entries before data: `entries_then_row`
+- R2 go on only when every entry put was acknowledged: `put_entries`
+- R3 one atomic request changes the row, checked on its guard: `change_row`
+- R4 the guard outlives its row: `attempt.guard_changes`
+- R5 after a lost or unanswered try delete nothing, find out what became of it: `settle`
+- R6 dead entries are deleted up to the write's timestamp: `attempt.dead_entry_deletes`
+- timestamps only grow: `attempt.next_timestamp` above `attempt.newest_timestamp`, for which
+  `asking.read_before` looks at the tombstones of rows without a guard
+- the repairer's fence: `fencing.fence`
+
+Other writers of the table are not noticed: see the documentation on guarded tables.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Final, TypeVar
+
+from hbase_orm.errors import (
+    ConflictError,
+    ConnectionLostError,
+    CorruptRowError,
+    DuplicateRowError,
+    GatewayError,
+    HBaseORMError,
+    RejectedError,
+    RetryableError,
+    RowNotFoundError,
+)
+from hbase_orm.index.entries.guard_cell import nonces_of
+from hbase_orm.index.entries.targets import (
+    GUARD_COLUMN,
+    Entry,
+    GuardContext,
+    GuardedTable,
+    RowBefore,
+    RowChange,
+    WriteOutcome,
+    check_change,
+)
+from hbase_orm.index.protocol import attempt as attempts
+from hbase_orm.index.protocol import claims
+from hbase_orm.index.protocol.attempt import Attempt
+from hbase_orm.index.protocol.requests import read_before
+from hbase_orm.ops import (
+    CheckAndMutate,
+    Protocol,
+    Sleep,
+    ask,
+    ask_all_with_retry,
+)
+
+R = TypeVar("R")
+
+logger = logging.getLogger("hbase_orm.index")
+
+MAX_ROUNDS: Final = 100
+"""Lost check-and-mutates before a write gives up, after some ten seconds.
+
+Eight writers of two rows need about two rounds a write, but now and then one of them twenty and
+more: a row that costs a hundred wants another key design.
+"""
+
+COUNTER_TIE_S: Final = 0.002
+"""A counter deleted at the server's now swallows an increment in the same millisecond."""
+
+
+class AttemptFate(Enum):
+    """The outcome of a try without a plain acknowledgement."""
+
+    APPLIED = "its nonce is in the guard or among the predecessors"
+    UNMOVED = "the guard it builds on is still current: the same request may be sent again"
+    SUPERSEDED = "another write took its place: it was not and never will be applied"
+    UNKNOWN = "more writes happened than the guard remembers"
+
+
+@dataclass(slots=True)
+class History:
+    """The state of one guarded write across its tries and leases.
+
+    Attributes:
+        left: Entries that earlier tries put, or found, and that nobody may have deleted.
+        put: Entries that this write has put.
+        sent: The tries whose row change was sent, by nonce.
+        in_doubt: Nonces of those whose outcome is not known.
+        last_ms: The timestamp of the last try; the next is not below, so that its deletes
+            cover the entries left.
+        rounds: How many tries were made.
+    """
+
+    left: frozenset[Entry] = frozenset()
+    put: frozenset[Entry] = frozenset()
+    sent: dict[bytes, Attempt] = field(default_factory=dict)
+    in_doubt: set[bytes] = field(default_factory=set)
+    last_ms: int = 0
+    rounds: int = 0
+
+    def forget_other_tables(self, tables: Collection[str]) -> None:
+        """Forget entries in index tables that writes do not keep any more."""
+        self.left = frozenset(entry for entry in self.left if entry.table in tables)
+        self.put = frozenset(entry for entry in self.put if entry.table in tables)
+
+
+def guarded_write(
+    target: GuardedTable,
+    change: RowChange,
+    context: GuardContext,
+    history: History | None = None,
+) -> Protocol[WriteOutcome]:
+    """Change one row and its index entries; return what was acknowledged.
+
+    "put", "replace" and "delete" are absolute: where the outcome of a try cannot be found out any
+    more they are done again, so they happen at least once. An "insert", and what is decided by the
+    row itself, is never done twice. An error other
+    than ConnectionLostError means that the row is as it was; index entries that no row has may
+    remain, readers skip them and the repair deletes them. Once the row is changed nothing fails:
+    what cannot be tidied up then is logged.
+
+    Args:
+        target: The table and its indexes, as the catalog permits to write them.
+        change: What is done to the row.
+        context: Clocks, randomness and the catalog's permission.
+        history: What this same write did before a lease ran out; it goes on from there, and so
+            deletes the entries that it put then.
+
+    Raises:
+        DuplicateRowError: The row to insert exists.
+        UniqueViolationError: Another row has a unique value; `index` and `owner` name it.
+        ConflictError: The row to update does not exist, or other writers won every round.
+        RowNotFoundError: The row to reindex does not exist; nothing is left to be done.
+        ClockError: The row's timestamps are more than an hour ahead of the clock.
+        CorruptRowError: The row's guard, or the claim of a unique value, does not decode.
+        CatalogLeaseError: Refresh the catalog view and write again, with the same history.
+        RetryableError: Not written; the same write may be made again.
+        RejectedError: HBase refuses the request; the row is as it was.
+        ConnectionLostError: The outcome is unknown; `table` and `row` are attributes.
+    """
+    check_change(target, change)
+    history = history or History()
+    history.forget_other_tables({index.table for index in target.maintained})
+    try:
+        return (yield from _rounds(target, change, context, history))
+    except RowNotFoundError:
+        raise  # a row that is gone needs no reindexing, whatever became of a try
+    except HBaseORMError as error:
+        if history.in_doubt:
+            raise _unknown_outcome(target, change, history) from error
+        if isinstance(error, ConnectionLostError):
+            raise _not_written(target, change) from error
+        raise
+
+
+def _rounds(
+    target: GuardedTable, change: RowChange, context: GuardContext, history: History
+) -> Protocol[WriteOutcome]:
+    columns = target.read_columns(change)
+    before = None
+    while history.rounds < MAX_ROUNDS:
+        history.rounds += 1
+        if before is None:
+            is_new = change.kind == "insert" and history.rounds == 1
+            before = yield from read_before(target, change.row, columns, context, is_new=is_new)
+        attempt = _next_attempt(target, change, before, context, history)
+        history.last_ms = attempt.timestamp_ms
+        history.put |= attempts.entries_to_put(target, attempt)
+        history.left |= attempt.old_entries | history.put
+        winner, before = yield from _try_once(target, attempt, columns, context, history)
+        if winner is not None:
+            return (yield from _tidy(target, winner, context, history))
+        if change.is_relative and history.in_doubt:
+            raise _unknown_outcome(target, change, history)
+        if history.rounds > 1:
+            yield from context.retries.pause(history.rounds)
+            before = None
+    raise ConflictError(
+        "other writers changed the row in every round",
+        table=target.table,
+        row=change.row,
+        rounds=history.rounds,
+        fix="write the row from fewer places at once, or spread it over several rows",
+    )
+
+
+def _next_attempt(
+    target: GuardedTable,
+    change: RowChange,
+    before: RowBefore,
+    context: GuardContext,
+    history: History,
+) -> Attempt:
+    epoch = context.permit(target.table)
+    before = attempts.with_plausible_guard(before, epoch)
+    attempts.check_epoch(target.table, before, epoch)
+    if change.decide is not None:
+        change = change.decide(before)
+        check_change(target, change)
+    _refuse_corrupt_guard(target, change, before)
+    if change.kind == "insert" and target.exists(before.cells):
+        raise DuplicateRowError("the row exists", table=target.table, row=change.row)
+    if change.kind == "update" and not target.exists(before.cells):
+        raise ConflictError(
+            "the row was deleted after it was loaded",
+            table=target.table,
+            row=change.row,
+            fix="add a new object with all its fields to write the row again",
+        )
+    if change.kind == "reindex" and not target.exists(before.cells):
+        raise RowNotFoundError("the row is gone", table=target.table, row=change.row)
+    now_ms = context.now_ms()
+    t = max(attempts.next_timestamp(now_ms, before.newest_seen_ms), history.last_ms)
+    attempts.check_clock(target.table, change.row, t, now_ms)
+    return attempts.plan_attempt(
+        target, change, before, timestamp_ms=t, nonce=context.nonce(), epoch=epoch
+    )
+
+
+def _refuse_corrupt_guard(target: GuardedTable, change: RowChange, before: RowBefore) -> None:
+    """Refuse a guard that does not decode, except where the row is replaced or reindexed.
+
+    A write under way on the guard before it has lost already.
+    """
+    if before.has_corrupt_guard and change.kind not in {"reindex", "replace", "delete"}:
+        raise CorruptRowError(
+            "the guard of the row does not decode",
+            table=target.table,
+            row=change.row,
+            column=GUARD_COLUMN,
+            value=before.guard_bytes,
+            fix="another program wrote it: engine.verify_index(M, index, repair=True), "
+            "session.replace and session.delete_row give the row a new one",
+        )
+
+
+def _try_once(
+    target: GuardedTable,
+    attempt: Attempt,
+    columns: tuple[bytes, ...],
+    context: GuardContext,
+    history: History,
+) -> Protocol[tuple[Attempt | None, RowBefore | None]]:
+    """Make one try; return the try that won, or None and the row as it is now."""
+    answer = yield from entries_then_row(target, attempt, context, history)
+    sends = 1
+    while answer is not True:
+        verdict, winner, now = yield from settle(target, attempt, columns, context, history)
+        if verdict is not AttemptFate.UNMOVED:
+            return winner, now
+        if isinstance(answer, RejectedError) or sends == context.retries.attempts:
+            raise answer if isinstance(answer, GatewayError) else _denied(attempt)
+        yield from context.retries.pause(sends)
+        answer = yield from change_row(target, attempt, context, history)
+        sends += 1
+    return attempt, None
+
+
+def entries_then_row(
+    target: GuardedTable, attempt: Attempt, context: GuardContext, history: History
+) -> Protocol[bool | GatewayError]:
+    """Claim values and put entries, then change the row (R1); return the row change's answer."""
+    entries = attempts.entries_to_put(target, attempt)
+    if claimed := claims.claims_of(entries):
+        yield from claims.claim_all(target, attempt, claimed, context)
+    yield from put_entries(entries, attempt, context)
+    return (yield from change_row(target, attempt, context, history))
+
+
+def put_entries(
+    entries: frozenset[Entry], attempt: Attempt, context: GuardContext
+) -> Protocol[None]:
+    """Put index entries; return only when every one was acknowledged (R2).
+
+    The puts carry explicit timestamps, so they may be sent again.
+
+    Raises:
+        GatewayError: Some put was not acknowledged; the data row must not be changed.
+    """
+    yield from ask_all_with_retry(
+        attempts.entry_puts(entries, attempt.timestamp_ms), context.retries
+    )
+
+
+def change_row(
+    target: GuardedTable, attempt: Attempt, context: GuardContext, history: History
+) -> Protocol[bool | GatewayError]:
+    """Change the data row by one check-and-mutate on its guard (R3); return the answer.
+
+    Raises:
+        CatalogLeaseError: The lease has run out since the row was read; nothing is sent.
+    """
+    context.permit(target.table)
+    history.sent[attempt.guard.nonce] = attempt
+    try:
+        answer = yield from ask(check_on_guard(target, attempt))
+    except (RetryableError, RejectedError) as error:
+        return error  # not applied
+    except GatewayError as error:
+        history.in_doubt.add(attempt.guard.nonce)
+        return error
+    if not answer:
+        history.in_doubt.add(attempt.guard.nonce)
+    return answer
+
+
+def check_on_guard(target: GuardedTable, attempt: Attempt) -> CheckAndMutate:
+    """Return the request that changes the row only while its guard is the one that was read."""
+    expected = attempt.before.guard_bytes
+    return CheckAndMutate(target.table, GUARD_COLUMN, expected, attempt.mutation)
+
+
+def settle(
+    target: GuardedTable,
+    attempt: Attempt,
+    columns: tuple[bytes, ...],
+    context: GuardContext,
+    history: History,
+) -> Protocol[tuple[AttemptFate, Attempt | None, RowBefore]]:
+    """Determine the outcome of a try that was not acknowledged; delete nothing (R5).
+
+    "False" may mean applied: a gateway that repeats the request after its own time-out then sees
+    its first try. So a try counts as lost only when none of the nonces sent is in the guard.
+    """
+    now = yield from read_before(target, attempt.row, columns, context)
+    ring = nonces_of(now.guard)
+    for nonce in ring:
+        if nonce in history.sent:
+            return AttemptFate.APPLIED, history.sent[nonce], now
+    if now.nonce == attempt.before.nonce:
+        return AttemptFate.UNMOVED, None, now
+    if attempt.before.nonce in ring:
+        history.in_doubt.discard(attempt.guard.nonce)
+        return AttemptFate.SUPERSEDED, None, now
+    return AttemptFate.UNKNOWN, None, now
+
+
+def _tidy(
+    target: GuardedTable, won: Attempt, context: GuardContext, history: History
+) -> Protocol[WriteOutcome]:
+    """Verify covering entries, and delete the entries and claims that the row no longer has.
+
+    The row is written: a failure, whatever it is, leaves that to the repair.
+    """
+    dead = history.left - won.new_entries
+    is_tidy = True
+    try:
+        put = history.put & won.new_entries
+        verified = attempts.verified_entries(target, put, won.cells, won.timestamp_ms)
+        deletes = attempts.dead_entry_deletes(dead, won.timestamp_ms)
+        if context.put_off is not None:
+            context.put_off(deletes)
+            deletes = ()
+        yield from ask_all_with_retry((*verified, *deletes), context.retries)
+        yield from claims.release(dead, won.row, won.timestamp_ms, context)
+    except HBaseORMError as error:
+        is_tidy = False
+        logger.warning(
+            "index entries of row %r of %s are left untidy: %s", won.row, target.table, error
+        )
+    if any(delete.timestamp_ms is None for delete in won.mutation.deletes):
+        yield from ask(Sleep(COUNTER_TIE_S))
+    return WriteOutcome(won.timestamp_ms, won.guard.encode(), won.cells, history.rounds, is_tidy)
+
+
+def _denied(attempt: Attempt) -> ConnectionLostError:
+    return ConnectionLostError("HBase denies a change whose condition holds", row=attempt.row)
+
+
+def _not_written(target: GuardedTable, change: RowChange) -> RetryableError:
+    return RetryableError(
+        "the row was not written: the connection broke before its change was sent",
+        table=target.table,
+        row=change.row,
+        fix="write it again",
+    )
+
+
+def _unknown_outcome(
+    target: GuardedTable, change: RowChange, history: History
+) -> ConnectionLostError:
+    return ConnectionLostError(
+        "the outcome of the write is unknown",
+        table=target.table,
+        row=change.row,
+        nonces=tuple(history.in_doubt),
+        fix="read the row and decide",
+    )

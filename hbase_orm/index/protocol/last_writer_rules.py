@@ -1,0 +1,94 @@
+"""The limits of a table without guards: which indexes and which changes of rows it allows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from hbase_orm.errors import FeatureMissingError
+from hbase_orm.index.entries.targets import GuardedTable, RowChange
+from hbase_orm.schema import EntryExpr, IndexSchema, TableSchema, column_field, stored_column
+
+CONFIGURE_THRIFT2: Final = "add thrift2=host:9091 to the URL"
+
+KEPT_KINDS: Final = frozenset({"put", "update", "reindex"})
+"""The changes that leave every indexed column of a row that exists with a value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Obstacle:
+    """Why the rows of a model need guards.
+
+    Attributes:
+        reason: What cannot be kept without.
+        index: The index that asks for it; None where the model does.
+    """
+
+    reason: str
+    index: str | None = None
+
+
+def obstacle(schema: TableSchema) -> Obstacle | None:
+    """Return why a model's indexes need guards; None if they do not."""
+    if schema.version is not None:
+        return Obstacle("a version column is counted and compared under a guard")
+    if any(family.ttl_s is not None for family in schema.families):
+        return Obstacle("a family has a ttl: an indexed cell could expire before its row")
+    reasons = ((index, _reason(schema, index)) for index in schema.indexes)
+    return next((Obstacle(reason, index.name) for index, reason in reasons if reason), None)
+
+
+def _reason(schema: TableSchema, index: IndexSchema) -> str:
+    if index.unique:
+        return "unique values are claimed by check-and-mutate"
+    if index.covering or index.included:
+        return "what entries repeat (include, covering) is verified under a guard"
+    if index.where:
+        return "a partial index (where) has to delete entries of rows that stay as they are"
+    if index.is_multi_valued:
+        return "a row has several entries of a collection (func.each)"
+    if len(index.expressions) != 1:
+        return "a composite key is written by parts: nobody would put the entry of two writes"
+    return _reason_of_column(schema, index)
+
+
+def _reason_of_column(schema: TableSchema, index: IndexSchema) -> str:
+    of = column_field(index.expressions[0])
+    if isinstance(of, EntryExpr):
+        return "an entry of dynamic columns can be absent"
+    column = stored_column(schema, of)
+    if column is None:
+        return "a field of the row key has no cell whose timestamp could tell old from new"
+    if column.nullable:
+        return "the column can be None: clearing it leaves no timestamp behind"
+    if column.has_default:
+        return "the column has a default: rows without its cell have no timestamp for their entry"
+    return ""
+
+
+def check_kept(target: GuardedTable, change: RowChange) -> None:
+    """Refuse a change that cannot be made without a guard; nothing has been sent.
+
+    Raises:
+        FeatureMissingError: It deletes or clears what is indexed, or depends on the row.
+    """
+    if change.kind not in KEPT_KINDS:
+        raise needs_guard(f"{change.kind} of a row", table=target.table, row=change.row)
+    if change.decide is not None:
+        raise needs_guard("a change that depends on the row", table=target.table, row=change.row)
+    lasting = target.indexed_columns | target.existence_columns
+    if cleared := sorted(change.clears & lasting):
+        raise needs_guard(
+            "clearing a required column", table=target.table, row=change.row, columns=cleared
+        )
+
+
+def needs_guard(operation: str, **details: object) -> FeatureMissingError:
+    """Return the error of an operation that a table without guards does not have."""
+    return FeatureMissingError(
+        "without a Thrift2 gateway rows of a model with indexes are put and updated only",
+        operation=operation,
+        **details,
+        fix=f"{CONFIGURE_THRIFT2} of every program that writes the table, and make it again: its "
+        "rows then have guards",
+    )

@@ -1,0 +1,398 @@
+"""Writes rows with index entries where there is no check-and-mutate: the last writer wins.
+
+For tables whose every index is over one required column, and whose rows are never deleted. Such a
+column's cell always has a value and a timestamp, and its entry has the same timestamp. The rules:
+
+- one timestamp for entry and cell, above the cells that were read: `attempt.next_timestamp`
+- the entry before the cell, whenever the cell is put, and the cell only when every entry put was
+  acknowledged: `entries_then_row`
+- the old entry is deleted up to the timestamp of the old cell that was read: `dead_deletes`
+- the repair deletes an entry only if its row's cell is newer: `is_superseded`
+
+A cell's visible timestamp only grows. So an entry that was deleted is below the cell that is seen,
+and can never be needed again: no row is missing, whoever crashes when. Two writers that pick the
+same timestamp leave an entry that nobody can tell from one under way; the repair then lifts the
+cell, puts it again one millisecond above, and deletes what is below.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from hbase_orm.errors import (
+    ConnectionLostError,
+    GatewayError,
+    HBaseORMError,
+    RejectedError,
+    RetryableError,
+    RowNotFoundError,
+    SchemaError,
+)
+from hbase_orm.index.entries.targets import (
+    CLEARED_COLUMN,
+    Entry,
+    GuardContext,
+    GuardedTable,
+    IndexTarget,
+    RowBefore,
+    RowChange,
+    WriteOutcome,
+    check_change,
+    with_guard,
+)
+from hbase_orm.index.protocol import attempt as attempts
+from hbase_orm.index.protocol.last_writer_rules import check_kept
+from hbase_orm.index.protocol.requests import (
+    is_unmoved,
+    permitted_epoch,
+    read_before,
+)
+from hbase_orm.ops import (
+    Delete,
+    GetRows,
+    MutateRows,
+    Operation,
+    Protocol,
+    Put,
+    RowMutation,
+    ask,
+    ask_all_with_retry,
+    ask_with_retry,
+)
+
+logger = logging.getLogger("hbase_orm.index")
+
+Stamped = Mapping[Entry, int]
+"""Entries, each with the timestamp of the cell that it is made of."""
+
+
+@dataclass(frozen=True, slots=True)
+class StampedWrite:
+    """One write of a row, worked out before anything is sent.
+
+    Attributes:
+        row: The row key.
+        timestamp_ms: The timestamp of what is put and cleared.
+        new: The entries of the columns that are put.
+        old: Those that the same columns had, each with its cell's timestamp.
+        puts: The cells.
+        clears: The columns that become absent.
+    """
+
+    row: bytes
+    timestamp_ms: int
+    new: frozenset[Entry]
+    old: Stamped
+    puts: Mapping[bytes, bytes]
+    clears: frozenset[bytes] = frozenset()
+
+
+def lww_write(
+    target: GuardedTable, change: RowChange, context: GuardContext
+) -> Protocol[WriteOutcome]:
+    """Put, update or reindex one row and its entries; return what was acknowledged.
+
+    Of writes made at one time the one with the greatest timestamp shows, column by column. All
+    requests carry timestamps and may be repeated. An error other than ConnectionLostError means
+    that the row is as it was.
+
+    Raises:
+        FeatureMissingError: The change cannot be made without a guard; nothing was sent.
+        RowNotFoundError: The row to update or reindex does not exist, and the change makes none.
+        SchemaError: The row has a guard: other programs write the table otherwise.
+        ClockError: The row's timestamps are more than an hour ahead of the clock.
+        CatalogLeaseError: Refresh the catalog view and write again.
+        RetryableError: Not written; the same write may be made again.
+        RejectedError: HBase refuses the request; the row is as it was.
+        ConnectionLostError: The outcome is unknown; writing again is safe.
+    """
+    check_kept(target, change)
+    check_change(target, change)
+    columns = target.read_columns(change)
+    before = yield from read_before(target, change.row, columns, context)
+    context.permit(target.table)
+    _refuse_guard(target, change, before)
+    _refuse_absent(target, change, before)
+    if change.kind == "reindex":
+        return (yield from _reindex(target, change.row, before, context))
+    now_ms = context.now_ms()
+    t = attempts.next_timestamp(now_ms, before.newest_seen_ms)
+    attempts.check_clock(target.table, change.row, t, now_ms)
+    write = plan_stamped_write(target, change, before, t)
+    yield from entries_then_row(target, write, context)
+    is_tidy = yield from _tidy(target, write, context)
+    after = attempts.cells_after(target, change, before.values)
+    return WriteOutcome(t, b"", after, 1, is_tidy)
+
+
+def _refuse_guard(target: GuardedTable, change: RowChange, before: RowBefore) -> None:
+    if before.guard_bytes:
+        raise SchemaError(
+            "the row has a guard: a program with a Thrift2 gateway has written it",
+            table=target.table,
+            row=change.row,
+            fix="give every program that writes the table a thrift2= address, or none",
+        )
+
+
+def _refuse_absent(target: GuardedTable, change: RowChange, before: RowBefore) -> None:
+    needed = target.existence_columns | target.indexed_columns
+    makes_row = change.kind == "put" and needed <= change.puts.keys()
+    if not makes_row and not target.exists(before.cells):
+        raise RowNotFoundError(
+            "there is no such row",
+            table=target.table,
+            row=change.row,
+            fix="add an object with all its fields",
+        )
+
+
+def plan_stamped_write(
+    target: GuardedTable, change: RowChange, before: RowBefore, t: int
+) -> StampedWrite:
+    """Return the puts of a write, their timestamp, and the entries that it replaces."""
+    after = attempts.cells_after(target, change, before.values)
+    written = [index for index in target.maintained if index.columns <= change.puts.keys()]
+    new = frozenset(
+        index.entry(key)
+        for index in written
+        for key in target.needed_keys(index, change.row, after)
+    )
+    old = entries_as_stored(target, written, change.row, before)
+    return StampedWrite(change.row, t, new, old, change.puts, change.clears)
+
+
+def entries_as_stored(
+    target: GuardedTable, indexes: Iterable[IndexTarget], row: bytes, before: RowBefore
+) -> Stamped:
+    """Return the entries that a row has, each with the timestamp of its cell.
+
+    Of a corrupt value it has none: it must stay possible to repair the row.
+    """
+    return {
+        index.entry(key): before.written_ms(index.columns)
+        for index in indexes
+        for key in attempts.stored_keys(target, index, row, before.values)
+    }
+
+
+def entries_then_row(
+    target: GuardedTable, write: StampedWrite, context: GuardContext
+) -> Protocol[None]:
+    """Put the entries; once all are acknowledged change the row.
+
+    Raises:
+        RetryableError, RejectedError: The row was not changed.
+        ConnectionLostError: It is not known whether it was.
+    """
+    try:
+        yield from ask_all_with_retry(
+            attempts.entry_puts(write.new, write.timestamp_ms), context.retries
+        )
+    except ConnectionLostError as error:
+        raise RetryableError(
+            "the row was not written: the connection broke before its change was sent",
+            table=target.table,
+            row=write.row,
+            fix="write it again",
+        ) from error
+    yield from change_row(target, write, context)
+
+
+def change_row(target: GuardedTable, write: StampedWrite, context: GuardContext) -> Protocol[None]:
+    """Put the row's cells, then clear columns; a reader may see it half-way.
+
+    Raises:
+        CatalogLeaseError: The lease has run out since the row was read; nothing is sent.
+    """
+    yield from permitted_epoch(target.table, context)
+    for number, request in enumerate(row_requests(target, write)):
+        yield from _send(target, write.row, request, context, is_begun=number > 0)
+
+
+def row_requests(target: GuardedTable, write: StampedWrite) -> list[MutateRows]:
+    """Return the requests that change the row: puts and deletes do not mix over Thrift1.
+
+    A cleared column leaves a tombstone that no read of Thrift1's shows, so a cell of its own tells
+    later writers how high they must stamp.
+    """
+    t = write.timestamp_ms
+    puts = [Put(column, value, t) for column, value in write.puts.items()]
+    if write.clears:
+        puts.append(Put(CLEARED_COLUMN, b"", t))
+    deletes = tuple(Delete(column, t) for column in sorted(write.clears))
+    mutations = [RowMutation(write.row, puts=tuple(puts))] if puts else []
+    mutations += [RowMutation(write.row, deletes=deletes)] if deletes else []
+    return [MutateRows(target.table, (mutation,)) for mutation in mutations]
+
+
+def _send(
+    target: GuardedTable,
+    row: bytes,
+    request: Operation[Any],
+    context: GuardContext,
+    *,
+    is_begun: bool,
+) -> Protocol[None]:
+    """Send a change of the row until it is acknowledged, or its outcome is unknown."""
+    in_doubt = is_begun
+    for sends in range(1, context.retries.attempts + 1):
+        try:
+            yield from ask(request)
+        except GatewayError as error:
+            if isinstance(error, RejectedError) and not in_doubt:
+                raise
+            if isinstance(error, RejectedError) or sends == context.retries.attempts:
+                raise ConnectionLostError(
+                    "the outcome of the write is unknown",
+                    table=target.table,
+                    row=row,
+                    fix="write it again: that is safe",
+                ) from error
+            in_doubt = True
+            yield from context.retries.pause(sends)
+        else:
+            return
+
+
+def _tidy(target: GuardedTable, write: StampedWrite, context: GuardContext) -> Protocol[bool]:
+    """Delete the entries that the row no longer has; a failure leaves that to the repair."""
+    deletes = dead_deletes(write)
+    if context.put_off is not None:
+        context.put_off(deletes)
+        return True
+    try:
+        yield from ask_all_with_retry(deletes, context.retries)
+    except HBaseORMError as error:
+        logger.warning("index entries of row %r of %s are left: %s", write.row, target.table, error)
+        return False
+    return True
+
+
+def dead_deletes(write: StampedWrite) -> tuple[MutateRows, ...]:
+    """Return the deletes of dead entries, each up to the timestamp of the cell it was made of.
+
+    Not further: another writer may have put the same value again, later.
+    """
+    dead = {entry: t for entry, t in write.old.items() if entry not in write.new}
+    return tuple(
+        delete
+        for entry, t in sorted(dead.items())
+        for delete in attempts.dead_entry_deletes((entry,), t)
+    )
+
+
+# --- repair and backfill --------------------------------------------------------------------------
+
+
+def _reindex(
+    target: GuardedTable, row: bytes, before: RowBefore, context: GuardContext
+) -> Protocol[WriteOutcome]:
+    """Put the entries that the row has, at its cells' timestamps.
+
+    Those that stay hidden were deleted by another program, at a later time.
+    """
+    due = {
+        index.entry(key): before.written_ms(index.columns)
+        for index in target.maintained
+        for key in target.needed_keys(index, row, before.values)
+    }
+    puts = [put for entry, t in sorted(due.items()) for put in attempts.entry_puts((entry,), t)]
+    yield from ask_all_with_retry(puts, context.retries)
+    hidden: list[Entry] = []
+    for entry in sorted(due):
+        (stored,) = yield from ask_with_retry(GetRows(entry.table, (entry.key,)), context.retries)
+        hidden += [entry] if stored is None else []
+    if hidden:
+        yield from _put_above_deletes(target, row, before, hidden, context)
+    return WriteOutcome(max(due.values(), default=0), b"", before.values, 1, is_tidy=True)
+
+
+def _put_above_deletes(
+    target: GuardedTable,
+    row: bytes,
+    before: RowBefore,
+    hidden: Collection[Entry],
+    context: GuardContext,
+) -> Protocol[None]:
+    """Put entries that tombstones hide at the current time; none if the row changes meanwhile.
+
+    They are then newer than their cells. That leaves them behind when the cells change, for the
+    repair to delete. To lift the cells as well would hide what another writer, who has stamped a
+    write already, puts after that.
+    """
+    read = with_guard(target.existence_columns | target.indexed_columns)
+    now = yield from read_before(target, row, read, context)
+    if is_unmoved(target, before, now):
+        t = attempts.next_timestamp(context.now_ms(), now.newest_seen_ms)
+        yield from ask_all_with_retry(attempts.entry_puts(hidden, t), context.retries)
+
+
+def lifted(
+    target: GuardedTable, row: bytes, before: RowBefore, columns: Collection[bytes], t: int
+) -> StampedWrite:
+    """Return what puts a row's cells of some columns, and their entries, again at `t`."""
+    puts = {column: before.cells[column].value for column in sorted(columns)}
+    return plan_stamped_write(target, RowChange(row, puts), before, t)
+
+
+def remove_if_dead(
+    target: GuardedTable,
+    index: IndexTarget,
+    entry: Entry,
+    row: bytes,
+    before: RowBefore,
+    *,
+    entry_ms: int,
+    is_old: bool,
+    context: GuardContext,
+) -> Protocol[bool]:
+    """Delete an entry that the row, as read, does not have; return whether it is gone.
+
+    Args:
+        target: The table.
+        index: The index.
+        entry: The entry.
+        row: The key of the row it leads to.
+        before: The row.
+        entry_ms: The entry's timestamp.
+        is_old: Whether no writer's clock can be so slow as to write at that timestamp now.
+        context: Clocks and the catalog's permission.
+    """
+    if not is_superseded(before, index, entry_ms):
+        is_tie = before.written_ms(index.columns) == entry_ms
+        if not (
+            is_tie and is_old and (yield from _lift_tie(target, index, row, entry_ms, context))
+        ):
+            return False  # its write is under way, or was broken off: nobody can tell
+    for delete in attempts.dead_entry_deletes((entry,), entry_ms):
+        yield from ask_with_retry(delete, context.retries)
+    return True
+
+
+def is_superseded(before: RowBefore, index: IndexTarget, entry_ms: int) -> bool:
+    """Return whether a write with an entry's timestamp can no longer show in its row."""
+    return before.written_ms(index.columns) > entry_ms
+
+
+def _lift_tie(
+    target: GuardedTable, index: IndexTarget, row: bytes, tie_ms: int, context: GuardContext
+) -> Protocol[bool]:
+    """Put a row's cells again above a tie of timestamps; return whether there was a tie.
+
+    All its cells of that time are: of a write that lands later none may show.
+    """
+    columns = with_guard(frozenset(target.families))
+    before = yield from read_before(target, row, columns, context)
+    tied = {
+        column
+        for column, cell in before.cells.items()
+        if cell.timestamp_ms == tie_ms and column not in target.counters
+    }
+    if not index.columns <= tied:
+        return is_superseded(before, index, tie_ms)
+    yield from entries_then_row(target, lifted(target, row, before, tied, tie_ms + 1), context)
+    return True

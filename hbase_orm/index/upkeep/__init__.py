@@ -1,0 +1,1 @@
+"""Compares indexes with their rows, and repairs what differs."""

@@ -1,0 +1,135 @@
+"""One page of a build: puts entries, or corrects rows of writers that did not know the index.
+
+A writer who does not know the index may have changed any row after the build had done it, with a
+guard of an older epoch or with none, and no timestamp shows which rows: a plain put has the
+server's clock, a guard that of a client. So, once none of them can write, every row is compared
+with its entries. Of a covering index, whose entries queries trust, every entry is compared with its
+row as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from hbase_orm.index.entries.targets import (
+    ENTRY_FAMILY,
+    GuardContext,
+    GuardedTable,
+    IndexTarget,
+    with_guard,
+)
+from hbase_orm.index.protocol.attempt import entry_puts
+from hbase_orm.index.upkeep.compare import HARMFUL, Finding, is_verified, verify_rows
+from hbase_orm.index.upkeep.repair import repair_entry
+from hbase_orm.index.upkeep.table_pages import entries_without_row, scan_page, with_base_keys
+from hbase_orm.ops import KeyRange, MutateRows, Protocol, Row, ask_with_retry
+
+
+@dataclass(frozen=True, slots=True)
+class LatePage:
+    """The rows and entries of a page that need correction.
+
+    Attributes:
+        seen: How many rows, or entries, were compared.
+        late: Keys of the rows that must be reindexed: their writers did not know the index.
+        moving: Keys of rows that may be so, too, but were just written.
+        next: Where to go on; None at the end.
+    """
+
+    seen: int
+    late: tuple[bytes, ...]
+    moving: tuple[bytes, ...]
+    next: bytes | None
+
+
+def late_rows(
+    target: GuardedTable,
+    index: IndexTarget,
+    key_range: KeyRange,
+    context: GuardContext,
+    *,
+    epoch: int,
+    page_rows: int,
+) -> Protocol[LatePage]:
+    """Return the rows of a page that lack entries, or that a writer of before has written.
+
+    Args:
+        target: The table.
+        index: The index that was built.
+        key_range: Where the page begins, and where the range ends.
+        context: For the pauses between tries.
+        epoch: The catalog's epoch from which on writers keep it.
+        page_rows: Rows read at a time.
+    """
+    findings = yield from verify_rows(
+        target, index, key_range, context, page_rows=page_rows, known_epoch=epoch
+    )
+    kinds = HARMFUL | {Finding.UNKNOWN}  # reindexing names the rows that fit no entry
+    late = [pair.row for pair in findings.pairs if pair.finding in kinds]
+    late += [row for row, of_row in findings.epochs.items() if of_row < epoch]
+    late = list(dict.fromkeys([*late, *findings.foreign]))
+    moving = dict.fromkeys(row for row in findings.moving if row not in late)
+    return LatePage(findings.seen, tuple(late), tuple(moving), findings.next)
+
+
+def delete_late_covering_entries(
+    target: GuardedTable,
+    index: IndexTarget,
+    base_key_of: Callable[[bytes], bytes],
+    key_range: KeyRange,
+    context: GuardContext,
+    *,
+    page_rows: int,
+) -> Protocol[LatePage]:
+    """Delete a page's verified covering entries whose rows differ or are gone.
+
+    Safe beside writers, and needed beside them: a writer that knows the index does not know of an
+    entry that its row should not have.
+    """
+    page = yield from scan_page(index.table, (ENTRY_FAMILY,), key_range, page_rows, context)
+    pairs, _ = with_base_keys(index, base_key_of, page)  # what is no entry leads queries nowhere
+    for entry, base_key in (yield from entries_without_row(target, index, pairs, context)):
+        if is_verified(index, entry):
+            yield from repair_entry(
+                target,
+                index,
+                context,
+                entry_key=entry.key,
+                entry_timestamp_ms=max(cell.timestamp_ms for cell in entry.cells.values()),
+                base_key=base_key,
+                min_age_ms=0,  # what is verified was acknowledged: no write is under way
+            )
+    return LatePage(len(page), (), (), page[-1].key + b"\x00" if page else None)
+
+
+def put_entries_of_page(
+    target: GuardedTable,
+    index: IndexTarget,
+    key_range: KeyRange,
+    page_rows: int,
+    context: GuardContext,
+) -> Protocol[list[Row]]:
+    """Put the entries of a page of rows of an index that builds alone write; return the rows.
+
+    Nobody else writes its table or reads it until the build ends. Entries carry the timestamps of
+    the rows they were computed of. Rows change meanwhile, so the index is as old as its build;
+    readers check entries against rows, as always. What entries of a covering index repeat is never
+    verified, for nobody would take that back.
+
+    Returns:
+        The rows; none at the end of the range.
+    """
+    columns = with_guard(target.existence_columns | index.columns)
+    page = yield from scan_page(target.table, columns, key_range, page_rows, context)
+    puts: list[MutateRows] = []
+    for row in page:
+        newest_seen_ms = max(cell.timestamp_ms for cell in row.cells.values())
+        cells = {column: cell.value for column, cell in row.cells.items()}
+        keys = target.needed_keys(index, row.key, cells)
+        entries = [index.entry(key) for key in sorted(keys)]
+        puts += entry_puts(entries, newest_seen_ms)
+    if puts:
+        mutations = tuple(mutation for put in puts for mutation in put.mutations)
+        yield from ask_with_retry(MutateRows(index.table, mutations), context.retries)
+    return page

@@ -1,0 +1,347 @@
+"""Compares an index with its rows, page by page, in either direction; counts the findings.
+
+From the rows: each row's entries must be there. From the entries: each entry's row must have it.
+What looks wrong is read again before it counts, so that what writers do meanwhile does not. The
+counters have the names of Phoenix's index tool.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Final
+
+from hbase_orm.errors import CorruptRowError, RowKeyError, ValidationError
+from hbase_orm.index.entries.guard_cell import MAX_EPOCH, guard_of
+from hbase_orm.index.entries.targets import (
+    ENTRY_FAMILY,
+    GUARD_COLUMN,
+    GuardContext,
+    GuardedTable,
+    IndexTarget,
+    RowBefore,
+    with_guard,
+)
+from hbase_orm.index.protocol.covering import covering_cells
+from hbase_orm.index.protocol.requests import is_unmoved, read_before
+from hbase_orm.index.upkeep.repair import MIN_AGE_MS
+from hbase_orm.index.upkeep.table_pages import (
+    PAGE_ROWS,
+    get_rows,
+    points_to,
+    scan_page,
+    with_base_keys,
+)
+from hbase_orm.ops import KeyRange, Protocol, Row
+
+FOREVER_MS: Final = (1 << 63) - 1
+
+
+class Finding(Enum):
+    """What a verification finds of one entry."""
+
+    VALID = "the row and its entry agree"
+    MISSING = "the row should have this entry and has not: queries do not find it"
+    INVALID = "the entry says something else of the row than the row does"
+    UNVERIFIED = "what the entry repeats may not be believed; queries look the row up"
+    EXPIRED = "the row has expired; queries skip the entry"
+    OLD = "the row was written since and has not this entry any more; queries skip it"
+    EXTRA = "there is no such row; queries skip the entry"
+    IN_FLIGHT = "the row does not have the entry yet: its write is under way, or was broken off"
+    UNKNOWN = "what is stored is no entry of this index, or no value that it can store"
+
+
+HARMFUL: Final = frozenset({Finding.MISSING, Finding.INVALID})
+"""What makes queries give wrong answers."""
+
+FAULTS: Final = HARMFUL | {Finding.UNKNOWN}
+"""What no crash of a process that uses this library leaves behind."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowPair:
+    """A row and an entry that do not agree.
+
+    Attributes:
+        finding: What is wrong.
+        row: The row key; empty where the entry names none.
+        entry: The entry's row key.
+        row_ms: The timestamp of the row's last write, 0 for no row.
+        entry_ms: The entry's timestamp, 0 for no entry.
+    """
+
+    finding: Finding
+    row: bytes
+    entry: bytes
+    row_ms: int = 0
+    entry_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TimeSpan:
+    """Rows and entries written in a span of time: `since_ms` included, `until_ms` excluded."""
+
+    since_ms: int = 0
+    until_ms: int = FOREVER_MS
+
+    def holds(self, timestamp_ms: int) -> bool:
+        """Return whether a write at that time lies in the span."""
+        return self.since_ms <= timestamp_ms < self.until_ms
+
+
+EVER: Final = TimeSpan()
+
+
+@dataclass(slots=True)
+class PageFindings:
+    """What one page showed.
+
+    Attributes:
+        counts: How many entries by finding.
+        pairs: Rows and entries that do not agree.
+        foreign: Keys of rows that another program has written: without a guard, or with cells
+            that are newer than it.
+        next: Where to go on; None at the end.
+        seen: How many rows, or entries, the page had.
+        epochs: The epochs in the guards of the rows, by row key.
+        moving: Keys of rows that seemed to lack an entry, and were written during the second look:
+            they count as right, though that is not certain.
+    """
+
+    counts: Counter[Finding] = field(default_factory=Counter[Finding])
+    pairs: list[RowPair] = field(default_factory=list[RowPair])
+    foreign: list[bytes] = field(default_factory=list[bytes])
+    next: bytes | None = None
+    seen: int = 0
+    epochs: dict[bytes, int] = field(default_factory=dict[bytes, int])
+    moving: list[bytes] = field(default_factory=list[bytes])
+
+    def add(self, finding: Finding, pair: RowPair | None = None) -> None:
+        """Count a finding."""
+        self.counts[finding] += 1
+        if pair is not None and finding is not Finding.VALID:
+            self.pairs.append(pair)
+
+
+# --- from the rows --------------------------------------------------------------------------------
+
+
+def verify_rows(
+    target: GuardedTable,
+    index: IndexTarget,
+    key_range: KeyRange,
+    context: GuardContext,
+    *,
+    page_rows: int = PAGE_ROWS,
+    span: TimeSpan = EVER,
+    known_epoch: int = MAX_EPOCH,
+) -> Protocol[PageFindings]:
+    """Look for the entries of a page of rows; `known_epoch` is the catalog's, now or before."""
+    columns = _columns(target, index)
+    page = yield from scan_page(target.table, columns, key_range, page_rows, context)
+    findings = _findings_of(page)
+    rows = [
+        row
+        for row in page
+        if span.holds(_written_ms(row)) and target.exists(_without_guard(row).cells)
+    ]
+    findings.foreign = [row.key for row in rows if _is_foreign(target, row, known_epoch)]
+    guards = {row.key: guard_of(row.cells.get(GUARD_COLUMN), known_epoch) for row in rows}
+    findings.epochs = {key: guard.epoch for key, guard in guards.items() if guard is not None}
+    for row in rows:
+        if _has_corrupt_guard(target, row, known_epoch):
+            findings.add(Finding.UNKNOWN, RowPair(Finding.UNKNOWN, row.key, b"", _written_ms(row)))
+    wanted = [(row, key) for row in rows for key in _keys(target, index, row, findings)]
+    entries = yield from get_rows(index.table, [key for _, key in wanted], context)
+    for (row, key), entry in zip(wanted, entries, strict=True):
+        finding = _finding_of(index, row, entry)
+        if finding is not Finding.VALID:
+            is_harmful = finding in HARMFUL
+            finding = yield from _finding_at_rest(target, index, row.key, key, context)
+            findings.moving += [row.key] if is_harmful and finding is Finding.VALID else []
+        pair = RowPair(finding, row.key, key, _written_ms(row), _entry_ms(entry))
+        findings.add(finding, pair)
+    return findings
+
+
+def _keys(
+    target: GuardedTable, index: IndexTarget, row: Row, findings: PageFindings
+) -> list[bytes]:
+    """Return the keys of a row's entries; a row of which none can be computed is counted."""
+    try:
+        own = {name: cell.value for name, cell in row.cells.items() if name != GUARD_COLUMN}
+        return sorted(target.needed_keys(index, row.key, own))
+    except (CorruptRowError, RowKeyError, ValidationError):
+        findings.add(Finding.UNKNOWN, RowPair(Finding.UNKNOWN, row.key, b"", _written_ms(row)))
+        return []
+
+
+def _finding_of(index: IndexTarget, row: Row, entry: Row | None) -> Finding:
+    """Return how a row's entry, as read by its key, is."""
+    if entry is None or not points_to(index, entry, row.key):
+        return Finding.MISSING
+    if not index.included:
+        return Finding.VALID
+    try:
+        covering = covering_cells(index.included, entry.cells)
+    except CorruptRowError:
+        return Finding.INVALID
+    if covering is None:
+        return Finding.UNVERIFIED
+    own = {column: row.cells[column].value for column in index.included if column in row.cells}
+    return Finding.VALID if covering == own else Finding.INVALID
+
+
+def _finding_at_rest(
+    target: GuardedTable, index: IndexTarget, key: bytes, entry_key: bytes, context: GuardContext
+) -> Protocol[Finding]:
+    """Return the finding of an entry if its row did not change; a changing row is in order."""
+    columns = _columns(target, index)
+    before = yield from read_before(target, key, columns, context)
+    (entry,) = yield from get_rows(index.table, [entry_key], context)
+    after = yield from read_before(target, key, columns, context)
+    if not target.exists(after.cells):
+        return Finding.EXPIRED if target.expires and not _is_dead(after) else Finding.VALID
+    try:
+        has_entry = entry_key in target.entry_keys(index, key, after.values)
+    except CorruptRowError:
+        return Finding.UNKNOWN
+    if not has_entry or not is_unmoved(target, before, after):
+        return Finding.VALID
+    return _finding_of(index, Row(key, dict(after.cells)), entry)
+
+
+# --- from the entries -----------------------------------------------------------------------------
+
+
+def verify_entries(
+    target: GuardedTable,
+    index: IndexTarget,
+    base_key_of: Callable[[bytes], bytes],
+    key_range: KeyRange,
+    context: GuardContext,
+    *,
+    page_rows: int = PAGE_ROWS,
+    span: TimeSpan = EVER,
+) -> Protocol[PageFindings]:
+    """Look for the rows of a page of entries."""
+    page = yield from scan_page(index.table, (ENTRY_FAMILY,), key_range, page_rows, context)
+    findings = _findings_of(page)
+    entries = [entry for entry in page if span.holds(_entry_ms(entry))]
+    pairs = _entries_with_base_keys(index, base_key_of, entries, findings)
+    columns = _columns(target, index)
+    keys = sorted({key for _, key in pairs})
+    rows = yield from get_rows(target.table, keys, context, columns)
+    by_key = dict(zip(keys, rows, strict=True))
+    for entry, key in pairs:
+        row = by_key[key]
+        finding, row_ms = Finding.VALID, 0
+        if row is None or entry.key not in _keys(target, index, row, PageFindings()):
+            finding, row_ms = yield from _why_not(target, index, entry, key, context)
+        elif index.included:
+            finding, row_ms = _finding_of(index, row, entry), _written_ms(row)
+            if finding is not Finding.VALID:
+                finding = yield from _finding_at_rest(target, index, key, entry.key, context)
+        findings.add(finding, RowPair(finding, key, entry.key, row_ms, _entry_ms(entry)))
+    return findings
+
+
+def _entries_with_base_keys(
+    index: IndexTarget,
+    base_key_of: Callable[[bytes], bytes],
+    entries: Sequence[Row],
+    findings: PageFindings,
+) -> list[tuple[Row, bytes]]:
+    """Return entries with their rows' keys; what is no entry is counted."""
+    pairs, corrupt = with_base_keys(index, base_key_of, entries)
+    for entry in entries if corrupt else ():
+        if entry.key in corrupt:
+            pair = RowPair(Finding.UNKNOWN, b"", entry.key, 0, _entry_ms(entry))
+            findings.add(Finding.UNKNOWN, pair)
+    return pairs
+
+
+def _why_not(
+    target: GuardedTable, index: IndexTarget, entry: Row, key: bytes, context: GuardContext
+) -> Protocol[tuple[Finding, int]]:
+    """Return why a row does not have an entry, and when it was written."""
+    row = yield from read_before(target, key, _columns(target, index), context)
+    written_ms = row.written_ms(index.columns if target.is_lww else ())
+    try:
+        has_entry = entry.key in target.entry_keys(index, key, row.values)
+    except CorruptRowError:
+        has_entry = False
+    if has_entry:
+        return Finding.VALID, written_ms
+    exists = target.exists(row.cells)
+    is_expired = target.expires and not exists and not _is_dead(row)
+    if not is_expired and index.included:
+        (now,) = yield from get_rows(index.table, [entry.key], context)
+        after = yield from read_before(target, key, _columns(target, index), context)
+        if is_verified(index, now) and is_unmoved(target, row, after):
+            return Finding.INVALID, written_ms
+    if row.guard is None and not exists and not target.expires:
+        is_young = context.now_ms() - _entry_ms(entry) < MIN_AGE_MS
+        return Finding.IN_FLIGHT if is_young else Finding.EXTRA, 0
+    if written_ms < _entry_ms(entry) and not (target.expires and not exists):
+        return Finding.IN_FLIGHT, written_ms
+    if exists:
+        return Finding.OLD, written_ms
+    return Finding.EXPIRED if target.expires and not _is_dead(row) else Finding.EXTRA, written_ms
+
+
+def is_verified(index: IndexTarget, entry: Row | None) -> bool:
+    """Return whether queries answer from an entry without a look at its row."""
+    try:
+        return entry is not None and covering_cells(index.included, entry.cells) is not None
+    except CorruptRowError:
+        return False
+
+
+# --- rows -----------------------------------------------------------------------------------------
+
+
+def _findings_of(page: Sequence[Row]) -> PageFindings:
+    return PageFindings(next=page[-1].key + b"\x00" if page else None, seen=len(page))
+
+
+def _columns(target: GuardedTable, index: IndexTarget) -> tuple[bytes, ...]:
+    return with_guard(target.existence_columns | index.columns | set(index.included))
+
+
+def _without_guard(row: Row) -> Row:
+    return Row(row.key, {name: cell for name, cell in row.cells.items() if name != GUARD_COLUMN})
+
+
+def _is_dead(row: RowBefore) -> bool:
+    return row.guard is not None and row.guard.is_dead
+
+
+def _is_foreign(target: GuardedTable, row: Row, known_epoch: int) -> bool:
+    if target.is_lww:
+        return False  # nothing tells
+    guard = row.cells.get(GUARD_COLUMN)
+    if guard is None:
+        return True
+    known = guard_of(guard, known_epoch)
+    if known is None:
+        return True
+    cells = row.cells.items()
+    return any(
+        c.timestamp_ms > known.timestamp_ms for name, c in cells if name not in target.counters
+    )
+
+
+def _has_corrupt_guard(target: GuardedTable, row: Row, known_epoch: int) -> bool:
+    guard = None if target.is_lww else row.cells.get(GUARD_COLUMN)
+    return guard is not None and bool(guard.value) and guard_of(guard, known_epoch) is None
+
+
+def _written_ms(row: Row) -> int:
+    return max(cell.timestamp_ms for cell in row.cells.values())
+
+
+def _entry_ms(entry: Row | None) -> int:
+    return max((cell.timestamp_ms for cell in entry.cells.values()), default=0) if entry else 0

@@ -1,0 +1,263 @@
+"""Deletes index entries that no row has, and verifies those that a crash left unverified.
+
+An entry that its row does not have may be dead, or belong to a write under way. If the row's guard
+is at or above the entry's timestamp it is dead. Otherwise the repairer first *fences* the row: it
+moves the guard above the entry, so that the write under way loses its check-and-mutate, and then
+deletes. No waiting is needed for correctness; young entries are left alone out of politeness.
+Rows without guards are compared by timestamps: see `index.protocol.last_writer_wins`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Final
+
+from hbase_orm.errors import CorruptRowError
+from hbase_orm.index.entries.targets import (
+    ENTRY_FAMILY,
+    Entry,
+    GuardContext,
+    GuardedTable,
+    IndexTarget,
+    RowBefore,
+    with_guard,
+)
+from hbase_orm.index.protocol import attempt as attempts
+from hbase_orm.index.protocol import fence as fencing
+from hbase_orm.index.protocol import last_writer_wins as lww
+from hbase_orm.index.protocol.claims import (
+    StoredClaim,
+    corrupt_claim,
+    free_mutation,
+    read_claim,
+    swap,
+)
+from hbase_orm.index.protocol.covering import verified_entry
+from hbase_orm.index.protocol.requests import read_before
+from hbase_orm.index.upkeep.table_pages import (
+    PAGE_ROWS,
+    doubtful_entries,
+    scan_page,
+    with_base_keys,
+)
+from hbase_orm.ops import Delete, KeyRange, MutateRows, Protocol, Row, RowMutation, ask_with_retry
+
+MIN_AGE_MS: Final = 60_000
+"""Entries younger than this are skipped: their write is probably under way, and would lose."""
+
+
+class EntryState(Enum):
+    """The state of one entry before or after its repair."""
+
+    VALID = "its row has it"
+    VERIFIED = "its row has it; what it repeats is now verified"
+    REPAIRED = "its row does not have it; it is deleted"
+    IN_FLIGHT = "its row does not have it; it is left, for its write may be under way"
+
+
+@dataclass(frozen=True, slots=True)
+class RepairCounts:
+    """The counts of a repair pass over an index's entries.
+
+    Attributes:
+        scanned: Those read: valid + verified + stale + unrepaired.
+        valid: Those that their rows have.
+        stale: Those that their rows do not have: repaired + in_flight.
+        repaired: Those that were deleted.
+        in_flight: Those left alone, for their writes may be under way.
+        verified: Those of a covering index that could not be believed, and now can.
+        unrepaired: Entries that lead to rows whose bytes do not decode, and claims that do not
+            decode themselves: what is wrong, by the entry's key.
+    """
+
+    scanned: int = 0
+    valid: int = 0
+    stale: int = 0
+    repaired: int = 0
+    in_flight: int = 0
+    verified: int = 0
+    unrepaired: Mapping[bytes, str] = field(default_factory=dict[bytes, str])
+
+
+def repair_entry(
+    target: GuardedTable,
+    index: IndexTarget,
+    context: GuardContext,
+    *,
+    entry_key: bytes,
+    entry_timestamp_ms: int,
+    base_key: bytes,
+    min_age_ms: int = MIN_AGE_MS,
+) -> Protocol[EntryState]:
+    """Repair one entry: delete it if its row does not have it, or verify its included columns.
+
+    The row is fenced first where that is needed. Safe to repeat, and beside writers and other
+    repairers.
+
+    Args:
+        target: The indexed table.
+        index: The index.
+        context: Clocks, randomness and the catalog's permission.
+        entry_key: The entry's row key.
+        entry_timestamp_ms: The newest timestamp of its cells. Of a unique value the claim is read
+            again, and says.
+        base_key: The key of the row that it leads to: of a unique value, its owner.
+        min_age_ms: An entry younger than this is left where putting it right needs a fence.
+
+    Raises:
+        CorruptRowError: The row, or the claim, does not decode; the entry is left.
+    """
+    entry = index.entry(entry_key)
+    stored = StoredClaim()
+    if index.unique:
+        stored = yield from read_claim(entry, context)
+        if stored.is_corrupt:
+            raise corrupt_claim(index, entry_key, stored, row=base_key)
+        if stored.claim is None or stored.claim.owner != base_key:
+            return EntryState.REPAIRED  # by somebody else
+        entry_timestamp_ms = stored.claim.timestamp_ms
+    columns = with_guard(target.existence_columns | index.columns | set(index.included))
+    before = yield from read_before(target, base_key, columns, context)
+    has_entry = entry_key in _keys(target, index, entry_key, base_key, before)
+    if has_entry and not index.included:
+        return EntryState.VALID
+    age_ms = context.now_ms() - entry_timestamp_ms
+    if target.is_lww:
+        is_gone = yield from lww.remove_if_dead(
+            target,
+            index,
+            entry,
+            base_key,
+            before,
+            entry_ms=entry_timestamp_ms,
+            is_old=age_ms >= min_age_ms,
+            context=context,
+        )
+        return EntryState.REPAIRED if is_gone else EntryState.IN_FLIGHT
+    guard_ms = before.guard.timestamp_ms if before.guard else 0
+    if not fencing.is_dead_entry(before, entry_timestamp_ms):
+        # An entry far ahead of the clock would drag the row's guard with it.
+        is_left = age_ms < min_age_ms or age_ms < -attempts.CLOCK_REFUSE_MS
+        if is_left or not (
+            yield from fencing.fence(target, base_key, before, entry_timestamp_ms, context)
+        ):
+            return EntryState.IN_FLIGHT
+        guard_ms = attempts.next_timestamp(entry_timestamp_ms, before.newest_seen_ms)
+    if has_entry:
+        verified = verified_entry(index.included, entry_key, before.values, guard_ms)
+        yield from ask_with_retry(MutateRows(index.table, (verified,)), context.retries)
+        return EntryState.VERIFIED
+    yield from _remove(entry, entry_timestamp_ms, stored, context)
+    return EntryState.REPAIRED
+
+
+def _keys(
+    target: GuardedTable, index: IndexTarget, entry_key: bytes, base_key: bytes, before: RowBefore
+) -> frozenset[bytes]:
+    try:
+        return target.entry_keys(index, base_key, before.values)
+    except CorruptRowError as error:
+        details = {**error.details, "entry": entry_key}
+        raise CorruptRowError(error.text, fix=error.fix, **details) from error
+
+
+def remove_corrupt(
+    index: IndexTarget, entry_key: bytes, up_to_ms: int, context: GuardContext
+) -> Protocol[None]:
+    """Delete a row of an index table that is no entry: no row can have it.
+
+    Of a unique index the claim that does not decode is given up, if it is still there.
+    Nobody may have the value: whoever asks for this has seen that.
+    """
+    if index.unique:
+        entry = index.entry(entry_key)
+        stored = yield from read_claim(entry, context)
+        if stored.is_corrupt:
+            yield from swap(entry, stored, free_mutation(entry, stored, context.nonce()))
+        return
+    deletes = (Delete(ENTRY_FAMILY, up_to_ms),)
+    yield from ask_with_retry(
+        MutateRows(index.table, (RowMutation(entry_key, (), deletes),)), context.retries
+    )
+
+
+def _remove(
+    entry: Entry, up_to_ms: int, stored: StoredClaim, context: GuardContext
+) -> Protocol[None]:
+    if stored.claim is not None:
+        yield from swap(entry, stored, free_mutation(entry, stored, context.nonce()))
+    for delete in attempts.dead_entry_deletes((entry,), up_to_ms):
+        yield from ask_with_retry(delete, context.retries)
+
+
+def repair_pass(
+    target: GuardedTable,
+    index: IndexTarget,
+    base_key_of: Callable[[bytes], bytes],
+    context: GuardContext,
+    *,
+    min_age_ms: int = MIN_AGE_MS,
+    key_range: KeyRange | None = None,
+    page_rows: int = PAGE_ROWS,
+) -> Protocol[RepairCounts]:
+    """Check and repair every entry of an index, or of one range of it.
+
+    It goes on behind what cannot be put right, and names it.
+
+    Args:
+        target: The indexed table.
+        index: The index.
+        base_key_of: Returns the row key that an entry's key ends with; not called for an index of
+            unique values, whose entries say whose they are.
+        context: Clocks, randomness and the catalog's permission.
+        min_age_ms: Entries younger than this are left where putting them right needs a fence.
+        key_range: Entry keys to look at; None means all.
+        page_rows: Entries read at a time; memory holds one page.
+    """
+    states: Counter[EntryState] = Counter()
+    left: dict[bytes, str] = {}
+    start = key_range or KeyRange()
+    while True:
+        page = yield from scan_page(index.table, (ENTRY_FAMILY,), start, page_rows, context)
+        if not page:
+            return _counted(states, left)
+        pairs, corrupt = with_base_keys(index, base_key_of, page)
+        for entry in page if corrupt else ():
+            if entry.key in corrupt and index.unique:
+                left[entry.key] = str(corrupt[entry.key])
+            elif entry.key in corrupt:
+                yield from remove_corrupt(index, entry.key, newest_ms(entry), context)
+                states[EntryState.REPAIRED] += 1
+        suspects = yield from doubtful_entries(target, index, pairs, context)
+        states[EntryState.VALID] += len(pairs) - len(suspects)
+        for entry, base_key in suspects:
+            repair = repair_entry(
+                target,
+                index,
+                context,
+                entry_key=entry.key,
+                entry_timestamp_ms=newest_ms(entry),
+                base_key=base_key,
+                min_age_ms=min_age_ms,
+            )
+            try:
+                states[(yield from repair)] += 1
+            except CorruptRowError as error:
+                left[entry.key] = str(error)
+        start = KeyRange(page[-1].key + b"\x00", start.stop)
+
+
+def newest_ms(entry: Row) -> int:
+    """Return the newest timestamp of an entry's cells."""
+    return max(cell.timestamp_ms for cell in entry.cells.values())
+
+
+def _counted(states: Counter[EntryState], left: Mapping[bytes, str]) -> RepairCounts:
+    repaired, in_flight = states[EntryState.REPAIRED], states[EntryState.IN_FLIGHT]
+    valid, verified = states[EntryState.VALID], states[EntryState.VERIFIED]
+    scanned = states.total() + len(left)
+    stale = repaired + in_flight
+    return RepairCounts(scanned, valid, stale, repaired, in_flight, verified, left)

@@ -1,0 +1,180 @@
+"""Tables read page by page, and the index entries of the rows read.
+
+A page has a scanner of its own, so none waits, and none expires, while its rows are worked on.
+"""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final, TypeVar
+
+from hbase_orm.errors import (
+    CorruptRowError,
+)
+from hbase_orm.index.entries.targets import (
+    GuardContext,
+    GuardedTable,
+    IndexTarget,
+)
+from hbase_orm.index.protocol.claims import CLAIM_COLUMN, StoredClaim, corrupt_claim
+from hbase_orm.index.protocol.covering import trusted_cells
+from hbase_orm.ops import (
+    GetRows,
+    KeyRange,
+    Protocol,
+    Row,
+    Scan,
+    ask_with_retry,
+    first_rows,
+    run_all,
+)
+
+PAGE_ROWS: Final = 500
+"""Rows read at a time where the caller does not say."""
+
+
+class TablePage(typing.Protocol):
+    """What a page of a table showed."""
+
+    @property
+    def next(self) -> bytes | None:
+        """Where the next page begins; None at the end of the range."""
+        ...
+
+
+P = TypeVar("P", bound=TablePage)
+
+
+def read_in_rounds(
+    read_page: Callable[[KeyRange], Protocol[P]],
+    ranges: Iterable[KeyRange],
+    use_pages: Callable[[list[P]], Protocol[None]],
+    *,
+    parallel: int,
+) -> Protocol[None]:
+    """Read ranges to their ends, some pages side by side, and use each round's pages in turn.
+
+    Args:
+        read_page: Reads the first page of a range.
+        ranges: What to read.
+        use_pages: Works on the pages of one round; the next round begins after it.
+        parallel: Most pages of a round.
+    """
+    left = list(ranges)
+    while left:
+        now, left = left[:parallel], left[parallel:]
+        pages = yield from run_all([read_page(each) for each in now])
+        yield from use_pages(pages)
+        read = zip(now, pages, strict=True)
+        left += [KeyRange(p.next, r.stop) for r, p in read if p.next is not None]
+
+
+def get_rows(
+    table: str, keys: Sequence[bytes], context: GuardContext, columns: tuple[bytes, ...] = ()
+) -> Protocol[list[Row | None]]:
+    """Read rows by key; columns empty means all of them."""
+    if not keys:
+        return []
+    return (yield from ask_with_retry(GetRows(table, tuple(keys), columns), context.retries))
+
+
+def scan_page(
+    table: str,
+    columns: tuple[bytes, ...],
+    key_range: KeyRange,
+    page_rows: int,
+    context: GuardContext,
+) -> Protocol[list[Row]]:
+    """Return the first rows of a range, by a scanner that does not wait for the caller."""
+    if key_range.is_empty:
+        return []
+    scan = Scan(table, key_range, columns, caching_rows=page_rows)
+    return (yield from first_rows(scan, context.retries))
+
+
+def keys_of(target: GuardedTable, index: IndexTarget, row: Row) -> list[bytes]:
+    """Return the keys of one index's entries of a row that was read, sorted.
+
+    Of a row whose bytes do not decode none is known.
+    """
+    cells = {column: cell.value for column, cell in row.cells.items()}
+    try:
+        return sorted(target.entry_keys(index, row.key, cells))
+    except CorruptRowError:
+        return []
+
+
+def with_base_keys(
+    index: IndexTarget, base_key_of: Callable[[bytes], bytes], entries: Sequence[Row]
+) -> tuple[list[tuple[Row, bytes]], dict[bytes, CorruptRowError]]:
+    """Return entries with their rows' keys, without unique values that no row owns.
+
+    Args:
+        index: The index.
+        base_key_of: Returns the row key that an entry's key ends with.
+        entries: Rows of the index table with all their cells.
+
+    Returns:
+        The entries; and what is wrong with rows of the index table that are none, by their keys.
+    """
+    pairs: list[tuple[Row, bytes]] = []
+    corrupt: dict[bytes, CorruptRowError] = {}
+    for entry in entries:
+        try:
+            owner = _owner(index, base_key_of, entry)
+        except CorruptRowError as error:
+            corrupt[entry.key] = error
+        else:
+            pairs += [] if owner is None else [(entry, owner)]
+    return pairs, corrupt
+
+
+def _owner(index: IndexTarget, base_key_of: Callable[[bytes], bytes], entry: Row) -> bytes | None:
+    if not index.unique:
+        return base_key_of(entry.key)
+    stored = StoredClaim.of(entry.cells.get(CLAIM_COLUMN))
+    if stored.is_corrupt:
+        raise corrupt_claim(index, entry.key, stored)
+    return None if stored.claim is None else stored.claim.owner
+
+
+def points_to(index: IndexTarget, entry: Row | None, base_key: bytes) -> bool:
+    """Return whether an entry exists and its row has this key."""
+    if entry is None or not index.unique:
+        return entry is not None
+    claim = StoredClaim.of(entry.cells.get(CLAIM_COLUMN)).claim
+    return claim is not None and claim.owner == base_key
+
+
+def doubtful_entries(
+    target: GuardedTable,
+    index: IndexTarget,
+    entries: Sequence[tuple[Row, bytes]],
+    context: GuardContext,
+) -> Protocol[list[tuple[Row, bytes]]]:
+    """Return the stale entries and the unverified entries."""
+    stale = yield from entries_without_row(target, index, entries, context)
+    gone = {entry.key for entry, _ in stale}
+    return [
+        (entry, base_key)
+        for entry, base_key in entries
+        if entry.key in gone
+        or (index.included and trusted_cells(index.included, entry.cells) is None)
+    ]
+
+
+def entries_without_row(
+    target: GuardedTable,
+    index: IndexTarget,
+    entries: Sequence[tuple[Row, bytes]],
+    context: GuardContext,
+) -> Protocol[list[tuple[Row, bytes]]]:
+    """Return the entries, each with the key of its row, that their rows do not have."""
+    base_keys = sorted({base_key for _, base_key in entries})
+    columns = tuple(sorted(target.existence_columns | index.columns))
+    rows = yield from get_rows(target.table, base_keys, context, columns)
+    kept = {
+        (row.key, key) for row in rows if row is not None for key in keys_of(target, index, row)
+    }
+    return [(entry, base_key) for entry, base_key in entries if (base_key, entry.key) not in kept]

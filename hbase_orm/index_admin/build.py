@@ -1,0 +1,367 @@
+"""Builds an index while other processes write its table: round by round, and resumable.
+
+A round reads a page of each range that is not done, reindexes its rows side by side, and notes in
+the catalog how far it came; a build that goes on after a crash does one round again at most. Once
+nobody can write who does not know the index, every row is compared with its entries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from hbase_orm.binding import model_tables as tables
+from hbase_orm.binding.bound_model import BoundModel
+from hbase_orm.binding.existing_tables import described
+from hbase_orm.binding.maintained_indexes import check_indexes
+from hbase_orm.binding.runtime import Runtime
+from hbase_orm.errors import CatalogLeaseError
+from hbase_orm.index.catalog import index_steps as build
+from hbase_orm.index.catalog.catalog import refuse_other_protocol
+from hbase_orm.index.catalog.entry import BuildRange, CatalogEntry, CatalogIndex, IndexState
+from hbase_orm.index.catalog.registration import newest_epoch, overtake
+from hbase_orm.index.entries.index_entries import base_key_of
+from hbase_orm.index.entries.targets import GuardedTable, IndexTarget
+from hbase_orm.index.upkeep.build_pages import put_entries_of_page
+from hbase_orm.index.upkeep.table_pages import scan_page
+from hbase_orm.index_admin.catch_up import CatchUp
+from hbase_orm.index_admin.lease import lease_on
+from hbase_orm.index_admin.reindex import RowReindexer
+from hbase_orm.ops import KeyRange, ListRegions, Protocol, Row, Sleep, ask, run_all
+
+ROUND_ROWS: Final = 2000
+"""Rows between two checkpoints, over all ranges."""
+
+LEAST_PAGE_ROWS: Final = 20
+_LONGEST_NAP_S: Final = 1.0
+
+_KEY_BYTES: Final = 16
+"""How many leading bytes of a row key the progress fraction uses."""
+
+
+@dataclass(frozen=True, slots=True)
+class BuildProgress:
+    """How far a build is.
+
+    Attributes:
+        phase: "rows" while every row's entries are put; "wait" until no process acts on what the
+            catalog said before; "check" while every row is compared with its entries, and those
+            that such a process wrote meanwhile are put right.
+        rows: Rows that this process has done.
+        fraction: How much of the table's key range is done, from 0 to 1, whoever did it; rows are
+            taken to be spread evenly in each region.
+    """
+
+    phase: str
+    rows: int
+    fraction: float
+
+
+OnProgress = Callable[[BuildProgress], None]
+
+
+class IndexBuild:
+    """One process's build of one index."""
+
+    def __init__(
+        self,
+        bound: BoundModel,
+        name: str,
+        runtime: Runtime,
+        *,
+        settle_s: float,
+        rows_per_second: float | None,
+        on_progress: OnProgress,
+    ) -> None:
+        """Prepare; nothing is sent.
+
+        Args:
+            bound: The model.
+            name: The index.
+            runtime: Clocks, the lease on the catalog, and how much is done side by side.
+            settle_s: How long a process may act on what the catalog said before, and a request of
+                it be under way.
+            rows_per_second: At most so many rows, on average; None for no limit.
+            on_progress: Called after each round.
+        """
+        if bound.guarded is None:
+            raise AssertionError(bound)
+        self._bound = bound
+        self._name = name
+        self._runtime = runtime
+        self._settle_s = settle_s
+        self._on_progress = on_progress
+        self._whole_table: GuardedTable = bound.guarded
+        self._declared: IndexTarget = next(i for i in bound.guarded.indexes if i.name == name)
+        self._lease = lease_on(bound, runtime, needs=name)
+        self._reindexer = RowReindexer(self._lease)
+        self._rows = 0
+        self._pace = _Pace(rows_per_second, runtime.monotonic_s)
+        self._writers_know_s = runtime.monotonic_s()
+
+    @property
+    def _table(self) -> str:
+        return self._bound.schema.table
+
+    def run(self, *, rebuild: bool) -> Protocol[None]:
+        """Build the index, going on where another build of it stopped.
+
+        Raises:
+            ConflictError: The index is being dropped, was dropped meanwhile, or its table is being
+                loaded; or rows lack entries afterwards.
+            SchemaError: Writers keep the indexes with other declarations, or rows have guards that
+                this program does not write, or none; the catalog is as it was.
+            HBaseORMError: A read or a write failed; built again, it goes on from there.
+        """
+        try:
+            yield from self._build(rebuild=rebuild)
+        except CatalogLeaseError as error:
+            if "row_epoch" not in error.details or not (yield from self._overtake()):
+                raise
+            yield from self._build(rebuild=rebuild)
+
+    def _overtake(self) -> Protocol[bool]:
+        """Raise the catalog's epoch above those of the rows; return whether it was below."""
+        known_epoch = (yield from self._lease.refresh()).epoch
+        newest = yield from newest_epoch(self._table, known_epoch=known_epoch)
+        self._lease.forget()
+        if self._is_lww or (yield from self._lease.refresh()).epoch >= newest:
+            return False
+        yield from overtake(self._table, newest)
+        self._forget_catalog()
+        return True
+
+    def _build(self, *, rebuild: bool) -> Protocol[None]:
+        entry = yield from self._lease.refresh()
+        self._refuse_other_writers(entry)
+        yield from self._replace_lost_tables(entry)
+        old = entry.indexes.get(self._name)
+        if old is not None and old.state is IndexState.READABLE and not old.build:
+            has_table = yield from _exists(old.table or self._declared.table)
+            if has_table and not rebuild and not old.is_manual:
+                return
+            if not old.is_manual:
+                yield from self._stop_reading(has_readers=has_table)
+        index = yield from self._begin()
+        if self._is_lww and not index.is_manual:
+            yield from self._wait()  # rows have no epoch to show which were written meanwhile
+        is_finished = yield from self._backfill(index)
+        if not is_finished and not index.is_manual:
+            yield from self._catch_up(index)
+        yield from build.finish_build(
+            self._table, self._name, self._declared.table, index.incarnation
+        )
+        self._runtime.catalog.forget(self._table)
+        yield from self._drop_retired()
+
+    def _refuse_other_writers(self, entry: CatalogEntry) -> None:
+        """Refuse, before changing the catalog, a build that cannot reindex any row."""
+        if self._declared.maintained_by_writes:
+            check_indexes(self._bound, entry)
+            return
+        model = self._bound.schema.model_name
+        refuse_other_protocol(self._table, entry, is_lww=self._is_lww, model=model)
+
+    def _replace_lost_tables(self, entry: CatalogEntry) -> Protocol[None]:
+        """Make lost tables of other indexes so that rows can be written; they must be rebuilt."""
+        lost: list[tuple[IndexTarget, str]] = []
+        for index in self._whole_table.maintained:
+            known = entry.indexes.get(index.name)
+            if index.name == self._name or known is None or not known.is_kept:
+                continue
+            table = known.table or index.table
+            lost += [] if (yield from _exists(table)) else [(index, table)]
+        for index, _ in lost:
+            yield from build.stop_reading(self._table, index.name, is_lww=self._is_lww)
+        if not lost:
+            return
+        self._forget_catalog()
+        # No reader may take an empty table for the index.
+        yield from ask(Sleep(self._runtime.lease_s))
+        for index, table in lost:
+            is_covering = bool(index.included)
+            yield from tables.ensure_index_table(self._bound, table, is_covering=is_covering)
+
+    # --- steps ------------------------------------------------------------------------------------
+
+    def _begin(self) -> Protocol[CatalogIndex]:
+        regions = yield from ask(ListRegions(self._table))
+        declared = self._declared.table
+        existing = yield from tables.index_tables([declared])
+        entry = yield from build.begin_build(
+            self._table,
+            self._name,
+            self._bound.indexes[self._name],
+            build.ranges_of(regions),
+            is_manual=not self._declared.maintained_by_writes,
+            is_lww=self._is_lww,
+            newest_table=max([0, *(build.incarnation_of(declared, each) for each in existing)]),
+        )
+        index = entry.indexes[self._name]
+        new_table = build.table_of(declared, index.incarnation)
+        is_covering = bool(self._declared.included)
+        yield from tables.ensure_index_table(self._bound, new_table, is_covering=is_covering)
+        if not index.is_manual:
+            entry = yield from build.start_writing(
+                self._table, self._name, declared, index.incarnation
+            )
+        self._writers_know_s = self._runtime.monotonic_s()
+        self._forget_catalog()
+        return entry.indexes[self._name]
+
+    def _stop_reading(self, *, has_readers: bool) -> Protocol[None]:
+        yield from build.stop_reading(self._table, self._name, is_lww=self._is_lww)
+        self._runtime.catalog.forget(self._table)
+        if has_readers:
+            yield from ask(Sleep(self._runtime.lease_s))
+
+    def _backfill(self, index: CatalogIndex) -> Protocol[bool]:
+        """Write the entries of all rows; return whether another builder has finished the build."""
+        incarnation = index.incarnation
+        while todo := [each for each in index.build if each.next is not None]:
+            self._report("rows", index.build)
+            done = yield from self._round(index, todo[: self._runtime.parallel])
+            entry = yield from build.checkpoint(self._table, self._name, incarnation, done)
+            index = entry.indexes[self._name]
+        if not build.is_built(index, incarnation):
+            self._report("rows", index.build)
+            return False
+        return True
+
+    def _round(
+        self, index: CatalogIndex, ranges: Sequence[BuildRange]
+    ) -> Protocol[list[BuildRange]]:
+        """Do a page of each range; return how far they are then."""
+        page_rows = max(LEAST_PAGE_ROWS, self._pace.round_rows // len(ranges))
+        pages = yield from run_all([self._page(index, each, page_rows) for each in ranges])
+        if not index.is_manual:
+            yield from self._reindexer.reindex([row.key for page in pages for row in page])
+        yield from self._count(sum(len(page) for page in pages))
+        return [_after(each, page) for each, page in zip(ranges, pages, strict=True)]
+
+    def _page(self, index: CatalogIndex, each: BuildRange, page_rows: int) -> Protocol[list[Row]]:
+        """Return the rows of a page; of an index that builds alone write, put their entries."""
+        table, context = self._whole_table, self._runtime.guard_context
+        if index.is_manual:
+            target = self._target_of(index)
+            return put_entries_of_page(table, target, _left(each), page_rows, context)
+        columns = tuple(sorted(table.existence_columns))
+        return scan_page(self._table, columns, _left(each), page_rows, context)
+
+    def _catch_up(self, index: CatalogIndex) -> Protocol[None]:
+        """Correct the rows of writers that did not know the index, once none of them can write."""
+        if not self._is_lww:
+            yield from self._wait()
+        schema = next(i for i in self._bound.schema.indexes if i.name == self._name)
+        yield from CatchUp(
+            self._whole_table,
+            self._target_of(index),
+            index,
+            base_key_of(schema),
+            self._reindexer,
+            context=self._runtime.guard_context,
+            parallel=self._runtime.parallel,
+            page_rows=self._pace.round_rows,
+            after_round=self._after_check,
+        ).run()
+
+    def _wait(self) -> Protocol[None]:
+        until_s = self._writers_know_s + self._settle_s
+        while (left_s := until_s - self._runtime.monotonic_s()) > 0:
+            self._on_progress(BuildProgress("wait", self._rows, 1.0))
+            yield from ask(Sleep(min(left_s, _LONGEST_NAP_S)))
+
+    def _drop_retired(self) -> Protocol[None]:
+        index = (yield from self._lease.refresh()).indexes.get(self._name)
+        if index is None or not index.retired:
+            return
+        # Readers and writers by what the catalog said before may still use it.
+        yield from ask(Sleep(self._runtime.lease_s))
+        yield from tables.drop_table(index.retired)
+        yield from build.forget_retired(self._table, self._name, index.retired)
+
+    # --- the rest ---------------------------------------------------------------------------------
+
+    @property
+    def _is_lww(self) -> bool:
+        return self._whole_table.is_lww
+
+    def _target_of(self, index: CatalogIndex) -> IndexTarget:
+        table = build.table_of(self._declared.table, index.incarnation)
+        return replace(self._declared, table=table)
+
+    def _forget_catalog(self) -> None:
+        self._runtime.catalog.forget(self._table)
+        self._lease.forget()
+
+    def _after_check(self, reindexed: int, compared: int) -> Protocol[None]:
+        yield from self._count(reindexed)
+        yield from self._pace.keep(compared)
+        self._on_progress(BuildProgress("check", self._rows, 1.0))
+
+    def _count(self, rows: int) -> Protocol[None]:
+        """Count rows that are done, and keep the pace."""
+        self._rows += rows
+        return self._pace.keep(rows)
+
+    def _report(self, phase: str, ranges: Sequence[BuildRange]) -> None:
+        done = sum(fraction_of(each) for each in ranges)
+        self._on_progress(BuildProgress(phase, self._rows, done / len(ranges)))
+
+
+class _Pace:
+    """How fast rows are written and compared, on average."""
+
+    def __init__(self, rows_per_second: float | None, monotonic_s: Callable[[], float]) -> None:
+        self._rows_per_second = rows_per_second
+        self._monotonic_s = monotonic_s
+        self._begun_s = monotonic_s()
+        self._rows = 0
+
+    @property
+    def round_rows(self) -> int:
+        """Most rows between two checkpoints: those of one second, where there is a limit."""
+        if self._rows_per_second is None:
+            return ROUND_ROWS
+        return max(1, min(ROUND_ROWS, int(self._rows_per_second)))
+
+    def keep(self, rows: int) -> Protocol[None]:
+        """Count rows, and wait while they were faster than they may be."""
+        self._rows += rows
+        if self._rows_per_second is None:
+            return
+        taken_s = self._monotonic_s() - self._begun_s
+        early_s = self._rows / self._rows_per_second - taken_s
+        if early_s > 0:
+            yield from ask(Sleep(early_s))
+
+
+def _exists(table: str) -> Protocol[bool]:
+    return (yield from described(table)) is not None
+
+
+def _left(each: BuildRange) -> KeyRange:
+    return KeyRange(each.start if each.next is None else each.next, each.stop or None)
+
+
+def _after(each: BuildRange, page: Sequence[Row]) -> BuildRange:
+    """Return how far a range is when a page of it is done; only an empty page is its end."""
+    return replace(each, next=page[-1].key + b"\x00" if page else None)
+
+
+def fraction_of(each: BuildRange) -> float:
+    """Return which part of a range is done, as if its row keys were spread evenly.
+
+    Examples:
+        >>> fraction_of(BuildRange(b"a", b"c", b"b"))
+        0.5
+    """
+    if each.next is None:
+        return 1.0
+    start, stop = _number(each.start), _number(each.stop) if each.stop else 1 << 8 * _KEY_BYTES
+    return (_number(each.next) - start) / max(1, stop - start)
+
+
+def _number(key: bytes) -> int:
+    return int.from_bytes(key[:_KEY_BYTES].ljust(_KEY_BYTES, b"\x00"), "big")

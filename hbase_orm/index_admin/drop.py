@@ -1,0 +1,52 @@
+"""Takes an index away from queries, then from writers, and drops its tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from hbase_orm.binding import model_tables as tables
+from hbase_orm.index.catalog import index_steps as steps
+from hbase_orm.index.catalog.entry import CatalogIndex, IndexState
+from hbase_orm.ops import Protocol, Sleep, ask
+
+
+def stop_using(
+    table: str,
+    name: str,
+    known: CatalogIndex,
+    *,
+    is_lww: bool | None,
+    wait_s: float,
+    on_change: Callable[[str], None],
+) -> Protocol[None]:
+    """Stop queries from using an index, then writers from maintaining it.
+
+    Args:
+        table: The table of the rows.
+        name: The index.
+        known: What the catalog says of it.
+        is_lww: Whether this program writes rows without guards; None if it knows no index of them.
+        wait_s: How long a process may act on what the catalog said before.
+        on_change: Called with the table after each change of the catalog.
+
+    Raises:
+        ConflictError: Somebody builds the index meanwhile.
+        SchemaError: Rows have guards that this program does not write, or none.
+    """
+    yield from steps.stop_reading(table, name, is_lww=is_lww)
+    on_change(table)
+    if wait_s and known.state is IndexState.READABLE:
+        yield from ask(Sleep(wait_s))
+    yield from steps.stop_writing(table, name)
+    on_change(table)
+    if wait_s and known.state is not IndexState.ABSENT:
+        yield from ask(Sleep(wait_s))
+
+
+def drop_tables(table: str, name: str) -> Protocol[list[str]]:
+    """Drop the tables of an unused index; return their names."""
+    dropped: list[str] = []
+    for each in (yield from tables.index_tables([f"{table}_ix_{name}"])):
+        dropped += yield from tables.drop_table(each)
+    yield from steps.finish_drop(table, name)
+    return dropped

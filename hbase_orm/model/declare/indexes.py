@@ -1,0 +1,63 @@
+"""The indexes of a model: added to what describes its table once all of its fields are known."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hbase_orm.errors import SchemaError
+from hbase_orm.model.declare.declare import declared, of_model
+from hbase_orm.model.declare.names import is_identifier
+from hbase_orm.schema import Index, TableSchema, index_schema
+
+
+def with_indexes(cls: type, schema: TableSchema) -> TableSchema:
+    """Return the description of a model's table with its indexes.
+
+    Raises:
+        SchemaError: A declaration is wrong; it names the class, the index and the fix.
+    """
+    indexes: dict[str, Index] = declared(cls, Index)
+    with of_model(cls):
+        _check_names(indexes)
+        _check_lists(cls)
+        if not indexes:
+            return schema
+        if schema.layout.table_period is not None:
+            raise SchemaError(
+                "a model with a table for each period cannot have indexes: an entry does not tell "
+                "which table its row is in",
+                index=next(iter(indexes)),
+                fix="leave the index out, or keep all rows in one table",
+            )
+        made = tuple(index_schema(index, schema) for index in indexes.values())
+        return replace(schema, indexes=made)
+
+
+def _check_names(indexes: dict[str, Index]) -> None:
+    """Refuse names that no class's body has, and one index under two names: it has one table."""
+    for name, index in indexes.items():
+        if not is_identifier(name):
+            raise SchemaError(
+                "the index's name is no Python identifier",
+                index=name,
+                fix="choose a name of letters, digits and underscores",
+            )
+        if index.name != name:
+            raise SchemaError(
+                "an index has one name",
+                index=name,
+                other_name=index.name,
+                fix="write the Index once, or a second one of its own",
+            )
+
+
+def _check_lists(cls: type) -> None:
+    """Refuse indexes within a list, a tuple or the like: nobody would keep them."""
+    for name, value in declared(cls, (list, tuple, set, dict)).items():
+        held = (*value, *value.values()) if isinstance(value, dict) else value
+        if any(isinstance(each, Index) for each in held):
+            raise SchemaError(
+                "an index is declared as an attribute of its own",
+                attribute=name,
+                fix="write by_name = Index(name) in the class's body, once for each index",
+            )

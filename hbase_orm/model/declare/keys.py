@@ -1,0 +1,219 @@
+"""From a model's key fields and `__rowkey__` to the layout of its row keys."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from hbase_orm.codecs import Codec
+from hbase_orm.codecs.hbase import BytesDecimal
+from hbase_orm.codecs.structures import Packed
+from hbase_orm.errors import SchemaError
+from hbase_orm.model.fields.fields import Key
+from hbase_orm.rowkey import (
+    Component,
+    KeyFields,
+    KeyLayout,
+    KeySource,
+    Offset,
+    Period,
+    RandomSalt,
+    RecordType,
+    RowKey,
+    Salt,
+    TablePerPeriod,
+    assemble,
+)
+from hbase_orm.rowkey.periods import UNITS
+from hbase_orm.rowkey.record_types import RecordTypeCodec
+from hbase_orm.schema import Table
+from hbase_orm.schema.options import check_table_name
+
+
+@dataclass(frozen=True, slots=True)
+class RowPlacement:
+    """Where a model's rows are.
+
+    Attributes:
+        table: The table; of tables per period, their pattern.
+        periods: Set if there is a table for each period.
+        record: The model's record type, or the codec of all of them, of a base.
+        packed: The offset that is the qualifier of the model's one column, or None.
+    """
+
+    table: Table
+    periods: TablePerPeriod | None = None
+    record: RecordTypeCodec | str | None = None
+    packed: Offset | None = None
+
+
+def key_layout(
+    cls: type,
+    placement: RowPlacement,
+    keys: Mapping[str, Key[Any]],
+    codecs: Mapping[str, Codec[Any]],
+) -> KeyLayout:
+    """Return the layout of a model's row keys.
+
+    Raises:
+        SchemaError: The declaration is wrong.
+    """
+    if not keys:
+        raise SchemaError(
+            "the model has no row key", fix="declare at least one key field: name: Key[str] = key()"
+        )
+    for name in keys:
+        _check_identity(name, codecs[name])
+    key = KeyFields(
+        fields=keys,
+        codecs={name: codecs[name] for name in keys},
+        stored=frozenset(name for name, field in keys.items() if field.family is not None),
+    )
+    components = _components(cls, keys, is_record_type=isinstance(placement.record, str))
+    if placement.packed is not None:
+        _check_salt(components[0])
+        _check_together(components, placement.packed)
+        components = (*components, placement.packed)
+    layout = assemble(
+        components, key, table=placement.periods, record=placement.record, model=cls.__name__
+    )
+    for lookup in layout.lookups:
+        _check_dictionary(lookup.dictionary, placement)
+    return layout
+
+
+def _check_dictionary(dictionary: str, placement: RowPlacement) -> None:
+    """Refuse a dictionary that cannot be a table, or is one of the model's own.
+
+    Raises:
+        SchemaError: Names it.
+    """
+    check_table_name(dictionary)
+    periods = placement.periods
+    if periods is None:
+        is_own = dictionary == placement.table.name
+    else:
+        is_own = UNITS[periods.period].start_of(periods.name, dictionary) is not None
+    if is_own:
+        raise SchemaError(
+            "the dictionary of a substitute is the model's own table",
+            dictionary=dictionary,
+            fix='name another one, which need not exist yet: dictionary="names"',
+        )
+
+
+def _check_salt(first: KeySource) -> None:
+    """Refuse a salt of all that follows where that is not all in the row key.
+
+    Raises:
+        SchemaError: It would hash the qualifier too, and scatter the cells of one period.
+    """
+    if isinstance(first, Salt) and not first.of:
+        raise SchemaError(
+            "the salt would put each cell of a period into another row",
+            salt=first,
+            fix="name what it is computed of, without the time: Salt(16, of=metric)",
+        )
+
+
+def _check_together(components: tuple[KeySource, ...], packed: Offset) -> None:
+    """Refuse a row key that differs between the cells of one period: each would be a row.
+
+    Raises:
+        SchemaError: Names the component.
+    """
+    for component in components:
+        if isinstance(component, RandomSalt) or _differs_in_period(component, packed):
+            raise SchemaError(
+                "the component would put the cells of a period into several rows",
+                component=component,
+                offset=packed.unit,
+                fix=f"leave it out, or compute it without the time or of Period({packed.unit!r})",
+            )
+
+
+def _differs_in_period(source: KeySource, packed: Offset) -> bool:
+    """Return whether what a part is made of differs between the cells of one period."""
+    if source is packed.of[0]:
+        return True
+    if isinstance(source, Period) and source.of == packed.of:
+        return UNITS[source.unit].longest < UNITS[packed.unit].longest
+    return isinstance(source, Component) and any(_differs_in_period(of, packed) for of in source.of)
+
+
+def rowkey_of(cls: type) -> RowKey | None:
+    """Return what a model declares of its row key, or None if it leaves that to its key fields.
+
+    Raises:
+        SchemaError: It is not what `rowkey` returns.
+    """
+    declared: Any = getattr(cls, "__rowkey__", None)
+    if declared is not None and not isinstance(declared, RowKey):
+        raise SchemaError(
+            "the components of a row key are declared by rowkey()",
+            model=cls.__name__,
+            got=declared,
+            fix="write __rowkey__ = rowkey(host, at)",
+        )
+    return declared
+
+
+def _components(
+    cls: type, keys: Mapping[str, Key[Any]], *, is_record_type: bool
+) -> tuple[KeySource, ...]:
+    """Return the declared components; a record type's own key fields follow its base's."""
+    declared = rowkey_of(cls)
+    if declared is None:
+        return tuple(keys.values())
+    if not is_record_type:
+        return declared.components
+    if "__rowkey__" in vars(cls):
+        _check_kind(cls, declared)
+        return declared.components
+    own = tuple(field for name, field in keys.items() if name in vars(cls))
+    return (*declared.components, *own)
+
+
+def _check_kind(cls: type, declared: RowKey) -> None:
+    """Refuse a record type whose keys do not begin as its base's: nobody could recognize it.
+
+    Raises:
+        SchemaError: Shows how they must begin.
+    """
+    base = next(vars(base)["__rowkey__"] for base in cls.__mro__[1:] if "__rowkey__" in vars(base))
+    if _before_kind(declared) != _before_kind(base):
+        raise SchemaError(
+            "the row key of a record type does not begin as that of its base does",
+            rowkey=declared.components,
+            base=base.components,
+            fix="repeat the base's components up to RecordType(), or leave __rowkey__ out: the "
+            "type's own key fields then follow",
+        )
+
+
+def _before_kind(key: RowKey) -> tuple[int, ...] | None:
+    """Return which components stand before the record type; None if there is none."""
+    for number, component in enumerate(key.components):
+        if isinstance(component, RecordType):
+            return tuple(map(id, key.components[:number]))
+    return None
+
+
+def _check_identity(name: str, codec: Codec[Any]) -> None:
+    """Refuse a codec whose bytes do not identify a row.
+
+    Equal values may have several encodings: dicts in another order, 1 and 1.0, `Decimal("1.0")` and
+    `Decimal("1.00")`. Each would be a row of its own.
+
+    Raises:
+        SchemaError: Names the field and the codec.
+    """
+    if isinstance(codec, (Packed, BytesDecimal)):
+        raise SchemaError(
+            "equal values of the codec have several encodings: no row is found by them",
+            field=name,
+            codec=codec.name,
+            fix="take a codec with one encoding for each value: fields of their own in place of "
+            "packed ones, codecs.decimal() for decimal numbers",
+        )

@@ -1,0 +1,70 @@
+"""Models whose objects are cells: the qualifier of their one column is an offset of a time.
+
+OpenTSDB keeps the points of an hour so: one row for the hour, a column for each second in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from hbase_orm.errors import SchemaError
+from hbase_orm.model.fields.counters import Counter, Version
+from hbase_orm.model.fields.fields import Key, Mapped
+from hbase_orm.rowkey import KeyLayout, Offset, RecordType
+from hbase_orm.schema import Index
+
+Field = Mapped[Any] | Counter | Version
+
+
+def packed_offset(fields: Mapping[str, Any], indexes: Mapping[str, Index]) -> Offset | None:
+    """Return the offset that is the qualifier of a model's one column, or None.
+
+    Raises:
+        SchemaError: The model has another column or an index, or its key is stored as well.
+    """
+    packed = {n: f for n, f in fields.items() if isinstance(getattr(f, "qualifier", None), Offset)}
+    if not packed:
+        return None
+    others = [
+        name
+        for name, field in fields.items()
+        if name not in packed and not (isinstance(field, Key) and field.family is None)
+    ]
+    (name, field), *more = packed.items()
+    if others or more or indexes or isinstance(field, (Key, Counter, Version)):
+        raise SchemaError(
+            "a model with an Offset for a qualifier has that one column, and no index",
+            field=name,
+            others=[*others, *(other for other, _ in more), *indexes],
+            fix="pack several values into one: codec=codecs.msgpack(...)",
+        )
+    offset: Offset = field.qualifier
+    return offset
+
+
+def check_packed(layout: KeyLayout, *, nullable: bool) -> int:
+    """Return how many bytes the qualifier has, which is the last part of the layout.
+
+    Raises:
+        SchemaError: It has no fixed width, the value may be None, or the key has a record type.
+    """
+    if any(part.name == RecordType.kind for part in layout.parts):
+        raise SchemaError(
+            "a model with a record type cannot have an Offset for a qualifier: the rows of other "
+            "types have whole keys",
+            fix="give it a table of its own, whose key has no RecordType",
+        )
+    width_bytes = layout.parts[-1].codec.width_bytes
+    if width_bytes is None:
+        raise SchemaError(
+            "an offset in a qualifier has a fixed width",
+            codec=layout.parts[-1].codec.name,
+            fix="use codecs.uint16() or uint32()",
+        )
+    if nullable:
+        raise SchemaError(
+            "the value of a packed cell cannot be None: without a value there is no cell",
+            fix="annotate it without None",
+        )
+    return width_bytes

@@ -1,0 +1,94 @@
+"""Resolves the related fields of a model: which model, and by which of its own fields."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from hbase_orm.errors import SchemaError
+from hbase_orm.model.declare.annotations import field_type
+from hbase_orm.model.declare.declare import declared
+from hbase_orm.model.declare.names import check_names
+from hbase_orm.model.fields.related import Related, Relation
+from hbase_orm.schema import TableSchema
+
+
+def relations(cls: type[Any]) -> Mapping[str, Relation]:
+    """Return the related fields of a model whose own schema is made.
+
+    Raises:
+        SchemaError: A declaration does not fit the related model; it names the field and the fix.
+    """
+    fields: dict[str, Related[Any]] = declared(cls, Related)
+    check_names(cls, fields)
+    return MappingProxyType({name: _relation(cls, name, field) for name, field in fields.items()})
+
+
+def _relation(cls: type[Any], name: str, field: Related[Any]) -> Relation:
+    where = {"model": cls.__name__, "field": name}
+    target = _target(cls, name, where)
+    wanted = target.__schema__.layout.arguments
+    if set(field.key) != set(wanted):
+        raise SchemaError(
+            "the names given are not the key arguments of the related model",
+            **where,
+            related=target.__name__,
+            given=list(field.key),
+            key_arguments=list(wanted),
+            fix=f"write related({', '.join(f'{each}=...' for each in wanted)})",
+        )
+    for argument, own in field.key.items():
+        _check_field(cls, target, argument, own, where)
+    return Relation(name, target, {each: field.key[each].name for each in wanted})
+
+
+def _target(cls: type[Any], name: str, where: Mapping[str, str]) -> Any:
+    target, _ = field_type(cls, name)
+    if not isinstance(target, type) or not hasattr(target, "__schema__"):
+        raise SchemaError(
+            "what is related is no model with a table",
+            **where,
+            annotated=target,
+            fix="annotate it as Related[Customer], a model that is declared before this one",
+        )
+    # In a notebook a class is made again while its name still means the one before.
+    is_itself = (target.__module__, target.__qualname__) == (cls.__module__, cls.__qualname__)
+    if is_itself:
+        target = cls
+    schema: TableSchema = target.__schema__
+    if schema.record_types is not None:
+        raise SchemaError(
+            "a base of record types has no row keys of its own",
+            **where,
+            related=target.__name__,
+            fix="annotate it with one of its record types",
+        )
+    return target
+
+
+def _check_field(
+    cls: type[Any], target: Any, argument: str, own: Any, where: Mapping[str, str]
+) -> None:
+    schema: TableSchema = cls.__schema__
+    codecs = {column.name: column.codec for column in schema.columns}
+    codecs.update(schema.layout.codecs)
+    if not schema.has_field(own) or own.name not in codecs:
+        raise SchemaError(
+            "a related row is found by key fields and columns of this model",
+            **where,
+            argument=argument,
+            got=repr(own),
+            fix=f"name one of: {', '.join(codecs)}",
+        )
+    mine = codecs[own.name].python_type
+    theirs = target.__schema__.layout.codecs[argument].python_type
+    if not issubclass(mine, theirs) and not issubclass(theirs, mine):
+        raise SchemaError(
+            "the field has another type than the key argument it stands for",
+            **where,
+            argument=argument,
+            wanted=theirs.__name__,
+            got=f"{own!r}: {mine.__name__}",
+            fix=f"name a field of type {theirs.__name__}",
+        )

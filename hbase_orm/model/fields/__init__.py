@@ -1,0 +1,1 @@
+"""What a model declares and its instances have: fields, counters, dynamic columns, hooks."""

@@ -1,0 +1,100 @@
+"""Counters and versions: numbers that HBase or this library counts, and nobody sets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Generic, Literal, Never, TypeVar, overload
+
+from hbase_orm.errors import QueryError, SchemaError
+from hbase_orm.model.fields.fields import Attribute
+from hbase_orm.schema import AddAmount, Expr, Family
+
+E = TypeVar("E")
+
+
+class CounterExpr(Expr[int]):
+    """A counter as an expression."""
+
+    def by(self, amount: int, /) -> AddAmount:
+        """Return the amount to add, negative to subtract.
+
+        Raises:
+            QueryError: Not an integer, or outside 64 bits.
+        """
+        if not isinstance(amount, int) or not -(1 << 63) <= amount < 1 << 63:
+            raise QueryError(
+                "a counter takes a 64-bit integer",
+                model=self.model_name,
+                field=self.name,
+                amount=amount,
+                fix="give an int from -2**63 to 2**63 - 1",
+            )
+        return AddAmount(self, amount)
+
+
+class _Counted(Attribute, Generic[E]):
+    """A number that nobody sets; on an instance without the cell it reads 0.
+
+    Attributes:
+        family: Where it is stored; None means the model's only family.
+        qualifier: The column's qualifier; None means the field's name.
+    """
+
+    def __init__(self, *, family: Family | None = None, qualifier: str | None = None) -> None:
+        """Keep the declaration."""
+        self.family = family
+        self.qualifier = qualifier
+
+    @overload
+    def __get__(self, instance: None, owner: Any, /) -> E: ...
+    @overload
+    def __get__(self, instance: object, owner: Any, /) -> int: ...
+    def __get__(self, instance: object | None, owner: Any, /) -> Any:
+        """Return the expression on the class, 0 on an instance without the cell."""
+        return self if instance is None else 0
+
+    if TYPE_CHECKING:
+
+        def __set__(self, instance: Any, value: Never, /) -> None:
+            """Refuse: it is counted."""
+
+
+class Counter(_Counted[CounterExpr], CounterExpr):
+    """A 64-bit counter that HBase adds to: `hits: Counter = counter(d)`; absent, it reads 0."""
+
+
+class Version(_Counted[Expr[int]], Expr[int]):
+    """How often this library wrote the row: `revision: Version = version(d)`; 0 in a new object.
+
+    A model with one is written under a guard: the flush of an object whose row somebody else has
+    written since it was loaded raises `VersionConflictError`.
+    """
+
+
+def counter(
+    family: Family | None = None, qualifier: str | None = None, *, init: Literal[False] = False
+) -> Counter:
+    """Declare a counter: a 64-bit number that `session.increment` adds to atomically.
+
+    Args:
+        family: Where; None means the model's only family.
+        qualifier: The column's name in its family; None means the field's name.
+        init: Always False: type checkers read it and keep counters out of constructors.
+    """
+    if init:
+        raise SchemaError("counters are no constructor arguments", fix="leave init= out")
+    return Counter(family=family, qualifier=qualifier)
+
+
+def version(
+    family: Family | None = None, qualifier: str | None = None, *, init: Literal[False] = False
+) -> Version:
+    """Declare the column that counts the writes of a row; a model has at most one.
+
+    Args:
+        family: Where; None means the model's only family.
+        qualifier: The column's name in its family; None means the field's name.
+        init: Always False: type checkers read it and keep versions out of constructors.
+    """
+    if init:
+        raise SchemaError("a version is no constructor argument", fix="leave init= out")
+    return Version(family=family, qualifier=qualifier)

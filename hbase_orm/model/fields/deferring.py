@@ -1,0 +1,194 @@
+"""Deferred fields of objects: which an object was read with, and which models may have them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from hbase_orm.errors import NotLoadedError, QueryError, SchemaError, ValidationError
+from hbase_orm.model.fields.related import Relation
+from hbase_orm.model.state import InstanceState, row_key_of
+from hbase_orm.schema import NO_FIELDS, ColumnSchema, Expr, TableSchema
+
+
+def is_loaded(obj: Any, name: str) -> bool:
+    """Return whether a deferred field of an object was read or set."""
+    return name in obj.__dict__ or name in obj.__state__.deferred
+
+
+def not_loaded(obj: Any, name: str) -> NotLoadedError:
+    """Return the error for a deferred field that was not read with the object."""
+    model = type(obj).__name__
+    return NotLoadedError(
+        "the field is deferred: the object was read without it",
+        model=model,
+        field=name,
+        row=row_key_of(obj),
+        fix=_reading(obj, name),
+    )
+
+
+def _reading(obj: Any, name: str) -> str:
+    """Return how to read a deferred field: what a row was is not what refresh reads."""
+    field = f"{type(obj).__name__}.{name}"
+    if row_key_of(obj) is None:
+        return f"read the value with select({field}), of the past with its .as_of(time)"
+    return f"read it with session.refresh(obj, {field}), or the values alone with select({field})"
+
+
+def unloaded(obj: Any) -> list[str]:
+    """Return the deferred fields that an object was read without, and that nobody set."""
+    fields = [column.name for column in obj.__schema__.deferred]
+    return [name for name in fields if not is_loaded(obj, name)]
+
+
+def refuse_unloaded(obj: Any) -> None:
+    """Refuse to write a whole row of an object that was read without deferred fields.
+
+    Raises:
+        ValidationError: It names them.
+    """
+    lacking = unloaded(obj)
+    if lacking:
+        raise _lacking(
+            obj, lacking, "the object was read without deferred fields, which its row would lose"
+        )
+
+
+def refuse_partial(obj: Any) -> None:
+    """Refuse to put an object that lacks fields where there may be no row that has them.
+
+    An object of a row may lack deferred fields that a row need not have; one of no row, nothing.
+
+    Raises:
+        ValidationError: It names them.
+    """
+    schema = type(obj).__schema__
+    if not schema.deferred:
+        return
+    if row_key_of(obj) is None:
+        refuse_unloaded(obj)
+        return
+    required = {column.name for column in schema.deferred if column.is_required}
+    lacking = [name for name in unloaded(obj) if name in required]
+    if lacking:
+        raise _lacking(
+            obj,
+            lacking,
+            "the object was read without deferred fields that every row is written with",
+        )
+
+
+def _lacking(obj: Any, fields: list[str], text: str) -> ValidationError:
+    """Return the error of an object that lacks deferred fields."""
+    model, row = type(obj).__name__, row_key_of(obj)
+    named = ", ".join(f"{model}.{name}" for name in fields)
+    fix = f"session.refresh(obj, {named}) first, or set them"
+    if row is None:
+        fix = f"set them: select({named}) gives the values, of the past with its .as_of(time)"
+    return ValidationError(text, model=model, fields=fields, row=row, fix=fix)
+
+
+def deferred_among(schema: TableSchema, fields: Iterable[Any]) -> frozenset[str]:
+    """Return the names of those of some fields of a model that are deferred.
+
+    Raises:
+        QueryError: One is no field of the model.
+    """
+    names = set[str]()
+    for field in fields:
+        if not isinstance(field, Expr) or not schema.has_field(field):
+            raise QueryError(
+                "the field is not one of the model",
+                model=schema.model_name,
+                field=repr(field),
+                fix=f"use the fields of {schema.model_name}",
+            )
+        names.add(field.name)
+    return frozenset(column.name for column in schema.deferred if column.name in names)
+
+
+def set_unread(obj: Any) -> frozenset[str]:
+    """Return the deferred fields that the program set, and that were not read."""
+    deferred, values = obj.__schema__.deferred, obj.__dict__
+    if not deferred:
+        return NO_FIELDS
+    names = frozenset(column.name for column in deferred if column.name in values)
+    state: InstanceState = obj.__state__
+    return names - state.deferred
+
+
+def cleared(obj: Any) -> list[bytes]:
+    """Return the columns of deferred fields that were set to None without having been read."""
+    own, values = set_unread(obj), obj.__dict__
+    return [
+        column.column
+        for column in obj.__schema__.deferred
+        if column.name in own and values[column.name] is None
+    ]
+
+
+def note_written(obj: Any) -> None:
+    """Count the deferred fields that a written object has a value of as read."""
+    deferred, values = obj.__schema__.deferred, obj.__dict__
+    if deferred:
+        names = frozenset(column.name for column in deferred if column.name in values)
+        obj.__state__.deferred |= names
+
+
+def check_deferred(cls: type, schema: TableSchema, related: Mapping[str, Relation]) -> None:
+    """Refuse deferred fields that every read or write of a row needs.
+
+    Args:
+        cls: The model.
+        schema: Its description, indexes and dynamic columns included.
+        related: Its related fields.
+
+    Raises:
+        SchemaError: It names the field and why it cannot be deferred.
+    """
+    by_index = {
+        column.column: index.name
+        for index in schema.indexes
+        for column in (*index.columns, *index.included)
+    }
+    finding = {name for relation in related.values() for name in relation.key.values()}
+    for column in schema.deferred:
+        _check_separable(cls, schema, column)
+        if column.column in by_index:
+            raise SchemaError(
+                "an indexed field is read with every row: its entries are checked against it",
+                model=cls.__name__,
+                field=column.name,
+                index=by_index[column.column],
+                fix="leave deferred= out, or index a short field beside it",
+            )
+        if column.name in finding:
+            raise SchemaError(
+                "a related row is found by a field that objects are read with",
+                model=cls.__name__,
+                field=column.name,
+                fix="leave deferred= out",
+            )
+
+
+def _check_separable(cls: type, schema: TableSchema, column: ColumnSchema) -> None:
+    """Refuse a column that cannot be left out of what is read beside it."""
+    if not schema.storage.has_own_rows:
+        raise SchemaError(
+            "an object that is one cell cannot be read without it",
+            model=cls.__name__,
+            field=column.name,
+            fix="leave deferred= out",
+        )
+    family = column.column.partition(b":")[0]
+    for dynamic in schema.dynamics:
+        if dynamic.prefix.partition(b":")[0] == family:
+            raise SchemaError(
+                "a get of dynamic columns reads their whole family, so nothing in it is deferred",
+                model=cls.__name__,
+                field=column.name,
+                family=family.decode(),
+                dynamic=dynamic.name,
+                fix="declare the deferred column in another family",
+            )

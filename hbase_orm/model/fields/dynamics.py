@@ -1,0 +1,102 @@
+"""Dynamic columns in a model's body: `tags: Dynamic[str, str] = dynamic(d, prefix="t:")`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
+
+from hbase_orm.codecs import Codec
+from hbase_orm.errors import NotLoadedError, SchemaError
+from hbase_orm.model.fields.fields import Attribute
+from hbase_orm.model.state import row_key_of
+from hbase_orm.schema import DynamicExpr, Family
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class Dynamic(Attribute, DynamicExpr[K, V]):
+    """A map over the columns of a family whose qualifiers start with a prefix.
+
+    An object's attribute is a dict: change it in place or set it; an entry of None is an absent
+    one. The next flush sends the entries that differ from those read, one cell each.
+
+    Attributes:
+        family: Where the columns are; None means the model's only family.
+        prefix: What their qualifiers start with; "" takes the whole family.
+        given_name_codec: How the rest of a qualifier is stored; None takes the default.
+        codec: How values are stored; None takes the default.
+    """
+
+    def __init__(
+        self,
+        *,
+        family: Family | None = None,
+        prefix: str = "",
+        name: Codec[Any] | None = None,
+        codec: Codec[Any] | None = None,
+    ) -> None:
+        """Keep the declaration; the class that is being made resolves it."""
+        if family is not None and not isinstance(family, Family):
+            raise SchemaError(
+                "this is no family",
+                got=family,
+                fix='name the Family first and the prefix second: dynamic(d, prefix="t:")',
+            )
+        for given in (name, codec):
+            if given is not None and not isinstance(given, Codec):
+                raise SchemaError("this is no codec", got=given, fix="write codecs.uint32()")
+        if not isinstance(prefix, str):
+            raise SchemaError("a prefix is text", got=prefix, fix='write prefix="t:"')
+        self.family = family
+        self.prefix = prefix
+        self.given_name_codec = name
+        self.codec = codec
+
+    @overload
+    def __get__(self, instance: None, owner: Any, /) -> DynamicExpr[K, V]: ...
+    @overload
+    def __get__(self, instance: object, owner: Any, /) -> dict[K, V]: ...
+    def __get__(self, instance: object | None, owner: Any, /) -> Any:
+        """Return the expression on the class; on an instance without the map, raise.
+
+        Raises:
+            NotLoadedError: The object was read without these columns.
+        """
+        if instance is None:
+            return self
+        raise NotLoadedError(
+            "the object was read without these columns",
+            model=type(instance).__name__,
+            field=self.name,
+            row=row_key_of(instance),
+            fix="get the row again, or name this field in columns_between",
+        )
+
+    if TYPE_CHECKING:  # at run time Model.__setattr__ sets: a data descriptor would slow reading
+
+        def __set__(self, instance: Any, value: Mapping[K, V], /) -> None:
+            """Set all entries."""
+
+
+def dynamic(
+    family: Family | None = None,
+    *,
+    prefix: str = "",
+    name: Codec[Any] | None = None,
+    codec: Codec[Any] | None = None,
+    init: Literal[False] = False,
+) -> Dynamic[Any, Any]:
+    """Declare dynamic columns: a map from the rest of a qualifier to its cell's value.
+
+    Args:
+        family: Where; None means the model's only family.
+        prefix: What the qualifiers start with; "" takes all of the family but its declared columns.
+        name: The bytes of a name, which follow the prefix; None takes the default of the annotated
+            type. No two byte strings may stand for one name.
+        codec: The bytes of a value; None takes the default of the annotated type.
+        init: Always False: type checkers read it and keep the field out of constructors.
+    """
+    if init:
+        raise SchemaError("dynamic columns are no constructor arguments", fix="leave init= out")
+    return Dynamic(family=family, prefix=prefix, name=name, codec=codec)

@@ -1,0 +1,336 @@
+"""Field descriptors: what a model's body declares, and what an instance's attributes are.
+
+On the class a field is an expression (`Reading.host == "a"`); on an instance it is the value. A
+value lives in the instance's `__dict__`, so reading it costs no call of ours: the descriptor is
+only called when there is no value, and raises why. Setting goes through `Model.__setattr__`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
+
+from hbase_orm.codecs import Codec
+from hbase_orm.errors import MissingCellError, SchemaError
+from hbase_orm.model.fields.deferring import is_loaded, not_loaded
+from hbase_orm.model.state import row_key_of
+from hbase_orm.rowkey import Offset
+from hbase_orm.schema import Expr, Family
+from hbase_orm.schema.conditions import Owned
+
+T = TypeVar("T")
+
+
+class Unset:
+    """The type of `UNSET`: no default was declared."""
+
+    def __repr__(self) -> str:
+        """Return the constant's name."""
+        return "UNSET"
+
+
+UNSET: Final = Unset()
+
+
+class Attribute(Owned):
+    """A field by the name that it is assigned to.
+
+    Attributes:
+        name: That name; empty until the class is made.
+    """
+
+    name: str = ""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        """Take the attribute's name."""
+        self.name = name
+        self.model_name = owner.__name__
+        self.owner = owner
+
+
+class Mapped(Attribute, Expr[T]):
+    """A field stored in a column: `value: Mapped[float] = column(d, "v")`.
+
+    Attributes:
+        family: Where it is stored; None means the model's only family.
+        qualifier: The column's qualifier, or the offset that is it; None means the field's name.
+        codec: How it is stored; None means the default for the annotated type.
+        default: The value of new objects, or UNSET.
+        default_factory: Makes the value of new objects, or None.
+        onupdate: Makes the value that a changed object is written with, or None.
+        validate: Raises ValueError for a value that must not be set, or None.
+        is_in_repr: Whether the `repr` of objects shows it.
+        is_deferred: Whether reads of objects leave it out.
+    """
+
+    def __init__(
+        self,
+        *,
+        family: Family | None = None,
+        qualifier: str | Offset | None = None,
+        codec: Codec[Any] | None = None,
+        default: Any = UNSET,
+        default_factory: Callable[[], Any] | None = None,
+        onupdate: Callable[[], Any] | None = None,
+        validate: Callable[[Any], None] | None = None,
+        is_in_repr: bool = True,
+        is_deferred: bool = False,
+    ) -> None:
+        """Keep the declaration; the class that is being made resolves it."""
+        if family is not None and not isinstance(family, Family):
+            raise SchemaError(
+                "this is no family",
+                got=family,
+                fix='name the Family first and the qualifier second: column(d, "v")',
+            )
+        if codec is not None and not isinstance(codec, Codec):
+            raise SchemaError("this is no codec", got=codec, fix="write codecs.uint32()")
+        if default is not UNSET and default_factory is not None:
+            raise SchemaError(
+                "a field has a default or a default_factory, not both",
+                default=default,
+                fix="leave one of them out",
+            )
+        _check_functions(default_factory=default_factory, onupdate=onupdate, validate=validate)
+        self.family = family
+        self.qualifier = qualifier
+        self.codec = codec
+        self.default = default
+        self.default_factory = default_factory
+        self.onupdate = onupdate
+        self.validate = validate
+        self.is_in_repr = is_in_repr
+        self.is_deferred = is_deferred
+
+    @property
+    def has_default(self) -> bool:
+        """Whether new objects need no value."""
+        return self.default is not UNSET or self.default_factory is not None
+
+    @overload
+    def __get__(self, instance: None, owner: Any, /) -> Expr[T]: ...
+    @overload
+    def __get__(self, instance: object, owner: Any, /) -> T: ...
+    def __get__(self, instance: object | None, owner: Any, /) -> Any:
+        """Return the expression on the class; on an instance without the value, raise.
+
+        Raises:
+            NotLoadedError: The field is deferred, and the object was read without it.
+            MissingCellError: The row that was read lacks this required column.
+        """
+        if instance is None:
+            return self
+        if self.is_deferred and not is_loaded(instance, self.name):
+            raise not_loaded(instance, self.name)
+        raise MissingCellError(
+            "the row has no cell for this required field",
+            model=type(instance).__name__,
+            field=self.name,
+            row=row_key_of(instance),
+            fix="declare the field nullable, or give it a default",
+        )
+
+    if TYPE_CHECKING:  # at run time Model.__setattr__ sets: a data descriptor would slow reading
+
+        def __set__(self, instance: Any, value: T, /) -> None:
+            """Set the value."""
+
+
+def _check_functions(**functions: object) -> None:
+    for name, function in functions.items():
+        if function is not None and not callable(function):
+            raise SchemaError(
+                "this is no function",
+                argument=name,
+                got=function,
+                fix=f"name the function, and do not call it: {name}=utc_now",
+            )
+
+
+class Key(Mapped[T]):
+    """A field of the row key; it cannot be set after the object is made."""
+
+
+@overload
+def key(
+    codec: Codec[T],
+    /,
+    *,
+    default: T,
+    family: Family | None = None,
+    qualifier: str | None = None,
+) -> Key[T]: ...
+@overload
+def key(
+    codec: Codec[T],
+    /,
+    *,
+    default_factory: Callable[[], T],
+    family: Family | None = None,
+    qualifier: str | None = None,
+) -> Key[T]: ...
+@overload
+def key(
+    codec: Codec[T], /, *, family: Family | None = None, qualifier: str | None = None
+) -> Key[T]: ...
+@overload
+def key(*, default: T, family: Family | None = None, qualifier: str | None = None) -> Key[T]: ...
+@overload
+def key(
+    *,
+    default_factory: Callable[[], T],
+    family: Family | None = None,
+    qualifier: str | None = None,
+) -> Key[T]: ...
+@overload
+def key(*, family: Family | None = None, qualifier: str | None = None) -> Key[Any]: ...
+def key(
+    codec: Codec[Any] | None = None,
+    /,
+    *,
+    default: Any = UNSET,
+    default_factory: Callable[[], Any] | None = None,
+    family: Family | None = None,
+    qualifier: str | None = None,
+) -> Key[Any]:
+    """Declare a field of the row key.
+
+    Args:
+        codec: Its bytes in the key; None takes the default of the annotated type.
+        default: The value of new objects that name none.
+        default_factory: Makes that value.
+        family: Store the value in a column as well.
+        qualifier: The qualifier of that column.
+    """
+    return Key(
+        family=family,
+        qualifier=qualifier,
+        codec=codec,
+        default=default,
+        default_factory=default_factory,
+    )
+
+
+@overload
+def column(
+    family: Family | None = None,
+    qualifier: str | Offset | None = None,
+    *,
+    codec: Codec[T],
+    default: None,
+    onupdate: Callable[[], T] | None = None,
+    validate: Callable[[T], None] | None = None,
+    repr: bool = True,
+    deferred: bool = False,
+) -> Mapped[T | None]: ...
+@overload
+def column(
+    family: Family | None = None,
+    qualifier: str | Offset | None = None,
+    *,
+    codec: Codec[T],
+    default: T,
+    onupdate: Callable[[], T] | None = None,
+    validate: Callable[[T], None] | None = None,
+    repr: bool = True,
+    deferred: bool = False,
+) -> Mapped[T]: ...
+@overload
+def column(
+    family: Family | None = None,
+    qualifier: str | Offset | None = None,
+    *,
+    codec: Codec[T],
+    default_factory: Callable[[], T],
+    onupdate: Callable[[], T] | None = None,
+    validate: Callable[[T], None] | None = None,
+    repr: bool = True,
+    deferred: bool = False,
+) -> Mapped[T]: ...
+@overload
+def column(
+    family: Family | None = None,
+    qualifier: str | Offset | None = None,
+    *,
+    codec: Codec[T],
+    onupdate: Callable[[], T] | None = None,
+    validate: Callable[[T], None] | None = None,
+    repr: bool = True,
+    deferred: bool = False,
+) -> Mapped[T]: ...
+@overload
+def column(
+    family: Family | None = None,
+    qualifier: str | Offset | None = None,
+    *,
+    default: T,
+    onupdate: Callable[[], Any] | None = None,
+    validate: Callable[[Any], None] | None = None,
+    repr: bool = True,
+    deferred: bool = False,
+) -> Mapped[T]: ...
+@overload
+def column(
+    family: Family | None = None,
+    qualifier: str | Offset | None = None,
+    *,
+    default_factory: Callable[[], T],
+    onupdate: Callable[[], Any] | None = None,
+    validate: Callable[[Any], None] | None = None,
+    repr: bool = True,
+    deferred: bool = False,
+) -> Mapped[T]: ...
+@overload
+def column(
+    family: Family | None = None,
+    qualifier: str | Offset | None = None,
+    *,
+    onupdate: Callable[[], Any] | None = None,
+    validate: Callable[[Any], None] | None = None,
+    repr: bool = True,
+    deferred: bool = False,
+) -> Mapped[Any]: ...
+def column(
+    family: Family | None = None,
+    qualifier: str | Offset | None = None,
+    *,
+    codec: Codec[Any] | None = None,
+    default: Any = UNSET,
+    default_factory: Callable[[], Any] | None = None,
+    onupdate: Callable[[], Any] | None = None,
+    validate: Callable[[Any], None] | None = None,
+    repr: bool = True,  # noqa: A002 - called so by dataclasses and attrs
+    deferred: bool = False,
+) -> Mapped[Any]:
+    """Declare a field that is stored in a column.
+
+    Args:
+        family: Where; None means the model's only family.
+        qualifier: The column's name in its family; None means the field's name, "" is a qualifier.
+            An `Offset` packs the cells of a period into one row: an object is then one cell, the
+            model has no other column, and its key holds the `Period` of the same time.
+        codec: The bytes; None takes the default of the annotated type.
+        default: The value of new objects that name none, and of rows without the cell.
+        default_factory: Makes that value.
+        onupdate: Makes the value that a loaded object is written with when it was changed and this
+            field was not; it is set on the object, too. New objects take the default.
+        validate: Raises ValueError for a value that must not be set; see `validators`. Called
+            when an object is made and when the field is set, never for None, and never for what is
+            read.
+        repr: Whether the `repr` of objects shows the field.
+        deferred: Leave the cell out where objects are read: for large values that are seldom
+            looked at. The attribute then raises NotLoadedError until `session.refresh(obj, M.body)`
+            reads it or the program sets it; `select(M.body)` gives the values alone. A statement
+            that compares the field or sorts by it reads it. What is not loaded is not written.
+    """
+    return Mapped(
+        family=family,
+        qualifier=qualifier,
+        codec=codec,
+        default=default,
+        default_factory=default_factory,
+        onupdate=onupdate,
+        validate=validate,
+        is_in_repr=repr,
+        is_deferred=deferred,
+    )

@@ -1,0 +1,63 @@
+"""Hooks: methods of a model that a session calls when its objects are loaded and written.
+
+Which of them a class defines is worked out once, so that models without hooks pay for none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from inspect import iscoroutinefunction
+from typing import Any, Final
+
+from hbase_orm.errors import SchemaError
+from hbase_orm.model.fields.fields import Mapped
+
+HOOKS: Final = ("before_put", "after_put", "before_delete", "after_delete", "after_load")
+
+
+@dataclass(frozen=True, slots=True)
+class Hooks:
+    """Which hooks a model has, and the fields that are renewed at each change.
+
+    Attributes:
+        before_put: Whether the model defines the hook; the others likewise.
+        renewed: Fields with `onupdate`, each with its function.
+    """
+
+    before_put: bool
+    after_put: bool
+    before_delete: bool
+    after_delete: bool
+    after_load: bool
+    renewed: tuple[tuple[str, Callable[[], Any]], ...]
+
+    @property
+    def has_before_write(self) -> bool:
+        """Whether objects prepare themselves for a write or a delete."""
+        return self.before_put or self.before_delete or bool(self.renewed)
+
+    @property
+    def has_after_write(self) -> bool:
+        """Whether a hook is called for writes that were acknowledged."""
+        return self.after_put or self.after_delete
+
+
+def hooks_of(cls: type, base: type, fields: tuple[Mapped[Any], ...]) -> Hooks:
+    """Return the hooks of a model, which differ from those of `base`.
+
+    Raises:
+        SchemaError: A hook is no method.
+    """
+    own = {name: getattr(cls, name) is not getattr(base, name) for name in HOOKS}
+    for name, is_own in own.items():
+        hook = getattr(cls, name)
+        if is_own and (not callable(hook) or iscoroutinefunction(hook)):
+            raise SchemaError(
+                "the name is that of a hook, which is a method",
+                model=cls.__name__,
+                name=name,
+                fix=f"choose another name, or write def {name}(self) -> None",
+            )
+    renewed = tuple((f.name, f.onupdate) for f in fields if f.onupdate is not None)
+    return Hooks(**own, renewed=renewed)

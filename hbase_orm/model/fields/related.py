@@ -1,0 +1,130 @@
+"""Related rows: `customer: Related[Customer] = related(customer_id=customer_id)`.
+
+The row is read by its key, whose fields this model has too. Nothing is loaded by reading the
+attribute: `.load_related(Order.customer)` of a statement loads those of a page by one request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, Literal, Never, TypeVar, overload
+
+from hbase_orm.errors import NotLoadedError, SchemaError
+from hbase_orm.model.state import InstanceState
+from hbase_orm.schema import Expr, NoColumn
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """A related field that its model has resolved.
+
+    Attributes:
+        name: The field.
+        target: The model of the related row.
+        key: The model's field for each key argument of the target.
+    """
+
+    name: str
+    target: type[Any]
+    key: Mapping[str, str]
+
+    def key_of(self, obj: Any) -> tuple[Any, ...]:
+        """Return the related row's key arguments, None for a field without a value."""
+        values = obj.__dict__
+        return tuple(values.get(name) for name in self.key.values())
+
+    def put(self, obj: Any, related: Any) -> None:
+        """Let the field of `obj` read `related`, an object or None."""
+        state: InstanceState = obj.__state__
+        state.related = {**state.related, self.name: (self.key_of(obj), related)}
+
+
+class RelatedExpr(NoColumn, Generic[T]):
+    """A related field on its class: what `.load_related()` takes."""
+
+    name: str
+    model_name: str
+
+    @property
+    def instead(self) -> str:
+        """Comparing the fields of the other row's key."""
+        return f"compare the fields that {self!r} is found by; .load_related({self!r}) loads it"
+
+    def __repr__(self) -> str:
+        """Return the field as one writes it."""
+        return f"{self.model_name}.{self.name}"
+
+
+class Related(RelatedExpr[T]):
+    """The object of another row: `customer: Related[Customer] = related(customer_id=customer_id)`.
+
+    It is read after `.load_related()`, and None where there is no such row or a field of the key is
+    None. It is no constructor argument, is never written, and does not count for `==`.
+
+    Attributes:
+        key: The model's field for each key argument of the related model.
+    """
+
+    def __init__(self, key: Mapping[str, Expr[Any]]) -> None:
+        """Keep the declaration; the class that is being made resolves it."""
+        self.key = key
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        """Take the attribute's name."""
+        self.name = name
+        self.model_name = owner.__name__
+
+    @overload
+    def __get__(self, instance: None, owner: Any, /) -> RelatedExpr[T]: ...
+    @overload
+    def __get__(self, instance: object, owner: Any, /) -> T | None: ...
+    def __get__(self, instance: Any, owner: Any, /) -> Any:
+        """Return the related object, or None if there is none.
+
+        Raises:
+            NotLoadedError: It was not loaded, or the fields of its key have changed since.
+        """
+        if instance is None:
+            return self
+        relation: Relation = type(instance).__related__[self.name]
+        key = relation.key_of(instance)
+        loaded_by, obj = instance.__state__.related.get(self.name, (None, None))
+        if loaded_by == key:
+            return obj
+        model, target = type(instance).__name__, relation.target.__name__
+        arguments = ", ".join(f"{name}=..." for name in relation.key)
+        raise NotLoadedError(
+            "the related object was not loaded for these values of its key",
+            model=model,
+            field=self.name,
+            key=dict(zip(relation.key, key, strict=True)),
+            fix=f"read it with select({model}).load_related({model}.{self.name}), "
+            f"or with session.get({target}, {arguments})",
+        )
+
+    if TYPE_CHECKING:  # at run time Model.__setattr__ refuses
+
+        def __set__(self, instance: Any, value: Never, /) -> None:
+            """Refuse: the fields of its key decide which row is related."""
+
+
+def related(*, init: Literal[False] = False, **key: Expr[Any]) -> Related[Any]:
+    """Declare the object of another row, to be loaded by `.load_related()`.
+
+    Args:
+        key: Each key argument of the related model, and the field of this one that holds it.
+        init: Always False: type checkers read it and keep related objects out of constructors.
+
+    Raises:
+        SchemaError: Not fields by the names of key arguments.
+    """
+    if init or not key or not all(isinstance(field, Expr) for field in key.values()):
+        raise SchemaError(
+            "a related row is found by fields of this model",
+            got=key,
+            fix="write related(customer_id=customer_id): key argument = field",
+        )
+    return Related(key)

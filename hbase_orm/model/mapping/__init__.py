@@ -1,0 +1,1 @@
+"""Objects to cells and back, by functions generated once a model."""

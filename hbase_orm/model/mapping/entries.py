@@ -1,0 +1,202 @@
+"""Entries of dynamic columns: from cells to an object's maps and back.
+
+What the generated functions of a model do with the usual name and value stands here as source;
+what they leave to the codecs, as calls that raise what is wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from hbase_orm.codecs import Codec
+from hbase_orm.codecs.inline import decode_source, encode_source, settled_source
+from hbase_orm.codecs.source import Scope, literal
+from hbase_orm.errors import CodecError, CorruptRowError, ValidationError
+from hbase_orm.ops import Row
+from hbase_orm.schema import DynamicSchema, TableSchema
+
+
+def reading_lines(schema: TableSchema, scope: Scope) -> list[str]:
+    """Return the source that fills the maps of an object: `d` is its `__dict__`, `row` the row."""
+    if not schema.dynamics:
+        return []
+    lines, branches = [], []
+    for number, dynamic in enumerate(schema.dynamics):
+        entries = scope.local("entries")
+        lines.append(f"        {entries} = d[{literal(dynamic.name)}] = {{}}")
+        test = _belongs(dynamic, "column", scope)
+        name = decode_source(dynamic.name_codec, "rest", scope)
+        value = decode_source(dynamic.codec, "data", scope)
+        branches += [
+            f"            {'el' if number else ''}if {test}:",
+            f"                rest = column[{len(dynamic.prefix)}:]",
+            "                data = row_cells[column].value",
+            f"                {entries}[{name}] = {value}",
+        ]
+    # Thrift1 gives the cells of a row in no order; entries come as they are stored.
+    return [
+        *lines,
+        "        row_cells = row.cells",
+        "        for column in sorted(row_cells):",
+        *branches,
+    ]
+
+
+def _belongs(dynamic: DynamicSchema, column: str, scope: Scope) -> str:
+    """Return the condition that a column is that of an entry: a slice is faster than a call."""
+    test = f"{column}[:{len(dynamic.prefix)}] == {literal(dynamic.prefix)}"
+    if not dynamic.taken:
+        return test
+    return f"{test} and {column} not in {scope.bind(dynamic.taken, 'taken')}"
+
+
+def read_entries(schema: TableSchema, values: dict[str, Any], row: Row) -> None:
+    """Read the maps of an object by calls of the codecs.
+
+    Raises:
+        CorruptRowError: A qualifier or a cell does not decode.
+    """
+    for dynamic in schema.dynamics:
+        entries = values[dynamic.name] = {}
+        for column in sorted(filter(dynamic.holds, row.cells)):
+            name = _decoded(schema, dynamic, row, column, column[len(dynamic.prefix) :])
+            data = row.cells[column].value
+            entries[name] = _decoded(schema, dynamic, row, column, data, is_name=False)
+
+
+def _decoded(
+    schema: TableSchema,
+    dynamic: DynamicSchema,
+    row: Row,
+    column: bytes,
+    data: bytes,
+    *,
+    is_name: bool = True,
+) -> Any:
+    codec = dynamic.name_codec if is_name else dynamic.codec
+    try:
+        return codec.decode(data)
+    except CodecError as error:
+        text = "a stored qualifier" if is_name else "a stored cell"
+        raise CorruptRowError(
+            f"{text} of dynamic columns does not decode as the model declares",
+            model=schema.model_name,
+            field=dynamic.name,
+            row=row.key,
+            column=column,
+            codec=codec.name,
+            value=data,
+        ) from error
+
+
+def writing_lines(schema: TableSchema, scope: Scope) -> list[str]:
+    """Return the source that adds an object's entries to `cells`: `d` is its `__dict__`."""
+    lines: list[str] = []
+    for dynamic in schema.dynamics:
+        column = scope.bind(dynamic.prefix, "prefix")
+        column += f" + {encode_source(dynamic.name_codec, 'name', scope)}"
+        tests = [
+            settled_source(dynamic.name_codec, "name", scope),
+            settled_source(dynamic.codec, "value", scope),
+        ]
+        lines += [
+            f"        for name, value in d.get({literal(dynamic.name)}, {{}}).items():",
+            f"            if not ({' and '.join(tests)}): return write_plainly(d)",
+            f"            column = {column}",
+        ]
+        if dynamic.taken:
+            taken = scope.bind(dynamic.taken, "taken")
+            lines.append(f"            if column in {taken}: return write_plainly(d)")
+        lines.append(f"            cells[column] = {encode_source(dynamic.codec, 'value', scope)}")
+    return lines
+
+
+def entry_cells(schema: TableSchema, dynamic: DynamicSchema, entries: object) -> dict[bytes, bytes]:
+    """Return the cells of a map's entries, those of None left out.
+
+    Raises:
+        ValidationError: Names the entry that has the wrong type or does not fit.
+    """
+    cells: dict[bytes, bytes] = {}
+    for name, value in _checked_map(schema, dynamic, entries).items():
+        where = _where(schema, dynamic, name)
+        column = dynamic.prefix + _encoded(dynamic.name_codec, name, "name", where)
+        if column in dynamic.taken:
+            raise ValidationError(
+                "the entry's name is that of a declared column, or of the cell that marks a row",
+                **where,
+                column=column,
+                fix="choose another name, or set the declared field",
+            )
+        if value is None:
+            continue
+        if column in cells:
+            raise ValidationError(
+                "two names of the map are stored as one", **where, fix="leave one of them out"
+            )
+        cells[column] = _encoded(dynamic.codec, value, "value", where)
+    return cells
+
+
+def checked_entries(schema: TableSchema, dynamic: DynamicSchema, entries: object) -> dict[Any, Any]:
+    """Return a copy of a map that is set, rounded as it is stored, entries of None left out.
+
+    Raises:
+        ValidationError: It is no map, or an entry does not fit.
+    """
+    entry_cells(schema, dynamic, entries)
+    checked = dict(_checked_map(schema, dynamic, entries))
+    settle_map(dynamic, checked)
+    return checked
+
+
+def settle_map(dynamic: DynamicSchema, entries: dict[Any, Any]) -> None:
+    """Change a valid map into the map that reading it back would give."""
+    codecs = (dynamic.name_codec, dynamic.codec)
+    if None not in entries.values() and not any(codec.coarse for codec in codecs):
+        return
+    kept = {
+        dynamic.name_codec.normalize(name): dynamic.codec.normalize(value)
+        for name, value in entries.items()
+        if value is not None
+    }
+    entries.clear()
+    entries.update(kept)
+
+
+def settle(schema: TableSchema, values: Mapping[str, Any]) -> None:
+    """Change the maps in an object's `__dict__` into those that reading its row would give."""
+    for dynamic in schema.dynamics:
+        if dynamic.name in values:
+            settle_map(dynamic, values[dynamic.name])
+
+
+def _checked_map(schema: TableSchema, dynamic: DynamicSchema, entries: object) -> Mapping[Any, Any]:
+    if isinstance(entries, Mapping):
+        return entries
+    raise ValidationError(
+        "dynamic columns are set to a mapping",
+        model=schema.model_name,
+        field=dynamic.name,
+        value=entries,
+        fix="give a dict; {} deletes all entries",
+    )
+
+
+def _where(schema: TableSchema, dynamic: DynamicSchema, name: Any) -> dict[str, Any]:
+    return {"model": schema.model_name, "field": dynamic.name, "name": name}
+
+
+def _encoded(codec: Codec[Any], value: Any, what: str, where: Mapping[str, Any]) -> bytes:
+    if not codec.accepts_type(value):
+        raise ValidationError(
+            f"the entry's {what} has the wrong type",
+            **{**where, what: value},
+            expected=codec.python_type.__name__,
+            fix=f"give {codec.python_type.__name__}",
+        )
+    try:
+        return codec.encode(value)
+    except CodecError as error:
+        raise ValidationError(error.text, fix=error.fix, **{**error.details, **where}) from None

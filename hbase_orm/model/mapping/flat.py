@@ -1,0 +1,73 @@
+"""Objects to flat rows: a key and then a value for each column, as `ops.PutRows` takes them.
+
+Bulk writing makes one of each object. Of values that do not fit the generated function returns
+None, and the plain way raises what is wrong, or does what else is to be done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+from hbase_orm.codecs.inline import encode_source, refuses_none
+from hbase_orm.codecs.source import MISFITS, Scope, literal
+from hbase_orm.schema import ColumnSchema, TableSchema
+
+_KEPT = 256
+
+FlatRow = tuple[bytes | None, ...]
+
+Flattener = Callable[[dict[str, Any], bytes], tuple[int, FlatRow] | None]
+"""From an object's `__dict__` and row key to the bytes of its cells in all, and its flat row."""
+
+
+@lru_cache(maxsize=_KEPT)
+def flattener_of(model: Any, *more: tuple[bytes, bytes], cell_bytes: int = 0) -> Flattener | None:
+    """Return a function that makes flat rows; None for models whose rows have not one shape.
+
+    Args:
+        model: The class. A row has the columns in the order of its schema.
+        more: Columns whose values stand at the end of each row, with these values.
+        cell_bytes: What a cell takes beside its row key, column and value.
+    """
+    schema: TableSchema = model.__schema__
+    if schema.dynamics or not schema.storage.has_own_rows:
+        return None
+    scope = Scope(MISFITS=(*MISFITS, KeyError))
+    lines, sizes = ["def flatten(d, key):", "    try:"], list[str]()
+    # Of every row: how many cells, and their bytes without the row key.
+    cells = len(more)
+    size_bytes = sum(cell_bytes + len(name) + len(value) for name, value in more)
+    values = [f"c{number}" for number in range(len(schema.columns))]
+    for value, column in zip(values, schema.columns, strict=True):
+        lines += _encoding(column, value, scope)
+        width, named_bytes = column.codec.width_bytes, cell_bytes + len(column.column)
+        if column.nullable:
+            sizes.append(f"(0 if {value} is None else len({value}) + {named_bytes} + len(key))")
+            continue
+        cells += 1
+        size_bytes += named_bytes + (width or 0)
+        if width is None:
+            sizes.append(f"len({value})")
+    size = " + ".join([*sizes, f"{cells} * len(key) + {size_bytes}"])
+    row = ", ".join(["key", *values, *(literal(value) for _, value in more)])
+    lines += [f"        return {size}, ({row},)", "    except MISFITS:", "        return None"]
+    flatten: Flattener = scope.compiled(lines, "flatten")
+    return flatten
+
+
+def _encoding(column: ColumnSchema, value: str, scope: Scope) -> list[str]:
+    encoded = encode_source(column.codec, "v", scope)
+    if column.nullable:
+        # One that was not read is no None.
+        name = literal(column.name)
+        stored = f"d[{name}]" if column.deferred else f"d.get({name})"
+        return [
+            f"        v = {stored}",
+            f"        {value} = None if v is None else {encoded}",
+        ]
+    lines = [f"        v = d[{literal(column.name)}]"]
+    if not refuses_none(column.codec):
+        lines.append("        if v is None: return None")
+    return [*lines, f"        {value} = {encoded}"]

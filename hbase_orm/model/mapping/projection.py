@@ -1,0 +1,123 @@
+"""Rows to values of a few fields, without an object: functions generated once a model and fields.
+
+A field reads as it does in an object: from the key if it can, else from its column. Without the
+cell it is None if nullable, its declared default, or a counter's 0. A required field without one is
+None here as well; `check_present` refuses it if its cell is missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache, partial
+from typing import Any
+
+from hbase_orm.codecs.inline import decode_source
+from hbase_orm.codecs.source import MISFITS, Scope, literal
+from hbase_orm.errors import CodecError, MissingCellError
+from hbase_orm.model.mapping.mapping import corrupt
+from hbase_orm.ops import Row
+from hbase_orm.schema import ColumnSchema, EntryExpr, Expr, TableSchema, absent_value, stored_column
+
+Reader = Callable[..., tuple[Any, ...]]
+"""From a row, and the `KeyContext` if its key needs one, to the values."""
+
+_KEPT = 256
+
+
+def reader_of(model: Any, fields: Sequence[Expr[Any]]) -> Reader:
+    """Return the function that reads fields of a model's rows, or entries of dynamic columns."""
+    names = tuple(field.name for field in fields)
+    entries = [stored_column(model.__schema__, f) for f in fields if isinstance(f, EntryExpr)]
+    return _reader(model, names, tuple(entry for entry in entries if entry is not None))
+
+
+@lru_cache(maxsize=_KEPT)
+def _reader(model: Any, names: tuple[str, ...], entries: tuple[ColumnSchema, ...]) -> Reader:
+    schema: TableSchema = model.__schema__
+    by_name = {**schema.column_by_name, **{entry.name: entry for entry in entries}}
+    decoded = schema.layout.decoded
+    places = {name: f"v{number}" for number, name in enumerate(names)}
+    scope = Scope(MISFITS=MISFITS, decode_key=schema.layout.decode_parts)
+    lines = ["def read(row, context=None):"]
+    if any(name in decoded for name in names):
+        # The last of several equal targets keeps the value: `_` takes what nobody asks for.
+        targets = "".join(f"{places.get(name, '_')}, " for name in decoded)
+        lines.append(f"    ({targets}) = decode_key(row.key, context)")
+    columns = {name: by_name[name] for name in names if name not in decoded}
+    if columns:
+        scope.values["read_plainly"] = partial(_read_plainly, schema, tuple(columns.values()))
+        lines += ["    get = row.cells.get", "    try:"]
+        for name, column in columns.items():
+            lines += _from_cell(schema, column, places[name], scope)
+        targets = "".join(f"{places[name]}, " for name in columns)
+        lines += ["    except MISFITS:", f"        ({targets}) = read_plainly(row)"]
+    lines.append(f"    return ({''.join(f'{place}, ' for place in places.values())})")
+    reader: Reader = scope.compiled(lines, "read")
+    return reader
+
+
+def _from_cell(schema: TableSchema, column: ColumnSchema, place: str, scope: Scope) -> list[str]:
+    data = scope.local("data")
+    absent = scope.bind(partial(absent_value, schema, column), "absent")
+    constant = "0" if column in schema.numbers else "None" if column.nullable else f"{absent}()"
+    return [
+        f"        cell = get({literal(column.column)})",
+        "        if cell is None:",
+        f"            {place} = {constant}",
+        "        else:",
+        f"            {data} = cell.value",
+        f"            {place} = {decode_source(column.codec, data, scope)}",
+    ]
+
+
+def _read_plainly(
+    schema: TableSchema, columns: Sequence[ColumnSchema], row: Row
+) -> tuple[Any, ...]:
+    """Read the cells by calls of the codecs.
+
+    Raises:
+        CorruptRowError: A cell does not decode.
+    """
+    values = []
+    for column in columns:
+        cell = row.cells.get(column.column)
+        try:
+            value = (
+                absent_value(schema, column) if cell is None else column.codec.decode(cell.value)
+            )
+        except CodecError as error:
+            raise corrupt(schema, row, column) from error
+        values.append(value)
+    return tuple(values)
+
+
+def required(schema: TableSchema, names: Sequence[str]) -> list[tuple[int, ColumnSchema]]:
+    """Return the fields that have no value without a cell, each with its place in `names`."""
+    columns = []
+    for place, name in enumerate(names):
+        column = schema.column_by_name.get(name)
+        if column is None or name in schema.layout.decoded or column in schema.numbers:
+            continue
+        if not (column.nullable or column.has_default):
+            columns.append((place, column))
+    return columns
+
+
+def check_present(
+    schema: TableSchema, wanted: Sequence[tuple[int, ColumnSchema]], row: Row, values: Sequence[Any]
+) -> None:
+    """Refuse a row without the cell of a field that is given.
+
+    Raises:
+        MissingCellError: It names row and column.
+    """
+    for place, column in wanted:
+        if values[place] is None and column.column not in row.cells:
+            raise MissingCellError(
+                "the row has no cell for this required field",
+                model=schema.model_name,
+                field=column.name,
+                row=row.key,
+                column=column.column,
+                fix="declare the field nullable, or give it a default",
+            )

@@ -1,0 +1,1 @@
+"""What a session keeps about objects: identity, ownership, refreshing and held values."""

@@ -1,0 +1,50 @@
+"""Checks where an object belongs: its row's table, and the session that writes its changes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hbase_orm.binding.bound_model import BoundModel
+from hbase_orm.errors import ValidationError
+from hbase_orm.model import Model
+from hbase_orm.model.fields.deferring import refuse_partial, refuse_unloaded
+from hbase_orm.model.state import row_key_of
+from hbase_orm.objects.identity import refuse_part
+
+
+def refuse_foreign(bound: BoundModel, obj: Model) -> None:
+    """Refuse to compare an object with a row that it was not read from, nor written as.
+
+    Raises:
+        ValidationError: Its row is in the table of another engine.
+    """
+    if not obj.__state__.is_foreign(bound.origin):
+        return
+    model = bound.schema.model_name
+    raise ValidationError(
+        "the object was read or written by another engine: its changes say nothing of this row",
+        model=model,
+        row=row_key_of(obj),
+        fix=f"write a copy of all fields: add({model}.from_dict(obj.to_dict())), with deferred "
+        "fields once they are loaded, or get the row from this engine",
+    )
+
+
+def refuse_incomplete(bound: BoundModel, obj: Any, *, is_new: bool) -> None:
+    """Refuse to put an object that lacks fields where there may be no row that has them.
+
+    Args:
+        bound: The model.
+        obj: The object.
+        is_new: Whether its row is to be absent.
+
+    Raises:
+        ValidationError: It names the deferred fields, or what was read of the row.
+    """
+    if obj.__state__.is_foreign(bound.origin):
+        refuse_part(obj)
+        refuse_unloaded(obj)
+    elif is_new:
+        refuse_unloaded(obj)
+    else:
+        refuse_partial(obj)

@@ -1,0 +1,387 @@
+"""What the conditions of a statement say about each field: equal values, or a range of them.
+
+An OR makes alternatives without it, each with bounds of its own.
+
+Bounds are exact for stored values: a codec coarser than its type cannot store every value that a
+condition may name, so `at > 5.5 ms` becomes "above 5 ms", and `at == 5.5 ms` matches nothing. A
+codec that rounds up instead (32-bit floats round to the nearest) has its ends moved likewise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from hbase_orm.codecs import Codec
+from hbase_orm.errors import CodecError
+from hbase_orm.schema import (
+    And,
+    Comparison,
+    Condition,
+    Contains,
+    Expr,
+    FunctionExpr,
+    InValues,
+    ItemBetween,
+    Operator,
+    Or,
+    StartsWith,
+    TableSchema,
+    codec_of,
+)
+
+MAX_ALTERNATIVES: Final = 64
+"""An OR that would make more of them is left to the client's check: a wider range costs less."""
+
+Group = tuple[Condition, ...]
+
+_OfItem = Comparison | InValues | StartsWith | ItemBetween
+
+
+class NothingMatchesError(Exception):
+    """The conditions contradict each other; never leaves this package."""
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """One end of a range of values."""
+
+    value: Any
+    included: bool
+
+
+@dataclass(slots=True)
+class Bounds:
+    """The known bounds of one field; built up by `narrow`.
+
+    Attributes:
+        equals: The only values it can have, None among them if it may be absent; or None.
+        low: The lower end, or None.
+        high: The upper end, or None.
+        prefix: What its text starts with, or None.
+        excludes_none: Whether a row where the field is None cannot match.
+    """
+
+    equals: tuple[Any, ...] | None = None
+    low: End | None = None
+    high: End | None = None
+    prefix: str | bytes | None = None
+    excludes_none: bool = False
+
+    @property
+    def has_range(self) -> bool:
+        """Whether there is any end, or a prefix that leaves some out."""
+        return not (self.low is None and self.high is None and not self.prefix)
+
+
+def bounds_of(schema: TableSchema, conditions: Sequence[Condition]) -> dict[str, Bounds]:
+    """Return the bounds of each field that the conditions restrict if they all hold.
+
+    Args:
+        schema: The table.
+        conditions: They have been checked: each is on a field of the table, by a fitting value.
+
+    Raises:
+        NothingMatchesError: No row can fulfil them all.
+    """
+    keys = {name: Bounds(excludes_none=True) for name in schema.layout.names}
+    by_field: dict[str, Bounds] = {}
+    for condition in conditions:
+        match condition:
+            case Contains(field=of, value=value):
+                of_items: Expr[Any] = FunctionExpr("each", of)
+                if is_indexed(schema, of_items):
+                    _narrow_by_item(schema, by_field, Comparison(of_items, "==", value))
+            case (
+                Comparison(field=FunctionExpr(function="each"))
+                | InValues(field=FunctionExpr(function="each"))
+                | StartsWith(field=FunctionExpr(function="each"))
+                | ItemBetween()
+            ):
+                _narrow_by_item(schema, by_field, condition)
+            case Comparison(field=of) | InValues(field=of) | StartsWith(field=of):
+                bounds = by_field.setdefault(of.name, keys.get(of.name) or Bounds())
+                _narrow_by(bounds, codec_of(schema, of), condition)
+            case _:
+                pass  # OR and NOT are checked on the client
+    for name, bounds in by_field.items():
+        _check_consistent(name, bounds)
+    return by_field
+
+
+def is_indexed(schema: TableSchema, of: Expr[Any]) -> bool:
+    """Return whether an index has an expression for a part."""
+    return any(of.name == each.name for index in schema.indexes for each in index.expressions)
+
+
+def _narrow_by_item(schema: TableSchema, by_field: dict[str, Bounds], condition: _OfItem) -> None:
+    """Note what a condition says of one item of a collection.
+
+    Another condition may hold of another item: the two do not narrow each other, and the better
+    one is kept.
+    """
+    if isinstance(condition, Comparison) and condition.operator == "!=":
+        return  # of no item
+    codec = codec_of(schema, condition.field)
+    item_bounds = Bounds(excludes_none=True)
+    try:
+        if isinstance(condition, ItemBetween):
+            _narrow(item_bounds, codec, ">=", codec.comparable(condition.low))
+            _narrow(item_bounds, codec, "<=", codec.comparable(condition.high))
+        else:
+            _narrow_by(item_bounds, codec, condition)
+        _check_consistent(condition.field.name, item_bounds)
+    except NothingMatchesError:
+        return  # the collection's own codec may store items that theirs does not
+    earlier = by_field.get(condition.field.name)
+    if earlier is None or (earlier.equals is None and item_bounds.equals is not None):
+        by_field[condition.field.name] = item_bounds
+
+
+def _narrow_by(
+    bounds: Bounds, codec: Codec[Any], condition: Comparison | InValues | StartsWith
+) -> None:
+    if isinstance(condition, StartsWith):
+        bounds.excludes_none = True
+        _narrow_prefix(bounds, condition.prefix)
+    elif isinstance(condition, InValues):
+        nones = () if bounds.excludes_none or None not in condition.values else (None,)
+        _narrow_equal(bounds, (*nones, *storable(codec, condition.values)))
+    elif condition.value is None:
+        _narrow_by_none(bounds, condition.operator)
+    else:
+        _narrow(bounds, codec, condition.operator, codec.comparable(condition.value))
+
+
+def _narrow_by_none(bounds: Bounds, operator: Operator) -> None:
+    if operator == "!=":
+        bounds.excludes_none = True
+    elif operator != "==" or bounds.excludes_none:
+        raise NothingMatchesError("a comparison with None is false")
+    else:
+        _narrow_equal(bounds, (None,))
+
+
+def _narrow_prefix(bounds: Bounds, prefix: Any) -> None:
+    if bounds.prefix is None or prefix.startswith(bounds.prefix):
+        bounds.prefix = prefix
+    elif not bounds.prefix.startswith(prefix):
+        raise NothingMatchesError("no value starts with both prefixes")
+
+
+def _narrow(bounds: Bounds, codec: Codec[Any], operator: Operator, value: Any) -> None:
+    bounds.excludes_none |= operator != "!="
+    if operator == "==":
+        _narrow_equal(bounds, storable(codec, (value,)))
+    elif operator in {">", ">="}:
+        low = low_end(codec, operator, value)
+        if low is not None and (bounds.low is None or _starts_later(low, bounds.low)):
+            bounds.low = low
+    elif operator in {"<", "<="}:
+        high = high_end(codec, operator, value)
+        if high is not None and (bounds.high is None or _ends_earlier(high, bounds.high)):
+            bounds.high = high
+
+
+def storable(codec: Codec[Any], values: Sequence[Any]) -> tuple[Any, ...]:
+    """Return the stored values that equal one of `values`; None is no stored value."""
+    stored_values: list[Any] = []
+    for value in values:
+        if value is None:
+            continue
+        try:
+            stored = codec.normalize(value)
+        except CodecError:
+            continue
+        if stored == codec.comparable(value):
+            stored_values += [0.0, -0.0] if isinstance(stored, float) and not stored else [stored]
+    return tuple(stored_values)
+
+
+def _narrow_equal(bounds: Bounds, values: tuple[Any, ...]) -> None:
+    if bounds.equals is not None:
+        values = tuple(value for value in values if value in bounds.equals)
+    bounds.equals = values
+    bounds.excludes_none |= None not in values
+    if not values:
+        raise NothingMatchesError("no stored value equals the one compared with")
+
+
+def low_end(codec: Codec[Any], operator: Operator, value: Any) -> End | None:
+    """Return where the stored values above a value begin; None if that is not known.
+
+    Raises:
+        NothingMatchesError: There are none.
+    """
+    try:
+        stored = codec.normalize(value)
+    except CodecError:
+        if codec.maximum is not None and value > codec.maximum:
+            raise NothingMatchesError("the value lies above everything that is stored") from None
+        return None  # below everything, or no value at all: the client checks
+    if stored < value:
+        return End(stored, included=False)
+    if stored > value:  # rounded to the nearest: nothing stored lies between
+        return End(stored, included=True)
+    if operator == ">" and stored == codec.maximum:
+        raise NothingMatchesError("nothing above the value can be stored")
+    if operator == ">=" and stored == codec.minimum:
+        return None  # every stored value
+    return End(_zero(stored, low=operator == ">="), included=operator == ">=")
+
+
+def high_end(codec: Codec[Any], operator: Operator, value: Any) -> End | None:
+    """Return where the stored values below a value end; None if that is not known.
+
+    Raises:
+        NothingMatchesError: There are none.
+    """
+    try:
+        stored = codec.normalize(value)
+    except CodecError:
+        if codec.minimum is not None and value < codec.minimum:
+            raise NothingMatchesError("the value lies below everything that is stored") from None
+        return None
+    if stored < value:
+        return End(stored, included=True)
+    if stored > value:
+        return End(stored, included=False)
+    if operator == "<" and stored == codec.minimum:
+        raise NothingMatchesError("nothing below the value can be stored")
+    if operator == "<=" and stored == codec.maximum:
+        return None  # every stored value
+    return End(_zero(stored, low=operator == "<"), included=operator == "<=")
+
+
+def _zero(value: Any, *, low: bool) -> Any:
+    """Return the zero that sorts first or last: -0.0 equals 0.0 but its bytes sort below."""
+    if isinstance(value, float) and not value:
+        return -0.0 if low else 0.0
+    return value
+
+
+def _starts_later(one: End, other: End) -> bool:
+    if one.value == other.value:
+        return other.included and not one.included
+    return bool(one.value > other.value)
+
+
+def _ends_earlier(one: End, other: End) -> bool:
+    if one.value == other.value:
+        return other.included and not one.included
+    return bool(one.value < other.value)
+
+
+def _check_consistent(name: str, bounds: Bounds) -> None:
+    if bounds.equals is not None:
+        if bounds.excludes_none:
+            bounds.equals = tuple(value for value in bounds.equals if value is not None)
+        bounds.equals = tuple(value for value in bounds.equals if _within(value, bounds))
+        if not bounds.equals:
+            raise NothingMatchesError(f"the conditions on {name} contradict each other")
+    check_ends(name, bounds)
+
+
+def check_ends(name: str, bounds: Bounds) -> None:
+    """Refuse ends with nothing between them.
+
+    Raises:
+        NothingMatchesError: The upper end lies below the lower one.
+    """
+    low, high = bounds.low, bounds.high
+    if low is None or high is None:
+        return
+    if low.value > high.value or (low.value == high.value and not (low.included and high.included)):
+        raise NothingMatchesError(f"the conditions on {name} contradict each other")
+
+
+def _within(value: Any, bounds: Bounds) -> bool:
+    low, high = bounds.low, bounds.high
+    if value is None:
+        return True
+    above = low is None or value > low.value or (low.included and value == low.value)
+    below = high is None or value < high.value or (high.included and value == high.value)
+    return above and below and (bounds.prefix is None or value.startswith(bounds.prefix))
+
+
+# --- alternatives ---------------------------------------------------------------------------------
+
+
+def groups_of(conditions: Sequence[Condition]) -> tuple[Group, ...]:
+    """Return groups of conditions: all of `conditions` hold exactly if all of one group do."""
+    groups: list[Group] = [()]
+    for condition in conditions:
+        options = _options(condition)
+        if len(groups) * len(options) > MAX_ALTERNATIVES:
+            options = ((condition,),)
+        groups = [(*one, *more) for one in groups for more in options]
+    return tuple(groups)
+
+
+def _options(condition: Condition) -> tuple[Group, ...]:
+    match condition:
+        case And(conditions=inner):
+            return groups_of(inner)
+        case Or(conditions=inner):
+            return tuple(option for part in _joined(inner) for option in _options(part))
+    return ((condition,),)
+
+
+def _joined(conditions: Sequence[Condition]) -> list[Condition]:
+    """Return the alternatives with the equal values of each field joined in one list."""
+    equal: dict[str, InValues] = {}
+    others: list[Condition] = []
+    for condition in conditions:
+        match condition:
+            case Comparison(field=of, operator="==", value=value):
+                values: tuple[Any, ...] = (value,)
+            case InValues(field=of, values=values):
+                pass
+            case _:
+                others.append(condition)
+                continue
+        known = equal[of.name].values if of.name in equal else ()
+        equal[of.name] = InValues(of, (*known, *values))
+    return [*equal.values(), *others]
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """Conditions without OR that some row can fulfil, and what they say.
+
+    Attributes:
+        conditions: They all hold.
+        bounds: What they say of each field.
+    """
+
+    conditions: Sequence[Condition]
+    bounds: Mapping[str, Bounds]
+
+
+def bounds_of_each(
+    schema: TableSchema, conditions: Sequence[Condition]
+) -> list[Mapping[str, Bounds]]:
+    """Return the bounds of every alternative that some row can fulfil.
+
+    Raises:
+        NothingMatchesError: There is none.
+    """
+    return [each.bounds for each in alternatives_of(schema, conditions)]
+
+
+def alternatives_of(schema: TableSchema, conditions: Sequence[Condition]) -> list[Alternative]:
+    """Return every alternative that some row can fulfil.
+
+    Raises:
+        NothingMatchesError: There is none.
+    """
+    fulfillable, reason = [], ""
+    for group in groups_of(conditions):
+        try:
+            fulfillable.append(Alternative(group, bounds_of(schema, group)))
+        except NothingMatchesError as error:
+            reason = str(error)
+    if not fulfillable:
+        raise NothingMatchesError(reason)
+    return fulfillable

@@ -1,0 +1,283 @@
+r"""Server-side filters as typed values that print in HBase's filter language.
+
+A value stands in the text as its bytes: the language quotes with `'`, doubles that quote inside and
+escapes nothing else, so every byte is safe. Nothing else in the library writes filter text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final, Literal
+
+Symbol = Literal["=", "!=", "<", "<=", ">", ">="]
+Comparator = Literal["binary", "binaryprefix"]
+
+_NEGATED: Final[Mapping[Symbol, Symbol]] = MappingProxyType(
+    {"=": "!=", "!=": "=", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ByteTest:
+    """A comparison of stored bytes, unsigned, from the left: `stored symbol operand`.
+
+    Attributes:
+        symbol: How they compare.
+        operand: What they are compared with.
+        comparator: All of the stored bytes, or only as many as the operand has.
+    """
+
+    symbol: Symbol
+    operand: bytes
+    comparator: Comparator = "binary"
+
+    @property
+    def negated(self) -> ByteTest:
+        """The opposite test."""
+        return ByteTest(_NEGATED[self.symbol], self.operand, self.comparator)
+
+    def __bytes__(self) -> bytes:
+        """Return the operator and the comparator as two arguments."""
+        return self.symbol.encode() + b", " + _quoted(self.comparator.encode() + b":", self.operand)
+
+
+ANY_BYTES: Final = ByteTest(">=", b"")
+NO_BYTES: Final = ByteTest("<", b"")
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Decides on rows, or on what of them is sent; `bytes()` is its text."""
+
+    @property
+    def tests(self) -> int:
+        """How many comparisons a server makes for a row, at most."""
+        return 0
+
+    def __bytes__(self) -> bytes:
+        """Return the filter in HBase's filter language."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnFilter(Filter):
+    """Whole rows by the newest cell of one column, which the scan must read.
+
+    Attributes:
+        column: `family:qualifier`.
+        test: What its bytes must fulfil.
+        passes_missing: Whether rows without the cell pass.
+    """
+
+    column: bytes
+    test: ByteTest
+    passes_missing: bool
+
+    @property
+    def tests(self) -> int:
+        """One."""
+        return 1
+
+    def __bytes__(self) -> bytes:
+        """Return a SingleColumnValueFilter with all of its six arguments."""
+        family, _, qualifier = self.column.partition(b":")
+        arguments = (
+            _quoted(family),
+            _quoted(qualifier),
+            bytes(self.test),
+            b"false" if self.passes_missing else b"true",
+            b"true",  # the newest version only: older ones are not what a row shows
+        )
+        return _call(b"SingleColumnValueFilter", *arguments)
+
+
+@dataclass(frozen=True, slots=True)
+class RowKeyFilter(Filter):
+    """Whole rows by their key."""
+
+    test: ByteTest
+
+    @property
+    def tests(self) -> int:
+        """One."""
+        return 1
+
+    def __bytes__(self) -> bytes:
+        """Return a RowFilter."""
+        return _call(b"RowFilter", bytes(self.test))
+
+
+@dataclass(frozen=True, slots=True)
+class KeyOnly(Filter):
+    """All cells, their values left out."""
+
+    def __bytes__(self) -> bytes:
+        """Return a KeyOnlyFilter."""
+        return _call(b"KeyOnlyFilter")
+
+
+@dataclass(frozen=True, slots=True)
+class FirstKeyOnly(Filter):
+    """The first cell of each row."""
+
+    def __bytes__(self) -> bytes:
+        """Return a FirstKeyOnlyFilter."""
+        return _call(b"FirstKeyOnlyFilter")
+
+
+@dataclass(frozen=True, slots=True)
+class QualifierFilter(Filter):
+    """Cells by their qualifier."""
+
+    test: ByteTest
+
+    @property
+    def tests(self) -> int:
+        """One, of each cell."""
+        return 1
+
+    def __bytes__(self) -> bytes:
+        """Return a QualifierFilter."""
+        return _call(b"QualifierFilter", bytes(self.test))
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnRange(Filter):
+    """Cells whose qualifiers lie in a range; the server seeks to its start and stops at its end.
+
+    Attributes:
+        low: The low end; no bytes for none.
+        low_included: Whether it is in the range.
+        high: The high end; no bytes for none.
+        high_included: Whether it is in the range.
+    """
+
+    low: bytes
+    low_included: bool
+    high: bytes
+    high_included: bool
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no qualifier lies in the range."""
+        if not self.high:
+            return False
+        both = self.low_included and self.high_included
+        return self.low > self.high or (self.low == self.high and not both)
+
+    def holds(self, qualifier: bytes) -> bool:
+        """Return whether a qualifier lies in the range."""
+        if qualifier < self.low or (qualifier == self.low and not self.low_included):
+            return False
+        if not self.high or qualifier < self.high:
+            return True
+        return qualifier == self.high and self.high_included
+
+    def __bytes__(self) -> bytes:
+        """Return a ColumnRangeFilter."""
+        low, high = (
+            b"true" if each else b"false" for each in (self.low_included, self.high_included)
+        )
+        return _call(b"ColumnRangeFilter", _quoted(self.low), low, _quoted(self.high), high)
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnPage(Filter):
+    """The first columns of each row, of those that the filters before it let through."""
+
+    columns: int
+
+    def __bytes__(self) -> bytes:
+        """Return a ColumnPaginationFilter."""
+        return _call(b"ColumnPaginationFilter", b"%d" % self.columns, b"0")
+
+
+@dataclass(frozen=True, slots=True)
+class OnlyColumn(Filter):
+    """The cells of one column: rows without it are left out, unless another filter passes some."""
+
+    column: bytes
+
+    @property
+    def tests(self) -> int:
+        """Two, of each cell."""
+        return 2
+
+    def __bytes__(self) -> bytes:
+        """Return a FamilyFilter and a QualifierFilter."""
+        family, _, qualifier = self.column.partition(b":")
+        of_family = _call(b"FamilyFilter", bytes(ByteTest("=", family)))
+        of_qualifier = bytes(QualifierFilter(ByteTest("=", qualifier)))
+        return b"(" + of_family + b" AND " + of_qualifier + b")"
+
+
+@dataclass(frozen=True, slots=True)
+class NotColumn(Filter):
+    """The cells of all columns but one."""
+
+    column: bytes
+
+    @property
+    def tests(self) -> int:
+        """Two, of each cell."""
+        return 2
+
+    def __bytes__(self) -> bytes:
+        """Return a FamilyFilter or a QualifierFilter."""
+        family, _, qualifier = self.column.partition(b":")
+        of_family = _call(b"FamilyFilter", bytes(ByteTest("!=", family)))
+        of_qualifier = bytes(QualifierFilter(ByteTest("!=", qualifier)))
+        return b"(" + of_family + b" OR " + of_qualifier + b")"
+
+
+@dataclass(frozen=True, slots=True)
+class AllOf(Filter):
+    """Rows that pass every part; two parts or more."""
+
+    parts: tuple[Filter, ...]
+
+    @property
+    def tests(self) -> int:
+        """Those of the parts."""
+        return sum(part.tests for part in self.parts)
+
+    def __bytes__(self) -> bytes:
+        """Return the parts joined by AND."""
+        return b" AND ".join(map(_bracketed, self.parts))
+
+
+@dataclass(frozen=True, slots=True)
+class AnyOf(Filter):
+    """Rows that pass at least one part; two parts or more."""
+
+    parts: tuple[Filter, ...]
+
+    @property
+    def tests(self) -> int:
+        """Those of the parts."""
+        return sum(part.tests for part in self.parts)
+
+    def __bytes__(self) -> bytes:
+        """Return the parts joined by OR."""
+        return b" OR ".join(map(_bracketed, self.parts))
+
+
+def _bracketed(part: Filter) -> bytes:
+    # HBase refuses (a OR b AND c) though AND binds tighter, and takes (a OR (b AND c)).
+    return b"(" + bytes(part) + b")" if isinstance(part, (AllOf, AnyOf)) else bytes(part)
+
+
+def _call(name: bytes, *arguments: bytes) -> bytes:
+    return name + b"(" + b", ".join(arguments) + b")"
+
+
+def _quoted(*pieces: bytes) -> bytes:
+    r"""Return the pieces as one argument.
+
+    Examples:
+        >>> _quoted(b"binary:", b"it's \x00")
+        b"'binary:it''s \x00'"
+    """
+    return b"'" + b"".join(pieces).replace(b"'", b"''") + b"'"

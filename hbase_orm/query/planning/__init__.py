@@ -1,0 +1,1 @@
+"""From a statement to a plan: pure, nothing is sent here."""

@@ -1,0 +1,362 @@
+"""The ways to read a statement's rows: the row key, the indexes, and the order each gives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from hbase_orm.codecs import Codec
+from hbase_orm.errors import CodecError, QueryError
+from hbase_orm.ops import KeyRange
+from hbase_orm.query.conditions.bounds import Alternative, Bounds, End
+from hbase_orm.query.planning.implied import is_implied
+from hbase_orm.query.planning.key_ranges import KeyAccess, united
+from hbase_orm.query.planning.key_search import Search
+from hbase_orm.query.plans.plans import IndexPlan
+from hbase_orm.query.statements.selection import OBJECTS, Fetch, fields_read, streams_groups
+from hbase_orm.query.statements.statement import AnyIndex, Select
+from hbase_orm.rowkey import KeyLayout, Part
+from hbase_orm.rowkey.derivations import OffsetOf, PeriodOf
+from hbase_orm.rowkey.nulls import OrNone
+from hbase_orm.rowkey.salting import bucket_of
+from hbase_orm.schema import (
+    FUNCTIONS,
+    ColumnSchema,
+    EntryExpr,
+    Expr,
+    FunctionExpr,
+    Index,
+    IndexSchema,
+    Order,
+    TableSchema,
+    codec_of,
+    column_field,
+)
+
+SALT_BYTES: Final = 1
+"""What stands in front of the entries of a salted index."""
+
+_NOTHING: Final = Bounds()
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One way to read the rows.
+
+    Attributes:
+        index: The index, or None for the row key.
+        layout: The key that is read.
+        parts: The parts of that key that decide the order of the rows, the row key's behind an
+            index's own.
+        access: How far the conditions narrow it.
+        fetch: What is read of each row.
+    """
+
+    index: IndexSchema | None
+    layout: KeyLayout
+    parts: tuple[Part, ...]
+    access: KeyAccess
+    fetch: Fetch = OBJECTS
+
+    @property
+    def rank(self) -> tuple[int, int, bool]:
+        """The sort key of candidates: a whole key that can be got, a longer run, a range."""
+        is_complete, run, has_range = self.access.rank
+        # A whole index prefix is no whole key, but for a unique index: then it names a claim.
+        is_got = is_complete and (self.index is None or self.index.unique)
+        return (1 if self.index is not None else 2) if is_got else 0, run, has_range
+
+    @property
+    def following(self) -> list[Part]:
+        """The parts that decide the order of the rows: those without a single common value."""
+        return [part for part in self.parts if part.name not in self.access.constant]
+
+    @property
+    def is_placed(self) -> bool:
+        """Whether the rows come table by table."""
+        return len({path.start for path in self.access.paths}) > 1
+
+    def scan_direction(self, statement: Select[Any]) -> bool | None:
+        """Return whether the scan runs in reverse to give a statement's order; None if it cannot.
+
+        The groups of a statement must come one after the other.
+        """
+        reverse = self.order_direction(statement.orders)
+        groups = {group.name for group in statement.groups}
+        if self.is_placed and not groups <= self.access.constant:
+            return None
+        is_grouped = streams_groups(statement, self.following, self.access.constant)
+        return reverse if is_grouped else None
+
+    def order_direction(self, orders: Sequence[Order]) -> bool | None:
+        """Return whether the scan runs in reverse to give `orders`; None if it cannot give them."""
+        following = self.following
+        deciding = [order for order in orders if order.field.name not in self.access.constant]
+        period = self.layout.table_period
+        first = deciding[0].field.name if deciding and self.is_placed else None
+        if first is not None and period is not None and first != period.field:
+            return None
+        reverse: bool | None = None
+        for order in deciding:
+            ascending = self._take(following, order.field.name)
+            if ascending is None:
+                return None
+            backwards = order.descending is ascending
+            if reverse is not None and backwards is not reverse:
+                return None
+            reverse = backwards
+        return bool(reverse)
+
+    def _take(self, following: list[Part], name: str) -> bool | None:
+        """Take the parts that sort by a field off the front; return whether they ascend."""
+        first = following.pop(0) if following else None
+        if first is None or name not in first.fields or not first.is_ordered:
+            return None
+        if isinstance(first.derivation, PeriodOf):
+            second = following.pop(0) if following else None
+            fits = second is not None and second.is_ordered and _holds_time(second, name)
+            if second is None or not fits or second.is_descending is not first.is_descending:
+                return None
+        elif isinstance(first.derivation, OffsetOf):
+            if not self._is_within_period(first):
+                return None
+        elif first.derivation is not None:
+            return None
+        return not first.is_descending
+
+    def _is_within_period(self, offset: Part) -> bool:
+        joining = self.layout.joining(offset.fields[0])
+        if joining is None or joining[0] is None:
+            return joining is not None  # rows come table by table
+        return joining[0].name in self.access.constant
+
+    def order_text(self, *, reverse: bool) -> str:
+        """Return the order of the rows in words."""
+        shown = []
+        for part in self.following:
+            if not part.is_ordered or (part.derivation is not None and part.derivation.gives_bytes):
+                shown.append(f"{part.name} by its bytes")
+                break
+            shown.append(f"{part.name} {'desc' if part.is_descending is not reverse else 'asc'}")
+        if not shown and len(self.access.paths) > 1:
+            return "by the row key"
+        return ", ".join(dict.fromkeys(shown)) or "at most one row"
+
+
+def _holds_time(part: Part, name: str) -> bool:
+    is_time = part.derivation is None or isinstance(part.derivation, OffsetOf)
+    return is_time and part.fields == (name,)
+
+
+# --- by an index ----------------------------------------------------------------------------------
+
+
+def candidates_by_index(
+    statement: Select[Any],
+    schema: TableSchema,
+    alternatives: Sequence[Alternative],
+    whole: Alternative,
+) -> list[Candidate]:
+    """Return the ways to read a statement's rows by the indexes that it may use.
+
+    Args:
+        statement: The statement.
+        schema: The table.
+        alternatives: The alternatives.
+        whole: What holds in all of them: what an index is read by where they are far too many.
+
+    Raises:
+        QueryError: The index that the statement names is not the model's, or lacks rows that can
+            match.
+    """
+    named = statement.index
+    if isinstance(named, AnyIndex):
+        usable = [index for index in schema.indexes if index.maintained == "always"]
+        candidates = [_candidate(schema, index, alternatives, whole) for index in usable]
+        return [one for one in candidates if one is not None and one.access.narrows]
+    assert named is not None
+    return [_named(statement, schema, named, alternatives, whole)]
+
+
+def _named(
+    statement: Select[Any],
+    schema: TableSchema,
+    index: Index,
+    alternatives: Sequence[Alternative],
+    whole: Alternative,
+) -> Candidate:
+    if getattr(statement.model, index.name, None) is not index:
+        raise QueryError("the model has no such index", index=repr(index), model=schema.model_name)
+    declared = next(each for each in schema.indexes if each.name == index.name)
+    candidate = _candidate(schema, declared, alternatives, whole)
+    if candidate is not None:
+        return candidate
+    if not all(is_implied(schema, alternative, declared.where) for alternative in alternatives):
+        raise QueryError(
+            "the index has no entry for rows that do not fulfil its condition",
+            index=index.name,
+            where=repr(index.where),
+            fix="add the index's condition, or one that implies it, to the statement",
+        )
+    raise QueryError(
+        "the index has no entry for rows where an indexed field is None",
+        index=index.name,
+        fix="add conditions that exclude None on every indexed field that is nullable, and a "
+        "condition on func.each(...); or declare the index with nulls=True",
+    )
+
+
+def _candidate(
+    schema: TableSchema, index: IndexSchema, alternatives: Sequence[Alternative], whole: Alternative
+) -> Candidate | None:
+    """Return how an index is read, or None if rows that can match have no entry."""
+    if not all(_covers(schema, index, alternative) for alternative in alternatives):
+        return None
+    layout = index.layout
+    searches = [Search(layout, index_bounds(schema, index, each.bounds)) for each in alternatives]
+    access = united([search.access() for search in searches], are_whole_keys=index.unique)
+    if access is None:
+        access = Search(layout, index_bounds(schema, index, whole.bounds)).access()
+    # Behind a part that spreads keys, entries of equal values are in no order of the key's parts.
+    behind = () if schema.layout.spread is not None or index.unique else schema.layout.parts
+    return Candidate(index, layout, (*layout.parts, *behind), access)
+
+
+def _covers(schema: TableSchema, index: IndexSchema, alternative: Alternative) -> bool:
+    """Return whether every row of an alternative has an entry."""
+    parts = zip(index.layout.parts, index.expressions, strict=True)
+    return is_implied(schema, alternative, index.where) and all(
+        _has_value(schema, part, of, alternative.bounds) for part, of in parts
+    )
+
+
+def _has_value(
+    schema: TableSchema, part: Part, of: Expr[Any], bounds: Mapping[str, Bounds]
+) -> bool:
+    if isinstance(part.codec, OrNone):
+        return True
+    own = bounds.get(part.name, _NOTHING)
+    if None in (own.equals or ()):
+        return False
+    if isinstance(of, FunctionExpr) and of.is_each:
+        return own.excludes_none
+    field = column_field(of)
+    column = schema.column_by_name.get(field.name)
+    if not isinstance(field, EntryExpr) and (column is None or not column.nullable):
+        return True
+    return own.excludes_none or bounds.get(field.name, _NOTHING).excludes_none
+
+
+def index_bounds(
+    schema: TableSchema, index: IndexSchema, bounds: Mapping[str, Bounds]
+) -> dict[str, Bounds]:
+    """Return the bounds of the parts of an index, by function values and the index's codecs."""
+    in_index = dict(bounds)
+    for part, of in zip(index.layout.parts, index.expressions, strict=True):
+        own = bounds.get(part.name)
+        if own is None and isinstance(of, FunctionExpr) and not of.is_each:
+            own = _of_function(schema, of, bounds.get(of.of.name))
+        if own is None:
+            continue
+        codec = part.codec.part.codec if isinstance(part.codec, OrNone) else part.codec
+        stored = codec_of(schema, of)
+        is_same = replace(codec, desc=False) == replace(stored, desc=False)
+        in_index[part.name] = own if is_same else _in_codec(own, codec)
+    return in_index
+
+
+def _of_function(
+    schema: TableSchema, of: FunctionExpr[Any], bounds: Bounds | None
+) -> Bounds | None:
+    """Return the bounds of a function of a field, from the field's equal values."""
+    if bounds is None or bounds.equals is None:
+        return None
+    codec, function = codec_of(schema, of), FUNCTIONS[of.function].of
+    made = tuple(dict.fromkeys(map(function, bounds.equals)))
+    return _in_codec(Bounds(equals=made, excludes_none=bounds.excludes_none), codec)
+
+
+def _in_codec(bounds: Bounds, codec: Codec[Any]) -> Bounds:
+    """Return bounds by values that a codec can store; what it cannot is no entry's."""
+    equals = None
+    if bounds.equals is not None:
+        equals = tuple(v for v in bounds.equals if v is None or _stores(codec, v))
+    return Bounds(
+        equals=equals,
+        low=_end(bounds.low, codec),
+        high=_end(bounds.high, codec),
+        prefix=bounds.prefix,
+        excludes_none=bounds.excludes_none,
+    )
+
+
+def _end(end: End | None, codec: Codec[Any]) -> End | None:
+    return end if end is not None and _stores(codec, end.value) else None
+
+
+def _stores(codec: Codec[Any], value: Any) -> bool:
+    try:
+        codec.encode(value)
+    except CodecError:
+        return False
+    return True
+
+
+# --- what is read ---------------------------------------------------------------------------------
+
+
+def bucket_before(index: IndexSchema, key: bytes) -> bytes:
+    """Return an entry's key with its bucket in front, if the index is salted."""
+    return bytes((bucket_of(key, index.salt),)) + key if index.salt else key
+
+
+def in_buckets(index: IndexSchema, ranges: Sequence[KeyRange]) -> list[list[KeyRange]]:
+    """Return the ranges of entries in each bucket of a salted index."""
+    return [[_behind(bytes((n,)), each) for each in ranges] for n in range(index.salt)]
+
+
+def _behind(bucket: bytes, key_range: KeyRange) -> KeyRange:
+    last = KeyRange.prefix(bucket).stop
+    stop = last if key_range.stop is None else bucket + key_range.stop
+    return KeyRange(bucket + key_range.start, stop)
+
+
+def reads_of_shape(template: IndexPlan, ranges: Sequence[KeyRange], key: bytes) -> dict[str, Any]:
+    """Return what a plan of the same shape reads for other values.
+
+    Args:
+        template: The plan of the values that came first.
+        ranges: The entries, without buckets.
+        key: The values, where the plan asks for one claim.
+    """
+    if template.keys:
+        return {"keys": (bucket_before(template.index, key),)}
+    if template.buckets:
+        return {"buckets": tuple(map(tuple, in_buckets(template.index, ranges)))}
+    return {"ranges": tuple(ranges)}
+
+
+def is_covered(statement: Select[Any], schema: TableSchema, index: IndexSchema) -> bool:
+    """Return whether entries alone answer a statement: all it reads stands in them.
+
+    Objects are whole rows; values are read of the row key, of indexed columns whose bytes the
+    entry gives back, and of included ones. Of several entries of a row one counts, and only the
+    row shows which.
+    """
+    if (
+        index.is_multi_valued
+        or not index.covering
+        or statement.selection is None
+        or not schema.storage.has_own_rows
+    ):
+        return False
+    names = {column.name for column in index.included} | set(schema.layout.decoded)
+    names |= decoded_columns(index).keys()
+    return all(field.name in names for field in fields_read(statement))
+
+
+def decoded_columns(index: IndexSchema) -> dict[str, ColumnSchema]:
+    """Return the columns whose values an entry's key gives back, by the name of their part."""
+    plain = {of.name for of in index.expressions if not isinstance(of, FunctionExpr)}
+    return {column.name: column for column in index.columns if column.name in plain}

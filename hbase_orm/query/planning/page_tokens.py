@@ -1,0 +1,253 @@
+"""Where a page of a statement's rows ended, as an opaque token, and the plan for what follows.
+
+A token is base64 of: a checksum, version, fingerprints of the statement and of what its rows were
+read by, rows given so far, when the first page was requested, the period of the table or nothing,
+and the position of the last row: its key, or in an index its entry's. It holds no secret and is no
+permission; it is valid in every process that runs the same statement on the same table, and reads
+it by the same index or the row key.
+"""
+
+from __future__ import annotations
+
+import struct
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from binascii import Error as NotBase64Error
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from hashlib import blake2b
+from typing import Any, Final
+
+from hbase_orm.errors import PageTokenError
+from hbase_orm.ops import KeyRange
+from hbase_orm.query.planning.candidates import SALT_BYTES
+from hbase_orm.query.plans.plans import (
+    EmptyPlan,
+    GetPlan,
+    IndexPlan,
+    Passed,
+    Plan,
+    SaltedScanPlan,
+    ScanPlan,
+    TablesPlan,
+)
+from hbase_orm.query.statements.statement import AnyIndex, Select
+from hbase_orm.rowkey.key_text import layout_text
+from hbase_orm.schema import TableSchema
+from hbase_orm.schema.canonical import condition_text, entries_text
+
+VERSION: Final = 2
+_HEAD: Final = struct.Struct(">B8s4sQQB")
+_ACCESS_BYTES: Final = 4
+_CHECKSUM_BYTES: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class PagePosition:
+    """The last row that was given.
+
+    Attributes:
+        key: Its row key, or the key of the index entry that led to it.
+        given: How many rows were given up to it.
+        access: What rows were read by, as `access_of` returns it.
+        since_ms: When the first page was requested.
+        start: The period of its table, where there is a table for each.
+    """
+
+    key: bytes
+    given: int
+    access: bytes
+    since_ms: int
+    start: datetime | None = None
+
+
+def fingerprint(statement: Select[Any], schema: TableSchema) -> bytes:
+    """Return 8 bytes that differ between statements: another one's token is refused."""
+    index = "any" if isinstance(statement.index, AnyIndex) else repr(statement.index)
+    text = "\n".join(
+        [
+            schema.table,
+            layout_text(schema.layout),
+            index,
+            repr(statement.row_limit),
+            *map(condition_text, statement.conditions),
+            "ordered by",
+            *map(repr, statement.orders),
+            entries_text(statement.entries),
+            repr(statement.times),
+            "selecting objects" if statement.selection is None else "selecting values",
+            *map(repr, statement.items),
+        ]
+    )
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+
+
+def access_of(plan: Plan) -> bytes:
+    """Return 4 bytes for what a plan reads rows by: their keys, or entries and in what order.
+
+    A position in one means nothing in another. What a statement is read by changes as indexes are
+    built, declared and dropped.
+    """
+    text = ""
+    if isinstance(plan, IndexPlan):
+        index = plan.index
+        order = "falling" if plan.reverse else "rising"
+        text = f"{index.name} {layout_text(index.layout)} {index.salt} {index.unique} {order}"
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_ACCESS_BYTES).digest()
+
+
+def token_of(position: PagePosition, mark: bytes) -> str:
+    """Return the token of a position in the statement with this fingerprint."""
+    # isoformat() pads the year; strftime does so on some systems only.
+    start = "" if position.start is None else position.start.isoformat(timespec="minutes")
+    head = _HEAD.pack(VERSION, mark, position.access, position.given, position.since_ms, len(start))
+    data = head + start.encode() + position.key
+    return _text(_checksum(data) + data)
+
+
+def position_of(token: str, mark: bytes) -> PagePosition:
+    """Return the position that a token names.
+
+    Raises:
+        PageTokenError: It is no token, of another version, or of another statement.
+    """
+    data = _data(token)
+    if data[0] != VERSION:
+        raise _refused("the page token is of another version", token, version=data[0])
+    if len(data) < _HEAD.size:
+        raise _refused("this is no page token", token)
+    _, of, access, given, since_ms, length = _HEAD.unpack_from(data)
+    if of != mark:
+        raise _refused("the page token is of another statement", token)
+    start, key = data[_HEAD.size : _HEAD.size + length], data[_HEAD.size + length :]
+    try:
+        at = datetime.fromisoformat(start.decode()).astimezone(UTC) if length else None
+    except (ValueError, OverflowError):
+        raise _refused("this is no page token", token) from None
+    return PagePosition(key, given, access, since_ms, at)
+
+
+def _data(token: str) -> bytes:
+    """Return what `token_of` packed: a token that was cut, lengthened or changed is refused."""
+    try:
+        data = urlsafe_b64decode(token.encode("ascii") + b"=" * (-len(token) % 4))
+    except (AttributeError, UnicodeEncodeError, NotBase64Error):
+        raise _refused("this is no page token", token) from None
+    checksum, packed = data[:_CHECKSUM_BYTES], data[_CHECKSUM_BYTES:]
+    # The decoder passes over what is no base64, and over the last bits: only one text is a token.
+    if _text(data) != token or checksum != _checksum(packed) or not packed:
+        raise _refused("this is no page token", token)
+    return packed
+
+
+def _text(data: bytes) -> str:
+    return urlsafe_b64encode(data).decode().rstrip("=")
+
+
+def _checksum(data: bytes) -> bytes:
+    return blake2b(data, digest_size=_CHECKSUM_BYTES).digest()
+
+
+def _refused(reason: str, token: Any, **details: Any) -> PageTokenError:
+    return PageTokenError(
+        reason, token=token, **details, fix="start again without a token, or ask the same statement"
+    )
+
+
+def resume(plan: Plan, position: PagePosition) -> Plan:
+    """Return the plan for what comes after a position.
+
+    Raises:
+        PageTokenError: The plan never passes there, or reads rows by something else.
+    """
+    if not isinstance(plan, EmptyPlan) and position.access != access_of(plan):
+        reads = plan.index.name if isinstance(plan, IndexPlan) else "the row key"
+        raise PageTokenError(
+            "the page token belongs to rows that were read by another index, or by the row key",
+            table=plan.schema.table,
+            reads_now_by=reads,
+            fix="start again without a token: an index was built, dropped or declared again since "
+            "the last page; a statement that names what it is read by, .using(M.index) or "
+            ".using(None), is not read by another",
+        )
+    match plan:
+        case GetPlan():
+            return replace(plan, keys=_after(plan.keys, position.key))
+        case IndexPlan():
+            passed = Passed(position.key, position.since_ms)
+            return replace(_rest_of_entries(plan, position.key), passed=passed)
+        case ScanPlan():
+            return replace(plan, ranges=_rest(plan.ranges, position.key, reverse=plan.reverse))
+        case SaltedScanPlan():
+            return replace(plan, buckets=_rest_of_buckets(plan, position.key))
+        case TablesPlan():
+            return _rest_of_tables(plan, position)
+        case EmptyPlan():
+            return plan
+    raise PageTokenError("the plan has no pages", plan=plan.kind)
+
+
+def _after(keys: tuple[bytes, ...], key: bytes) -> tuple[bytes, ...]:
+    if key not in keys:
+        raise PageTokenError(
+            "the page token names a row that the statement does not read",
+            row=key,
+            fix="start again without a token",
+        )
+    return keys[keys.index(key) + 1 :]
+
+
+def _rest(
+    ranges: Sequence[KeyRange], key: bytes, *, reverse: bool, included: bool = False
+) -> tuple[KeyRange, ...]:
+    """Return what is left of ranges after a key, or from it on."""
+    if reverse:
+        left = KeyRange(b"", key + b"\x00" if included else key)
+    else:
+        left = KeyRange(key if included else key + b"\x00", None)
+    cut = (each.intersect(left) for each in ranges)
+    return tuple(each for each in cut if not each.is_empty)
+
+
+def _rest_of_entries(plan: IndexPlan, key: bytes) -> IndexPlan:
+    """Return the plan for the entries behind a key."""
+    if plan.keys:
+        return replace(plan, keys=_after(plan.keys, key))
+    if plan.buckets:
+        return replace(plan, buckets=_rest_of_buckets(plan, key))
+    return replace(plan, ranges=_rest(plan.ranges, key, reverse=plan.reverse))
+
+
+def _rest_of_buckets(
+    plan: SaltedScanPlan | IndexPlan, key: bytes
+) -> tuple[tuple[KeyRange, ...], ...]:
+    """Return what is left of each bucket; of equal keys, the lower bucket's comes first."""
+    width = plan.skipped_bytes if isinstance(plan, SaltedScanPlan) else SALT_BYTES
+    salt, behind = key[:width], key[width:]
+    left = []
+    for ranges in plan.buckets:
+        own = ranges[0].start[:width]
+        included = own > salt
+        rest = _rest(ranges, own + behind, reverse=plan.reverse, included=included)
+        if rest:
+            left.append(rest)
+    return tuple(left)
+
+
+def _rest_of_tables(plan: TablesPlan, position: PagePosition) -> Plan:
+    """Return what is left of the position's table, and the tables behind it.
+
+    The position's own table may have been dropped since: the rows behind it are still to be given.
+    """
+    if position.start is None:
+        raise PageTokenError(
+            "the page token names no table, and the statement reads several",
+            fix="start again without a token",
+        )
+    rest: list[tuple[datetime, Plan]] = []
+    for start, inner in plan.plans:
+        if start == position.start:
+            rest.append((start, resume(inner, position)))
+        elif (start < position.start) is plan.falls:
+            rest.append((start, inner))
+    return replace(plan, plans=tuple(rest))

@@ -1,0 +1,100 @@
+"""Statements that are not planned, and what their author can do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from hbase_orm.errors import QueryError, UnboundedScanError
+from hbase_orm.query.planning.advice import (
+    compares_different_fields,
+    narrowing_index,
+    ordering_index,
+)
+from hbase_orm.query.planning.candidates import Candidate
+from hbase_orm.query.statements.statement import Select
+from hbase_orm.rowkey import Part
+from hbase_orm.rowkey.derivations import PeriodOf
+from hbase_orm.schema import TableSchema, fields_of
+
+
+def refused(
+    statement: Select[Any], schema: TableSchema, candidates: Sequence[Candidate]
+) -> QueryError:
+    """Return the refusal of an order that no scan gives, or of groups that do not come in turn."""
+    if all(each.order_direction(statement.orders) is None for each in candidates):
+        return _unordered(statement, schema, candidates)
+    return QueryError(
+        "the rows of a group would not come one after the other",
+        groups=[repr(group) for group in statement.groups],
+        key=[part.name for part in schema.layout.parts],
+        fix="group by the first fields of the row key, behind those compared by ==; or read through"
+        " an index that begins with them, by using(); or group in Python what session.stream gives",
+    )
+
+
+def _unordered(
+    statement: Select[Any], schema: TableSchema, candidates: Sequence[Candidate]
+) -> QueryError:
+    """Return the refusal of an order that no scan gives."""
+    own = "the key fields that follow those compared by =="
+    period = schema.layout.table_period
+    if period is None:
+        index = ordering_index(statement, schema)
+        advice = f"order by {own}" + (f", or {index}" if index else "")
+    elif candidates[0].is_placed:
+        advice = f"rows come table by table: order by {period.field} first, then by {own}"
+    else:
+        advice = f"order by {own}"
+    return QueryError(
+        "no scan gives this order",
+        order=[repr(order) for order in statement.orders],
+        key=[part.name for part in schema.layout.parts],
+        fix=f"{advice}; or sort what is read: .sort_in_memory(..., max_rows=...)",
+    )
+
+
+def unbounded(
+    statement: Select[Any],
+    schema: TableSchema,
+    chosen: Candidate,
+    candidates: Sequence[Candidate],
+) -> UnboundedScanError:
+    """Return the refusal to read a whole table, with what would make the statement cheap."""
+    compared = sorted({name for c in statement.conditions for name in fields_of(c)})
+    advice = _advice(chosen.parts[0], compared)
+    index = narrowing_index(statement, schema)
+    if compares_different_fields(statement, schema):
+        advice = "ask a statement for each alternative: they compare different fields"
+    elif any(each.access.narrows for each in candidates):
+        advice += f", or {_in_another_order(statement, schema)}"
+    elif index is not None and statement.index is None and schema.indexes:
+        advice += f", or leave out .using(None), or declare {index}"
+    elif index is not None:
+        advice += f", or declare {index}"
+    return UnboundedScanError(
+        "the statement would read the whole table",
+        model=schema.model_name,
+        compared=compared,
+        fix=f"{advice}; or say .allow_full_scan()",
+    )
+
+
+def _in_another_order(statement: Select[Any], schema: TableSchema) -> str:
+    """Return what lets an index that narrows be read: another order, or other groups."""
+    index = ordering_index(statement, schema) if statement.orders else None
+    leave = "leave out the order" if statement.orders else "leave out the groups"
+    declare = "" if index is None else f", or {index}"
+    return f"{leave}, which the index that narrows does not give{declare}"
+
+
+def _advice(first: Part, compared: Sequence[str]) -> str:
+    """Return which comparison of the first part of the key would narrow the scan."""
+    fields = " and ".join(first.fields)
+    if not fields:
+        return "compare the key"
+    if first.derivation is not None and not isinstance(first.derivation, PeriodOf):
+        return f"compare {fields} by == or in_(): the key begins with {first.name}"
+    if set(first.fields) <= set(compared):
+        return f"compare {fields} by ==, in_() or a range that leaves some out"
+    return f"compare {fields}, the first part of the key"

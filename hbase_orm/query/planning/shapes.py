@@ -1,0 +1,377 @@
+"""Plans of statements whose shape was planned before: the same fields compared in the same ways.
+
+What a shape decides does not depend on the values: which key is read and how far along it is
+known, in which direction, in which order the rows come, how many are fetched at once. So `Shapes`
+keeps the plan, and for new values only the bytes are made. Shapes with lists, OR and NOT, with
+looked-up names or a table for each period are planned again each time; so is a statement whose
+values are no usual ones: of a subclass, that cannot be stored, that contradict each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import partial
+from types import MappingProxyType
+from typing import Any, Final
+
+from hbase_orm.codecs import Codec
+from hbase_orm.errors import CodecError
+from hbase_orm.ops import KeyRange, after_prefix
+from hbase_orm.query.conditions.bounds import (
+    Bounds,
+    NothingMatchesError,
+    check_ends,
+    high_end,
+    low_end,
+)
+from hbase_orm.query.planning.candidates import Candidate, reads_of_shape
+from hbase_orm.query.planning.key_ranges import limits_of
+from hbase_orm.query.planning.pushdown import push_down
+from hbase_orm.query.plans.plans import GetPlan, IndexPlan, Plan, SaltedScanPlan, ScanPlan
+from hbase_orm.query.statements.statement import Select
+from hbase_orm.rowkey import KeyLayout, Part
+from hbase_orm.rowkey.derivations import Fixed, Hashed
+from hbase_orm.schema import (
+    Comparison,
+    Condition,
+    EntryExpr,
+    FunctionExpr,
+    StartsWith,
+    TableSchema,
+    column_field,
+    compared_by,
+)
+
+MAX_SHAPES: Final = 256
+"""Shapes kept for one model: an application has few, and one that makes up more loses little."""
+
+_LONGEST_BYTES: Final = 4096
+"""Longer row keys are planned again: there the limits of HBase come into play."""
+
+_SIDES: Final[Mapping[str, str]] = MappingProxyType(
+    {"==": "equal", "<": "high", "<=": "high", ">": "low", ">=": "low"}
+)
+
+
+class _UnusualError(Exception):
+    """The values are unusual; never leaves this module."""
+
+
+class Shapes:
+    """The shapes of one model's statements that were planned before; safe between threads."""
+
+    def __init__(self) -> None:
+        """Begin without any."""
+        self._shapes: dict[Hashable, PlanShape | None] = {}
+
+    def __len__(self) -> int:
+        """Return how many shapes are known."""
+        return len(self._shapes)
+
+    def find(self, statement: Select[Any]) -> Plan | None:
+        """Return the plan of a statement of a known shape; None where it has to be planned."""
+        key = statement.shape
+        shape = None if key is None else self._shapes.get(key)
+        return None if shape is None else _planned(shape, statement)
+
+    def keep(self, statement: Select[Any], template: Plan, chosen: Candidate) -> None:
+        """Remember how a statement was planned, if all statements of its shape are planned so.
+
+        Args:
+            statement: The statement.
+            template: Its plan.
+            chosen: The way to read the rows that the plan takes.
+        """
+        key = statement.shape
+        if key is None or key in self._shapes:
+            return
+        if len(self._shapes) >= MAX_SHAPES:
+            self._shapes.clear()
+        shape = _shape(statement, template, chosen)
+        again = None if shape is None else _planned(shape, statement)
+        # Kept only if it gives the very plan that it was made of.
+        self._shapes[key] = shape if again is not None and _is_same(again, template) else None
+
+
+def _planned(shape: PlanShape, statement: Select[Any]) -> Plan | None:
+    try:
+        return shape.plan(statement)
+    except (_UnusualError, CodecError, NothingMatchesError):
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Comparing:
+    """One condition of a shape: the very field, the class of its values, and the end it sets."""
+
+    field: Any
+    of_type: Any
+    codec: Codec[Any]
+    side: str
+    operator: Any
+
+    def note(self, condition: Condition, by_field: dict[str, Bounds]) -> None:
+        """Add to the bounds of the field what the condition says."""
+        if not isinstance(condition, (Comparison, StartsWith)):
+            raise _UnusualError
+        value: Any = condition.value if isinstance(condition, Comparison) else condition.prefix
+        if condition.field is not self.field or value.__class__ is not self.of_type:
+            raise _UnusualError
+        bounds = by_field.get(self.field.name)
+        if bounds is None:
+            bounds = by_field[self.field.name] = Bounds(excludes_none=True)
+        if self.side != "equal" and _is_extreme(value):
+            raise _UnusualError
+        if self.side == "prefix":
+            bounds.prefix = value
+        elif self.side == "equal":
+            if self.codec.normalize(value) != value or (not value and self.of_type is float):
+                raise _UnusualError
+            bounds.equals = (value,)
+        else:
+            self._note_end(bounds, value)
+
+    def _note_end(self, bounds: Bounds, value: Any) -> None:
+        find = low_end if self.side == "low" else high_end
+        end = find(self.codec, self.operator, value)
+        if end is None:
+            raise _UnusualError
+        setattr(bounds, self.side, end)
+        check_ends(self.field.name, bounds)
+
+
+def _is_extreme(value: Any) -> bool:
+    """Return whether a range that ends with a text or bytes may be as good as none."""
+    if isinstance(value, bytes):
+        return not value.strip(b"\xff")
+    return isinstance(value, str) and not value
+
+
+@dataclass(frozen=True, slots=True)
+class PlanShape:
+    """What a statement's shape decides.
+
+    Attributes:
+        comparing: What the conditions compare, in their order.
+        ordering: The fields that the rows are ordered by.
+        template: The plan of the values that came first.
+        layout: The key that is read.
+        run: How many of its parts, behind the one that spreads keys, are known.
+        has_range: Whether the part after these has a range.
+        buckets: What keys begin with, where that is not computed of the values.
+        pushed: The numbers of the conditions that the server may decide.
+        remaining: The numbers of those among them that the client decides, or has a part in.
+    """
+
+    comparing: tuple[_Comparing, ...]
+    ordering: tuple[Any, ...]
+    template: Plan
+    layout: KeyLayout
+    run: int
+    has_range: bool
+    buckets: tuple[bytes, ...]
+    pushed: tuple[int, ...]
+    remaining: tuple[int, ...]
+
+    def plan(self, statement: Select[Any]) -> Plan:
+        """Return the plan for other values.
+
+        Raises:
+            _UnusualError: The values are no usual ones.
+            CodecError: A value cannot be stored.
+            NothingMatchesError: The conditions contradict each other.
+        """
+        conditions = statement.conditions
+        for order, field in zip(statement.orders, self.ordering, strict=True):
+            if order.field is not field:
+                raise _UnusualError
+        by_field: dict[str, Bounds] = {}
+        for one, condition in zip(self.comparing, conditions, strict=True):
+            one.note(condition, by_field)
+        known: dict[str, Any] = {}
+        rest = self._rest(by_field, known)
+        buckets = self._buckets(by_field, known, rest)
+        if isinstance(self.template, GetPlan):
+            return replace(self.template, conditions=conditions, keys=(buckets[0] + rest,))
+        streams = self._streams(buckets, rest, by_field, known)
+        server_filter, left = self.push_down(conditions)
+        if left != self.remaining:
+            raise _UnusualError
+        with_values = partial(replace, self.template, conditions=conditions)
+        if isinstance(self.template, IndexPlan):
+            return with_values(**reads_of_shape(self.template, streams[0], rest))
+        if isinstance(self.template, ScanPlan):
+            return with_values(ranges=streams[0], filter=server_filter)
+        return with_values(buckets=streams, filter=server_filter)
+
+    def _rest(self, by_field: Mapping[str, Bounds], known: dict[str, Any]) -> bytes:
+        """Return the bytes of the leading run; note the values of its parts in `known`."""
+        rest = b"".join(
+            [part.encode(_value(part, by_field, known)) for part in self.layout.behind[: self.run]]
+        )
+        if len(rest) > _LONGEST_BYTES:
+            raise _UnusualError
+        return rest
+
+    def _buckets(
+        self, by_field: Mapping[str, Bounds], known: dict[str, Any], rest: bytes
+    ) -> tuple[bytes, ...]:
+        spread = self.layout.spread
+        if self.buckets or spread is None:
+            return self.buckets or (b"",)
+        if isinstance(spread.derivation, Hashed) and not spread.inputs:
+            return (spread.derivation.of_bytes(rest),)
+        bucket: bytes = _value(spread, by_field, known)
+        return (bucket,)
+
+    def _streams(
+        self,
+        buckets: Sequence[bytes],
+        rest: bytes,
+        by_field: Mapping[str, Bounds],
+        known: Mapping[str, Any],
+    ) -> tuple[tuple[KeyRange, ...], ...]:
+        limits = None
+        if self.run < len(self.layout.behind):
+            limits = limits_of(self.layout, self.layout.behind[self.run], by_field, known, None)
+        start, stop = (b"", None) if limits is None else (limits.start, limits.stop)
+        if (limits is not None) is not self.has_range:
+            raise _UnusualError
+        if (stop is not None and start >= stop) or len(start) > _LONGEST_BYTES:
+            raise _UnusualError
+        streams = []
+        for bucket in buckets:
+            prefix = bucket + rest
+            end = after_prefix(prefix) if stop is None else prefix + stop
+            streams.append((KeyRange(prefix + start, end),))
+        return tuple(streams)
+
+    def push_down(self, conditions: Sequence[Condition]) -> tuple[bytes | None, tuple[int, ...]]:
+        """Return the server's filter, and the numbers of the conditions that it does not decide.
+
+        Raises:
+            NothingMatchesError: No stored value fulfils the conditions.
+        """
+        if not self.pushed or not isinstance(self.template, (ScanPlan, SaltedScanPlan)):
+            return None, ()
+        tested = [conditions[number] for number in self.pushed]
+        pushed = push_down(self.template.schema, tested, reverse=self.template.reverse)
+        if pushed.is_empty:
+            raise NothingMatchesError
+        left = tuple([n for n in self.pushed if conditions[n] in pushed.remaining])
+        return None if pushed.filter is None else bytes(pushed.filter), left
+
+
+def _value(part: Part, by_field: Mapping[str, Bounds], known: dict[str, Any]) -> Any:
+    """Return a part's one value; note it, and what it is computed of, in `known`."""
+    if part.name in known:
+        return known[part.name]
+    derivation = part.derivation
+    if derivation is None:
+        bounds = by_field.get(part.name)
+        if bounds is None or bounds.equals is None:
+            raise _UnusualError
+        value = bounds.equals[0]
+    elif isinstance(derivation, Fixed):
+        value = derivation.value
+    elif derivation.inputs:
+        value = derivation.compute(
+            *[_value(source, by_field, known) for source in derivation.inputs]
+        )
+    else:
+        raise _UnusualError
+    known[part.name] = value
+    return value
+
+
+# --- which shapes are kept ------------------------------------------------------------------------
+
+
+def _shape(statement: Select[Any], template: Plan, chosen: Candidate) -> PlanShape | None:
+    schema, layout = template.schema, chosen.layout
+    comparing = _comparing_all(schema, statement.conditions)
+    if comparing is None or schema.layout.lookups or schema.layout.table_period is not None:
+        return None
+    if any(_is_derived_of_range(part, comparing) for part in schema.layout.parts):
+        return None
+    if _decides_index(schema, comparing) or _is_special(template):
+        return None
+    is_fan_out = isinstance(template, SaltedScanPlan)
+    streams = len(template.buckets) if isinstance(template, SaltedScanPlan) else 1
+    has_one_path = len(chosen.access.paths) == streams
+    if not has_one_path or not isinstance(template, (GetPlan, ScanPlan, SaltedScanPlan, IndexPlan)):
+        return None
+    pushed: tuple[int, ...] = ()
+    if isinstance(template, (ScanPlan, SaltedScanPlan)):
+        pushed = tuple(
+            number
+            for number, one in enumerate(comparing)
+            if one.field.name not in schema.layout.decoded
+        )
+    shape = PlanShape(
+        comparing=comparing,
+        ordering=tuple(order.field for order in statement.orders),
+        template=template,
+        layout=layout,
+        run=chosen.access.run,
+        has_range=chosen.access.has_range,
+        buckets=tuple(path.spread for path in chosen.access.paths) if is_fan_out else (),
+        pushed=pushed,
+        remaining=(),
+    )
+    return replace(shape, remaining=shape.push_down(statement.conditions)[1])
+
+
+def _is_derived_of_range(part: Part, comparing: Sequence[_Comparing]) -> bool:
+    """Return whether the ends of a range decide how many values a part can have."""
+    if part.derivation is None:
+        return False
+    return any(one.side != "equal" and one.field.name in part.fields for one in comparing)
+
+
+def _decides_index(schema: TableSchema, comparing: Sequence[_Comparing]) -> bool:
+    """Return whether the values decide which rows a partial index has entries of."""
+    compared = {one.field.name for one in comparing}
+    conditions = [condition for index in schema.indexes for condition in index.where]
+    return any(column_field(of).name in compared for each in conditions for of in compared_by(each))
+
+
+def _is_special(template: Plan) -> bool:
+    """Return whether more than the ranges of an index plan depends on the values."""
+    if not isinstance(template, IndexPlan):
+        return False
+    return template.index.is_multi_valued or template.is_covered
+
+
+def _comparing_all(
+    schema: TableSchema, conditions: Sequence[Condition]
+) -> tuple[_Comparing, ...] | None:
+    """Return what conditions compare; None if that is not one value or one range of each field."""
+    comparing: list[_Comparing] = []
+    sides: dict[str, set[str]] = {}
+    for condition in conditions:
+        match condition:
+            case (
+                Comparison(field=EntryExpr() | FunctionExpr())
+                | StartsWith(field=EntryExpr() | FunctionExpr())
+            ):
+                return None  # made again each time it is named
+            case Comparison(field=of, operator=operator, value=value) if operator in _SIDES:
+                side = _SIDES[operator]
+            case StartsWith(field=of, prefix=value):
+                side, operator = "prefix", "=="
+            case _:
+                return None
+        seen = sides.setdefault(of.name, set())
+        if side in seen or "equal" in seen or (seen and side == "equal") or value is None:
+            return None  # None, or more than one value or one range
+        seen.add(side)
+        comparing.append(_Comparing(of, type(value), schema.codecs[of.name], side, operator))
+    return tuple(comparing)
+
+
+def _is_same(one: Plan, other: Plan) -> bool:
+    return type(one) is type(other) and all(
+        getattr(one, f.name) == getattr(other, f.name) for f in fields(one)
+    )

@@ -1,0 +1,51 @@
+"""How plans print: row keys in HBase's shell notation, the first of many things, trees of lines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final, TypeVar
+
+from hbase_orm.ops import KeyRange
+from hbase_orm.rowkey.notation import to_string_binary
+
+T = TypeVar("T")
+
+_SHOWN: Final = 4
+_SHOWN_FILTER_BYTES: Final = 500
+
+
+def range_text(key_range: KeyRange) -> str:
+    """Return a range as `[start, stop)`; an open end is left empty, both are the whole table."""
+    if key_range == KeyRange():
+        return "the whole table"
+    stop = "" if key_range.stop is None else to_string_binary(key_range.stop)
+    return f"[{to_string_binary(key_range.start)}, {stop})"
+
+
+def tree(head: str, lines: Sequence[str]) -> str:
+    """Return `head` with `lines` hung below it."""
+    shown = [head]
+    for number, line in enumerate(lines):
+        branch, stem = ("└─ ", "   ") if number == len(lines) - 1 else ("├─ ", "│  ")
+        first, *rest = line.split("\n")
+        shown += [branch + first, *(stem + more for more in rest)]
+    return "\n".join(shown)
+
+
+def first_lines(things: Sequence[T], text_of: Callable[[T], str], what: str) -> list[str]:
+    """Return the texts of the first few of `things`, then how many more of `what` there are."""
+    more = [f"… {len(things) - _SHOWN} more {what}"] if len(things) > _SHOWN else []
+    return [text_of(each) for each in things[:_SHOWN]] + more
+
+
+def filter_line(text: bytes | None) -> list[str]:
+    """Return the line of a filter that is sent, cut if it is long; none without a filter."""
+    if text is None:
+        return []
+    cut = "…" if len(text) > _SHOWN_FILTER_BYTES else ""
+    return [f"filter: {to_string_binary(text[:_SHOWN_FILTER_BYTES])}{cut}"]
+
+
+def plural(things: Sequence[object]) -> str:
+    """Return the ending of a noun for so many things."""
+    return "" if len(things) == 1 else "s"

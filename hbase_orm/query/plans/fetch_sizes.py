@@ -1,0 +1,59 @@
+"""How many rows a scanner fetches at once: few at first, more later."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+FIRST_ROWS: Final = 100
+"""Most rows of a first fetch: nobody knows yet how large they are."""
+
+MERGED_FIRST_ROWS: Final = 400
+"""Most rows of the first fetches of all buckets together, unless they are very many."""
+
+MERGED_ROWS: Final = 32_000
+"""What all buckets of a merge fetch together at most, however many they are."""
+
+_LEAST_FIRST_ROWS: Final = 10
+_LEAST_ROWS: Final = 50
+_SPARE_ROWS: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Fetches:
+    """The sizes of a scanner's fetches.
+
+    Attributes:
+        first: Rows of the first one.
+        most: Rows of later ones at most.
+        is_fixed: Each has so many; the size of the rows makes no difference.
+    """
+
+    first: int
+    most: int
+    is_fixed: bool = False
+
+    def __str__(self) -> str:
+        """Return it as `100 to 1000`, or as one number."""
+        return f"{self.first}" if self.first == self.most else f"{self.first} to {self.most}"
+
+
+def fetches(caching_rows: int, most_rows: int, limit: int | None, buckets: int = 1) -> Fetches:
+    """Return the fetches of each of so many buckets; `most_rows` 0 fixes them.
+
+    Examples:
+        >>> str(fetches(30, 1000, 30))
+        '30 to 1000'
+        >>> str(fetches(30, 1000, 30, buckets=16))
+        '8 to 1000'
+    """
+    if not most_rows:
+        return Fetches(caching_rows, caching_rows, is_fixed=True)
+    first = min(caching_rows, FIRST_ROWS)
+    if buckets > 1:
+        most_rows = min(most_rows, max(MERGED_ROWS // buckets, _LEAST_ROWS))
+        first = min(first, most_rows, max(MERGED_FIRST_ROWS // buckets, _LEAST_FIRST_ROWS))
+    if buckets > 1 and limit is not None:
+        # Salts spread rows evenly: twice the share is enough nearly always.
+        first = min(first, 2 * -(-caching_rows // buckets) + _SPARE_ROWS)
+    return Fetches(first, most_rows)

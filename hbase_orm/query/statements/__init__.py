@@ -1,0 +1,1 @@
+"""Statements: what a user asks, as immutable values."""

@@ -1,0 +1,190 @@
+"""Aggregates: what a statement computes of its rows, group by group, in constant memory.
+
+A group ends when its key changes: the rows of a group come one after the other, as the planner sees
+to. Values are folded some hundreds at a time, by the functions that Python has for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from ipaddress import IPv4Address, IPv6Address
+from types import MappingProxyType
+from typing import Any, Final, Literal, TypeVar
+from uuid import UUID
+
+from hbase_orm.codecs import Codec
+from hbase_orm.errors import QueryError
+from hbase_orm.schema import Expr, NoColumn
+
+T = TypeVar("T")
+
+Function = Literal["count", "sum", "min", "max"]
+
+CHUNK_ROWS: Final = 1000
+"""So many rows of a group are held before they are folded."""
+
+SUMMED_TYPES: Final[Mapping[type, Any]] = MappingProxyType(
+    {int: 0, float: 0.0, Decimal: Decimal(0), timedelta: timedelta(0)}
+)
+"""The types that can be added, and the sum of no values."""
+
+SORTED_TYPES: Final = (
+    *(int, float, Decimal, str, bytes, bool, datetime, date, time, timedelta),
+    *(UUID, IPv4Address, IPv6Address),
+)
+"""The types that have a least and a greatest value."""
+
+
+class Aggregate(Expr[T]):
+    """A value computed of many rows, as `func.sum(Reading.value)`.
+
+    Attributes:
+        function: What is computed.
+        field: Of which values, None left out; None counts rows.
+    """
+
+    def __init__(self, function: Function, field: Expr[Any] | None) -> None:
+        """Keep the items.
+
+        Raises:
+            QueryError: It is no field.
+        """
+        if isinstance(field, NoColumn):
+            raise field.not_compared()
+        if field is not None and (not isinstance(field, Expr) or isinstance(field, Aggregate)):
+            raise QueryError(
+                "an aggregate is of a model's field",
+                function=function,
+                got=repr(field),
+                fix=f"write func.{function}(Reading.value)",
+            )
+        self.function: Function = function
+        self.field = field
+        if field is not None:
+            self.owner = field.owner
+
+    def __repr__(self) -> str:
+        """Return it as it was written."""
+        return f"{self.function}({'' if self.field is None else repr(self.field)})"
+
+
+Fold = Callable[[Any, Sequence[Any]], Any]
+
+
+def _count(state: int, values: Sequence[Any]) -> int:
+    return state + len(values)
+
+
+def _sum(state: Any, values: Sequence[Any]) -> Any:
+    return sum(values, state)
+
+
+def _min(state: Any, values: Sequence[Any]) -> Any:
+    return min(values if state is None else (state, *values))
+
+
+def _max(state: Any, values: Sequence[Any]) -> Any:
+    return max(values if state is None else (state, *values))
+
+
+_FOLDS: Final[Mapping[Function, Fold]] = MappingProxyType(
+    {"count": _count, "sum": _sum, "min": _min, "max": _max}
+)
+
+
+def check_type(aggregate: Aggregate[Any], codec: Codec[Any]) -> None:
+    """Refuse an aggregate that the type of the values does not have.
+
+    Raises:
+        QueryError: The field's values cannot be added, or have no order.
+    """
+    kind = codec.python_type
+    if aggregate.function == "sum" and kind not in SUMMED_TYPES:
+        raise _misfit(aggregate, kind, "sum() takes int, float, Decimal and timedelta")
+    if aggregate.function in {"min", "max"} and not issubclass(kind, SORTED_TYPES):
+        raise _misfit(aggregate, kind, "min() and max() take numbers, text, bytes and times")
+
+
+def _misfit(aggregate: Aggregate[Any], kind: type, fix: str) -> QueryError:
+    return QueryError(
+        "there is no such aggregate of these values",
+        aggregate=repr(aggregate),
+        type=kind.__name__,
+        fix=fix,
+    )
+
+
+class Grouping:
+    """Folds the values of rows, group by group."""
+
+    def __init__(
+        self,
+        items: Sequence[Expr[Any]],
+        groups: Sequence[Expr[Any]],
+        names: Sequence[str],
+        types: Mapping[str, type],
+    ) -> None:
+        """Prepare.
+
+        Args:
+            items: What is selected: aggregates and grouped fields.
+            groups: The fields whose values make a group; empty makes one of all rows.
+            names: The fields of each row's tuple of values, in its order.
+            types: The type of each field's values.
+        """
+        self._places = [names.index(each.name) for each in groups]
+        self._folds = [_folding(item, names, types) for item in items]
+        # How a result is put together: a folded value, or a value of the group's key.
+        self._keys = [
+            None if isinstance(item, Aggregate) else names.index(item.name) for item in items
+        ]
+
+    def results(self, rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
+        """Yield the selected values of each group, in the order of the rows."""
+        states = self._start()
+        held: list[tuple[Any, ...]] = []
+        last: tuple[Any, ...] | None = None
+        places = self._places
+        for row in rows:
+            if places and last is not None and any(row[n] != last[n] for n in places):
+                self._fold(states, held)
+                yield self._result(states, last)
+                states, held = self._start(), []
+            elif len(held) == CHUNK_ROWS:
+                self._fold(states, held)
+                held = []
+            held.append(row)
+            last = row
+        if last is not None or not places:
+            self._fold(states, held)
+            yield self._result(states, last or ())
+
+    def _start(self) -> list[Any]:
+        return [start for _, start, _ in self._folds]
+
+    def _fold(self, states: list[Any], held: Sequence[tuple[Any, ...]]) -> None:
+        for number, (fold, _, place) in enumerate(self._folds):
+            values: Sequence[Any] = held
+            if place is not None:
+                values = [row[place] for row in held if row[place] is not None]
+            if values and fold is not None:
+                states[number] = fold(states[number], values)
+
+    def _result(self, states: Sequence[Any], row: tuple[Any, ...]) -> tuple[Any, ...]:
+        pairs = zip(states, self._keys, strict=True)
+        return tuple(state if place is None else row[place] for state, place in pairs)
+
+
+def _folding(
+    item: Expr[Any], names: Sequence[str], types: Mapping[str, type]
+) -> tuple[Fold | None, Any, int | None]:
+    """Return how values are folded into a result, what it begins with, and where they stand."""
+    if not isinstance(item, Aggregate):
+        return None, None, None
+    fold = _FOLDS[item.function]
+    if item.field is None:
+        return fold, 0, None
+    start = {"count": 0, "sum": SUMMED_TYPES.get(types[item.field.name], 0)}.get(item.function)
+    return fold, start, names.index(item.field.name)

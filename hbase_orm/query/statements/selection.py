@@ -1,0 +1,379 @@
+"""The result of a statement for each row: the object, values of fields, or only the row.
+
+Values are read with as few columns as show that the row exists and fulfils the conditions:
+
+- the columns of the fields that are selected, compared, grouped by or sorted by;
+- on guarded tables the first required column too, by which their rows exist;
+- where any cell makes a row, and rows without all of these may match, the whole families.
+
+Objects are read with whole families. Of deferred columns that nothing compares, a scan is sent
+nothing but the keys of their cells, and a get names the other columns.
+
+If all the fields stand in the row key, no value needs to be sent: the keys of the cells will do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from hbase_orm.errors import QueryError
+from hbase_orm.query.conditions.bounds import Bounds
+from hbase_orm.query.conditions.filters import (
+    AllOf,
+    AnyOf,
+    Filter,
+    FirstKeyOnly,
+    KeyOnly,
+    NotColumn,
+    OnlyColumn,
+)
+from hbase_orm.query.statements.aggregates import SORTED_TYPES, Aggregate, check_type
+from hbase_orm.query.statements.slices import slice_of
+from hbase_orm.query.statements.statement import Select
+from hbase_orm.rowkey import Part
+from hbase_orm.rowkey.notation import to_string_binary
+from hbase_orm.schema import (
+    NO_FIELDS,
+    ColumnSchema,
+    EntryExpr,
+    Expr,
+    FunctionExpr,
+    IndexSchema,
+    Order,
+    TableSchema,
+    codec_of,
+    column_field,
+    columns_read,
+    compared_by,
+    deferred_names,
+    left_out,
+    record_types_of,
+    stored_column,
+)
+
+
+def check_selection(schema: TableSchema, statement: Select[Any]) -> None:
+    """Refuse what cannot be selected, grouped or sorted.
+
+    Raises:
+        QueryError: A field of another model; a field that is not grouped by, with an
+            aggregate; values that cannot be added or compared.
+    """
+    if statement.related and statement.selection is not None:
+        raise QueryError(
+            "values have no related objects",
+            related=[repr(field) for field in statement.related],
+            fix=f"select({schema.model_name}) for objects, or leave .load_related() out",
+        )
+    _check_functions(statement)
+    _check_entries(schema, statement)
+    for group in statement.groups:
+        codec_of(schema, group)
+    for order in () if statement.sort is None else statement.sort.orders:
+        _check_sorted(schema, order)
+    grouped = {group.name for group in statement.groups}
+    for item in statement.items:
+        if isinstance(item, Aggregate):
+            if item.field is not None:
+                check_type(item, codec_of(schema, item.field))
+            continue
+        codec_of(schema, item)
+        if statement.is_aggregated and item.name not in grouped:
+            raise QueryError(
+                "a field that is not grouped by is selected with an aggregate",
+                field=repr(item),
+                fix=f"add .group_by({item!r}), or select func.min({item!r})",
+            )
+    if statement.groups and not statement.items:
+        raise QueryError(
+            "groups have no objects",
+            groups=[repr(group) for group in statement.groups],
+            fix="select the grouped fields and aggregates: select(M.a, func.count()).group_by(M.a)",
+        )
+    if statement.is_aggregated and statement.sort is not None:
+        raise QueryError(
+            "aggregates are not sorted",
+            fix="sort the list that session.all returns: there is one row a group",
+        )
+
+
+def _check_functions(statement: Select[Any]) -> None:
+    """Refuse functions of fields where values are given, and orders that rows do not have."""
+    sorts = () if statement.sort is None else statement.sort.orders
+    for field in (*fields_given(statement), *(order.field for order in sorts)):
+        if isinstance(field, FunctionExpr):
+            raise QueryError(
+                "functions of fields are compared, indexed and ordered by, not given",
+                field=repr(field),
+                fix=f"select {field.of!r}, and compute it of the values in Python",
+            )
+    for order in statement.orders:
+        if isinstance(order.field, FunctionExpr) and order.field.is_each:
+            raise QueryError(
+                "a row with several items has no one place in their order",
+                order=repr(order),
+                fix="leave the order out: rows come in the order of the index",
+            )
+
+
+def _check_entries(schema: TableSchema, statement: Select[Any]) -> None:
+    entries = statement.entries
+    if entries is None:
+        return
+    slice_of(schema, entries)
+    sorts = () if statement.sort is None else statement.sort.orders
+    is_by_entry = any(isinstance(order.field, EntryExpr) for order in sorts)
+    if statement.selection is not None or is_by_entry:
+        raise QueryError(
+            "a range of entries is read of objects, and after their rows",
+            entries=repr(entries),
+            fix=f"select({schema.model_name}) and sort by other fields, or leave "
+            ".columns_between() out",
+        )
+
+
+def _check_sorted(schema: TableSchema, order: Order) -> None:
+    kind = codec_of(schema, order.field).python_type
+    if not issubclass(kind, SORTED_TYPES):
+        raise QueryError(
+            "these values have no order",
+            field=repr(order.field),
+            type=kind.__name__,
+            fix="sort the list that session.all returns, by a key of your own",
+        )
+
+
+def fields_read(statement: Select[Any]) -> tuple[Expr[Any], ...]:
+    """Return the fields whose values are read, each once; selected fields come first."""
+    sorts = () if statement.sort is None else statement.sort.orders
+    fields = [*fields_given(statement), *(each.field for each in sorts)]
+    fields += [column_field(of) for each in statement.conditions for of in compared_by(each)]
+    by_name: dict[str, Expr[Any]] = {}
+    for field in fields:
+        by_name.setdefault(field.name, field)
+    return tuple(by_name.values())
+
+
+def fields_given(statement: Select[Any]) -> list[Expr[Any]]:
+    """Return the fields whose values are selected, aggregated or grouped by."""
+    items = [item.field if isinstance(item, Aggregate) else item for item in statement.items]
+    return [field for field in (*items, *statement.groups) if field is not None]
+
+
+@dataclass(frozen=True, slots=True)
+class Fetch:
+    """What is read of each row.
+
+    Attributes:
+        columns: Columns or bare families; empty reads objects, with all families.
+        filter: What a scan leaves out of the rows' cells, or None; it drops no row.
+        wanted: The columns that have to come where `columns` are families; empty if no value has.
+        got: What gets ask for; empty where it is `columns`.
+        families: What gets ask of rows that show none of it; empty where rows show it.
+        mask: Whose values a scan leaves out, whatever else it leaves out, or None.
+        hidden: The columns that neither brings.
+    """
+
+    columns: tuple[bytes, ...] = ()
+    filter: Filter | None = None
+    wanted: tuple[bytes, ...] = ()
+    got: tuple[bytes, ...] = ()
+    families: tuple[bytes, ...] = ()
+    mask: Filter | None = None
+    hidden: tuple[bytes, ...] = ()
+
+    def text(self, *, is_filtered: bool) -> str:
+        """Return what is read in words, for a read with or without the filter; none for objects."""
+        if not self.columns:
+            return f"columns: all but {_listed(self.hidden)}" if self.hidden else ""
+        if self.filter is None or not is_filtered:
+            return f"columns: {_listed(self.columns)}"
+        if not self.wanted:
+            return "keys only"
+        return f"columns: {_listed(self.wanted)}, and the first cell of each row"
+
+
+def _listed(columns: Sequence[bytes]) -> str:
+    return ", ".join(map(to_string_binary, columns))
+
+
+OBJECTS: Final = Fetch()
+_FIRST_KEY: Final = AllOf((FirstKeyOnly(), KeyOnly()))
+# A server compares each cell with each of them: of more, sending whole rows costs less.
+_MOST_NAMED: Final = 8
+
+
+def fetched(
+    statement: Select[Any],
+    schema: TableSchema,
+    alternatives: Sequence[Mapping[str, Bounds]],
+    index: IndexSchema | None = None,
+) -> Fetch:
+    """Return what a read of the statement's rows asks for.
+
+    Args:
+        statement: The statement.
+        schema: The table.
+        alternatives: What the conditions say of each field, of each alternative.
+        index: The index that leads to the rows, whose entries are checked against them.
+    """
+    if statement.selection is None:
+        return _without_deferred(schema, OBJECTS, loaded_by(statement, schema))
+    columns = [each for field in fields_read(statement) for each in _columns_of(schema, field)]
+    if index is not None:
+        columns += index.columns
+    named = tuple(dict.fromkeys(column.column for column in columns))
+    fetch = _of_values(statement, schema, alternatives, columns, named)
+    return _without_deferred(schema, fetch, loaded_by(statement, schema))
+
+
+def loaded_by(statement: Select[Any], schema: TableSchema) -> frozenset[str]:
+    """Return the deferred fields that a statement compares, sorts by or selects: they are read."""
+    deferred = deferred_names(schema)
+    if not deferred:
+        return NO_FIELDS
+    return deferred & {field.name for field in fields_read(statement)}
+
+
+def _without_deferred(schema: TableSchema, fetch: Fetch, loaded: frozenset[str]) -> Fetch:
+    """Return a read without the values of deferred columns, if it is one of whole families."""
+    if fetch.columns not in {(), schema.family_names}:
+        return fetch
+    hidden = tuple(column.column for column in left_out(schema, loaded))
+    if not hidden:
+        return fetch
+    return replace(
+        fetch,
+        got=columns_read(schema, loaded),
+        families=schema.family_names,
+        mask=_mask(hidden),
+        hidden=hidden,
+    )
+
+
+def _mask(hidden: Sequence[bytes]) -> Filter:
+    """Return what passes all cells, those of some columns without their values."""
+    others = [NotColumn(column) for column in hidden]
+    those = [OnlyColumn(column) for column in hidden]
+    rest = others[0] if len(others) == 1 else AllOf(tuple(others))
+    some = those[0] if len(those) == 1 else AnyOf(tuple(those))
+    return AnyOf((rest, AllOf((some, KeyOnly()))))
+
+
+def _of_values(
+    statement: Select[Any],
+    schema: TableSchema,
+    alternatives: Sequence[Mapping[str, Bounds]],
+    columns: Sequence[ColumnSchema],
+    named: tuple[bytes, ...],
+) -> Fetch:
+    """Return what a read of values in `columns`, which have the names `named`, asks for."""
+    if not schema.storage.has_own_rows:  # each row holds many objects, by qualifiers that vary
+        return Fetch(schema.family_names, None if named else KeyOnly())
+    if not named and not schema.is_guarded:
+        return Fetch(schema.family_names, _FIRST_KEY)
+    if not schema.is_guarded and _is_proof(schema, statement, columns, alternatives):
+        return Fetch(named)
+    anchors = tuple(dict.fromkeys(each.anchor for each in record_types_of(schema)))
+    if not schema.is_guarded or None in anchors:
+        return _whole(schema, named)
+    existing = tuple(anchor.column for anchor in anchors if anchor is not None)
+    return Fetch(tuple(dict.fromkeys(named + existing)), None if named else KeyOnly())
+
+
+def _whole(schema: TableSchema, named: tuple[bytes, ...]) -> Fetch:
+    """Return a read of whole families, where any cell may be the one that makes a row."""
+    if not named:
+        return Fetch(schema.family_names, KeyOnly())
+    if len(named) > _MOST_NAMED or (schema.is_guarded and schema.counters):
+        return Fetch(schema.family_names)  # counters make no guarded row: other cells must show
+    some = AnyOf((*(OnlyColumn(column) for column in named), FirstKeyOnly()))
+    return Fetch(schema.family_names, some, named)
+
+
+def _columns_of(schema: TableSchema, field: Expr[Any]) -> list[ColumnSchema]:
+    """Return the columns of a field: one of each record type that declares it."""
+    models = () if schema.record_types is None else schema.record_types.models.values()
+    existing = []
+    for each in (schema, *(model.__schema__ for model in models)):
+        column = stored_column(each, field)
+        if column is not None and field.name not in each.layout.decoded:
+            existing.append(column)
+    return existing
+
+
+def _is_proof(
+    schema: TableSchema,
+    statement: Select[Any],
+    columns: Sequence[ColumnSchema],
+    alternatives: Sequence[Mapping[str, Bounds]],
+) -> bool:
+    """Return whether every matching row has a cell in one of the columns, or is an error."""
+    if any(_is_needed(schema, field) for field in fields_given(statement)):
+        return True
+    return bool(alternatives) and all(
+        any(_shows(schema, column, bounds.get(column.name)) for column in columns)
+        for bounds in alternatives
+    )
+
+
+def _is_needed(schema: TableSchema, field: Expr[Any]) -> bool:
+    """Return whether a row without a cell of a field that is given is an error, in every type."""
+    return not isinstance(field, EntryExpr) and all(
+        field.name not in each.layout.names
+        and any(
+            column.name == field.name and not (column.nullable or column.has_default)
+            for column in each.columns
+        )
+        for each in record_types_of(schema)
+    )
+
+
+def _shows(schema: TableSchema, column: ColumnSchema, bounds: Bounds | None) -> bool:
+    """Return whether rows that match have a cell in a column."""
+    if bounds is None or not bounds.excludes_none or schema.record_types is not None:
+        return False
+    is_plain = column not in schema.numbers and column.name not in schema.layout.names
+    return is_plain and (column.nullable or not column.has_default)
+
+
+def steps_after(statement: Select[Any]) -> tuple[str, ...]:
+    """Return what is done with the rows once they are read, one line a step."""
+    steps = []
+    if statement.is_aggregated:
+        made = ", ".join(map(repr, statement.items))
+        groups = ", ".join(map(repr, statement.groups))
+        steps.append(f"compute {made}" + (f" for each {groups}" if groups else ""))
+    if statement.sort is not None:
+        orders = ", ".join(map(repr, statement.sort.orders))
+        steps.append(f"sort in memory by {orders}: at most {statement.sort.max_rows} rows")
+    if steps and statement.row_limit is not None:
+        steps.append(f"give the first {statement.row_limit}")
+    steps += [f"load {field!r}: 1 multi-get a page" for field in statement.related]
+    return tuple(steps)
+
+
+def streams_groups(statement: Select[Any], parts: Sequence[Part], constant: frozenset[str]) -> bool:
+    """Return whether the rows of a group come one after the other.
+
+    Args:
+        statement: The statement.
+        parts: The parts of the key that decide the order of the rows.
+        constant: The fields that have one value in all rows.
+    """
+    groups = {group.name for group in statement.groups}
+    missing = groups - constant
+    groups |= constant
+    for part in parts:
+        if not missing:
+            return True
+        # A part that is computed of the group's own fields is one and the same in a group.
+        if not part.fields or not groups.issuperset(part.fields):
+            return False
+        if not (part.codec.canonical or part.is_ordered):
+            return False
+        of = part.lookup.field if part.lookup is not None else part.name
+        missing.discard(of)
+    return not missing

@@ -1,0 +1,163 @@
+"""A range of the entries of dynamic columns: which qualifiers it is, and how a scan reads them.
+
+A wide row is read in two steps: its declared columns, which also show that it exists, and then the
+entries alone, by a filter that makes the server seek to the first of them and stop behind the last.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from hbase_orm.errors import QueryError
+from hbase_orm.ops import KeyRange, Scan
+from hbase_orm.query.conditions.bounds import NothingMatchesError, high_end, low_end
+from hbase_orm.query.conditions.filters import (
+    AllOf,
+    ByteTest,
+    ColumnPage,
+    ColumnRange,
+    Filter,
+    FirstKeyOnly,
+    KeyOnly,
+    QualifierFilter,
+)
+from hbase_orm.schema import (
+    NO_FIELDS,
+    And,
+    Condition,
+    DynamicSchema,
+    EntryExpr,
+    EntryRange,
+    Expr,
+    FunctionExpr,
+    Not,
+    Or,
+    TableSchema,
+    dynamic_of,
+    left_out,
+    record_types_of,
+    stored_column,
+)
+
+EXISTENCE: Final = AllOf((FirstKeyOnly(), KeyOnly()))
+"""One cell without its value of each row that has any."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """The columns of a range of entries.
+
+    Attributes:
+        dynamic: The field.
+        columns: Which qualifiers; without a limit all of them.
+        limit: At most so many of a row, or None.
+    """
+
+    dynamic: DynamicSchema
+    columns: ColumnRange
+    limit: int | None
+
+    @property
+    def filter(self) -> Filter:
+        """What the server applies: the range, less declared columns, and so many of what is left.
+
+        A part of a list of filters sees only the cells that those before it let through, so that
+        the last one counts entries.
+        """
+        taken = sorted(column.partition(b":")[2] for column in self.dynamic.taken)
+        parts: list[Filter] = [self.columns]
+        parts += [QualifierFilter(ByteTest("!=", q)) for q in taken if self.columns.holds(q)]
+        if self.limit is not None:
+            parts.append(ColumnPage(self.limit))
+        return parts[0] if len(parts) == 1 else AllOf(tuple(parts))
+
+    def scan_of(self, table: str, key: bytes) -> Scan:
+        """Return the scan that reads the entries of one row."""
+        return Scan(
+            table=table,
+            key_range=KeyRange(key, key + b"\x00"),
+            columns=(self.dynamic.prefix.partition(b":")[0],),
+            filter=bytes(self.filter),
+            caching_rows=1,
+        )
+
+
+def slice_of(schema: TableSchema, entries: EntryRange) -> Slice | None:
+    """Return the columns of a range of entries, or None if it is empty.
+
+    Raises:
+        QueryError: The field belongs to another model, or its names do not sort as their bytes.
+    """
+    dynamic = dynamic_of(schema, entries.of)
+    codec = dynamic.name_codec
+    _check_ordered(entries, dynamic)
+    try:
+        low = low_end(codec, ">=", codec.comparable(entries.start))
+        high = high_end(codec, "<", codec.comparable(entries.stop))
+    except NothingMatchesError:
+        return None
+    prefix = dynamic.prefix.partition(b":")[2]
+    ends = [
+        None if end is None else (prefix + codec.encode(end.value), end.included)
+        for end in ((high, low) if codec.desc else (low, high))
+    ]
+    first, last = ends[0] or (prefix, True), ends[1]
+    if last == (b"", False):  # the filter would take no bytes for no bound
+        return None
+    columns = ColumnRange(*first, *(last or (KeyRange.prefix(prefix).stop or b"", False)))
+    return None if columns.is_empty else Slice(dynamic, columns, entries.limit)
+
+
+def _check_ordered(entries: EntryRange, dynamic: DynamicSchema) -> None:
+    codec = dynamic.name_codec
+    if not codec.ordered:
+        raise QueryError(
+            "names have no range: their bytes do not sort as they do",
+            field=repr(entries.of),
+            codec=codec.name,
+            fix="declare name= with a codec that sorts: codecs.text(), uint64(), millis() ...",
+        )
+    for name in (entries.start, entries.stop):
+        if not codec.compares(name):
+            raise QueryError(
+                "an end of the range is of another type than the names",
+                field=repr(entries.of),
+                value=name,
+                expected=codec.python_type.__name__,
+                fix="give a value of this type",
+            )
+
+
+def has_anchor(schema: TableSchema) -> bool:
+    """Return whether a column shows that a row exists: a required one, or that of a guarded row."""
+    return schema.is_guarded or all(each.anchor is not None for each in record_types_of(schema))
+
+
+def columns_beside(
+    schema: TableSchema, conditions: tuple[Condition, ...], loaded: frozenset[str] = NO_FIELDS
+) -> tuple[bytes, ...]:
+    """Return what is read of a row besides its entries: declared columns, marker, compared ones.
+
+    Deferred columns are not, unless they are of the fields `loaded`.
+    """
+    columns: list[bytes] = []
+    for each in (schema, *record_types_of(schema)):
+        columns += [column.column for column in each.column_by_name.values()]
+        columns += [] if each.marker is None else [each.marker]
+    for entry in _entries_in(And(conditions)):
+        column = stored_column(schema, entry)
+        columns += [] if column is None else [column.column]
+    hidden = {column.column for column in left_out(schema, loaded)}
+    return tuple(column for column in dict.fromkeys(columns) if column not in hidden)
+
+
+def _entries_in(condition: Condition) -> list[Expr[Any]]:
+    match condition:
+        case And(conditions=inner) | Or(conditions=inner):
+            return [entry for part in inner for entry in _entries_in(part)]
+        case Not(condition=single):
+            return _entries_in(single)
+    of = getattr(condition, "field", None)
+    of = of.of if isinstance(of, FunctionExpr) else of
+    return [of] if isinstance(of, EntryExpr) else []

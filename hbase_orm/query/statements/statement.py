@@ -1,0 +1,400 @@
+"""Statements: what a user asks, as an immutable value. Nothing is planned or sent here."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Final, Generic, Self, TypeVar, overload
+
+from hbase_orm.errors import QueryError
+from hbase_orm.model import Model, RelatedExpr
+from hbase_orm.query.conditions.versions import TimeRange, between, until
+from hbase_orm.query.statements.aggregates import Aggregate
+from hbase_orm.query.statements.slices import slice_of
+from hbase_orm.schema import (
+    Condition,
+    DynamicExpr,
+    EntryRange,
+    Expr,
+    Index,
+    NoColumn,
+    Order,
+    conjuncts,
+    depth_of,
+)
+
+T = TypeVar("T")
+T1 = TypeVar("T1")
+T2 = TypeVar("T2")
+T3 = TypeVar("T3")
+T4 = TypeVar("T4")
+K = TypeVar("K")
+V = TypeVar("V")
+M = TypeVar("M", bound=Model)
+
+
+@dataclass(frozen=True, slots=True)
+class AnyIndex:
+    """The planner chooses between the row key and the indexes."""
+
+
+ANY_INDEX: Final = AnyIndex()
+
+MAX_CACHING_ROWS: Final = 100_000
+"""A gateway makes room for all the rows that a fetch may have before it reads the first."""
+
+MAX_DEPTH: Final = 40
+"""Conditions nested deeper are refused: Python compiles no deeper brackets for their check."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Selection:
+    """Values instead of objects.
+
+    Attributes:
+        items: Fields and aggregates; empty to read only whether rows are there.
+        is_bare: Whether the one item is given by itself, and not as a tuple of one.
+    """
+
+    items: tuple[Expr[Any], ...]
+    is_bare: bool = False
+
+
+ROWS_ONLY: Final = Selection(())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sort:
+    """An order that no scan gives.
+
+    Attributes:
+        orders: By values; None comes before every value, or after with `desc()`.
+        max_rows: Of more rows, none is given.
+    """
+
+    orders: tuple[Order, ...]
+    max_rows: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Select(Generic[T]):
+    """A question to one model's table. Every method returns a new statement.
+
+    Attributes:
+        model: The class whose rows are selected.
+        conditions: All of them must hold.
+        orders: The order of the rows; empty takes the plan's own.
+        row_limit: At most so many rows, or None.
+        index: An index, None for the row key only, or ANY_INDEX.
+        full_scan_allowed: Whether reading the whole table is accepted.
+        caching_rows: Rows a scanner fetches at once; None lets the library choose.
+        related: Related fields to load with the rows.
+        entries: The range of dynamic columns to read of each row, or None for whole rows.
+        selection: What is given of each row; None gives objects.
+        groups: The fields whose values make a group of rows; empty makes one of all.
+        sort: The order to bring the rows into once they are read, or None.
+        times: Which versions are read; None means the newest.
+    """
+
+    model: type[Model]
+    conditions: tuple[Condition, ...] = ()
+    orders: tuple[Order, ...] = ()
+    row_limit: int | None = None
+    index: Index | AnyIndex | None = ANY_INDEX
+    full_scan_allowed: bool = False
+    caching_rows: int | None = None
+    related: tuple[RelatedExpr[Any], ...] = ()
+    entries: EntryRange | None = None
+    selection: Selection | None = None
+    groups: tuple[Expr[Any], ...] = ()
+    sort: Sort | None = None
+    times: TimeRange | None = None
+
+    @property
+    def items(self) -> tuple[Expr[Any], ...]:
+        """The selected fields and aggregates."""
+        return () if self.selection is None else self.selection.items
+
+    @property
+    def is_aggregated(self) -> bool:
+        """Whether results stand for groups of rows."""
+        return bool(self.groups) or any(isinstance(item, Aggregate) for item in self.items)
+
+    @property
+    def read_limit(self) -> int | None:
+        """How many rows are enough, or None: groups and sorts need all of them."""
+        return None if self.is_aggregated or self.sort is not None else self.row_limit
+
+    @property
+    def shape(self) -> Hashable | None:
+        """What the plan depends on besides the values that conditions compare with.
+
+        None for a statement that gives anything but objects as they are now.
+        """
+        if self.selection is not None or self.related or self.entries is not None:
+            return None
+        if self.groups or self.sort is not None or self.times is not None:
+            return None
+        return (
+            tuple([condition.shape for condition in self.conditions]),
+            tuple([(order.field.name, order.descending) for order in self.orders]),
+            self.row_limit,
+            id(self.index),
+            self.full_scan_allowed,
+            self.caching_rows,
+        )
+
+    def where(self, *conditions: Condition) -> Self:
+        """Return the statement with more conditions, all of which must hold.
+
+        Raises:
+            QueryError: Something is no condition: a bare field, a bool from `and` or `in`; or it
+                is nested more than `MAX_DEPTH` deep.
+        """
+        for condition in conditions:
+            if isinstance(condition, NoColumn):
+                raise condition.not_compared()
+            if not isinstance(condition, Condition):
+                raise QueryError(
+                    "this is no condition",
+                    got=condition,
+                    fix="compare a field; combine with & | ~ instead of and, or, not",
+                )
+            if depth_of(condition) > MAX_DEPTH:
+                raise QueryError(
+                    "the condition is nested too deep",
+                    depth=depth_of(condition),
+                    most=MAX_DEPTH,
+                    fix="combine like with like: a | b | c is flat, and in_() takes a list",
+                )
+        flat = tuple(part for condition in conditions for part in conjuncts(condition))
+        return replace(self, conditions=self.conditions + flat)
+
+    def order_by(self, *orders: Order) -> Self:
+        """Return the statement with an order of values; it must be one that a scan gives.
+
+        Raises:
+            QueryError: Something is no order, such as a bare field.
+        """
+        _check_orders(orders)
+        return replace(self, orders=orders)
+
+    def sort_in_memory(self, *orders: Order, max_rows: int) -> Self:
+        """Return the statement with any order of values, made in memory after reading.
+
+        None comes before every value, or with `desc()` after; NaN behind all numbers. Rows that
+        are alike keep the order that `order_by` or the scan gives them. A limit takes the first
+        rows of the sorted ones.
+
+        Args:
+            orders: One or more.
+            max_rows: So many rows may match; of more the statement gives none and raises
+                QueryError. They are all held in memory.
+
+        Raises:
+            QueryError: Something is no order, there is none, or `max_rows` is not positive.
+        """
+        _check_orders(orders)
+        if not orders:
+            raise QueryError("a sort needs an order", fix="write Reading.value.desc()")
+        return replace(self, sort=Sort(orders, _positive("sort_in_memory", max_rows)))
+
+    def group_by(self, *fields: Expr[Any]) -> Self:
+        """Return the statement for one result a group: rows with the same values of `fields`.
+
+        The fields are the first of the row key, behind those compared by `==`, so that a group's
+        rows come one after the other. A limit counts groups.
+
+        Raises:
+            QueryError: Something is no field.
+        """
+        for field in fields:
+            if not isinstance(field, Expr) or isinstance(field, Aggregate):
+                raise QueryError(
+                    "rows are grouped by fields", got=repr(field), fix="write Reading.host"
+                )
+        return replace(self, groups=fields)
+
+    def limit(self, n: int, /) -> Self:
+        """Return the statement for at most `n` rows, or groups.
+
+        Raises:
+            QueryError: `n` is not a positive integer.
+        """
+        return replace(self, row_limit=_positive("limit", n))
+
+    def using(self, index: Index | None, /) -> Self:
+        """Return the statement read through one index, or with None through the row key.
+
+        Raises:
+            QueryError: Not an index of the model.
+        """
+        if index is not None and not isinstance(index, Index):
+            raise QueryError("this is no index", got=repr(index), fix="write .using(M.by_unit)")
+        return replace(self, index=index)
+
+    def load_related(self, *fields: RelatedExpr[Any]) -> Self:
+        """Return the statement that loads related objects too: one multi-get a page of rows.
+
+        Raises:
+            QueryError: Not a related field of the model.
+        """
+        for field in fields:
+            if not isinstance(field, RelatedExpr) or (
+                getattr(self.model, field.name, None) is not field
+            ):
+                raise QueryError(
+                    "this is no related field of the model",
+                    got=repr(field),
+                    model=self.model.__name__,
+                    fix="declare customer: Related[Customer] = related(...) and write "
+                    ".load_related(Order.customer)",
+                )
+        return replace(self, related=tuple(dict.fromkeys((*self.related, *fields))))
+
+    def columns_between(
+        self, field: DynamicExpr[K, V], start: K, stop: K, /, *, limit: int | None = None
+    ) -> Self:
+        """Return the statement that reads a range of each row's dynamic columns, not all of them.
+
+        Of a wide row only these entries travel, and the declared columns; other dynamic columns
+        are not loaded. Each row costs a scanner of its own: read few rows so. A row without an
+        entry in the range counts too. The objects are plain, as streamed ones: `add` one that you
+        change, and the flush leaves the entries that were not read alone.
+
+        Args:
+            field: The field of dynamic columns.
+            start: The first name, included.
+            stop: The name behind the last, excluded.
+            limit: At most so many entries of a row: the first as they are stored, which for names
+                that are stored descending are the last.
+
+        Raises:
+            QueryError: Not a field of dynamic columns of the model; an end of another type; names
+                that do not sort as they are stored; or a limit that is not positive.
+        """
+        entries = EntryRange(field, start, stop, limit)
+        if not isinstance(field, DynamicExpr):
+            raise QueryError(
+                "this is no field of dynamic columns",
+                got=repr(field),
+                fix="write .columns_between(M.tags, 'a', 'f')",
+            )
+        slice_of(self.model.__schema__, entries)
+        if limit is not None:
+            _positive("columns_between", limit)
+        return replace(self, entries=entries)
+
+    def as_of(self, at: datetime, /) -> Self:
+        """Return the statement on the rows as they were: cells with timestamps up to `at`.
+
+        A family keeps what was overwritten only with `versions` above 1, and what was deleted only
+        with `keep_deleted_cells`; a TTL counts from now. Rows are read by their keys, since indexes
+        know the present alone. The objects are plain: `add` writes one as new.
+
+        Raises:
+            QueryError: Not a datetime with a time zone.
+        """
+        return replace(self, times=until(at))
+
+    def between_timestamps(self, start: datetime, stop: datetime, /) -> Self:
+        """Return the statement on the cells written from `start` on and before `stop`.
+
+        A row shows those cells only. As for `as_of`, it needs Thrift2.
+
+        Raises:
+            QueryError: Not datetimes with time zones, or the range is empty.
+        """
+        return replace(self, times=between(start, stop))
+
+    def allow_full_scan(self) -> Self:
+        """Return the statement that may read the whole table."""
+        return replace(self, full_scan_allowed=True)
+
+    def caching(self, rows: int, /) -> Self:
+        """Return the statement that fetches `rows` rows by one scanner call.
+
+        Raises:
+            QueryError: `rows` is not an integer from 1 to `MAX_CACHING_ROWS`.
+        """
+        return replace(self, caching_rows=_positive("caching", rows, most=MAX_CACHING_ROWS))
+
+
+def _check_orders(orders: tuple[Order, ...]) -> None:
+    for order in orders:
+        if not isinstance(order, Order):
+            raise QueryError(
+                "this is no order", got=repr(order), fix="write Reading.at.desc() or .asc()"
+            )
+
+
+def _positive(name: str, value: object, most: int = sys.maxsize) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        fix = "give 1 or more"
+        fix += "" if name == "sort_in_memory" else ", or leave it out for no bound"
+        raise QueryError("the number must be a positive integer", method=name, got=value, fix=fix)
+    if value > most:
+        raise QueryError(
+            "the number is too large", method=name, got=value, most=most, fix=f"give at most {most}"
+        )
+    return value
+
+
+@overload
+def select(model: type[M], /) -> Select[M]: ...
+@overload
+def select(a: Expr[T1], /) -> Select[T1]: ...
+@overload
+def select(a: Expr[T1], b: Expr[T2], /) -> Select[tuple[T1, T2]]: ...
+@overload
+def select(a: Expr[T1], b: Expr[T2], c: Expr[T3], /) -> Select[tuple[T1, T2, T3]]: ...
+@overload
+def select(
+    a: Expr[T1], b: Expr[T2], c: Expr[T3], d: Expr[T4], /
+) -> Select[tuple[T1, T2, T3, T4]]: ...
+@overload
+def select(
+    a: Expr[Any], b: Expr[Any], c: Expr[Any], d: Expr[Any], /, *more: Expr[Any]
+) -> Select[tuple[Any, ...]]: ...
+def select(*what: Any) -> Select[Any]:
+    """Return a statement for a model's objects, or for values of its fields.
+
+    Args:
+        what: A model gives objects, a field bare values, several fields or aggregates tuples.
+
+    Raises:
+        QueryError: Neither a model nor fields, or an abstract model.
+    """
+    for item in what:
+        if isinstance(item, NoColumn):
+            raise item.not_compared()
+    if what and all(isinstance(item, Expr) for item in what):
+        selection = Selection(what, is_bare=len(what) == 1)
+        return Select(_concrete(_owner(what)), selection=selection)
+    if len(what) != 1 or not isinstance(what[0], type) or not issubclass(what[0], Model):
+        raise QueryError(
+            "select takes a model, or fields of one",
+            got=", ".join(map(repr, what)),
+            fix="write select(Reading), or select(Reading.host, Reading.value)",
+        )
+    return Select(_concrete(what[0]))
+
+
+def _owner(items: tuple[Expr[Any], ...]) -> Any:
+    """Return the model whose rows are selected: of a base and its subclass, the subclass."""
+    owners = [item.owner for item in items if item.owner is not None]
+    if not owners:
+        raise QueryError(
+            "no model is named",
+            got=", ".join(map(repr, items)),
+            fix="count a key field: func.count(Reading.host), or session.count(select(Reading))",
+        )
+    return max(owners, key=lambda owner: len(owner.__mro__))
+
+
+def _concrete(model: Any) -> Any:
+    if not hasattr(model, "__schema__"):
+        raise QueryError("an abstract model has no table", model=model.__name__)
+    return model

@@ -1,0 +1,1 @@
+"""Reads: rows by key, streams, pages, aggregates, history and related objects."""

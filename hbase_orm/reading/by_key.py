@@ -1,0 +1,157 @@
+"""Gets: which row keys in which tables the values of key fields name, and the rows there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from hbase_orm.binding.bound_model import BoundModel
+from hbase_orm.errors import MultipleRowsError, QueryError, RowKeyError, TableNotFoundError
+from hbase_orm.model import check_key_arguments
+from hbase_orm.ops import GetRows, Protocol, Row
+from hbase_orm.schema import NO_FIELDS, columns_read
+
+GET_MANY_ROWS: Final = 100
+"""More row keys are read by several requests."""
+
+KeyValues = tuple[Any, ...] | Mapping[str, Any]
+
+KeyedRow = tuple[int, BoundModel, Row]
+"""The position of a key, the model with its table, and the row."""
+
+
+def several_keys(keys: Iterable[KeyValues]) -> list[KeyValues]:
+    """Return keys as a list.
+
+    Raises:
+        QueryError: It is no list of keys: one key, a text, None.
+    """
+    if isinstance(keys, (str, bytes, Mapping)) or not isinstance(keys, Iterable):
+        raise QueryError(
+            "this is no list of keys",
+            got=keys,
+            fix='give a list of tuples or dicts, as [("web-1", 7), {"host": "web-2", "n": 7}]',
+        )
+    return list(keys)
+
+
+def rows_with_keys(
+    bound: BoundModel, keys: Sequence[KeyValues], *, most: int = GET_MANY_ROWS
+) -> Protocol[list[KeyedRow]]:
+    """Return the rows of these keys: the position of each, the model with its table, and the row.
+
+    One request reads at most `most` rows of one table.
+
+    Raises:
+        RowKeyError: A key field is missing, unknown or does not fit; nothing was sent.
+        MultipleRowsError: Several rows have one key.
+    """
+    by_table: dict[str, list[tuple[int, BoundModel, bytes]]] = {}
+    for position, (placed, row_keys) in enumerate((yield from _addresses(bound, keys))):
+        wanted = by_table.setdefault(placed.schema.table, [])
+        wanted += [(position, placed, row_key) for row_key in row_keys]
+    keyed: dict[int, KeyedRow] = {}
+    for wanted in by_table.values():
+        for start in range(0, len(wanted), most):
+            some = wanted[start : start + most]
+            rows = yield from read_rows(some[0][1], [key for _, _, key in some])
+            yield from bound.keys.load_names([row for row in rows if row is not None])
+            for (position, placed, _), row in zip(some, rows, strict=True):
+                if row is None or not placed.exists(row):
+                    continue
+                if position in keyed:
+                    raise several_rows(bound, [keyed[position][2].key, row.key])
+                keyed[position] = position, placed, row
+    return list(keyed.values())
+
+
+def _addresses(
+    bound: BoundModel, keys: Sequence[KeyValues]
+) -> Protocol[list[tuple[BoundModel, tuple[bytes, ...]]]]:
+    """Return the table and the row keys that each key names; names are looked up all at once."""
+    named = [_named(bound, key) for key in keys]
+    placed = [bound.with_table_of(key) for key in named]
+    yield from bound.keys.look_up_names(named)
+    return [(one, one.keys.possible(key)) for one, key in zip(placed, named, strict=True)]
+
+
+def _named(bound: BoundModel, key: KeyValues) -> Mapping[str, Any]:
+    if isinstance(key, Mapping) or bound.schema.record_types is not None:
+        check_key_arguments(bound.schema, key if isinstance(key, Mapping) else {})
+    if isinstance(key, Mapping):
+        return key
+    names = bound.schema.layout.arguments
+    if not isinstance(key, tuple) or len(key) != len(names):
+        raise RowKeyError(
+            "a key is a tuple of all key fields, or a mapping",
+            model=bound.schema.model_name,
+            key=key,
+            fix=f"give ({', '.join(names)})",
+        )
+    return dict(zip(names, key, strict=True))
+
+
+def row_keys(bound: BoundModel, key: Mapping[str, Any]) -> Protocol[tuple[bytes, ...]]:
+    """Return every row key that a row with these key fields can have.
+
+    Raises:
+        RowKeyError: A key field is missing, unknown or does not fit; nothing was sent.
+    """
+    ((_, keys),) = yield from _addresses(bound, [key])
+    return tuple(map(bound.schema.storage.row_of, keys))
+
+
+def read_rows(
+    bound: BoundModel, keys: Sequence[bytes], loaded: frozenset[str] = NO_FIELDS
+) -> Protocol[Sequence[Row | None]]:
+    """Return rows by key, as objects need them; a table of a period that does not exist has none.
+
+    Args:
+        bound: The model.
+        keys: The row keys.
+        loaded: The deferred fields that are read, too.
+    """
+    schema = bound.schema
+    columns = columns_read(schema, loaded) if bound.defers else schema.family_names
+    request = GetRows(schema.table, tuple(keys), columns)
+    try:
+        return (yield from schema.storage.get(request, schema.family_names))
+    except TableNotFoundError:
+        if bound.tables.is_only:
+            raise
+        return [None] * len(keys)
+
+
+def key_to_change(bound: BoundModel, values: Mapping[str, Any]) -> Protocol[bytes]:
+    """Return the key of the row to change that has these key fields; new names get numbers.
+
+    Under a random salt it is the key of the row that exists; where none does, always the first of
+    the possible ones, so that two programs at once change the same row.
+
+    Raises:
+        RowKeyError: A key field is missing, unknown or does not fit; nothing was sent.
+        MultipleRowsError: Several rows have this key.
+    """
+    yield from bound.keys.allocate_names([values])
+    keys = bound.keys.possible(values)
+    if len(keys) == 1:
+        return keys[0]
+    rows = yield from read_rows(bound, keys)
+    existing = [row.key for row in rows if row is not None]
+    if len(existing) > 1:
+        raise several_rows(bound, existing)
+    return existing[0] if existing else keys[0]
+
+
+def several_rows(bound: BoundModel, keys: Sequence[bytes]) -> MultipleRowsError:
+    """Return the error of a key that was stored under several random salts."""
+    names = " and ".join(
+        f"{bound.schema.model_name}.{name} == ..." for name in bound.schema.layout.arguments
+    )
+    return MultipleRowsError(
+        "several rows have this key, each under a salt of its own",
+        model=bound.schema.model_name,
+        rows=list(keys),
+        fix=f"read them all, where {names}, and delete all but one; where a key is written more "
+        "than once use Salt, which gives it the same bucket each time",
+    )

@@ -1,0 +1,106 @@
+"""Versions of cells: a field's values over time, and everything stored of a row, tombstones too."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Generic, Literal, TypeVar
+
+from hbase_orm.binding.bound_model import BoundModel
+from hbase_orm.errors import CodecError, CorruptRowError, FeatureMissingError, QueryError
+from hbase_orm.gateway.base import Feature
+from hbase_orm.ops import GetVersions, Protocol, ask
+from hbase_orm.schema import EntryExpr, Expr, stored_column
+
+T = TypeVar("T")
+
+MAX_RAW_VERSIONS: Final = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class CellVersion(Generic[T]):
+    """One value that a field had.
+
+    Attributes:
+        value: The value.
+        timestamp_ms: The timestamp of its cell, milliseconds since 1970.
+    """
+
+    value: T
+    timestamp_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class StoredCell:
+    """One cell as it is stored, visible to reads or not.
+
+    Attributes:
+        column: `family:qualifier`; that of a family's tombstone is empty behind the colon.
+        timestamp_ms: Its timestamp, milliseconds since 1970.
+        kind: "put", or of a tombstone what it deletes: "delete" that version alone,
+            "delete_column" and "delete_family" all up to its timestamp, "delete_family_version"
+            the family's cells of that timestamp.
+        value: The bytes of a put.
+    """
+
+    column: bytes
+    timestamp_ms: int
+    kind: Literal["put", "delete", "delete_column", "delete_family", "delete_family_version"]
+    value: bytes
+
+
+def versions_of(
+    bound: BoundModel, key: bytes, field: Expr[Any], limit: int
+) -> Protocol[list[CellVersion[Any]]]:
+    """Return the newest versions of a field, newest first.
+
+    Raises:
+        QueryError: The field has no column, or is another model's; the limit is not positive.
+        CorruptRowError: A version does not decode.
+    """
+    schema = bound.schema
+    is_own = isinstance(field, EntryExpr) or schema.fields.get(field.name) is field
+    column = stored_column(schema, field) if is_own else None
+    if column is None:
+        raise QueryError(
+            "the field is no column of the model",
+            field=repr(field),
+            model=schema.model_name,
+            fix=f"use a column of {schema.model_name}: a row key has no versions",
+        )
+    if not isinstance(limit, int) or isinstance(limit, bool) or limit < 1:
+        raise QueryError("the limit is a positive integer", got=limit, fix="write limit=5")
+    row, name = schema.storage.row_of(key), schema.storage.column_of(key, column.column)
+    versions = yield from ask(GetVersions(schema.table, row, (name,), limit))
+    try:
+        return [CellVersion(column.codec.decode(v.value), v.timestamp_ms) for v in versions]
+    except CodecError as error:
+        raise CorruptRowError(
+            "a stored version does not decode as the model declares",
+            model=schema.model_name,
+            field=column.name,
+            row=row,
+        ) from error
+
+
+def stored_cells(
+    bound: BoundModel, keys: Sequence[bytes], features: frozenset[Feature]
+) -> Protocol[list[StoredCell]]:
+    """Return what is stored of rows, deleted cells and tombstones included.
+
+    Raises:
+        FeatureMissingError: The engine has no Thrift2 gateway.
+    """
+    schema = bound.schema
+    if Feature.RAW_READ not in features:
+        raise FeatureMissingError(
+            "a read that shows tombstones needs a Thrift2 gateway",
+            model=schema.model_name,
+            fix="add thrift2=host:9091 to the URL",
+        )
+    cells: list[StoredCell] = []
+    for row in map(schema.storage.row_of, keys):
+        every = GetVersions(schema.table, row, schema.family_names, MAX_RAW_VERSIONS, raw=True)
+        versions = yield from ask(every)
+        cells += [StoredCell(*each) for each in versions]
+    return cells

@@ -1,0 +1,32 @@
+"""Statements on the past: the options that they cannot have, and their plans."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from hbase_orm.errors import QueryError
+from hbase_orm.query import ANY_INDEX, Select
+
+
+def by_row_key(stmt: Select[Any]) -> Select[Any]:
+    """Return a statement on the past as one that uses no index; others as they are.
+
+    Raises:
+        QueryError: It names an index, or loads related objects: both are of the present.
+    """
+    if stmt.times is None:
+        return stmt
+    if stmt.index is not ANY_INDEX and stmt.index is not None:
+        raise QueryError(
+            "an index knows the present rows only",
+            index=repr(stmt.index),
+            fix="leave .using() out, and bound the row key or allow_full_scan()",
+        )
+    if stmt.related:
+        raise QueryError(
+            "related objects are read as they are now",
+            fields=[repr(field) for field in stmt.related],
+            fix="leave .load_related() out",
+        )
+    return replace(stmt, index=None)

@@ -1,0 +1,175 @@
+"""The results of statements that select values or aggregates instead of objects.
+
+Values are read straight from the rows; groups are folded as they pass; a sort holds all its rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from operator import itemgetter
+from typing import Any
+
+from hbase_orm.binding.bound_model import BoundModel
+from hbase_orm.errors import QueryError
+from hbase_orm.model.mapping.projection import check_present, reader_of, required
+from hbase_orm.ops import Row
+from hbase_orm.query import Aggregate, Grouping, Select, Sort, codec_of, compile_match, fields_read
+from hbase_orm.schema import ColumnSchema, EntryExpr, Order
+
+Values = tuple[Any, ...]
+
+
+class ValueReader:
+    """Reads the values that a statement needs of each row."""
+
+    def __init__(self, bound: BoundModel, stmt: Select[Any]) -> None:
+        """Prepare to read the rows of a model."""
+        self.fields = fields_read(stmt)
+        self.names = [field.name for field in self.fields]
+        self._bound = bound
+        fields = [item.field if isinstance(item, Aggregate) else item for item in stmt.items]
+        self._selected = {field.name for field in (*fields, *stmt.groups) if field is not None}
+        self._check = compile_match(bound.schema, stmt.conditions, self.names)
+        self._required: dict[Any, list[tuple[int, ColumnSchema]]] = {}
+
+    def rows(self, pages: Iterable[Sequence[Row]]) -> Iterator[tuple[Row, Values]]:
+        """Yield the rows that exist and fulfil every condition, each with its values.
+
+        Raises:
+            MissingCellError: A row lacks the cell of a required field that is selected.
+            CorruptRowError: A row does not decode.
+        """
+        bound, check = self._bound, self._check
+        read = self._read_any if bound.kinds is not None else self._reader()
+        may_lack = bound.kinds is not None or bool(self._wanted(bound.model))
+        for page in pages:
+            for row in page:
+                if not bound.exists(row):
+                    continue
+                values = read(row)
+                if check is not None and not check(values):
+                    continue
+                if may_lack and None in values:
+                    self._check_present(row, values)
+                yield row, values
+
+    def _reader(self) -> Callable[[Row], Values]:
+        bound = self._bound
+        model: Any = bound.model
+        read = reader_of(model, self.fields)
+        if bound.context is None and bound.tables.is_only:
+            return read
+        return lambda row: read(row, bound.with_table_of_row(row).context)
+
+    def _read_any(self, row: Row) -> Values:
+        """Read a row of any of a base's record types."""
+        bound = self._bound
+        assert bound.kinds is not None
+        model: Any = bound.kinds(row.key)
+        return reader_of(model, self.fields)(row, bound.with_table_of_row(row).context)
+
+    def _check_present(self, row: Row, values: Values) -> None:
+        model = self._bound.model if self._bound.kinds is None else self._bound.kinds(row.key)
+        check_present(model.__schema__, self._wanted(model), row, values)
+
+    def _wanted(self, model: Any) -> list[tuple[int, ColumnSchema]]:
+        """Return the columns that a model's rows must have, each with the place of its value."""
+        wanted = self._required.get(model)
+        if wanted is None:
+            every = required(model.__schema__, self.names)
+            wanted = [(place, column) for place, column in every if column.name in self._selected]
+            self._required[model] = wanted
+        return wanted
+
+
+def given_by(stmt: Select[Any], names: Sequence[str]) -> Callable[[Values], Any] | None:
+    """Return what makes a result of the values of `names`; None where it is just these."""
+    places = [names.index(item.name) for item in stmt.items]
+    if stmt.selection is not None and stmt.selection.is_bare:
+        return itemgetter(places[0])
+    if places == list(range(len(names))):
+        return None
+    if len(places) > 1:
+        return itemgetter(*places)
+    return lambda values: tuple([values[place] for place in places])
+
+
+def selected_values(
+    pages: Iterable[Sequence[Row]], bound: BoundModel, stmt: Select[Any]
+) -> Iterator[tuple[Row, Any]]:
+    """Yield the rows that exist and fulfil every condition, each with what is selected of it."""
+    reader = ValueReader(bound, stmt)
+    give = given_by(stmt, reader.names)
+    rows = reader.rows(pages)
+    return rows if give is None else ((row, give(values)) for row, values in rows)
+
+
+def aggregated(
+    pages: Iterable[Sequence[Row]],
+    bound: BoundModel,
+    stmt: Select[Any],
+    kept: Callable[[Iterable[Any]], Iterator[Any]],
+) -> Iterator[Any]:
+    """Yield the result of each group, in the order of the rows; `kept` passes the rows on."""
+    reader = ValueReader(bound, stmt)
+    kinds = {field.name: codec_of(bound.schema, field).python_type for field in reader.fields}
+    grouping = Grouping(stmt.items, stmt.groups, reader.names, kinds)
+    results = grouping.results(kept(values for _, values in reader.rows(pages)))
+    if stmt.selection is not None and stmt.selection.is_bare:
+        return (result for (result,) in results)
+    return results
+
+
+def in_order(pairs: Iterable[tuple[Values, Any]], sort: Sort) -> Iterator[Any]:
+    """Yield the second of each pair, sorted by the values of the sort's fields in the first.
+
+    Raises:
+        QueryError: There are more than the sort's `max_rows`; nothing was yielded.
+    """
+    held: list[tuple[Values, Any]] = []
+    for pair in pairs:
+        if len(held) == sort.max_rows:
+            raise QueryError(
+                "more rows match than may be sorted in memory",
+                max_rows=sort.max_rows,
+                fix="add conditions, or raise max_rows; limit() is applied to the sorted rows",
+            )
+        held.append(pair)
+    for place, order in reversed([*enumerate(sort.orders)]):
+        held.sort(key=_rank_at(place), reverse=order.descending)
+    yield from (result for _, result in held)
+
+
+def _rank_at(place: int) -> Callable[[tuple[Values, Any]], Any]:
+    def rank(pair: tuple[Values, Any]) -> tuple[bool, bool, Any]:
+        value = pair[0][place]
+        # Only NaN differs from itself; nothing is less or greater.
+        return value is not None, value != value, value  # noqa: PLR0124  # so is NaN alone
+
+    return rank
+
+
+def sorted_values(
+    pages: Iterable[Sequence[Row]], bound: BoundModel, stmt: Select[Any], sort: Sort
+) -> Iterator[tuple[Values, Any]]:
+    """Yield the values that each row is sorted by, and what is selected of it."""
+    reader = ValueReader(bound, stmt)
+    give = given_by(stmt, reader.names)
+    places = [reader.names.index(order.field.name) for order in sort.orders]
+    return (
+        (tuple([values[place] for place in places]), values if give is None else give(values))
+        for _, values in reader.rows(pages)
+    )
+
+
+def sort_values(obj: Any, bound: BoundModel, orders: Sequence[Order]) -> Values:
+    """Return the values that an object is sorted by; those it lacks are None, counters 0."""
+    numbers = {column.name for column in bound.schema.numbers}
+    values = obj.__dict__
+    values_by_order = []
+    for field in (order.field for order in orders):
+        if isinstance(field, EntryExpr):
+            values_by_order.append(values[field.of.name].get(field.key))
+        else:
+            values_by_order.append(values.get(field.name, 0 if field.name in numbers else None))
+    return tuple(values_by_order)

@@ -1,0 +1,246 @@
+"""The results of a statement, one by one: an iterator that holds scanners and can be closed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from datetime import datetime
+from functools import partial
+from itertools import islice
+from operator import itemgetter
+from types import TracebackType
+from typing import Any, Generic, Self, TypeVar
+
+from hbase_orm.binding.bound_model import BoundModel
+from hbase_orm.binding.dictionaries import Numbers
+from hbase_orm.binding.open_reads import Reading, RowPages
+from hbase_orm.binding.runtime import Runtime
+from hbase_orm.binding.usable_indexes import by_readable_index, execute_while_usable
+from hbase_orm.errors import StreamInterruptedError
+from hbase_orm.execute import Emit, Note, Rows, rows_of, stream, through
+from hbase_orm.ops import Row
+from hbase_orm.query import (
+    GetPlan,
+    IndexPlan,
+    Plan,
+    Select,
+    fields_read,
+    loaded_by,
+    plan,
+)
+from hbase_orm.reading.past import by_row_key
+from hbase_orm.reading.repair_on_read import is_repaired, with_repairs
+from hbase_orm.reading.results import (
+    aggregated,
+    in_order,
+    selected_values,
+    sort_values,
+    sorted_values,
+)
+from hbase_orm.reading.wide_rows import ReadObserver, leave_out_others, rows_with_entries
+from hbase_orm.schema import NO_FIELDS
+
+T = TypeVar("T")
+
+Watch = Callable[[Iterable[Any]], Iterator[Any]]
+"""Passes things on, and may look at them."""
+
+
+class Stream(Iterator[T], Generic[T]):
+    """Yields results one by one; ends when everything was read, raises what a read raises.
+
+    Closing it releases the server's scanners; so does reading it to its end. One that is dropped
+    instead is closed by the engine's next read. After an error, or an exception from outside as of
+    Ctrl-C or a time limit, it gives nothing more: the next call raises `StreamInterruptedError`,
+    for an end would look as though everything had been read.
+    """
+
+    def __init__(self, items: Iterator[Any], close: Callable[[], None]) -> None:
+        """Yield `items`; `close` releases what they hold open."""
+        self._items = items
+        self._close = close
+        self._is_under_way = False
+
+    def __next__(self) -> T:
+        """Return the next result.
+
+        Raises:
+            StreamInterruptedError: An earlier call ended by an exception: read again.
+        """
+        if self._is_under_way:
+            raise StreamInterruptedError(
+                "an exception ended this stream before everything was read",
+                fix="run the statement again",
+            )
+        # Reset by what ends well: an exception may come from outside between any two steps.
+        self._is_under_way = True
+        try:
+            item: T = next(self._items)
+        except StopIteration:
+            self.close()
+            raise
+        except BaseException:
+            self._close()
+            raise
+        self._is_under_way = False
+        return item
+
+    def __enter__(self) -> Self:
+        """Return the stream."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+        /,
+    ) -> None:
+        """Close it."""
+        self.close()
+
+    def close(self) -> None:
+        """Release the server's scanners; further reading ends at once."""
+        self._items = iter(())
+        self._is_under_way = False
+        self._close()
+
+
+def planned(stmt: Select[Any], bound: BoundModel, runtime: Runtime) -> Plan:
+    """Return the plan of a statement.
+
+    Sends nothing, but to look up names that have a number in their stead, the tables of a
+    statement that reads all of them, and, once a lease, whether an index may be used.
+    """
+    if stmt.times is not None:
+        stmt = by_row_key(stmt)
+    numbers: Numbers = {}
+    starts: list[datetime] | None = None
+    if bound.needs_look_ups:
+        numbers, starts = runtime.run(bound.look_ups(stmt))
+    chosen = plan(stmt, bound.schema, numbers, starts, bound.shapes)
+    if isinstance(chosen, IndexPlan):
+        chosen = by_readable_index(
+            stmt,
+            chosen,
+            lambda schema, shapes: plan(stmt, schema, numbers, starts, shapes),
+            bound,
+            runtime,
+        )
+    if stmt.times is None:
+        return chosen
+    of_times = partial(replace, times=stmt.times)
+    return of_times(chosen.in_each_table(of_times))
+
+
+def rows_in_pages(
+    stmt: Select[Any],
+    chosen: Plan,
+    bound: BoundModel,
+    runtime: Runtime,
+    *,
+    observer: ReadObserver | None = None,
+    note: Note | None = None,
+) -> RowPages:
+    """Return what reads the rows of a plan, page by page; close it to release open scanners.
+
+    Closes what earlier reads dropped.
+
+    Args:
+        stmt: The statement.
+        chosen: Its plan.
+        bound: Its model.
+        runtime: Where requests go.
+        observer: Sees the rows that match before a range of their entries is read.
+        note: Sees index entries that no row has; without it they are repaired once the rows are
+            read, if the engine does so.
+    """
+    runtime.open_reads.close_dropped()
+    rows = _rows(stmt, chosen, bound, observer or ReadObserver())
+    return runtime.open_reads.handle(_reading(rows, chosen, bound, runtime, note))
+
+
+def _rows(stmt: Select[Any], chosen: Plan, bound: BoundModel, observer: ReadObserver) -> Rows:
+    """Return the rows of a plan, with the names in their keys looked up."""
+    for key in chosen.keys if isinstance(chosen, GetPlan) else ():
+        bound.keys.checked(key)
+    if chosen.entries is not None:
+        return rows_with_entries(chosen, chosen.entries, bound, observer)
+    rows = rows_of(chosen, bound.guarded)
+    fields = None if stmt.selection is None else [field.name for field in fields_read(stmt)]
+    names = bound.keys.names
+    if names is None or not names.are_in(fields):
+        return rows
+    return through(rows, partial(_with_names, bound))
+
+
+def _with_names(bound: BoundModel, emit: Emit) -> Rows:
+    yield from bound.keys.load_names(emit.rows)
+    yield emit
+
+
+def _reading(
+    rows: Rows, chosen: Plan, bound: BoundModel, runtime: Runtime, note: Note | None
+) -> Reading:
+    if not isinstance(chosen, IndexPlan):
+        return stream(rows, runtime.answering(), runtime.each, note)
+    answer = execute_while_usable(chosen, bound, runtime)
+    if note is None and is_repaired(chosen.index, runtime):
+        return with_repairs(rows, answer, chosen.index, bound, runtime)
+    return stream(rows, answer, runtime.each, note)
+
+
+def selected(
+    pages: Iterator[Sequence[Row]], bound: BoundModel, stmt: Select[Any], kept: Watch = iter
+) -> Iterator[Any]:
+    """Yield what the statement gives of the rows that exist and fulfil every condition.
+
+    Args:
+        pages: The rows that were read.
+        bound: Their model.
+        stmt: The statement.
+        kept: Sees the rows that fulfil every condition on their way into groups or a sort.
+    """
+    return islice(_results(pages, bound, stmt, kept), stmt.row_limit)
+
+
+def _results(
+    pages: Iterator[Sequence[Row]], bound: BoundModel, stmt: Select[Any], kept: Watch
+) -> Iterator[Any]:
+    if stmt.is_aggregated:
+        return aggregated(pages, bound, stmt, kept)
+    if stmt.sort is None:
+        return map(itemgetter(1), matching_rows(pages, bound, stmt))
+    if stmt.selection is not None:
+        return in_order(kept(sorted_values(pages, bound, stmt, stmt.sort)), stmt.sort)
+    orders = stmt.sort.orders
+    objects = (obj for _, obj in matching_rows(pages, bound, stmt))
+    return in_order(kept((sort_values(obj, bound, orders), obj) for obj in objects), stmt.sort)
+
+
+def matching_rows(
+    pages: Iterator[Sequence[Row]], bound: BoundModel, stmt: Select[Any]
+) -> Iterator[tuple[Row, Any]]:
+    """Yield the rows that exist and fulfil every condition, each with its object or its values."""
+    return (_objects if stmt.selection is None else selected_values)(pages, bound, stmt)
+
+
+def _objects(
+    pages: Iterator[Sequence[Row]], bound: BoundModel, stmt: Select[Any]
+) -> Iterator[tuple[Row, Any]]:
+    # Of a row that comes with a range of its entries, more was read when it was checked.
+    conditions = stmt.conditions if stmt.entries is None else ()
+    check = bound.matches.of(conditions)
+    loaded = loaded_by(stmt, bound.schema) if bound.defers else NO_FIELDS
+    for page in pages:
+        for row in page:
+            if not bound.exists(row):
+                continue
+            obj = bound.with_table_of_row(row).hydrate(row, loaded)
+            if check is not None and not check(obj.__dict__):
+                continue
+            if stmt.entries is not None:
+                leave_out_others(stmt.entries, obj)
+            if stmt.times is not None:
+                obj.__state__.row = None  # what was is nothing to compare changes with
+            yield row, obj

@@ -1,0 +1,193 @@
+"""Ranges of the entries of wide rows: first the rows that match, then the entries of each.
+
+The rows are read without their entries. A scanner that reads the range is opened only for a row
+that fulfils the conditions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, Final
+
+from hbase_orm.binding.bound_model import BoundModel
+from hbase_orm.execute import Emit, Rows, rows_of, through
+from hbase_orm.ops import (
+    GetRows,
+    KeyRange,
+    Protocol,
+    RetryPolicy,
+    Row,
+    Scan,
+    ask,
+    first_rows,
+)
+from hbase_orm.query import GetPlan, Plan, SaltedScanPlan, ScanPlan, compile_match
+from hbase_orm.query.statements.slices import EXISTENCE, columns_beside, has_anchor, slice_of
+from hbase_orm.reading.by_key import GET_MANY_ROWS
+from hbase_orm.schema import EntryRange
+
+RETRIES: Final = RetryPolicy(attempts=5, first_pause_s=0.1)
+"""For the scan of one row's entries."""
+
+
+class ReadObserver:
+    """Sees the rows that match before their entries are read; this one does nothing."""
+
+    def page(self, rows: Sequence[Row]) -> Sequence[Row]:
+        """Return the rows, to be checked against the conditions."""
+        return rows
+
+    def note_extra_rows(self, rows: int) -> None:
+        """Note that rows came once more: those that match, with other cells."""
+
+
+def rows_with_entries(
+    chosen: Plan, entries: EntryRange, bound: BoundModel, observer: ReadObserver
+) -> Rows:
+    """Return the rows that match, one at a time, each with these entries alone."""
+    columns = columns_beside(bound.schema, chosen.conditions, chosen.loaded)
+    if has_anchor(bound.schema):
+        rows = rows_of(_narrowed(chosen, columns), bound.guarded)
+    else:
+        rows = _rows_of_any_cell(chosen, bound, columns)
+    return through(rows, _EntryReader(chosen, entries, bound, observer).answer)
+
+
+class _EntryReader:
+    """Reads a range of entries of each row that exists and fulfils the conditions."""
+
+    def __init__(
+        self, chosen: Plan, entries: EntryRange, bound: BoundModel, observer: ReadObserver
+    ) -> None:
+        self._chosen = chosen
+        self._bound = bound
+        self._observer = observer
+        self._slice = slice_of(bound.schema, entries)
+        self._check = compile_match(bound.schema, chosen.conditions)
+
+    def answer(self, emit: Emit) -> Rows:
+        """Emit the rows that match, each with its entries."""
+        yield from self._bound.keys.load_names(emit.rows)
+        for row in self._observer.page(emit.rows):
+            own = self._bound.with_table_of_row(row)
+            if own.exists(row) and self._matches(own, row):
+                yield Emit([(yield from self._with_entries(own, row))])
+
+    def _matches(self, bound: BoundModel, row: Row) -> bool:
+        check = self._check
+        return check is None or check(bound.hydrate(row, self._chosen.loaded).__dict__)
+
+    def _with_entries(self, bound: BoundModel, row: Row) -> Protocol[Row]:
+        """Return a row with the entries, and with no others that a condition had read."""
+        dynamics = bound.schema.dynamics
+        cells = {c: cell for c, cell in row.cells.items() if not any(d.holds(c) for d in dynamics)}
+        if self._slice is not None:
+            scan = self._slice.scan_of(bound.schema.table, row.key)
+            read = yield from _first_row(_in_times(scan, self._chosen))
+            if read is not None:
+                self._observer.note_extra_rows(1)
+                cells.update(read.cells)
+        return replace(row, cells=cells)
+
+
+def _narrowed(plan: Plan, columns: tuple[bytes, ...]) -> Plan:
+    """Return the plan that reads nothing but `columns`."""
+
+    def narrow(each: Plan) -> Plan:
+        if isinstance(each, GetPlan):
+            return replace(each, columns=columns, families=())
+        return replace(each, columns=columns)
+
+    return plan.in_each_table(narrow)
+
+
+def _rows_of_any_cell(chosen: Plan, bound: BoundModel, columns: tuple[bytes, ...]) -> Rows:
+    """Return the rows of a model of which any cell makes one, other programs' too."""
+    if isinstance(chosen, GetPlan):
+        return _rows_by_key(chosen, columns)
+    existing = rows_of(chosen.in_each_table(_of_existence), bound.guarded)
+    return through(existing, partial(_with_columns, chosen, bound, columns))
+
+
+def _rows_by_key(chosen: GetPlan, columns: tuple[bytes, ...]) -> Rows:
+    table, families = chosen.schema.table, chosen.schema.family_names
+    rows = yield from ask(GetRows(table, chosen.keys, columns, *chosen.timestamps))
+    for key, row in zip(chosen.keys, rows, strict=True):
+        if row is not None:
+            yield Emit([row])
+            continue
+        scan = Scan(table, _range_of(key), families, bytes(EXISTENCE), caching_rows=1)
+        if (yield from _first_row(_in_times(scan, chosen))) is not None:
+            yield Emit([Row(key, {})])
+
+
+def _of_existence(plan: Plan) -> Plan:
+    """Return the plan that reads one cell of each row, whatever its columns."""
+    exists = bytes(EXISTENCE)
+    match plan:
+        case ScanPlan() | SaltedScanPlan():
+            return replace(plan, columns=(), filter=exists, unconditional=exists, mask=None)
+        case GetPlan(keys=keys):
+            return ScanPlan(
+                plan.schema,
+                plan.conditions,
+                plan.limit,
+                plan.order,
+                ranges=tuple(map(_range_of, keys)),
+                caching_rows=1,
+                filter=exists,
+                unconditional=exists,
+                times=plan.times,
+            )
+    return plan
+
+
+def _with_columns(chosen: Plan, bound: BoundModel, columns: tuple[bytes, ...], emit: Emit) -> Rows:
+    """Emit rows of which one cell was read with the cells of `columns`."""
+    for start in range(0, len(emit.rows), GET_MANY_ROWS):
+        rows = emit.rows[start : start + GET_MANY_ROWS]
+        if not columns:
+            yield Emit(rows)
+            continue
+        by_table: dict[str, list[Row]] = {}
+        for row in rows:
+            table = bound.with_table_of_row(row).schema.table
+            by_table.setdefault(table, []).append(row)
+        full = {}
+        for table, some in by_table.items():
+            keys = tuple(row.key for row in some)
+            answer = yield from ask(GetRows(table, keys, columns, *chosen.timestamps))
+            full.update({(table, row.key): row for row in answer if row is not None})
+        tables = [bound.with_table_of_row(row).schema.table for row in rows]
+        whole = [full.get((table, row.key)) for table, row in zip(tables, rows, strict=True)]
+        yield Emit(
+            [
+                replace(row, cells={} if read is None else read.cells)
+                for row, read in zip(rows, whole, strict=True)
+            ]
+        )
+
+
+def _range_of(key: bytes) -> KeyRange:
+    return KeyRange(key, key + b"\x00")
+
+
+def _in_times(scan: Scan, plan: Plan) -> Scan:
+    before_ms, from_ms = plan.timestamps
+    return replace(scan, before_ms=before_ms, from_ms=from_ms)
+
+
+def _first_row(scan: Scan) -> Protocol[Row | None]:
+    """Return the first row of a scan; its scanner is closed, and one that is lost opened again."""
+    rows = yield from first_rows(scan, RETRIES)
+    return next(iter(rows), None)
+
+
+def leave_out_others(entries: EntryRange, obj: Any) -> None:
+    """Take the dynamic columns that were not read out of an object, and mark it as read in part."""
+    obj.__state__.entry_range = repr(entries)
+    for dynamic in type(obj).__schema__.dynamics:
+        if dynamic.name != entries.of.name:
+            obj.__dict__.pop(dynamic.name, None)

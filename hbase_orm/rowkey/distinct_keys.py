@@ -1,0 +1,91 @@
+"""Checks that distinct rows get distinct keys: rows that differ in a key field share no key.
+
+Keys differ where a field differs if they hold the field itself, its period and offset, the number
+that a dictionary has for it, a whole hash of it, or what a function makes of it if that is not one
+of a few values. A field that the key distinguishes and cannot give back must stand in a column too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from hbase_orm.errors import SchemaError
+from hbase_orm.rowkey.computed import Calculated
+from hbase_orm.rowkey.derivations import HashOf, NumberOfName
+from hbase_orm.rowkey.layout import KeyLayout
+from hbase_orm.rowkey.parts import Framing, Part
+
+
+def check_distinct(layout: KeyLayout, names: Sequence[str], stored: Collection[str]) -> None:
+    """Refuse a layout that would give several rows one key, or lose a field's value.
+
+    Args:
+        layout: The layout.
+        names: The key fields.
+        stored: Those that a column holds as well.
+
+    Raises:
+        SchemaError: Names the fields.
+    """
+    hidden = [name for name in names if name not in layout.decoded]
+    left_out = [
+        name for name in hidden if not any(_distinguishes(part, name) for part in layout.parts)
+    ]
+    if left_out:
+        _check_joined(layout, left_out)
+        raise SchemaError(
+            "the row key must hold every key field exactly once: rows that differ only there "
+            "would be one",
+            left_out=left_out,
+            rowkey=[part.name for part in layout.parts],
+            fix=f"name each of these once in rowkey(...): {', '.join(names)}; or a Digest "
+            "or a Substitute of it, or its Period and Offset",
+        )
+    lost = [name for name in hidden if name not in stored]
+    if lost:
+        raise SchemaError(
+            "the row key cannot give these fields back, and no column holds them",
+            fields=lost,
+            fix='store them as well: key(..., family=d, qualifier="h")',
+        )
+
+
+def _check_joined(layout: KeyLayout, left_out: Sequence[str]) -> None:
+    """Refuse a digest of parts without ends: "ab" and "c" have the bytes of "a" and "bc"."""
+    for part in layout.parts:
+        of = part.derivation
+        if isinstance(of, HashOf) and of.is_whole and not _come_apart(of.inputs):
+            fields = [name for name in part.fields if name in left_out]
+            if fields:
+                raise SchemaError(
+                    "the digest does not show where one of these ends and the next begins, so "
+                    "that different rows would have one key",
+                    digest=part.name,
+                    fields=fields,
+                    fix="write a Digest of each; or give all but one a fixed width",
+                )
+
+
+def _distinguishes(part: Part, name: str) -> bool:
+    """Return whether keys of rows that differ only in a field differ in this part."""
+    of = part.derivation
+    if of is None:
+        return part.name == name
+    if isinstance(of, HashOf):
+        is_safe = of.is_whole and _come_apart(of.inputs)
+    elif isinstance(of, Calculated):
+        is_safe = of.values is None
+    else:
+        is_safe = isinstance(of, NumberOfName)
+    return is_safe and any(_distinguishes(source, name) for source in of.inputs)
+
+
+def _come_apart(parts: Sequence[Part]) -> bool:
+    """Return whether the parts' bytes side by side, without their ends, are those of no others.
+
+    They are read from the front as far as each shows its end, and the rest from the back.
+    """
+    waiting = list(parts)
+    while waiting and waiting[0].framing in {Framing.FIXED, Framing.SELF}:
+        waiting.pop(0)
+    return all(part.framing is Framing.FIXED for part in waiting[1:])

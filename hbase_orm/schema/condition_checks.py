@@ -1,0 +1,230 @@
+"""Checks of conditions: on fields of the model, by values that stored ones may have."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Sequence
+from datetime import datetime, time
+from numbers import Number
+from typing import Any, Union, get_args, get_origin
+
+from hbase_orm.codecs import Codec
+from hbase_orm.codecs.structures import Packed
+from hbase_orm.errors import QueryError
+from hbase_orm.schema.conditions import (
+    And,
+    Comparison,
+    Condition,
+    Contains,
+    Expr,
+    InValues,
+    ItemBetween,
+    Not,
+    Or,
+    StartsWith,
+)
+from hbase_orm.schema.entries import EntryExpr, dynamic_of, stored_column
+from hbase_orm.schema.functions import FunctionExpr, function_codec
+from hbase_orm.schema.tables import TableSchema
+
+_COLLECTIONS = (list, set, frozenset, tuple)
+_UNORDERED = (dict, set, frozenset, types.UnionType)
+
+
+def check_conditions(schema: TableSchema, conditions: Sequence[Condition]) -> None:
+    """Refuse conditions on foreign fields, and comparisons that no stored value can have.
+
+    Raises:
+        QueryError: Names the field, the value and the type expected.
+    """
+    for condition in conditions:
+        match condition:
+            case And(conditions=inner) | Or(conditions=inner):
+                check_conditions(schema, inner)
+            case Not(condition=single):
+                check_conditions(schema, (single,))
+            case Comparison(field=of, operator=operator, value=value):
+                check_order(of, codec_of(schema, of), operator)
+                _check_values(schema, of, (value,))
+            case InValues(field=of, values=values):
+                _check_values(schema, of, values)
+            case StartsWith(field=of, prefix=prefix):
+                _check_prefix(schema, of, prefix)
+            case Contains(field=of, value=item):
+                check_item(of, codec_of(schema, of), item)
+            case ItemBetween(field=of, low=low, high=high):
+                check_order(of, codec_of(schema, of), "<=")
+                _check_values(schema, of, (low, high))
+            case _:
+                raise QueryError("this condition is not known", condition=repr(condition))
+
+
+def codec_of(schema: TableSchema, of: Expr[Any]) -> Codec[Any]:
+    """Return the codec of a field of the model, an entry of its dynamic columns, or a function.
+
+    Raises:
+        QueryError: The field belongs to another model, no entry can have the name, or a function
+            takes values of another type.
+    """
+    if isinstance(of, FunctionExpr):
+        return function_codec(of, codec_of(schema, of.of))
+    if isinstance(of, EntryExpr):
+        stored_column(schema, of)
+        return dynamic_of(schema, of.of).codec
+    if not schema.has_field(of):
+        raise QueryError(
+            "the field is not one of the selected model",
+            field=repr(of),
+            model=schema.model_name,
+            fix=f"use the fields of {schema.model_name}",
+        )
+    return schema.codecs[of.name]
+
+
+def _check_prefix(schema: TableSchema, of: Expr[Any], prefix: object) -> None:
+    codec = codec_of(schema, of)
+    if not isinstance(prefix, (str, bytes)) or not isinstance(prefix, codec.python_type):
+        raise QueryError(
+            "only text starts with a text, and bytes with bytes",
+            field=repr(of),
+            prefix=prefix,
+            expected=codec.python_type.__name__,
+            fix=f"give a prefix of type {codec.python_type.__name__}"
+            if issubclass(codec.python_type, (str, bytes))
+            else "compare other values by ==, or with between() where they have an order",
+        )
+
+
+def _check_values(schema: TableSchema, of: Expr[Any], values: Sequence[Any]) -> None:
+    codec = codec_of(schema, of)
+    for value in values:
+        check_value(of, codec, value)
+        if value is None and isinstance(of, FunctionExpr) and of.is_each:
+            raise QueryError(
+                "no item of a collection is None",
+                field=repr(of),
+                fix=f"compare the collection: {of.of!r} == []",
+            )
+
+
+# --- one value ------------------------------------------------------------------------------------
+
+
+def check_value(of: Expr[Any], codec: Codec[Any], value: Any) -> None:
+    """Refuse a value that compares with no stored one.
+
+    Raises:
+        QueryError: It has another type, or no place among the values of its own.
+    """
+    if value is None or codec.compares(value):
+        return
+    if not codec.accepts_type(value):
+        raise QueryError(
+            "the field is compared with a value of another type",
+            field=repr(of),
+            value=value,
+            expected=codec.python_type.__name__,
+            fix=f"give a value of type {codec.python_type.__name__}",
+        )
+    fix = "a NaN equals nothing and comes before nothing: leave the comparison out"
+    if isinstance(value, datetime):
+        fix = "datetimes must be aware: give one with tzinfo"
+    elif isinstance(value, time):
+        fix = "times of day are naive: give one without tzinfo"
+    raise QueryError(
+        "the value compares with no stored one",
+        field=repr(of),
+        value=value,
+        expected=codec.python_type.__name__,
+        fix=fix,
+    )
+
+
+def check_order(of: Expr[Any], codec: Codec[Any], operator: str) -> None:
+    """Refuse `<` and its like on values that have no order.
+
+    Raises:
+        QueryError: As for an enum, a set or a dict.
+    """
+    if operator in {"==", "!="} or _has_order(type_of(codec)):
+        return
+    raise QueryError(
+        "the field's values have no order",
+        field=repr(of),
+        operator=operator,
+        type=codec.python_type.__name__,
+        fix="compare them by ==, != or in_()",
+    )
+
+
+def check_item(of: Expr[Any], codec: Codec[Any], item: Any) -> None:
+    """Refuse an item that no value of a collection can have.
+
+    Raises:
+        QueryError: The field is no collection, or its items are of another type.
+    """
+    if codec.python_type not in _COLLECTIONS:
+        raise QueryError(
+            "only a list, set or tuple contains items",
+            field=repr(of),
+            expected=codec.python_type.__name__,
+            fix="compare text with startswith(), and a dynamic column as M.tags[name]",
+        )
+    inner = _item_types(type_of(codec))
+    is_member = codec.python_type not in _UNORDERED or _is_hashable(item)
+    if not is_member or (inner and not any(_is_of(item, one) for one in inner)):
+        raise QueryError(
+            "no item of the field can be of this type",
+            field=repr(of),
+            item=item,
+            expected=" or ".join(map(_name, inner)) or "something hashable",
+            fix="give one item; several are asked for by contains(a) & contains(b)",
+        )
+
+
+def type_of(codec: Codec[Any]) -> Any:
+    """Return the type of a codec's values, with its parameters."""
+    return codec.type_ if isinstance(codec, Packed) else codec.python_type
+
+
+def _has_order(type_: Any) -> bool:
+    base = get_origin(type_) or type_
+    if base in {list, tuple}:
+        items = [one for one in get_args(type_) if one is not Ellipsis]
+        return bool(items) and all(map(_has_order, items))
+    if not isinstance(base, type) or issubclass(base, _UNORDERED):
+        return False
+    return base.__lt__ is not object.__lt__  # type: ignore[operator]  # of classes that have one
+
+
+def _item_types(type_: Any) -> tuple[Any, ...]:
+    """Return the types that items may have; none if that is not known."""
+    types_: list[Any] = []
+    for one in get_args(type_):
+        is_union = get_origin(one) in {Union, types.UnionType}
+        types_ += get_args(one) if is_union else [one]
+    return tuple(one for one in types_ if one is not Ellipsis)
+
+
+def _is_of(item: Any, type_: Any) -> bool:
+    base = get_origin(type_) or type_
+    if not isinstance(base, type):
+        return True  # Any, Literal and the like: not known
+    if issubclass(base, Number):
+        return isinstance(item, Number)  # 1 equals 1.0
+    try:
+        return isinstance(item, base)
+    except TypeError:  # a TypedDict, which no value is an instance of
+        return True
+
+
+def _is_hashable(item: Any) -> bool:
+    try:
+        hash(item)
+    except TypeError:
+        return False
+    return True
+
+
+def _name(type_: Any) -> str:
+    return type_.__name__ if isinstance(type_, type) else repr(type_)

@@ -1,0 +1,222 @@
+"""Conditions as one generated function over an object's values.
+
+It is the client's check of each row, and decides which rows a partial index has entries of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from types import CodeType, FunctionType, MappingProxyType
+from typing import Any, Final, get_args
+
+from hbase_orm.codecs import Codec
+from hbase_orm.codecs.source import Scope, literal
+from hbase_orm.errors import QueryError
+from hbase_orm.schema.condition_checks import codec_of
+from hbase_orm.schema.conditions import (
+    And,
+    Comparison,
+    Condition,
+    Contains,
+    Expr,
+    InValues,
+    ItemBetween,
+    Not,
+    Operator,
+    Or,
+    StartsWith,
+    compared_by,
+)
+from hbase_orm.schema.entries import EntryExpr
+from hbase_orm.schema.functions import FUNCTIONS, FunctionExpr, column_field
+from hbase_orm.schema.tables import TableSchema
+
+Match = Callable[[Any], bool]
+
+_MAX_SHAPES: Final = 256
+"""Shapes kept for one table: an application has few."""
+
+_SYMBOLS: Final[Mapping[str, str]] = MappingProxyType({each: each for each in get_args(Operator)})
+
+
+def compile_match(
+    schema: TableSchema, conditions: Sequence[Condition], names: Sequence[str] | None = None
+) -> Match | None:
+    """Return a function of an object's `__dict__`, or None when there are no conditions.
+
+    None equals only None; every other comparison with None is false; an absent counter is 0.
+
+    Args:
+        schema: The table.
+        conditions: All of them must hold.
+        names: The function is of a tuple of these fields' values instead.
+    """
+    if not conditions:
+        return None
+    scope: dict[str, Any] = {}
+    source = _source(schema, And(tuple(conditions)), scope)
+    lines = ["def match(d):", f"    return {source}"]
+    if names is not None:
+        lines.insert(1, f"    d = {_mapping(conditions, names, scope)}")
+    match: Match = Scope(**scope).compiled(lines, "match")
+    return match
+
+
+class Matches:
+    """The checks of one table's conditions, compiled once for each shape. Threads may share it.
+
+    A shape is compiled again unless it is of plain comparisons, each with a value to compare with.
+    """
+
+    def __init__(self, schema: TableSchema) -> None:
+        """Begin without any."""
+        self._schema = schema
+        self._shapes: dict[Hashable, _MatchShape] = {}
+
+    def of(self, conditions: Sequence[Condition]) -> Match | None:
+        """Return the check of conditions, as `compile_match` does."""
+        if not conditions:
+            return None
+        key = tuple([condition.shape for condition in conditions])
+        shape = self._shapes.get(key)
+        match = None if shape is None else shape.match(conditions)
+        if match is not None:
+            return match
+        match = compile_match(self._schema, conditions)
+        if match is not None and all(_is_plain(condition) for condition in conditions):
+            if len(self._shapes) >= _MAX_SHAPES:
+                self._shapes.clear()
+            self._shapes[key] = _MatchShape.of(self._schema, conditions, match)
+        return match
+
+
+def _is_plain(condition: Condition) -> bool:
+    """Return whether a condition becomes a comparison with one constant."""
+    if condition.__class__ is not Comparison or condition.value is None:
+        return False
+    return not isinstance(condition.field, (EntryExpr, FunctionExpr))
+
+
+@dataclass(frozen=True, slots=True)
+class _MatchShape:
+    """The code that checks plain comparisons, whatever values they compare with."""
+
+    fields: tuple[Expr[Any], ...]
+    codecs: tuple[Codec[Any], ...]
+    code: CodeType
+
+    @classmethod
+    def of(cls, schema: TableSchema, conditions: Sequence[Condition], match: Any) -> _MatchShape:
+        """Return the shape of plain comparisons that were compiled."""
+        fields = tuple(field for each in conditions for field in compared_by(each))
+        return cls(fields, tuple(codec_of(schema, field) for field in fields), match.__code__)
+
+    def match(self, conditions: Sequence[Condition]) -> Match | None:
+        """Return the check of conditions of this shape; None if their fields are others."""
+        scope: dict[str, Any] = {}
+        for condition, field, codec in zip(conditions, self.fields, self.codecs, strict=True):
+            if condition.__class__ is not Comparison or condition.field is not field:
+                return None
+            scope[f"c{len(scope)}"] = codec.comparable(condition.value)
+        return FunctionType(self.code, scope)
+
+
+def _mapping(conditions: Sequence[Condition], names: Sequence[str], scope: dict[str, Any]) -> str:
+    """Return a dict display of the fields compared, as an object has them, of a tuple `d`."""
+    items: dict[str, str] = {}
+    maps: dict[str, dict[str, str]] = {}
+    for field in (column_field(of) for each in conditions for of in compared_by(each)):
+        value = f"d[{names.index(field.name)}]"
+        if isinstance(field, EntryExpr):
+            key = _constant(field.key, scope)
+            maps.setdefault(field.of.name, {}).setdefault(field.name, f"{key}: {value}")
+        else:
+            items[field.name] = f"{literal(field.name)}: {value}"
+    shown = [
+        *items.values(),
+        *(f"{literal(n)}: {{{', '.join(m.values())}}}" for n, m in maps.items()),
+    ]
+    return f"{{{', '.join(shown)}}}"
+
+
+def _source(schema: TableSchema, condition: Condition, scope: dict[str, Any]) -> str:
+    match condition:
+        case And(conditions=inner):
+            return "(" + " and ".join(_source(schema, part, scope) for part in inner) + ")"
+        case Or(conditions=inner):
+            return "(" + " or ".join(_source(schema, part, scope) for part in inner) + ")"
+        case Not(condition=single):
+            return f"(not {_source(schema, single, scope)})"
+    return _leaf(schema, condition, scope)
+
+
+def _leaf(schema: TableSchema, condition: Condition, scope: dict[str, Any]) -> str:
+    match condition:
+        case (
+            Comparison(field=of) | InValues(field=of) | StartsWith(field=of) | ItemBetween(field=of)
+        ):
+            value = _value(schema, of, scope)
+            if not isinstance(of, FunctionExpr) or not of.is_each:
+                return _test(schema, condition, value, scope)
+            if isinstance(condition, Comparison) and condition.operator == "!=":
+                same = Comparison(of, "==", condition.value)
+                return f"(not {_of_some_item(schema, same, scope)})"
+            return _of_some_item(schema, condition, scope)
+        case Contains(field=of, value=item):
+            value = _value(schema, of, scope)
+            return f"({value} is not None and {_constant(item, scope)} in {value})"
+    raise QueryError("this condition is not known", condition=repr(condition))
+
+
+def _of_some_item(schema: TableSchema, condition: Any, scope: dict[str, Any]) -> str:
+    items = _value(schema, condition.field, scope)
+    return f"any({_test(schema, condition, 'item', scope)} for item in {items} or ())"
+
+
+def _test(schema: TableSchema, condition: Condition, value: str, scope: dict[str, Any]) -> str:
+    """Return the source expression of a condition on a value's expression."""
+    match condition:
+        case InValues(field=of, values=values):
+            known = tuple(_comparable(schema, of, value) for value in values)
+            return f"({value} in {_constant(known, scope)})"
+        case StartsWith(prefix=prefix):
+            return f"({value} is not None and {value}.startswith({_constant(prefix, scope)}))"
+        case ItemBetween(field=of, low=low, high=high):
+            ends = [_constant(_comparable(schema, of, end), scope) for end in (low, high)]
+            return f"({ends[0]} <= {value} <= {ends[1]})"
+        case Comparison(field=of, operator=operator, value=expected):
+            return _comparison(operator, value, _comparable(schema, of, expected), scope)
+    raise QueryError("this condition is not known", condition=repr(condition))
+
+
+def _comparison(operator: Operator, value: str, expected: Any, scope: dict[str, Any]) -> str:
+    symbol = _SYMBOLS.get(operator)  # this library's own text, for it becomes source
+    if symbol is None:
+        raise QueryError("this operator is not known", operator=operator)
+    if operator in {"==", "!="}:
+        equal = f"({value} == {_constant(expected, scope)})"
+        return equal if operator == "==" else f"(not {equal})"
+    if expected is None:
+        return "False"
+    return f"({value} is not None and {value} {symbol} {_constant(expected, scope)})"
+
+
+def _value(schema: TableSchema, of: Expr[Any], scope: dict[str, Any]) -> str:
+    if isinstance(of, FunctionExpr):
+        function = _constant(FUNCTIONS[of.function].of, scope)
+        return f"{function}({_value(schema, of.of, scope)})"
+    if isinstance(of, EntryExpr):
+        return f"d[{literal(of.of.name)}].get({_constant(of.key, scope)})"
+    is_number = any(column.name == of.name for column in schema.numbers)
+    return f"d.get({literal(of.name)}, {'0' if is_number else 'None'})"
+
+
+def _comparable(schema: TableSchema, of: Expr[Any], value: Any) -> Any:
+    return None if value is None else codec_of(schema, of).comparable(value)
+
+
+def _constant(value: Any, scope: dict[str, Any]) -> str:
+    name = f"c{len(scope)}"
+    scope[name] = value
+    return name

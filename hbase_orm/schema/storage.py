@@ -1,0 +1,237 @@
+"""How objects are stored: each as a row of its own, or each as one cell of a row they share.
+
+Sessions and plans work with one key for each object. A `Storage`, chosen when the model is
+declared, turns those keys into what HBase is asked for, and the answers into one row for each
+object.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from hbase_orm import ops
+from hbase_orm.errors import CodecError, CorruptRowError
+from hbase_orm.ops import Delete, GetRows, KeyRange, Put, Row, RowMutation, ask, merged
+from hbase_orm.rowkey import KeyLayout
+
+
+class Storage(Protocol):
+    """What HBase is asked for objects by their keys, and what its answers mean."""
+
+    @property
+    def has_own_rows(self) -> bool:
+        """Whether each object has a row of its own."""
+        ...
+
+    @property
+    def batch_group(self) -> tuple[int, bytes]:
+        """What models of one table have in common whose writes may share a request."""
+        ...
+
+    def row_of(self, key: bytes, /) -> bytes:
+        """Return the key of the row that holds the object with this key."""
+        ...
+
+    def column_of(self, key: bytes, column: bytes, /) -> bytes:
+        """Return the column that the object's `column` is stored in."""
+        ...
+
+    def mutations(self, mutations: Sequence[RowMutation], /) -> Sequence[RowMutation]:
+        """Return the mutations of rows that change these objects."""
+        ...
+
+    def get(
+        self, request: GetRows, families: tuple[bytes, ...] = (), /
+    ) -> ops.Protocol[Sequence[Row | None]]:
+        """Return objects by key, each as a row, in the order of the keys.
+
+        Args:
+            request: What would read them if each had a row of its own.
+            families: What is read of rows that have none of its columns: they may have other cells,
+                as those do that were written before a column was deferred. Empty reads nothing
+                more.
+        """
+        ...
+
+    def row_ranges(
+        self, ranges: Sequence[KeyRange], /, *, reverse: bool = False
+    ) -> Sequence[KeyRange]:
+        """Return the ranges of rows to scan for the objects in these ranges of keys."""
+        ...
+
+    def objects(
+        self, rows: Sequence[Row], ranges: Iterable[KeyRange], /, *, reverse: bool = False
+    ) -> Sequence[Row]:
+        """Return the objects in scanned rows that lie in these ranges, each as a row."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class StoredAsRows:
+    """Each object has a row of its own: keys, ranges and rows are what HBase has."""
+
+    has_own_rows = True
+    batch_group = (0, b"")
+
+    def row_of(self, key: bytes, /) -> bytes:
+        """Return the key."""
+        return key
+
+    def column_of(self, key: bytes, column: bytes, /) -> bytes:  # noqa: ARG002  # of no key
+        """Return the column."""
+        return column
+
+    def mutations(self, mutations: Sequence[RowMutation], /) -> Sequence[RowMutation]:
+        """Return the mutations."""
+        return mutations
+
+    def get(
+        self, request: GetRows, families: tuple[bytes, ...] = (), /
+    ) -> ops.Protocol[Sequence[Row | None]]:
+        """Return rows by key, of each the cells of some columns, in the order of the keys."""
+        rows = yield from ask(request)
+        if not families or families == request.columns:
+            return rows
+        missing = tuple(k for k, row in zip(request.keys, rows, strict=True) if row is None)
+        if not missing:
+            return rows
+        others = yield from ask(replace(request, keys=missing, columns=families))
+        by_key = dict(zip(missing, others, strict=True))
+        return [row or by_key[key] for key, row in zip(request.keys, rows, strict=True)]
+
+    def row_ranges(
+        self,
+        ranges: Sequence[KeyRange],
+        /,
+        *,
+        reverse: bool = False,  # noqa: ARG002  # in any order
+    ) -> Sequence[KeyRange]:
+        """Return the ranges."""
+        return ranges
+
+    def objects(
+        self,
+        rows: Sequence[Row],
+        ranges: Iterable[KeyRange],  # noqa: ARG002  # no other rows were scanned
+        /,
+        *,
+        reverse: bool = False,  # noqa: ARG002  # in any order
+    ) -> Sequence[Row]:
+        """Return the rows."""
+        return rows
+
+
+@dataclass(frozen=True, slots=True)
+class StoredAsCells:
+    """Each object is one cell: its key ends with the qualifier, an offset of a fixed width.
+
+    Every part of the row key shows where it ends, since the offset follows it, so no row key is
+    the beginning of another one.
+
+    Attributes:
+        model_name: The model.
+        layout: Its whole keys.
+        column: The column of its one field, without the offset.
+        width_bytes: How many bytes the offset has.
+    """
+
+    model_name: str
+    layout: KeyLayout
+    column: bytes
+    width_bytes: int
+
+    has_own_rows = False
+
+    @property
+    def batch_group(self) -> tuple[int, bytes]:
+        """What models of one table have in common whose writes may share a request."""
+        return self.width_bytes, self.column
+
+    def row_of(self, key: bytes, /) -> bytes:
+        """Return the key without the offset."""
+        return key[: -self.width_bytes]
+
+    def column_of(self, key: bytes, column: bytes, /) -> bytes:
+        """Return the column with the key's offset."""
+        return column + key[-self.width_bytes :]
+
+    def mutations(self, mutations: Sequence[RowMutation], /) -> Sequence[RowMutation]:
+        """Return the mutations of the rows that hold these cells, each once for each cell TTL."""
+        by_row: dict[tuple[bytes, int | None], RowMutation] = {}
+        for mutation in mutations:
+            row, qualifier = self.row_of(mutation.row), mutation.row[-self.width_bytes :]
+            column = self.column + qualifier
+            puts = tuple(Put(p.column + qualifier, p.value, p.timestamp_ms) for p in mutation.puts)
+            deletes = tuple(Delete(column, each.timestamp_ms) for each in mutation.deletes)
+            ttl_ms = mutation.ttl_ms
+            known = by_row.get((row, ttl_ms), RowMutation(row))
+            by_row[row, ttl_ms] = RowMutation(
+                row, known.puts + puts, known.deletes + deletes, ttl_ms
+            )
+        return list(by_row.values())
+
+    def get(
+        self,
+        request: GetRows,
+        families: tuple[bytes, ...] = (),  # noqa: ARG002  # an absent cell has no others
+        /,
+    ) -> ops.Protocol[Sequence[Row | None]]:
+        """Return cells by key: one request for their rows, and perhaps others of these."""
+        rows = dict.fromkeys(self.row_of(key) for key in request.keys)
+        names = dict.fromkeys(self.column_of(key, self.column) for key in request.keys)
+        answer = yield from ask(replace(request, keys=tuple(rows), columns=tuple(names)))
+        cells = {row.key: row for row in self._cells(row for row in answer if row is not None)}
+        return [cells.get(key) for key in request.keys]
+
+    def row_ranges(
+        self, ranges: Sequence[KeyRange], /, *, reverse: bool = False
+    ) -> Sequence[KeyRange]:
+        """Return the ranges of the rows that hold the cells, which are wider and may touch."""
+        rows = merged([self._row_range(key_range) for key_range in ranges])
+        return rows[::-1] if reverse else rows
+
+    def objects(
+        self, rows: Sequence[Row], ranges: Iterable[KeyRange], /, *, reverse: bool = False
+    ) -> Sequence[Row]:
+        """Return the cells in these ranges, in order of the qualifiers within a row.
+
+        Raises:
+            CorruptRowError: A qualifier is no offset of the model's.
+        """
+        ranges = tuple(ranges)
+        cells = self._cells(rows, reverse=reverse)
+        return [cell for cell in cells if any(cell.key in each for each in ranges)]
+
+    def _row_range(self, key_range: KeyRange) -> KeyRange:
+        start, stop = key_range.start, key_range.stop
+        row = self._row_in(start)
+        last = None if stop is None else self._row_in(stop)
+        return KeyRange(start if row is None else row, stop if last is None else last + b"\x00")
+
+    def _row_in(self, key: bytes) -> bytes | None:
+        """Return the row key at the beginning of `key`, if more bytes follow it."""
+        position = 0
+        try:
+            for part in self.layout.parts[:-1]:
+                position = part.span(key, position)
+        except CodecError:
+            return None
+        return key[:position] if position < len(key) else None
+
+    def _cells(self, rows: Iterable[Row], *, reverse: bool = False) -> Iterator[Row]:
+        column = self.column
+        for row in rows:
+            for name in sorted(row.cells, reverse=reverse):
+                qualifier = name[len(column) :]
+                if len(qualifier) != self.width_bytes:
+                    raise CorruptRowError(
+                        "a qualifier is no offset as the model declares it",
+                        model=self.model_name,
+                        row=row.key,
+                        column=name,
+                        width_bytes=self.width_bytes,
+                        fix="let nothing else write this family, or give the model another one",
+                    )
+                yield Row(row.key + qualifier, {column: row.cells[name]})

@@ -1,0 +1,182 @@
+"""The flush of a session: what is pending is sent, then what hooks noted meanwhile, round by round.
+
+A round prepares its objects, is worked out as a whole, and sent. Nothing of a round is sent if an
+object of it does not fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from hbase_orm.errors import HBaseORMError, QueryError, ValidationError
+from hbase_orm.model import Model
+from hbase_orm.session.pending import PendingWrites
+from hbase_orm.session.state import SessionState
+from hbase_orm.writing.assign_numbers import assign_substitute_numbers
+from hbase_orm.writing.flush_outcome import FlushOutcome, FlushReport
+from hbase_orm.writing.hook_calls import (
+    MAX_ROUNDS,
+    HookErrors,
+    call_every_after_write_hook,
+    prepare,
+)
+from hbase_orm.writing.row_write import RowWrite, write_of
+from hbase_orm.writing.send import send_writes, warn_of_future
+
+
+@dataclass(slots=True)
+class Flush:
+    """Sends what a session has pending."""
+
+    _state: SessionState
+    _pending: PendingWrites
+    _is_running: bool = False
+
+    def run(self) -> FlushReport:
+        """Send what is pending, and report; the errors are those of `Session.flush`."""
+        if self._is_running:
+            raise QueryError(
+                "a hook of a flush cannot flush",
+                fix="leave it to the flush under way: it writes what its hooks add and delete",
+            )
+        outcome, raised = FlushOutcome(), HookErrors()
+        self._is_running = True
+        try:
+            self._flush_rounds(outcome, raised)
+        except Exception:
+            self._raise_failed(outcome, raised)
+            raise
+        finally:  # an interrupt goes through as it is
+            self._is_running = False
+        self._raise_failed(outcome, raised)
+        return FlushReport(written=len(outcome.written))
+
+    def _raise_failed(self, outcome: FlushOutcome, raised: HookErrors) -> None:
+        """Raise what a flush reports, or else what a hook raised, which becomes its context."""
+        try:
+            raised.raise_first()
+        finally:
+            self._refuse_failed(outcome)
+
+    def _flush_rounds(self, outcome: FlushOutcome, raised: HookErrors) -> None:
+        """Send what is pending, then what the hooks of these writes noted, until nothing is."""
+        self._pending.settle()
+        if self._state.is_tracking:
+            self._state.tracker.prune()
+            self._state.note_changes_in_place()
+        if not self._state.pending:
+            self._refuse_lost_changes()
+            return
+        for _ in range(MAX_ROUNDS):
+            try:
+                written = self._send_pending(outcome)
+            except HBaseORMError as error:
+                if not outcome.written:
+                    raise
+                self._hold_back(error, outcome)
+                return
+            are_hooks_called = call_every_after_write_hook(written, raised)
+            if outcome.has_failures or not are_hooks_called:
+                return
+            self._state.note_changes_in_place()
+            if not self._state.pending:
+                return
+        self._hold_back(self._endless(), outcome)
+
+    def _send_pending(self, outcome: FlushOutcome) -> Sequence[RowWrite]:
+        """Send what is pending, add to the outcome how it ended, and return what was written."""
+        runtime = self._state.runtime
+        self._prepare()
+        self._refuse_lost_changes()
+        self._assign_numbers()
+        for obj, _ in self._state.pending.values():
+            self._state.refuse_owned(obj)
+        writes = [self._write_of(obj, kind) for obj, kind in self._state.pending.values()]
+        warn_of_future(writes, runtime.clock.now_ms())
+        self._pending.outcome = ended = FlushOutcome()
+        try:
+            runtime.run(send_writes(writes, runtime.writer, ended))
+        except BaseException:
+            self._note_interrupted(writes, ended)
+            raise
+        finally:
+            self._pending.settle(is_late=False)
+        outcome.add(ended)
+        for write in writes:
+            if write.is_idle:
+                self._pending.mark_clean(write)
+        return ended.written
+
+    def _refuse_lost_changes(self) -> None:
+        if self._state.is_tracking:
+            self._state.tracker.refuse_lost_changes(self._state.pending)
+
+    def _assign_numbers(self) -> None:
+        """Give a number to each new name in what is pending; drop deletes of rows without one."""
+        state = self._state
+        named = [
+            (obj, kind)
+            for obj, kind in state.pending.values()
+            if state.bound(type(obj)).keys.names is not None
+        ]
+        if named:
+            for obj in state.runtime.run(assign_substitute_numbers(named, state.bound)):
+                self._pending.drop(obj)  # there is no such row to delete
+
+    def _write_of(self, obj: Model, kind: str) -> RowWrite:
+        write = write_of(self._state.bound_to(obj), obj, "delete" if kind == "delete" else "put")
+        return self._pending.with_options(write)
+
+    def _note_interrupted(self, writes: Sequence[RowWrite], ended: FlushOutcome) -> None:
+        """Remember as unknown what was neither acknowledged nor refused before an interrupt."""
+        answered = {id(write.obj) for write in ended.written}
+        answered.update(id(write.obj) for write, _ in ended.failures)
+        for write in writes:
+            if id(write.obj) not in answered and not write.is_idle:
+                self._pending.note_doubt(write)
+
+    def _hold_back(self, error: Exception, outcome: FlushOutcome) -> None:
+        """Report what is pending as not written, after earlier rounds were written."""
+        for obj, _ in self._state.pending.values():
+            key = b""
+            with suppress(HBaseORMError):  # such an object may be what the error is about
+                key = self._state.bound_to(obj).keys.known_of(obj) or b""
+            write = RowWrite(self._state.bound(type(obj)), obj, key, "put")
+            outcome.record_not_written((write,), error)
+
+    def _endless(self) -> ValidationError:
+        """Return the error of hooks that note further objects again and again."""
+        obj, _ = next(reversed(self._state.pending.values()))
+        return ValidationError(
+            "the hooks of a flush note further objects without end",
+            model=type(obj).__name__,
+            rounds=MAX_ROUNDS,
+            fix="let the hooks come to an end; what they noted last is pending: expunge it",
+        )
+
+    def _refuse_failed(self, outcome: FlushOutcome) -> None:
+        """Raise what a flush reports, if not everything was written."""
+        if outcome.unexpected is not None:
+            raise outcome.flush_error() from outcome.unexpected
+        if outcome.has_failures:
+            raise outcome.flush_error()
+
+    def _prepare(self) -> None:
+        """Let what is pending prepare itself; a hook may change or note further objects."""
+        prepared: dict[tuple[int, str], Model] = {}
+        rounds = 0
+        while waiting := [
+            (obj, kind)
+            for obj, kind in self._state.pending.values()
+            if type(obj).__hooks__.has_before_write and (id(obj), kind) not in prepared
+        ]:
+            rounds += 1
+            if rounds > MAX_ROUNDS:
+                raise self._endless()
+            for obj, kind in waiting:
+                prepared[id(obj), kind] = obj
+                if self._state.pending.get(id(obj), (None, ""))[1] == kind:
+                    prepare(self._state.bound_to(obj), obj, "delete" if kind == "delete" else "put")
+            self._state.note_changes_in_place()

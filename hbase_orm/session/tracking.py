@@ -1,0 +1,166 @@
+"""The objects of a session whose values can change in place: dicts and lists.
+
+They are held until their bytes were compared and nobody else holds them, or any part of their
+values, any more: a change in place is then neither lost with an object that the program let go, nor
+kept in memory for nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Final
+
+from hbase_orm.binding.bound_model import BoundModel
+from hbase_orm.binding.in_place import is_changed_in_place, mutable_names, row_in_place
+from hbase_orm.errors import CodecError, ConflictError, ValidationError
+from hbase_orm.model import Model
+from hbase_orm.objects.identity import superseded_error
+from hbase_orm.objects.references import counts_are_exact, is_held, is_part_held
+from hbase_orm.objects.refreshing import Replaced
+from hbase_orm.ops import Row
+
+_FIRST_LIMIT: Final = 1000
+"""How many objects are held before unchanged ones without other references are released."""
+
+
+@dataclass(slots=True)
+class _Watch:
+    """An object that is held, with values that it had and that the program may still hold.
+
+    `superseded` is what it was in place when another object came to stand for its row.
+    """
+
+    bound: BoundModel
+    obj: Model
+    superseded: Row | None = None
+    replaced: list[Replaced] = field(default_factory=list[Replaced])
+
+
+class MutationTracker:
+    """The objects that a flush compares with the rows they were read from."""
+
+    def __init__(self) -> None:
+        """Start with none."""
+        self._objects: dict[int, _Watch] = {}
+        self._limit = _FIRST_LIMIT
+
+    def __len__(self) -> int:
+        """Return how many are held."""
+        return len(self._objects)
+
+    def add(self, bound: BoundModel, obj: Model) -> None:
+        """Hold an object whose values can change in place."""
+        watch = self._objects.get(id(obj))
+        if watch is not None:
+            watch.superseded = None
+            return
+        self._objects[id(obj)] = _Watch(bound, obj)
+        if len(self._objects) > self._limit:
+            self.prune()
+
+    def note_replaced(self, obj: Model, replaced: Iterable[Replaced]) -> None:
+        """Watch values that an object lost when its row was read again."""
+        watch = self._objects.get(id(obj))
+        if watch is not None:
+            watch.replaced += replaced
+
+    def supersede(self, bound: BoundModel, obj: Model) -> None:
+        """Watch an object whose changes no flush would write."""
+        self.forget(obj)
+        with suppress(CodecError, ValidationError):  # what does not fit was never to be written
+            self._objects[id(obj)] = _Watch(bound, obj, row_in_place(bound.schema, obj))
+
+    def forget(self, obj: Model | None) -> None:
+        """Hold an object no longer; None is none."""
+        self._objects.pop(id(obj), None)
+
+    def clear(self) -> None:
+        """Hold nothing."""
+        self._objects.clear()
+
+    def changed(self) -> Iterator[Model]:
+        """Yield the objects that differ from what was read."""
+        watches = tuple(self._objects.values())
+        return (
+            watch.obj
+            for watch in watches
+            if watch.superseded is None and _is_changed(watch.bound, watch.obj)
+        )
+
+    def refuse_lost_changes(self, pending: Container[int]) -> None:
+        """Refuse to go on if something changed in place that would be written nowhere.
+
+        Args:
+            pending: The ids of the objects that are written.
+
+        Raises:
+            ConflictError: A value changed after its object had lost it.
+            ValidationError: An object changed after another one had come to stand for its row.
+        """
+        for watch in self._objects.values():
+            if id(watch.obj) not in pending and _is_superseded_and_changed(watch):
+                raise superseded_error(watch.obj)
+            for each in watch.replaced:
+                if each.is_changed:
+                    raise ConflictError(
+                        "a value was changed in place after its row was read again: the object has "
+                        "another value now",
+                        model=watch.bound.schema.model_name,
+                        field=each.field,
+                        row=watch.bound.keys.of(watch.obj),
+                        value=each.values[each.field],
+                        fix="session.refresh(obj), then change the value that the object has",
+                    )
+
+    def prune(self) -> None:
+        """Let go of objects that are unchanged and that nobody else can change any more.
+
+        Where references are not counted exactly, all are kept until they are forgotten.
+        """
+        if self._objects and counts_are_exact():
+            for number in tuple(self._objects):
+                watch = self._objects.pop(number)
+                if _is_needed(watch):
+                    self._objects[number] = watch
+        self._limit = max(_FIRST_LIMIT, 2 * len(self._objects))
+
+
+def _is_needed(watch: _Watch) -> bool:
+    watch.replaced = [each for each in watch.replaced if _is_replaced_needed(each)]
+    if watch.replaced or is_held([watch.obj], own=1):
+        return True
+    names = mutable_names(watch.bound.schema)
+    if is_part_held(watch.obj.__dict__, names) or _is_superseded_and_changed(watch):
+        return True
+    return _is_changed(watch.bound, watch.obj)
+
+
+def _is_superseded_and_changed(watch: _Watch) -> bool:
+    if watch.superseded is None:
+        return False
+    try:
+        return is_changed_in_place(watch.bound.schema, watch.obj, watch.superseded)
+    except (CodecError, ValidationError):
+        return True  # what it was did fit
+
+
+def _is_replaced_needed(replaced: Replaced) -> bool:
+    return is_part_held(replaced.values, (replaced.field,)) or replaced.is_changed
+
+
+def _is_changed(bound: BoundModel, obj: Model) -> bool:
+    row = obj.__state__.row
+    if row is None:
+        return False
+    try:
+        return is_changed_in_place(bound.schema, obj, row)
+    except (CodecError, ValidationError):
+        # Some codecs read what they would not write; what else does not fit is the program's, and
+        # the flush raises what is wrong with it.
+        fresh = bound.hydrate(row, obj.__state__.deferred).__dict__
+        values = obj.__dict__
+        return any(
+            values.get(n) != fresh.get(n) for n in mutable_names(bound.schema) if n in values
+        )

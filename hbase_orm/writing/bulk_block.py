@@ -1,0 +1,149 @@
+"""The block of a bulk writer: takes rows inside the block and refuses them elsewhere.
+
+A row that is taken is sent or named in an error. So rows are taken only between the begin and the
+end of the `with` block, one after the other, and in the process that began it.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from types import TracebackType
+from typing import Final
+from weakref import WeakSet
+
+from hbase_orm.errors import QueryError
+
+_NEW: Final = "new"
+_OPEN: Final = "open"
+_ENDED: Final = "ended"
+_CLOSED: Final = "closed"
+_FORKED: Final = "forked"
+
+_REFUSALS: Final = {
+    _NEW: (
+        "the bulk writer takes objects inside its block only",
+        "write `with session.bulk() as bulk:` and add the objects in the block",
+    ),
+    _ENDED: (
+        "an error has ended the bulk writer",
+        "leave the block: its FlushError names the rows to write again, in another bulk",
+    ),
+    _CLOSED: (
+        "the block of the bulk writer has ended",
+        "make another one: with session.bulk() as bulk",
+    ),
+    _FORKED: (
+        "the bulk writer belongs to the process that was forked",
+        "make a bulk writer in this process: with session.bulk() as bulk",
+    ),
+}
+
+
+class BulkBlock:
+    """The life of one bulk writer; a context manager around each object that it takes.
+
+    Attributes:
+        ended_by: The error that ended it, or None.
+    """
+
+    def __init__(self) -> None:
+        """Prepare; the block has not begun."""
+        self.ended_by: BaseException | None = None
+        self._state = _NEW
+        self._is_taking = False
+        self._lock = threading.RLock()
+        _BLOCKS.add(self)
+
+    def begin(self) -> None:
+        """Begin the block.
+
+        Raises:
+            QueryError: It began before.
+        """
+        if self._state is not _NEW:
+            raise QueryError(
+                "a bulk writer has one block only",
+                fix="make another one: with session.bulk() as bulk",
+            )
+        self._state = _OPEN
+
+    def check(self) -> None:
+        """Refuse objects where none are taken.
+
+        Raises:
+            QueryError: The block has not begun, or it has ended.
+        """
+        if self._state is not _OPEN:
+            text, fix = _REFUSALS[self._state]
+            raise QueryError(text, fix=fix) from self.ended_by
+
+    def __enter__(self) -> None:
+        """Begin to take an object.
+
+        Raises:
+            QueryError: As `check`, or another object is being taken.
+        """
+        self.check()
+        if not self._lock.acquire(blocking=False):
+            raise QueryError(
+                "another thread adds to this bulk writer at the same time",
+                fix="let one thread add, or make a bulk writer for each thread",
+            )
+        if self._is_taking:
+            self._lock.release()
+            raise QueryError(
+                "a hook or a progress function of a bulk writer cannot add to it",
+                fix="session.add(obj) in the hook, or collect the objects and add them afterwards",
+            )
+        self._is_taking = True
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+        /,
+    ) -> None:
+        """End to take an object."""
+        self._is_taking = False
+        self._lock.release()
+
+    def end(self, error: BaseException) -> None:
+        """Take no more objects, because of an error that may have left some unsent."""
+        self.ended_by = self.ended_by or error
+        self._state = _ENDED
+
+    def close(self) -> bool:
+        """End the block when no thread takes an object; return whether its rows are ours to send.
+
+        Raises:
+            QueryError: A hook or a progress function of the bulk writer ends its block.
+        """
+        if self._state in {_NEW, _CLOSED, _FORKED}:
+            return False
+        with self._lock:
+            if self._is_taking:
+                raise QueryError(
+                    "a hook or a progress function of a bulk writer cannot end its block",
+                    fix="raise an exception to end it",
+                )
+            self._state = _CLOSED
+        return True
+
+    def leave_in_child(self) -> None:
+        """Leave what was taken to the parent, which sends it; its threads are not copied."""
+        self._lock = threading.RLock()
+        self._is_taking = False
+        self._state = _FORKED
+
+
+_BLOCKS: WeakSet[BulkBlock] = WeakSet()
+
+
+def _leave_blocks_in_child() -> None:
+    for block in tuple(_BLOCKS):
+        block.leave_in_child()
+
+
+os.register_at_fork(after_in_child=_leave_blocks_in_child)

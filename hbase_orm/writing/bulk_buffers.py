@@ -1,0 +1,160 @@
+"""The rows that a bulk writer has taken: those that wait, by model or table, and batches sent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from hbase_orm.binding.bound_model import BoundModel
+from hbase_orm.gateway.helper_threads import SharedWork
+from hbase_orm.model import Model
+from hbase_orm.writing.bulk_senders import BatchSender
+from hbase_orm.writing.flush_outcome import FlushOutcome
+from hbase_orm.writing.row_write import RowWrite
+from hbase_orm.writing.send import BATCH_BYTES
+
+WAITING_BATCHES: Final = 8
+"""How many batches' worth of rows wait in all buffers together.
+
+More than one, so that rows that arrive for many tables in turn still travel many at a time.
+"""
+
+BufferName = tuple[type[Model] | str, bool]
+
+
+@dataclass(slots=True, eq=False)
+class TableBuffer:
+    """The rows of one model on their way.
+
+    Attributes:
+        bound: The model.
+        sender: Sends a batch.
+        batch: Rows not sent yet, by row key, each as the sender wants it.
+        size_bytes: How large these are.
+        table: The model's table.
+        name: The model, or of a model that has several tables the table; and whether
+            the rows are flat.
+    """
+
+    bound: BoundModel
+    sender: BatchSender
+    batch: dict[bytes, Any] = field(default_factory=dict[bytes, Any])
+    size_bytes: int = 0
+    table: str = field(init=False)
+    name: BufferName = field(init=False)
+
+    @property
+    def waiting(self) -> list[RowWrite]:
+        """The writes that wait."""
+        return list(self.sender.writes(tuple(self.batch.values())))
+
+    def __post_init__(self) -> None:
+        """Name it."""
+        self.table = self.bound.schema.table
+        of = self.bound.model if self.bound.tables.is_only else self.table
+        self.name = of, self.sender.flattener is not None
+
+
+@dataclass(frozen=True, slots=True)
+class SentBatch:
+    """A batch under way.
+
+    Attributes:
+        sending: Gives what did not end well.
+        buffer: Where its rows waited.
+        rows: The rows by row key, each as the sender wants it.
+    """
+
+    sending: SharedWork[Any, FlushOutcome]
+    buffer: TableBuffer
+    rows: Mapping[bytes, Any]
+
+    def outcome(self) -> FlushOutcome:
+        """Wait for the batch; if an unforeseen error ended it, some of its rows may be written."""
+        try:
+            return self.sending.result()
+        except Exception as error:  # noqa: BLE001  # each row of the batch is named in a FlushError
+            writes = self.buffer.sender.writes(tuple(self.rows.values()))
+            outcome = FlushOutcome()
+            outcome.record_unknown(writes, error)
+            return outcome
+
+
+class TableBuffers:
+    """The buffers of one bulk writer, and how much waits in all of them.
+
+    A table of a period has a buffer only while rows wait for it: there may be any number of these.
+    """
+
+    def __init__(self, batch_rows: int) -> None:
+        """Start without a buffer."""
+        self._batch_rows = batch_rows
+        self._buffers: dict[BufferName, TableBuffer] = {}
+        self._by_table: dict[str, list[TableBuffer]] = {}
+        self._filled: dict[
+            TableBuffer, None
+        ] = {}  # in the order in which they got their first rows
+        self._rows = 0
+        self._size_bytes = 0
+
+    def __iter__(self) -> Iterator[TableBuffer]:
+        """Return every buffer, also those where nothing waits."""
+        return iter(tuple(self._buffers.values()))
+
+    def get(self, of: type[Model] | str) -> TableBuffer | None:
+        """Return the buffer of a model's rows, or of a period's, that are not flat, if any."""
+        return self._buffers.get((of, False))
+
+    def holding(self, table: str, key: bytes) -> list[TableBuffer]:
+        """Return the buffers where a row waits."""
+        buffers = self._by_table.get(table, ())
+        return [buffer for buffer in buffers if key in buffer.batch]
+
+    def add(self, buffer: TableBuffer) -> None:
+        """Keep a new buffer."""
+        self._buffers[buffer.name] = buffer
+        self._by_table.setdefault(buffer.table, []).append(buffer)
+
+    def put(self, buffer: TableBuffer, key: bytes, item: Any, size_bytes: int) -> None:
+        """Let a row wait in a buffer."""
+        if not buffer.batch:
+            if buffer.name not in self._buffers:
+                self.add(buffer)
+            self._filled[buffer] = None
+        buffer.batch[key] = item
+        buffer.size_bytes += size_bytes
+        self._rows += 1
+        self._size_bytes += size_bytes
+
+    def drain(self, buffer: TableBuffer) -> None:
+        """Take the waiting rows out of a buffer."""
+        rows = buffer.batch
+        self._rows -= len(rows)
+        self._size_bytes -= buffer.size_bytes
+        buffer.batch, buffer.size_bytes = {}, 0
+        self._filled.pop(buffer, None)
+        if not buffer.bound.tables.is_only:
+            del self._buffers[buffer.name]
+            left = self._by_table[buffer.table]
+            left.remove(buffer)
+            if not left:
+                del self._by_table[buffer.table]
+
+    def full_buffer(self, buffer: TableBuffer, size_bytes: int) -> TableBuffer | None:
+        """Return a buffer to send before one more row may wait in `buffer`, or None.
+
+        That is `buffer` if the row makes its batch too large, else, if too much waits in all
+        buffers together, the one whose first row has waited the longest.
+        """
+        if buffer.batch and buffer.size_bytes + size_bytes > BATCH_BYTES:
+            return buffer
+        is_over = (
+            self._rows >= WAITING_BATCHES * self._batch_rows
+            or self._size_bytes + size_bytes > WAITING_BATCHES * BATCH_BYTES
+        )
+        return next(iter(self._filled), None) if is_over else None
+
+    def waiting(self) -> list[RowWrite]:
+        """Return the writes that wait."""
+        return [write for buffer in self._filled for write in buffer.waiting]

@@ -1,0 +1,298 @@
+"""Senders of a bulk writer's batches: as a flush does, as flat rows, or as a load."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Self
+from typing import Protocol as Interface
+
+from hbase_orm.binding.bound_model import BoundModel
+from hbase_orm.binding.existing_tables import has_cells
+from hbase_orm.binding.maintained_indexes import check_indexes, maintained_table
+from hbase_orm.binding.table_writer import TableWriter
+from hbase_orm.errors import ConflictError, GatewayError, HBaseORMError
+from hbase_orm.gateway.checks import CELL_OVERHEAD_BYTES
+from hbase_orm.index.catalog import catalog
+from hbase_orm.index.catalog.entry import TableState
+from hbase_orm.index.entries.targets import MARKER_VALUE, GuardedTable, RowChange
+from hbase_orm.index.protocol.load import (
+    FlatLoad,
+    KeyedRow,
+    LoadedRow,
+    LoadTicket,
+    can_load,
+    constants,
+    guarded_load,
+    load_rows,
+)
+from hbase_orm.model import Model
+from hbase_orm.model.mapping.flat import FlatRow, Flattener, flattener_of
+from hbase_orm.ops import MAX_CELL_BYTES, MAX_ROW_KEY_BYTES, Protocol, PutRows
+from hbase_orm.writing.flush_outcome import FlushOutcome
+from hbase_orm.writing.row_write import SURELY_SHORT_BYTES, RowWrite
+from hbase_orm.writing.send import send_writes
+
+# Values of so few bytes in all make cells that fit, whatever their names.
+_SURELY_FITS_BYTES: Final = MAX_CELL_BYTES - 2 * MAX_ROW_KEY_BYTES
+
+
+class BatchSender(Interface):
+    """Sends the rows of one buffer."""
+
+    @property
+    def flattener(self) -> RowFlattener | None:
+        """How flat rows are made; None where rows are no flat ones."""
+        ...
+
+    @property
+    def ticket(self) -> LoadTicket | None:
+        """The load under way, or None."""
+        ...
+
+    def send(self, items: Sequence[Any], /) -> Protocol[FlushOutcome]:
+        """Send a batch and return what was not acknowledged."""
+        ...
+
+    def writes(self, items: Sequence[Any], /) -> Sequence[RowWrite]:
+        """Return what was to be written."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class WriteSender:
+    """Sends writes as a flush does: plain ones in batches, guarded ones through their guards."""
+
+    writer: TableWriter
+    flattener: None = None
+    ticket: None = None
+
+    def send(self, items: Sequence[RowWrite], /) -> Protocol[FlushOutcome]:
+        """Send a batch."""
+        return send_writes(items, self.writer, FlushOutcome())
+
+    def writes(self, items: Sequence[RowWrite], /) -> Sequence[RowWrite]:
+        """Return what was to be written."""
+        return items
+
+
+@dataclass(frozen=True, slots=True)
+class LoadSender:
+    """Sends rows of a table that is being loaded, with their entries and guards.
+
+    Everything carries the load's timestamp, so what fails may be sent again, by the same or
+    afterwards by another process.
+    """
+
+    ticket: LoadTicket
+    target: GuardedTable
+    flattener: None = None
+
+    def item(self, write: RowWrite) -> tuple[RowWrite, LoadedRow]:
+        """Return a write with what loads it."""
+        return write, guarded_load(self.target, RowChange(write.key, write.puts), self.ticket)
+
+    def send(self, items: Sequence[tuple[RowWrite, LoadedRow]], /) -> Protocol[FlushOutcome]:
+        """Send a batch."""
+        writes, rows = self.writes(items), [row for _, row in items]
+        return _failures_of(load_rows(writes[0].bound.schema.table, rows), lambda: writes)
+
+    def writes(self, items: Sequence[tuple[RowWrite, LoadedRow]], /) -> Sequence[RowWrite]:
+        """Return what was to be written."""
+        return [write for write, _ in items]
+
+
+@dataclass(frozen=True, slots=True)
+class RowFlattener:
+    """How flat rows are made of a model's objects.
+
+    Attributes:
+        bound: The model.
+        columns: What the values of a flat row are put to.
+        encode_key: Returns an object's row key, of its `__dict__`.
+        flatten: Returns its flat row.
+        most_bytes: Rows whose key and values have more bytes are made the plain way.
+    """
+
+    bound: BoundModel
+    columns: tuple[bytes, ...]
+    encode_key: Callable[[dict[str, Any]], bytes]
+    flatten: Flattener
+    most_bytes: int
+
+    @classmethod
+    def of(cls, bound: BoundModel, constants: Sequence[tuple[bytes, bytes]]) -> Self | None:
+        """Return the flattener of a model's rows; None where objects need more checks.
+
+        Args:
+            bound: The model.
+            constants: Columns that all rows have in addition, and their value.
+        """
+        schema = bound.schema
+        is_alike = bound.tables.is_only and bound.keys.are_computed
+        if not is_alike or bound.model.__hooks__.has_before_write:
+            return None
+        model: Any = bound.model
+        flatten = flattener_of(model, *constants, cell_bytes=CELL_OVERHEAD_BYTES)
+        if flatten is None:
+            return None
+        columns = *(each.column for each in schema.columns), *(column for column, _ in constants)
+        return cls(
+            bound,
+            columns,
+            bound.model.__mapping__.encode_key,
+            flatten,
+            SURELY_SHORT_BYTES if bound.guarded is not None else _SURELY_FITS_BYTES,
+        )
+
+    def item(self, obj: Model, key: bytes) -> tuple[FlatRow, int] | None:
+        """Return an object's flat row and how many bytes HBase stores of it.
+
+        None if it needs the plain way, which also refuses what does not fit.
+        """
+        flat = self.flatten(obj.__dict__, key)
+        if flat is None or len(key) > self.bound.keys.longest_bytes:
+            return None
+        size_bytes, row = flat
+        if size_bytes > self.most_bytes and sum(map(len, filter(None, row))) > self.most_bytes:
+            return None
+        return row, size_bytes
+
+    def writes(self, items: Sequence[FlatRow]) -> Sequence[RowWrite]:
+        """Return what was to be written."""
+        return [RowWrite(self.bound, None, row[0] or b"", "put") for row in items]
+
+
+@dataclass(frozen=True, slots=True)
+class FlatRowSender:
+    """Sends rows of a plain model whose objects become flat rows, many in one request."""
+
+    writer: TableWriter
+    flattener: RowFlattener
+    ticket: None = None
+
+    def item(self, obj: Model, key: bytes) -> tuple[FlatRow, int] | None:
+        """Return an object's flat row and its size, as its flattener does."""
+        return self.flattener.item(obj, key)
+
+    def send(self, items: Sequence[FlatRow], /) -> Protocol[FlushOutcome]:
+        """Send a batch."""
+        bound, clock, outcome = self.flattener.bound, self.writer.clock, FlushOutcome()
+        try:
+            yield from self.writer.check(bound)
+        except HBaseORMError as error:  # only the catalog was read: no row was sent
+            outcome.record_not_written(self.writes(items), error)
+            return outcome
+        table = bound.schema.table
+        rows = [(table, row[0] or b"") for row in items]
+        yield from clock.wait_out_counter_skew(rows)
+        yield from clock.wait_out_tombstone_tie(rows)
+        stamp_ms = (yield from clock.stamp()) if clock.stamps(bound.schema) else None
+        request = PutRows(table, self.flattener.columns, tuple(items), stamp_ms)
+        try:
+            yield from self.writer.send(request, bound)
+        except HBaseORMError as error:
+            outcome.record_failure(self.writes(items), error)
+        return outcome
+
+    def writes(self, items: Sequence[FlatRow], /) -> Sequence[RowWrite]:
+        """Return what was to be written."""
+        return self.flattener.writes(items)
+
+
+@dataclass(frozen=True, slots=True)
+class FlatLoadSender:
+    """Sends flat rows of a table that is being loaded, as `LoadSender` does."""
+
+    flattener: RowFlattener
+    load: FlatLoad
+
+    @property
+    def ticket(self) -> LoadTicket:
+        """The load under way."""
+        return self.load.ticket
+
+    def item(self, obj: Model, key: bytes) -> tuple[KeyedRow, int] | None:
+        """Return an object's flat row with its entries' keys, and its size, as its flattener does.
+
+        The keys are made where the object is taken: one that fits no entry fails by itself.
+
+        Raises:
+            ValidationError, RowKeyError, CorruptRowError: The row has no entries that HBase stores.
+        """
+        flat = self.flattener.item(obj, key)
+        return None if flat is None else (self.load.keyed(flat[0]), flat[1])
+
+    def send(self, items: Sequence[KeyedRow], /) -> Protocol[FlushOutcome]:
+        """Send a batch."""
+        return _failures_of(self.load.load(items), lambda: self.writes(items))
+
+    def writes(self, items: Sequence[KeyedRow], /) -> Sequence[RowWrite]:
+        """Return what was to be written."""
+        return self.flattener.writes([row for row, _ in items])
+
+
+FlatSender = FlatRowSender | FlatLoadSender
+
+
+def _failures_of(
+    sending: Protocol[None], writes: Callable[[], Sequence[RowWrite]]
+) -> Protocol[FlushOutcome]:
+    """Send a batch and return what was not acknowledged; `writes` are all writes of the batch."""
+    outcome = FlushOutcome()
+    try:
+        yield from sending
+    except GatewayError as error:
+        outcome.record_failure(writes(), error)
+    return outcome
+
+
+@dataclass(frozen=True, slots=True)
+class BegunLoad:
+    """A load, and the indexes that it keeps: none changes its state while its table is loaded."""
+
+    ticket: LoadTicket
+    target: GuardedTable
+
+
+def begin_load(bound: BoundModel, writer: TableWriter) -> Protocol[BegunLoad | None]:
+    """Begin a load, or go on with one; None where each row is written by itself.
+
+    Raises:
+        SchemaError: The model's indexes are not those that the catalog knows.
+    """
+    if bound.guarded is None or not can_load(bound.guarded):
+        return None
+    context, table = writer.guard_context, bound.schema.table
+    entry = yield from catalog.read_entry(table)
+    if entry is not None:
+        check_indexes(bound, entry)
+        if entry.state is TableState.NEW and (yield from has_cells(table)):
+            return None  # rows were copied into it: a load would leave their entries
+    begin = catalog.begin_loading(table, now_ms=context.now_ms(), nonce=context.nonce())
+    try:
+        ticket = yield from begin
+    except ConflictError:
+        return None  # guarded writers are at work: each row is checked
+    if entry is None:
+        raise AssertionError(table)  # a table that the catalog does not know is not loaded
+    return BegunLoad(ticket, maintained_table(bound, entry))
+
+
+def senders_of(
+    bound: BoundModel, load: BegunLoad | None, writer: TableWriter
+) -> tuple[BatchSender, FlatSender | None]:
+    """Return what sends any row of a model, and what sends its flat rows, if it has such."""
+    if bound.guarded is None:
+        marker = bound.schema.marker
+        flattener = RowFlattener.of(bound, () if marker is None else ((marker, MARKER_VALUE),))
+        flat_rows = None if flattener is None else FlatRowSender(writer, flattener)
+        return WriteSender(writer), flat_rows
+    if load is None:
+        return WriteSender(writer), None
+    ticket, target = load.ticket, load.target
+    any_row = LoadSender(ticket, target)
+    flattener = RowFlattener.of(bound, constants(target, ticket))
+    if flattener is None:
+        return any_row, None
+    return any_row, FlatLoadSender(flattener, FlatLoad(target, ticket, flattener.columns))

@@ -1,0 +1,284 @@
+"""Moves a row to another row key: insert the copy, verify it, delete the original.
+
+HBase cannot rename a row, and no request covers two. Whoever dies in between leaves both rows with
+the same cells; moving again then finds the copy and goes on. The original is deleted only as it was
+copied: a guarded one if nobody wrote it since, a plain one up to the newest timestamp that was
+copied, and what others wrote meanwhile is carried after it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from hbase_orm.binding.bound_model import BoundModel
+from hbase_orm.binding.table_writer import TableWriter
+from hbase_orm.binding.write_clock import TIE_S
+from hbase_orm.errors import ConflictError, RowKeyError, ValidationError
+from hbase_orm.index.entries.targets import MARKER_VALUE, GuardedTable, RowBefore, RowChange
+from hbase_orm.model import Key
+from hbase_orm.ops import Delete, MutateRows, Protocol, Row, RowMutation, Sleep, ask
+from hbase_orm.reading.by_key import key_to_change
+from hbase_orm.writing.by_key import absent_row_error, write_now
+from hbase_orm.writing.conditional import duplicate_error, insert_row, need_conditions, stored_row
+from hbase_orm.writing.row_write import RowWrite
+
+MAX_TRIES: Final = 20
+"""How often a row that others write is copied again."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowLocation:
+    """Where a row of a model is: in which table, under which key."""
+
+    bound: BoundModel
+    key: bytes
+
+
+class _ChangedError(Exception):
+    """The original is not what was copied any more; never leaves this module."""
+
+
+def new_values(bound: BoundModel, obj: Any, new_key: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the key fields of the copy: those given, the others as the object has them.
+
+    Raises:
+        RowKeyError: One is no key field, or does not fit; or there are none.
+    """
+    if not new_key:
+        raise RowKeyError(
+            "a move gives the row other key fields",
+            model=bound.schema.model_name,
+            fix="write session.move(obj, name=...)",
+        )
+    names = bound.schema.layout.arguments
+    for name in new_key:
+        if name not in names:
+            raise RowKeyError(
+                "this is no key field of the model",
+                model=bound.schema.model_name,
+                field=name,
+                fix=f"give only: {', '.join(names)}",
+            )
+    values = {name: obj.__dict__[name] for name in names}
+    checkers = bound.model.__checkers__
+    return values | {name: checkers[name](value) for name, value in new_key.items()}
+
+
+def location_of(bound: BoundModel, values: Mapping[str, Any]) -> Protocol[RowLocation]:
+    """Return where the row with these key fields is, or would be."""
+    placed = bound.with_table_of(values)
+    return RowLocation(placed, (yield from key_to_change(placed, values)))
+
+
+def move_row(
+    old: RowLocation,
+    new: RowLocation,
+    values: Mapping[str, Any],
+    known: Mapping[bytes, bytes],
+    writer: TableWriter,
+    *,
+    check: Callable[[Row], object] = lambda _: None,
+) -> Protocol[Row]:
+    """Move a row and return the copy as it is stored.
+
+    Args:
+        old: Where the row is.
+        new: Where it shall be.
+        values: The new key fields.
+        known: The cells that the caller last saw of the row, by column.
+        writer: The way to the tables.
+        check: Raises for an original that must not be moved, before anything is written.
+
+    Raises:
+        RowNotFoundError: There is no such row.
+        DuplicateRowError: Another row stands at the new key.
+        ConflictError: Others kept changing the row.
+        FeatureMissingError: The engine has no Thrift2 gateway.
+        ValidationError: The row has a unique value that the copy would have as well.
+        ConnectionLostError: It is not known how far this came; move again.
+    """
+    need_conditions(old.bound.schema, writer)
+    move = _Move(old, new, values, writer)
+    yield from writer.clock.wait_out_counter_skew([(old.bound.schema.table, old.key)])
+    for _ in range(MAX_TRIES):
+        original = yield from stored_row(old.bound, old.key)
+        copy = yield from stored_row(new.bound, new.key)
+        if original is None:
+            return _finished_copy(move, copy, known)
+        check(original)
+        if (yield from move.make_copy(original, copy)):
+            # What the server stamps from now on is above what was read.
+            yield from ask(Sleep(TIE_S))
+            yield from move.delete_copied(original)
+    raise ConflictError(
+        "others kept changing the row while it was moved",
+        model=old.bound.schema.model_name,
+        row=old.key,
+        new_row=new.key,
+        fix="move it again when they are done: it goes on with what was copied",
+    )
+
+
+@dataclass(slots=True)
+class _Move:
+    """One move.
+
+    Attributes:
+        copied: What this move wrote as the copy.
+        has_deleted: Whether it deleted the original: what stands there now came after it.
+    """
+
+    old: RowLocation
+    new: RowLocation
+    values: Mapping[str, Any]
+    writer: TableWriter
+    copied: Mapping[bytes, bytes] | None = None
+    has_deleted: bool = False
+
+    def make_copy(self, original: Row, copy: Row | None) -> Protocol[bool]:
+        """Make the copy equal to the original; return whether it is now.
+
+        Raises:
+            DuplicateRowError: Another row stands at the new key.
+        """
+        bound, key, writer = self.new.bound, self.new.key, self.writer
+        wanted = _cells_of_copy(bound, _cells(self.old, original), self.values)
+        stored = None if copy is None else _cells(self.new, copy)
+        if copy is None or stored is None:
+            _refuse_same_claims(self.old, original, self.new, wanted)
+            yield from insert_row(RowWrite(bound, None, key, "insert", wanted), writer)
+        elif self.has_deleted:
+            yield from write_now([RowWrite(bound, None, key, "put", wanted)], writer)
+        elif stored == wanted:
+            pass  # a move that was interrupted left it
+        elif stored == self.copied:  # it is our own, of what the original was
+            yield from _delete(self.new, copy, writer)
+            yield from ask(Sleep(TIE_S))
+            self.copied = None
+            return False
+        else:
+            raise duplicate_error(RowWrite(bound, None, key, "insert"))
+        self.copied = wanted
+        return True
+
+    def delete_copied(self, original: Row) -> Protocol[None]:
+        """Delete the original if it and its copy are read back as they were copied."""
+        copy = yield from stored_row(self.new.bound, self.new.key)
+        now = yield from stored_row(self.old.bound, self.old.key)
+        stored = {} if copy is None else _cells(self.new, copy)
+        is_whole = self.copied is not None and self.copied.items() <= stored.items()
+        if is_whole and now is not None and now.cells == original.cells:
+            yield from _delete(self.old, original, self.writer)
+            self.has_deleted = self.old.bound.guarded is None
+
+
+def _refuse_same_claims(
+    old: RowLocation, original: Row, new: RowLocation, wanted: Mapping[bytes, bytes]
+) -> None:
+    """Refuse a copy that would show a unique value which the original still has.
+
+    Raises:
+        ValidationError: There is one; nothing was written.
+    """
+    if old.bound.guarded is None or new.bound.guarded is None:
+        return
+    cells = {column: cell.value for column, cell in original.cells.items()}
+    held = _claims(old.bound.guarded, old.key, cells)
+    for entry, index in _claims(new.bound.guarded, new.key, wanted).items():
+        if entry in held:
+            raise ValidationError(
+                "a row with a unique value cannot be moved: its copy would have it too",
+                model=old.bound.schema.model_name,
+                index=index,
+                row=old.key,
+                new_row=new.key,
+                fix="give the unique field another value or None, flush, move the row and set the "
+                "field again",
+            )
+
+
+def _claims(
+    target: GuardedTable, row: bytes, cells: Mapping[bytes, bytes]
+) -> dict[tuple[str, bytes], str]:
+    """Return the unique values of a row, each with the index's name."""
+    return {
+        (index.table, key): index.name
+        for index in target.maintained
+        if index.unique
+        for key in target.entry_keys(index, row, cells)
+    }
+
+
+def _finished_copy(move: _Move, copy: Row | None, known: Mapping[bytes, bytes]) -> Row:
+    """Return the copy, now that there is no original.
+
+    Raises:
+        RowNotFoundError: It is no copy of it: there never was an original, or it is gone.
+    """
+    if copy is not None and move.copied is not None:
+        return copy
+    expected = _cells_of_copy(move.new.bound, known, move.values)
+    if copy is None or _visible_cells(move.new, copy, known) != expected:
+        raise absent_row_error(move.old.bound, move.old.key)
+    return copy
+
+
+def _cells(location: RowLocation, row: Row) -> dict[bytes, bytes]:
+    """Return the cells of a row that a move carries: a version counts again."""
+    version = location.bound.schema.version
+    own = None if version is None else version.column
+    return {column: cell.value for column, cell in row.cells.items() if column != own}
+
+
+def _visible_cells(
+    location: RowLocation, row: Row, known: Mapping[bytes, bytes]
+) -> dict[bytes, bytes]:
+    """Return the cells of a row that a caller can know: not the deferred ones it has not read."""
+    hidden = {each.column for each in location.bound.schema.deferred} - known.keys()
+    return {name: value for name, value in _cells(location, row).items() if name not in hidden}
+
+
+def _cells_of_copy(
+    bound: BoundModel, cells: Mapping[bytes, bytes], values: Mapping[str, Any]
+) -> dict[bytes, bytes]:
+    """Return the cells of the copy: key fields that are stored as well have their new values."""
+    schema = bound.schema
+    wanted = dict(cells)
+    if schema.version is not None:
+        wanted.pop(schema.version.column, None)
+    if schema.marker is not None:  # a row that increments made has none, and the insert checks it
+        wanted[schema.marker] = MARKER_VALUE
+    for column in schema.columns:
+        if isinstance(schema.fields[column.name], Key) and column.column in wanted:
+            wanted[column.column] = column.codec.encode(values[column.name])
+    return wanted
+
+
+def _delete(old: RowLocation, original: Row, writer: TableWriter) -> Protocol[None]:
+    """Delete the original as it was copied."""
+    if old.bound.guarded is not None:
+        yield from _delete_guarded(old, original, writer)
+        return
+    schema = old.bound.schema
+    newest_ms = max(cell.timestamp_ms for cell in original.cells.values())
+    deletes = tuple(Delete(family, newest_ms) for family in schema.family_names)
+    mutations = schema.storage.mutations([RowMutation(old.key, deletes=deletes)])
+    yield from writer.send(MutateRows(schema.table, tuple(mutations)), old.bound)
+
+
+def _delete_guarded(old: RowLocation, original: Row, writer: TableWriter) -> Protocol[None]:
+    copied = {column: cell.value for column, cell in original.cells.items()}
+
+    def decide(before: RowBefore) -> RowChange:
+        if before.values != copied:
+            raise _ChangedError
+        return RowChange(old.key, kind="delete")
+
+    reads = frozenset(old.bound.schema.family_names)
+    change = RowChange(old.key, kind="delete", reads=reads, decide=decide)
+    try:
+        yield from writer.change(old.bound, change)
+    except _ChangedError:
+        return  # the next round carries what changed

@@ -1,0 +1,237 @@
+"""What a flush will write, worked out before anything is sent.
+
+An object that is new puts its non-None cells; one that was loaded puts the cells that differ from
+the loaded ones and clears those that became None. Several writes of one row keep their order: they
+go into rounds, and a round is sent when the one before it was answered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final, Literal
+
+from hbase_orm.binding.bound_model import BoundModel
+from hbase_orm.binding.in_place import changed_cells, loaded_entries
+from hbase_orm.codecs.counters import Long
+from hbase_orm.errors import CodecError, VersionConflictError
+from hbase_orm.gateway.checks import CELL_OVERHEAD_BYTES
+from hbase_orm.index.entries.targets import RowBefore, RowChange, WriteOutcome
+from hbase_orm.index.protocol.guarded_write import History
+from hbase_orm.model import Model
+from hbase_orm.model.fields.deferring import cleared, note_written, refuse_unloaded
+from hbase_orm.model.mapping.entries import settle
+from hbase_orm.objects.ownership import refuse_foreign
+from hbase_orm.ops import MAX_ROW_KEY_BYTES, Cell, Row
+
+# However an index frames or repeats them, a row key and values of so few bytes in all make entries
+# that HBase stores.
+SURELY_SHORT_BYTES: Final = MAX_ROW_KEY_BYTES // 8
+
+
+@dataclass(frozen=True, slots=True)
+class RowWrite:
+    """One row to write.
+
+    Attributes:
+        bound: Its model.
+        obj: Its object, or None for a write without one.
+        key: Its row key.
+        kind: "put" changes cells, "update" those of a row that was loaded, "insert" those of an
+            absent row; "delete" removes the row, "replace" leaves nothing of it but its puts.
+        puts: Values by column.
+        clears: Columns that become absent.
+        cells: The row's cells afterwards, as far as the object knows them.
+        timestamp_ms: The timestamp of what is written; None where the server gives it.
+        ttl_ms: How long the cells live that are put; None means as long as their family's.
+        version: The version cell that the row must still have; None for any.
+        size_bytes: How much the row is on its way: its cells as HBase stores them, or its key
+            alone.
+        tries: What tries of the same guarded write have sent: what they wrote is no other's. Each
+            notes a request before it is sent, so that one that was interrupted is here as well.
+    """
+
+    bound: BoundModel
+    obj: Model | None
+    key: bytes
+    kind: Literal["put", "update", "insert", "delete", "replace"]
+    puts: Mapping[bytes, bytes] = field(default_factory=dict[bytes, bytes])
+    clears: frozenset[bytes] = frozenset()
+    cells: Mapping[bytes, bytes] = field(default_factory=dict[bytes, bytes])
+    timestamp_ms: int | None = None
+    ttl_ms: int | None = None
+    version: Cell | None = None
+    tries: list[History] = field(default_factory=list[History], compare=False)
+    size_bytes: int = field(init=False)
+
+    @property
+    def row_id(self) -> tuple[str, bytes]:
+        """The table and the row key."""
+        return self.bound.schema.table, self.key
+
+    def __post_init__(self) -> None:
+        """Measure it, once."""
+        changes = len(self.puts) + len(self.clears)
+        contents = len(b"".join(self.puts)) + sum(map(len, self.puts.values()))
+        size_bytes = (changes or 1) * (CELL_OVERHEAD_BYTES + len(self.key)) + contents
+        object.__setattr__(self, "size_bytes", size_bytes)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether there is nothing to send."""
+        return self.kind in {"put", "update"} and not self.puts and not self.clears
+
+
+def write_of(
+    bound: BoundModel, obj: Model, kind: Literal["put", "insert", "delete", "replace"]
+) -> RowWrite:
+    """Return what writes `obj` now.
+
+    Raises:
+        ValidationError: A value does not fit its codec, the object lacks deferred fields of the
+            row that it shall be, or its changes are those of another engine's row.
+        RowKeyError: The row key cannot be made, or that of an index entry.
+    """
+    if kind in {"put", "delete"}:
+        refuse_foreign(bound, obj)
+    key = bound.keys.of(obj)
+    loaded = obj.__state__.row
+    if kind == "delete":
+        return RowWrite(bound, obj, key, "delete", version=_loaded_version(bound, loaded))
+    is_whole = loaded is None or kind in {"insert", "replace"}
+    if is_whole:
+        refuse_unloaded(obj)
+    cells = bound.cells(obj, key)
+    check_entries(bound, key, cells)
+    if loaded is None or is_whole:
+        return RowWrite(bound, obj, key, kind, cells, frozenset(), cells)
+    old = loaded.cells
+    marker = bound.schema.marker
+    differing = {
+        column: value
+        for column, value in cells.items()
+        if column != marker and (column not in old or old[column].value != value)
+    }
+    puts = changed_cells(bound.schema, old, differing) if bound.is_mutable else differing
+    known = {column.column for column in bound.schema.columns}
+    clears = frozenset(column for column in known if column in old and column not in cells)
+    if bound.schema.deferred:
+        clears = clears.union(cleared(obj))
+    if bound.schema.dynamics:
+        clears |= loaded_entries(bound.schema, obj.__dict__, old) - cells.keys()
+    if marker is not None and (puts or (clears and marker not in old)):
+        puts[marker] = cells[marker]
+    version = _loaded_version(bound, loaded)
+    return RowWrite(bound, obj, key, "update", puts, clears, cells, version=version)
+
+
+def _loaded_version(bound: BoundModel, loaded: Row | None) -> Cell | None:
+    """Return the version cell of a row that was loaded; an empty one where it had none."""
+    version = bound.schema.version
+    if version is None or loaded is None:
+        return None
+    return loaded.cells.get(version.column, Cell(b"", 0))
+
+
+def acknowledged(write: RowWrite, outcome: WriteOutcome | None) -> RowWrite:
+    """Return a guarded write with the timestamp and the version of its answer."""
+    version = write.bound.schema.version
+    if outcome is None or version is None or version.column not in outcome.cells:
+        return write
+    cells = {**write.cells, version.column: outcome.cells[version.column]}
+    return replace(write, cells=cells, timestamp_ms=outcome.timestamp_ms)
+
+
+def change_of(write: RowWrite) -> RowChange:
+    """Return the change that a guarded write makes, bound to the version that was loaded."""
+    change = RowChange(write.key, write.puts, write.clears, write.kind)
+    version = write.bound.schema.version
+    if version is None or write.version is None:
+        return change
+
+    def decide(before: RowBefore) -> RowChange:
+        check_version(write, version.column, before)
+        return change
+
+    return replace(change, reads=frozenset((version.column,)), decide=decide)
+
+
+def check_version(write: RowWrite, column: bytes, before: RowBefore) -> None:
+    """Refuse a row that another write has changed since it was loaded.
+
+    A version counts from 1 again after a delete, so that its cell's timestamp is compared as well:
+    no two writes of a row have the same.
+
+    Raises:
+        VersionConflictError: Its version cell is another one.
+    """
+    loaded, stored = write.version, before.cells.get(column, Cell(b"", 0))
+    if stored == loaded or any(before.nonce in each.sent for each in write.tries):
+        return
+    raise VersionConflictError(
+        "the row was written since the object was loaded",
+        model=write.bound.schema.model_name,
+        table=write.bound.schema.table,
+        row=write.key,
+        loaded_version=_number(loaded),
+        stored_version=_number(stored),
+        fix="session.refresh(obj), or get the row again, and decide",
+    )
+
+
+def _number(cell: Cell | None) -> int:
+    try:
+        return Long().decode(cell.value) if cell is not None and cell.value else 0
+    except CodecError:
+        return 0  # what another program wrote counts as no version
+
+
+def check_entries(bound: BoundModel, key: bytes, cells: Mapping[bytes, bytes]) -> None:
+    """Refuse a row whose index entries HBase cannot store, before anything is sent.
+
+    Raises:
+        RowKeyError: The row key of an entry is too long.
+    """
+    if bound.guarded is None:
+        return
+    if len(key) + sum(map(len, cells.values())) > SURELY_SHORT_BYTES:
+        bound.guarded.entries(key, cells)
+
+
+def rounds_of(writes: Iterable[RowWrite]) -> Sequence[Sequence[RowWrite]]:
+    """Return the writes in rounds: each row once in a round, its writes in their order."""
+    writes = list(writes)
+    if len({write.row_id for write in writes}) == len(writes):
+        return [writes] if writes else []
+    rounds: list[list[RowWrite]] = []
+    seen: dict[tuple[str, bytes], int] = {}
+    for write in writes:
+        number = seen.get(write.row_id, 0)
+        seen[write.row_id] = number + 1
+        if number == len(rounds):
+            rounds.append([])
+        rounds[number].append(write)
+    return rounds
+
+
+def keep_row(write: RowWrite) -> None:
+    """Set the row of an object whose put was acknowledged."""
+    obj = write.obj
+    if obj is None:
+        return
+    loaded = obj.__state__.row
+    is_whole = write.kind in {"insert", "replace"}
+    kept = {} if loaded is None or is_whole else dict(loaded.cells)
+    kept = {column: cell for column, cell in kept.items() if column not in write.clears}
+    kept.update({c: Cell(value, write.timestamp_ms or 0) for c, value in write.cells.items()})
+    obj.__state__.row = Row(write.key, kept)
+    obj.__state__.origin = write.bound.origin
+    schema = write.bound.schema
+    for counter in schema.counters if is_whole else ():
+        obj.__dict__.pop(counter.name, None)
+    note_written(obj)
+    version = schema.version
+    if version is not None and version.column in kept:
+        obj.__dict__[version.name] = version.codec.decode(kept[version.column].value)
+    if write.bound.is_mutable:
+        settle(schema, obj.__dict__)

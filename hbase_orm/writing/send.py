@@ -1,0 +1,302 @@
+"""Sends the writes of a flush, and records how each ended.
+
+Plain rows are sent in batches of one table, deletes and puts apart; a row that changes some cells
+and clears others is one atomic row mutation where the gateway has it. Rows with a guard go through
+the index protocol, side by side.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import chain
+from typing import Any, Final, TypeVar, cast
+
+from hbase_orm.binding.table_writer import TableWriter
+from hbase_orm.binding.write_clock import WriteClock
+from hbase_orm.errors import HBaseORMError, UniqueViolationError
+from hbase_orm.gateway.base import Feature
+from hbase_orm.gateway.drive import ProtocolResult, result_of
+from hbase_orm.index.entries.targets import WriteOutcome
+from hbase_orm.index.protocol.attempt import CLOCK_WARN_MS
+from hbase_orm.index.protocol.guarded_write import History
+from hbase_orm.ops import (
+    Delete,
+    MutateRow,
+    MutateRows,
+    Operation,
+    Protocol,
+    Put,
+    RenewTimeLimit,
+    RowMutation,
+    SideBySide,
+    ask,
+)
+from hbase_orm.writing.flush_outcome import FlushOutcome
+from hbase_orm.writing.row_write import RowWrite, acknowledged, change_of, rounds_of
+
+BATCH_ROWS: Final = 1000
+
+BATCH_BYTES: Final = 2 * 1024 * 1024
+"""Cells in one request: as much as HBase's own client collects, hbase.client.write.buffer.
+
+Gateway and region server hold a request in memory several times over; 1,000 rows of 400 KB in one
+request end a server of 512 MB.
+"""
+
+R = TypeVar("R")
+
+logger = logging.getLogger("hbase_orm.session")
+
+
+def warn_of_future(writes: Iterable[RowWrite], now_ms: int) -> None:
+    """Log the plain rows whose newest cell lies far in the future: what is put now is not seen."""
+    for write in writes:
+        obj: Any = write.obj
+        row = None if obj is None or write.bound.guarded is not None else obj.__state__.row
+        if row is None or write.is_idle:
+            continue
+        newest_ms = max((cell.timestamp_ms for cell in row.cells.values()), default=0)
+        if newest_ms > now_ms + CLOCK_WARN_MS:
+            logger.warning(
+                "row %r of %s has a cell %d ms ahead of this clock: somebody's clock is wrong, "
+                "and what is written now may not be seen",
+                write.key,
+                write.bound.schema.table,
+                newest_ms - now_ms,
+            )
+
+
+def send_writes(
+    writes: Sequence[RowWrite], writer: TableWriter, outcome: FlushOutcome
+) -> Protocol[FlushOutcome]:
+    """Send writes and return how each ended; the errors of single rows are not raised.
+
+    A round whose rows did not all get written ends the flush: what stands after it may build on
+    it and is reported as not written.
+
+    Args:
+        writes: What to send.
+        writer: The way to the tables.
+        outcome: Where to enter how each ended, as it ends.
+    """
+    rounds = rounds_of(write for write in writes if not write.is_idle)
+    for number, one_round in enumerate(rounds):
+        yield from _send_round(one_round, writer, outcome)
+        if outcome.has_failures:
+            later = chain.from_iterable(rounds[number + 1 :])
+            outcome.record_not_written(later, outcome.failures[0][1])
+            break
+    return outcome
+
+
+def _send_round(
+    writes: Sequence[RowWrite], writer: TableWriter, outcome: FlushOutcome
+) -> Protocol[None]:
+    plain = [write for write in writes if write.bound.guarded is None]
+    guarded = [write for write in writes if write.bound.guarded is not None]
+    hidden = (write.row_id for write in writes if _is_hidden_by_counters(write))
+    yield from writer.clock.wait_out_counter_skew(hidden)
+    plain = yield from _stamped(plain, writer.clock)
+    by_request: dict[tuple[str, int, bytes], list[RowWrite]] = {}
+    for write in plain:
+        by_request.setdefault(_request_of(write), []).append(write)
+    for alike in by_request.values():
+        yield from _send_plain(alike, writer, outcome)
+    if guarded:
+        yield from _send_guarded(guarded, writer, outcome)
+
+
+def _is_hidden_by_counters(write: RowWrite) -> bool:
+    """Return whether cells that the server stamped in its future would hide a write.
+
+    A guarded row is stamped above them, but for the deletes of its counters: increments follow.
+    """
+    if write.bound.guarded is not None:
+        return write.kind in {"delete", "replace"}
+    return write.timestamp_ms is None
+
+
+def _stamped(writes: list[RowWrite], clock: WriteClock) -> Protocol[list[RowWrite]]:
+    """Return writes with this client's timestamp where their models want it and they have none."""
+    schemas = {id(write.bound): write.bound.schema for write in writes}
+    if not any(clock.stamps(schema) for schema in schemas.values()):
+        return writes
+    stamp_ms = yield from clock.stamp()
+    return [
+        replace(w, timestamp_ms=stamp_ms)
+        if w.timestamp_ms is None and clock.stamps(w.bound.schema)
+        else w
+        for w in writes
+    ]
+
+
+def _request_of(write: RowWrite) -> tuple[str, int, bytes]:
+    """Return a key that is equal for writes that may share a request."""
+    schema = write.bound.schema
+    return schema.table, *schema.storage.batch_group
+
+
+def _send_plain(
+    writes: Sequence[RowWrite], writer: TableWriter, outcome: FlushOutcome
+) -> Protocol[None]:
+    deletes = [write for write in writes if write.kind == "delete"]
+    mixed = [write for write in writes if write.puts and write.clears]
+    rest = [
+        write for write in writes if write.kind != "delete" and not (write.puts and write.clears)
+    ]
+    try:
+        yield from ask(RenewTimeLimit())
+        yield from writer.check(writes[0].bound)
+    except HBaseORMError as error:  # only the catalog was read: no row was sent
+        outcome.record_not_written(writes, error)
+        return
+    put_rows = [write.row_id for write in writes if write.kind != "delete"]
+    yield from writer.clock.wait_out_tombstone_tie(put_rows)
+    for batch in _batches(rest):
+        yield from _send_batch((_batch_of(batch),), batch, writer, outcome)
+    for write in mixed:
+        yield from _send_batch(_mixed(write, writer.features), (write,), writer, outcome)
+    for batch in _batches(deletes):
+        yield from _send_batch((_batch_of(batch),), batch, writer, outcome)
+
+
+def _batches(writes: Sequence[RowWrite]) -> Iterator[Sequence[RowWrite]]:
+    """Yield the writes by requests; a write larger than `BATCH_BYTES` has one of its own."""
+    batch: list[RowWrite] = []
+    size_bytes = 0
+    for write in writes:
+        if batch and (len(batch) == BATCH_ROWS or size_bytes + write.size_bytes > BATCH_BYTES):
+            yield batch
+            batch, size_bytes = [], 0
+        batch.append(write)
+        size_bytes += write.size_bytes
+    if batch:
+        yield batch
+
+
+def _batch_of(writes: Sequence[RowWrite]) -> MutateRows:
+    schema = writes[0].bound.schema
+    mutations = schema.storage.mutations([mutation_of(write) for write in writes])
+    return MutateRows(schema.table, tuple(mutations))
+
+
+def mutation_of(write: RowWrite) -> RowMutation:
+    """Return a plain row's mutation."""
+    stamp_ms = write.timestamp_ms
+    if write.kind == "delete":
+        families = write.bound.schema.family_names
+        return RowMutation(write.key, deletes=tuple(Delete(each, stamp_ms) for each in families))
+    return RowMutation(
+        write.key,
+        puts=tuple([Put(column, value, stamp_ms) for column, value in write.puts.items()]),
+        deletes=tuple([Delete(column, stamp_ms) for column in sorted(write.clears)]),
+        ttl_ms=write.ttl_ms if write.puts else None,
+    )
+
+
+def _mixed(write: RowWrite, features: frozenset[Feature]) -> list[Operation[None]]:
+    table, mutation = write.bound.schema.table, mutation_of(write)
+    if Feature.ATOMIC_ROW in features:
+        return [MutateRow(table, mutation)]
+    # Without Thrift2 a reader may see the new cells while the cleared ones are still there.
+    return [
+        MutateRows(table, (RowMutation(write.key, puts=mutation.puts, ttl_ms=mutation.ttl_ms),)),
+        MutateRows(table, (RowMutation(write.key, deletes=mutation.deletes),)),
+    ]
+
+
+def _send_batch(
+    operations: Sequence[Operation[None]],
+    writes: Sequence[RowWrite],
+    writer: TableWriter,
+    outcome: FlushOutcome,
+) -> Protocol[None]:
+    """Send requests that together make these writes, one after the other."""
+    makers = (w.bound for w in writes if w.bound.tables.are_made_by_writes)
+    bound = next(makers, writes[0].bound)
+    sent = 0
+    try:
+        for operation in operations:
+            yield from ask(RenewTimeLimit())  # one table that does not answer holds up no other
+            yield from writer.send(operation, bound)
+            sent += 1
+    except HBaseORMError as error:
+        outcome.record_failure(writes, error, is_begun=sent > 0)
+    else:
+        outcome.written += writes
+    writer.clock.note_deletes([w.row_id for w in writes if w.kind == "delete" or w.clears])
+
+
+def _send_guarded(
+    writes: Sequence[RowWrite], writer: TableWriter, outcome: FlushOutcome
+) -> Protocol[None]:
+    """Send guarded rows side by side, and again those whose unique value another may have left.
+
+    A row refused for its unique value was not written. While others of the round were, one of them
+    may have been the owner.
+    """
+    todo = yield from _permitted(writes, writer, outcome)
+    while todo:
+        protocols = [guarded_write(write, writer) for write in todo]
+        # What a row is given is the best guess at what it had.
+        results = yield from _results(protocols, [write.size_bytes for write in todo])
+        ended = list(zip(todo, results, strict=True))
+        refused = [write for write, result in ended if _is_refused(result)]
+        again = refused if len(refused) < len(todo) else []
+        _record_guarded([one for one in ended if not again or not _is_refused(one[1])], outcome)
+        todo = again
+
+
+def _permitted(
+    writes: Sequence[RowWrite], writer: TableWriter, outcome: FlushOutcome
+) -> Protocol[Sequence[RowWrite]]:
+    """Renew the leases that have run out, once a table; return the writes whose lease runs."""
+    tables = {write.bound.schema.table: write for write in reversed(writes)}
+    catalog = writer.catalog
+    stale = {table: w for table, w in tables.items() if not catalog.leases.is_fresh(table)}
+    if not stale:
+        return writes
+    renewals = [catalog.renew_lease(table, write.key) for table, write in stale.items()]
+    ended = zip(stale, (yield from _results(renewals)), strict=True)
+    refused = {table: result.error for table, result in ended if result.error is not None}
+    permitted: list[RowWrite] = []
+    for write in writes:
+        error = refused.get(write.bound.schema.table)
+        if error is None:
+            permitted.append(write)
+        else:
+            outcome.record_not_written((write,), error)
+    return permitted
+
+
+def _results(
+    protocols: Sequence[Protocol[R]], expected_bytes: Sequence[int] = ()
+) -> Protocol[list[ProtocolResult[R]]]:
+    """Run protocols side by side and return how each ended, in their order."""
+    attempts = tuple(result_of(protocol) for protocol in protocols)
+    return cast("list[ProtocolResult[R]]", (yield SideBySide(attempts, tuple(expected_bytes))))
+
+
+def _is_refused(result: ProtocolResult[WriteOutcome]) -> bool:
+    return isinstance(result.error, UniqueViolationError)
+
+
+def _record_guarded(
+    ended: Sequence[tuple[RowWrite, ProtocolResult[WriteOutcome]]], outcome: FlushOutcome
+) -> None:
+    for write, result in ended:
+        if result.error is None:
+            outcome.written.append(acknowledged(write, result.value))
+        elif isinstance(result.error, HBaseORMError):
+            outcome.record_failure((write,), result.error)
+        else:  # a fault of a codec or of this library: the other rows have their own results
+            outcome.record_unknown((write,), result.error)
+
+
+def guarded_write(write: RowWrite, writer: TableWriter) -> Protocol[WriteOutcome]:
+    """Make the write of one guarded row, and note what is sent among its tries."""
+    history = History()
+    write.tries.append(history)
+    return writer.change(write.bound, change_of(write), history)

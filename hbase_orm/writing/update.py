@@ -1,0 +1,82 @@
+"""Read-modify-write of one guarded row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from hbase_orm.binding.bound_model import BoundModel
+from hbase_orm.binding.table_writer import TableWriter
+from hbase_orm.errors import QueryError
+from hbase_orm.index.entries.targets import RowBefore, RowChange
+from hbase_orm.ops import Protocol, Row
+from hbase_orm.reading.by_key import key_to_change
+from hbase_orm.schema import deferred_names
+from hbase_orm.writing.by_key import absent_row_error
+from hbase_orm.writing.hook_calls import call_after_load_hook, prepare
+from hbase_orm.writing.row_write import RowWrite, acknowledged, keep_row, write_of
+
+
+class _UnchangedError(Exception):
+    """There is nothing to write; never leaves this module."""
+
+
+def key_to_update(bound: BoundModel, key: Mapping[str, Any]) -> Protocol[bytes]:
+    """Return the row key of the row to update.
+
+    Raises:
+        QueryError: The model is plain.
+        RowNotFoundError: A name in the key has no number.
+    """
+    if bound.guarded is None:
+        raise QueryError(
+            "a plain row cannot be read and changed safely: HBase checks one column a write",
+            model=bound.schema.model_name,
+            fix="declare a version column, revision: Version = version(), or use put_if on the one "
+            "column that decides",
+        )
+    yield from bound.keys.look_up_names([key])
+    if not bound.keys.possible(key):
+        raise absent_row_error(bound, b"")
+    return (yield from key_to_change(bound, key))
+
+
+def update_row(
+    bound: BoundModel, row: bytes, change: Callable[[Any], object], writer: TableWriter
+) -> Protocol[RowWrite]:
+    """Change the object of a row and write it; return its write, the object as new from a read.
+
+    Args:
+        bound: The model.
+        row: The row key.
+        change: Changes an object; called again with another one after a conflict.
+        writer: The way to the table.
+
+    Raises:
+        RowNotFoundError: There is no such row.
+        ConflictError: Others won every round.
+        ConnectionLostError: The outcome is unknown.
+    """
+    made: list[RowWrite] = []
+
+    def decide(before: RowBefore) -> RowChange:
+        stored = Row(row, dict(before.cells))
+        if not bound.exists(stored):
+            raise absent_row_error(bound, row)
+        obj = call_after_load_hook(bound.hydrate(stored, deferred_names(bound.schema)))
+        change(obj)
+        prepare(bound, obj, "put")
+        made[:] = [write_of(bound, obj, "put")]
+        if made[0].is_idle:
+            raise _UnchangedError
+        return RowChange(row, made[0].puts, made[0].clears, "update")
+
+    families = frozenset(bound.schema.family_names)
+    decided = RowChange(row, kind="update", reads=families, decide=decide)
+    try:
+        outcome = yield from writer.change(bound, decided)
+    except _UnchangedError:
+        return made[0]
+    write = acknowledged(made[0], outcome)
+    keep_row(write)
+    return write

@@ -1,0 +1,216 @@
+"""What holds for the whole tree of modules: imports, names and sizes."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+MAX_LINES = 400
+MAX_MODULES = 20
+LARGE_PACKAGES = {"codecs"}  # one module for each family of formats
+
+# Exceptions that are left: each list is exact, so that it can only become shorter.
+HIDDEN_IMPORTS: set[str] = {
+    "testing",
+    "testing.image",
+    "testing.leftovers",
+    "testing.plugin",
+}
+REPEATED_CLASSES: set[str] = set()
+LONG_MODULES: set[str] = set()
+
+
+@dataclass(frozen=True)
+class Tree:
+    """The modules below a directory, by their names within it."""
+
+    root: Path
+
+    @cached_property
+    def sources(self) -> Mapping[str, str]:
+        """The text of each module; a package's own is named as the package."""
+        paths = {path.relative_to(self.root): path for path in self.root.rglob("*.py")}
+        return {
+            ".".join(path.with_suffix("").parts).removesuffix("__init__").removesuffix("."): (
+                whole.read_text()
+            )
+            for path, whole in paths.items()
+        }
+
+    @cached_property
+    def modules(self) -> Mapping[str, ast.Module]:
+        """The syntax of each module."""
+        return {name: ast.parse(text) for name, text in self.sources.items()}
+
+    def imports(self, module: str) -> set[str]:
+        """Return the modules that one imports anywhere, within functions and for types too."""
+        imported: set[str] = set()
+        for node in ast.walk(self.modules[module]):
+            if isinstance(node, ast.Import):
+                imported |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module is not None:
+                names = {f"{node.module}.{alias.name}" for alias in node.names}
+                imported |= {name if self._within(name) else node.module for name in names}
+        return {self._within(name) for name in imported} - {"", module}
+
+    def _within(self, name: str) -> str:
+        """Return the name of a module of the tree within it; empty if it is of none."""
+        inner = name.removeprefix(f"{self.root.name}.")
+        return inner if inner != name and inner in self.modules else ""
+
+
+def cycle(tree: Tree) -> list[str]:
+    """Return modules that import each other in a circle; none if there are none."""
+    try:
+        TopologicalSorter({name: tree.imports(name) for name in tree.modules}).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
+
+
+def hidden_imports(tree: Tree) -> set[str]:
+    """Return the modules with an import for type checkers only."""
+    return {
+        name
+        for name, module in tree.modules.items()
+        for node in ast.walk(module)
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+        if any(isinstance(inner, ast.Import | ast.ImportFrom) for inner in ast.walk(node))
+    }
+
+
+def repeated_classes(tree: Tree) -> set[str]:
+    """Return the names that several modules give to classes."""
+    modules_of = defaultdict(set)
+    for name, module in tree.modules.items():
+        for node in module.body:
+            if isinstance(node, ast.ClassDef):
+                modules_of[node.name].add(name)
+    return {name for name, modules in modules_of.items() if len(modules) > 1}
+
+
+def words(name: str) -> set[str]:
+    """Return the words of an identifier, in lower case; "not found" is one, and HBase's own."""
+    spaced = " ".join(re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", name)).lower()
+    return set(spaced.replace("not found", "").split())
+
+
+def identifiers(tree: Tree) -> Iterator[tuple[str, str]]:
+    """Yield each identifier that a module defines, after the module's name, and that name itself."""
+    for name, module in tree.modules.items():
+        yield name, name.rpartition(".")[2]
+        for node in ast.walk(module):
+            match node:
+                case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                    yield name, node.name
+                case ast.arg(arg=identifier) | ast.alias(asname=str(identifier)):
+                    yield name, identifier
+                case ast.Name(id=identifier, ctx=ast.Store()):
+                    yield name, identifier
+                case ast.Attribute(attr=identifier, ctx=ast.Store()):
+                    yield name, identifier
+                case _:
+                    pass
+
+
+def retired_words() -> frozenset[str]:
+    """Return the words of the glossary that no identifier has."""
+    _, _, table = (ROOT / "docs/glossary.md").read_text().partition("| Retired word")
+    rows = [line.split("|")[1] for line in table.splitlines()[2:] if line.startswith("|")]
+    return frozenset(word for row in rows for word in re.findall(r"\w+", row))
+
+
+def retired_names(tree: Tree, retired: frozenset[str]) -> set[str]:
+    """Return the identifiers with a retired word, after their modules."""
+    return {
+        f"{module}: {name}"
+        for module, name in identifiers(tree)
+        if not retired.isdisjoint(words(name))
+    }
+
+
+@pytest.fixture(scope="module")
+def library() -> Tree:
+    return Tree(ROOT / "hbase_orm")
+
+
+def test_no_modules_import_each_other_in_a_circle(library: Tree) -> None:
+    assert cycle(library) == []
+
+
+def test_no_import_is_for_type_checkers_only(library: Tree) -> None:
+    assert hidden_imports(library) == HIDDEN_IMPORTS
+
+
+def test_no_two_classes_have_one_name(library: Tree) -> None:
+    assert repeated_classes(library) == REPEATED_CLASSES
+
+
+def test_modules_are_short(library: Tree) -> None:
+    long = {name for name, text in library.sources.items() if len(text.splitlines()) > MAX_LINES}
+
+    assert long == LONG_MODULES
+
+
+def test_packages_have_few_modules(library: Tree) -> None:
+    counts = {
+        package.name: sum(1 for path in package.glob("*.py") if path.name != "__init__.py")
+        for package in [library.root, *library.root.rglob("*/")]
+    }
+
+    assert {name for name, count in counts.items() if count > MAX_MODULES} == LARGE_PACKAGES
+
+
+def test_identifiers_have_no_retired_words(library: Tree) -> None:
+    assert retired_names(library, retired_words()) == set()
+
+
+# --- the checks themselves ------------------------------------------------------------------------
+
+WRONG = {
+    "__init__.py": "",
+    "one.py": "def late():\n    from wrong.two import Row\n    return Row\n",
+    "two.py": "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from wrong import one\n"
+    "class Row: ...\n",
+    "three.py": "class Row:\n    def toldRow(self, is_asked): self.mended_row = 1\n",
+}
+
+
+@pytest.fixture
+def wrong(tmp_path: Path) -> Tree:
+    root = tmp_path / "wrong"
+    root.mkdir()
+    for name, text in WRONG.items():
+        (root / name).write_text(text)
+    return Tree(root)
+
+
+def test_a_circle_of_imports_is_noticed_within_functions_and_for_types(wrong: Tree) -> None:
+    assert set(cycle(wrong)) == {"one", "two"}
+
+
+def test_an_import_for_type_checkers_is_noticed(wrong: Tree) -> None:
+    assert hidden_imports(wrong) == {"two"}
+
+
+def test_a_class_name_that_occurs_twice_is_noticed(wrong: Tree) -> None:
+    assert repeated_classes(wrong) == {"Row"}
+
+
+def test_a_retired_word_is_noticed_in_any_spelling_of_an_identifier(wrong: Tree) -> None:
+    retired = frozenset({"told", "asked", "mended"})
+
+    assert retired_names(wrong, retired) == {
+        "three: toldRow",
+        "three: is_asked",
+        "three: mended_row",
+    }
