@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final
@@ -124,6 +124,16 @@ class BoundModel:
         return numbers, (yield from self.tables.starts_to_plan(stmt))
 
     # --- rows and objects -------------------------------------------------------------------------
+
+    def load_names(self, rows: Iterable[Row]) -> Protocol[None]:
+        """Look up, all at once, the names that the keys of the model's rows hold numbers of.
+
+        Rows of other record types are passed over: their keys are made in another way.
+        """
+        names = self.keys.names
+        if names is not None:
+            is_own = self.is_own
+            yield from names.load(r for r in rows if is_own is None or is_own(r.key))
 
     def exists(self, row: Row) -> bool:
         """Return whether a row that was read with the data families is a row of the model."""

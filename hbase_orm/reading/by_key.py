@@ -55,7 +55,7 @@ def rows_with_keys(
         for start in range(0, len(wanted), most):
             some = wanted[start : start + most]
             rows = yield from read_rows(some[0][1], [key for _, _, key in some])
-            yield from bound.keys.load_names([row for row in rows if row is not None])
+            yield from bound.load_names([row for row in rows if row is not None])
             for (position, placed, _), row in zip(some, rows, strict=True):
                 if row is None or not placed.exists(row):
                     continue

@@ -175,7 +175,7 @@ def _rows(stmt: Select[Any], chosen: Plan, bound: BoundModel, observer: ReadObse
 
 
 def _with_names(bound: BoundModel, emit: Emit) -> Rows:
-    yield from bound.keys.load_names(emit.rows)
+    yield from bound.load_names(emit.rows)
     yield emit
 
 

@@ -69,7 +69,7 @@ class _EntryReader:
 
     def answer(self, emit: Emit) -> Rows:
         """Emit the rows that match, each with its entries."""
-        yield from self._bound.keys.load_names(emit.rows)
+        yield from self._bound.load_names(emit.rows)
         for row in self._observer.page(emit.rows):
             own = self._bound.with_table_of_row(row)
             if own.exists(row) and self._matches(own, row):

@@ -174,7 +174,7 @@ class ImmediateWrites:
         readable = partial(bound.hydrate, loaded=deferred)
         row = self._run(move_row(old, new, values, cells, self._writer, check=readable))
         self._pending.mark_clean(RowWrite(bound, obj, old.key, "delete"))
-        self._run(new.bound.keys.load_names([row]))
+        self._run(new.bound.load_names([row]))
         moved: M = self._state.attach(new.bound, new.bound.hydrate(row, deferred))
         return moved
 

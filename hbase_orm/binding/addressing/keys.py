@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -10,7 +10,7 @@ from hbase_orm.binding.addressing.names import KeyNames
 from hbase_orm.binding.dictionaries import Dictionaries
 from hbase_orm.errors import RowKeyError
 from hbase_orm.model import Model
-from hbase_orm.ops import Protocol, Row, longest_row_key_bytes
+from hbase_orm.ops import Protocol, longest_row_key_bytes
 from hbase_orm.schema import TableSchema
 
 Values = Mapping[str, Any]
@@ -153,11 +153,6 @@ class RowKeys:
         """
         if self.names is not None:
             yield from self.names.allocate(self._unnumbered(rows))
-
-    def load_names(self, rows: Iterable[Row]) -> Protocol[None]:
-        """Look up, all at once, the names that the keys of rows hold numbers of."""
-        if self.names is not None:
-            yield from self.names.load(rows)
 
     def _unnumbered(self, rows: Sequence[Values]) -> list[Values]:
         unnumbered = [values for values in rows if not self.are_names_known(values)]

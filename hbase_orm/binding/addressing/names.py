@@ -12,7 +12,7 @@ from typing import Any
 
 from hbase_orm.binding.addressing.misfits import misfit
 from hbase_orm.binding.dictionaries import Dictionaries, Numbers
-from hbase_orm.errors import CodecError
+from hbase_orm.errors import CodecError, CorruptRowError
 from hbase_orm.ops import Protocol, Row
 from hbase_orm.query import Select, names_in
 from hbase_orm.rowkey import KeyContext
@@ -94,14 +94,20 @@ class KeyNames:
         yield from self.dictionaries.allocate(self.schema.layout.lookups, rows)
 
     def load(self, rows: Iterable[Row]) -> Protocol[None]:
-        """Look up the names whose numbers are in the keys of these rows."""
+        """Look up the names whose numbers are in the keys of these rows.
+
+        A key that does not decode is passed over: whoever makes an object of the row says so.
+        """
         layout = self.schema.layout
         wanted = [(n, p, p.lookup) for n, p in enumerate(layout.parts) if p.lookup is not None]
         pairs = []
         for row in rows:
-            pieces = layout.split(row.key)
-            for position, part, lookup in wanted:
-                pairs.append((lookup.dictionary, part.value_of(pieces[position][1])))
+            try:
+                pieces = layout.split(row.key)
+                for position, part, lookup in wanted:
+                    pairs.append((lookup.dictionary, part.value_of(pieces[position][1])))
+            except (CodecError, CorruptRowError):
+                continue
         yield from self.dictionaries.load(pairs)
 
     def numbers_to_plan(self, stmt: Select[Any]) -> Protocol[Numbers]:

@@ -18,6 +18,7 @@ from hbase_orm import (
     Key,
     Mapped,
     Model,
+    RecordType,
     Salt,
     Substitute,
     Table,
@@ -81,8 +82,25 @@ class Hashed(Model, table=Table("log_hashed", splits=[])):
     __rowkey__ = rowkey(Digest(of=[number]), n)
 
 
+class Machine(Model, table="machines"):
+    """A base of record types, whose names have another length in the keys."""
+
+    d = Family()
+    rack: Key[int] = key(codecs.uint16())
+    host: Key[str] = key()
+    __rowkey__ = rowkey(rack, RecordType(), Substitute(of=host, dictionary="names"))
+
+
+class Server(Machine, record_type="server"):
+    memory: Mapped[int] = column(Machine.d, "m", codec=codecs.uint32())
+
+
+class Switch(Machine, record_type="sw"):
+    ports: Mapped[int] = column(Machine.d, "p", codec=codecs.uint8())
+
+
 def prepare(engine: Engine) -> None:
-    engine.create_tables(Log, Salted, Prefixed, Hashed)
+    engine.create_tables(Log, Salted, Prefixed, Hashed, Machine)
 
 
 @pytest.fixture
@@ -267,6 +285,34 @@ def test_a_row_whose_name_was_lost_is_reported_with_its_key(store: Store, name: 
     error = caught.value
     assert (error.model, error.row[8:16], error.dictionary) == ("Log", lost, "names")
     assert "restore the dictionary" in error.fix
+
+
+def test_a_record_type_is_read_past_rows_of_others_whose_names_stand_elsewhere(
+    store: Store, name: str
+) -> None:
+    switch = Switch(rack=1, host=f"{name}.1", ports=48)
+    server = Server(rack=1, host=f"{name}.2", memory=64)
+    store.put(switch, server)
+    session = store.another().engine.session()
+
+    assert session.all(select(Server).allow_full_scan().caching(1)) == [server]
+    assert session.all(select(Switch).allow_full_scan().caching(1)) == [switch]
+    assert session.all(select(Machine).where(Machine.rack == 1)) == [server, switch]
+
+
+def test_a_row_whose_key_is_too_short_for_a_number_is_reported_with_its_key(
+    store: Store,
+) -> None:
+    key = b"\x00" * 8 + b"\x00" * 5
+    store.write_raw(store.table(Log), key, m=b"?")
+    session = store.another().engine.session()
+    try:
+        with pytest.raises(CorruptRowError) as caught:
+            session.all(select(Log).allow_full_scan())
+    finally:
+        store.delete_raw(store.table(Log), key)
+
+    assert (caught.value.model, caught.value.row) == ("Log", key)
 
 
 @pytest.mark.parametrize(

@@ -480,7 +480,7 @@ def test_an_index_of_an_empty_table_that_plain_programs_may_be_writing_is_built_
     old = program(gateway)
     old.create_tables(PlainPart)
     with old.session() as session:  # its lease begins
-        session.delete_row(PlainPart, number=1)
+        session.delete_row(PlainPart, number=2)
     new = program(gateway)
     new.add_guard_family(Part)
 
