@@ -122,6 +122,8 @@ def _edits(statement: ast.stmt, *, may_return_none: bool) -> Iterator[_Edit]:
             return  # an error's message, and what only the type checker needs
         case ast.Expr(value=ast.Call() | ast.Await(value=ast.Call())):
             yield _Edit("drop call", statement, ast.Pass())
+        case ast.Expr(value=ast.YieldFrom(value=ast.Call() as call)):
+            yield _Edit("drop call", call, ast.Tuple([]))  # its function stays a generator
         case ast.Return(value=ast.expr() as value) if may_return_none and not _is_none(value):
             yield _Edit("return None", value, ast.Constant(None))
         case ast.Break():

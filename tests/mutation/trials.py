@@ -50,6 +50,9 @@ def hit(mutant):
     met.setdefault(mutant, {})[where[0]] = None
 """
 
+MEMORY_LIMIT_BYTES: Final = 4 << 30
+"""What a run may allocate: a mutant may build up without end what the machine cannot hold."""
+
 Ending = Literal["passed", "failed", "timeout"]
 
 
@@ -233,9 +236,11 @@ def _wait(pid: int, timeout_s: float) -> bool:
 
 
 def _be_child(copy: Copy, wanted: Mapping[str, float] | None, limit_s: float, answer: Path) -> None:
-    """Run pytest and write the answer; never return."""
+    """Run pytest and write the answer; never return. Without memory there may be no answer."""
     try:
         os.setsid()
+        # Not RLIMIT_AS: threads and libraries reserve addresses that they never use.
+        resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_LIMIT_BYTES, MEMORY_LIMIT_BYTES))
         _enter(copy)
         found = _tests_run(wanted, limit_s)
         partial = answer.with_suffix(".partial")

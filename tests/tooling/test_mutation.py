@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import os
+import subprocess
+import sys
 from pathlib import Path
 from textwrap import dedent
 
@@ -23,7 +25,7 @@ from tests.mutation.mutants import (
 )
 from tests.mutation.operators import changes, parse, text_of, watched
 from tests.mutation.run import rounds
-from tests.mutation.trials import Copy
+from tests.mutation.trials import MEMORY_LIMIT_BYTES, Copy
 
 HOME = "hbase_orm.here"
 
@@ -98,6 +100,7 @@ def mutant(original: str, *, function: str = "Pool.take", occurrence: int = 0) -
         ("x = f(a, b, c)", {("swap arguments", "x = f(b, a, c)")}),
         ("f(a)", {("drop call", "pass")}),
         ("await f(a)", {("drop call", "pass")}),
+        ("yield from f(a)", {("drop call", "yield from ()")}),
         ("break", {("break to continue", "continue")}),
         ("with f(a, b) as c:", {("swap arguments", "with f(b, a) as c:")}),
         ("for x in f(a, b):", {("swap arguments", "for x in f(b, a):")}),
@@ -377,3 +380,44 @@ def test_a_changed_copy_is_restored_with_its_times(tmp_path: Path) -> None:
 
     assert path.read_text() == "before"
     assert path.stat().st_mtime_ns == 10**9
+
+
+RUN_OF_COPY = """
+import sys
+from pathlib import Path
+from tests.mutation.trials import Copy
+
+copy = Copy.make(Path(sys.argv[1]), Path(sys.argv[2]))
+trial = copy.run({"tests/test_size.py::test_size": 0.0}, limit_s=60, timeout_s=60)
+print(trial.ending, trial.by)
+"""
+
+
+@pytest.mark.parametrize(
+    ("size_bytes", "ending"),
+    [
+        (MEMORY_LIMIT_BYTES >> 1, "passed"),
+        (MEMORY_LIMIT_BYTES + 1, "failed tests/test_size.py::test_size"),
+    ],
+)
+def test_a_test_fails_that_takes_more_memory_than_a_run_may(
+    tmp_path: Path, size_bytes: int, ending: str
+) -> None:
+    repository = tmp_path / "repository"
+    for name in ("hbase_orm/__init__.py", "hbase_orm/testing/plugin.py"):  # pytest imports them
+        (repository / name).parent.mkdir(parents=True, exist_ok=True)
+        (repository / name).touch()
+    (repository / "tests").mkdir()
+    (repository / "tests/test_size.py").write_text(
+        f"def test_size():\n    bytes({size_bytes})  # addresses alone: no page is touched\n"
+    )
+    subprocess.run(["git", "init", "--quiet", repository], check=True)
+
+    done = subprocess.run(
+        [sys.executable, "-c", RUN_OF_COPY, repository, tmp_path],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert done.stdout.strip() == ending
