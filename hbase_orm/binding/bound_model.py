@@ -9,14 +9,14 @@ from typing import Any, Final
 
 from hbase_orm.binding.addressing.keys import RowKeys
 from hbase_orm.binding.addressing.tables import Tables
-from hbase_orm.binding.dictionaries import Numbers
+from hbase_orm.binding.dictionaries import LoadedNames, Numbers
 from hbase_orm.errors import CorruptRowError, RowKeyError, ValidationError
 from hbase_orm.gateway.checks import CELL_OVERHEAD_BYTES
 from hbase_orm.index.entries.targets import MARKER_VALUE, GuardedTable
 from hbase_orm.model import Model
 from hbase_orm.ops import MAX_CELL_BYTES, MAX_ROW_KEY_BYTES, Protocol, Row
 from hbase_orm.query import Select, Shapes
-from hbase_orm.rowkey import KeyContext
+from hbase_orm.rowkey import DecodedKey, KeyContext
 from hbase_orm.schema import NO_FIELDS, Matches, TableSchema
 
 # However long the row key, values of so few bytes in all fit; 1 KiB is for columns and overhead.
@@ -125,15 +125,29 @@ class BoundModel:
 
     # --- rows and objects -------------------------------------------------------------------------
 
-    def load_names(self, rows: Iterable[Row]) -> Protocol[None]:
+    def load_names(self, rows: Iterable[Row]) -> Protocol[LoadedNames | None]:
         """Look up, all at once, the names that the keys of the model's rows hold numbers of.
 
-        Rows of other record types are passed over: their keys are made in another way.
+        Hold what is returned until objects are made of the rows. Rows of other record types are
+        passed over: their keys are made in another way.
         """
         names = self.keys.names
-        if names is not None:
-            is_own = self.is_own
-            yield from names.load(r for r in rows if is_own is None or is_own(r.key))
+        if names is None:
+            return None
+        is_own, keys = self.is_own, (row.key for row in rows)
+        return (yield from names.load(key for key in keys if is_own is None or is_own(key)))
+
+    def decode_row_key(self, data: bytes) -> Protocol[DecodedKey]:
+        """Return the key fields that a key of the model's rows gives back, and names as well.
+
+        Raises:
+            CorruptRowError: The bytes are no key of this model, or a dictionary lacks a number.
+        """
+        layout, names = self.schema.row_layout, self.keys.names
+        held = None if names is None else (yield from names.load([data], layout))
+        decoded = layout.decode(data, self.context)
+        del held  # until here
+        return decoded
 
     def exists(self, row: Row) -> bool:
         """Return whether a row that was read with the data families is a row of the model."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any
+from weakref import WeakValueDictionary
 
-from hbase_orm.binding.runner import Runner
+from hbase_orm.binding.catalog_cache import CatalogCache
 from hbase_orm.errors import CorruptRowError, SchemaError
 from hbase_orm.gateway.base import Feature
 from hbase_orm.index.catalog.entry import TableState
@@ -13,8 +14,6 @@ from hbase_orm.numbering.cache import DictionaryCache
 from hbase_orm.numbering.dictionary import check_can_allocate
 from hbase_orm.ops import Protocol
 from hbase_orm.rowkey import Lookup
-
-R = TypeVar("R")
 
 Pair = tuple[str, Any]
 Numbers = dict[tuple[str, str], int]
@@ -25,9 +24,9 @@ def in_namespace(table: str, namespace: str) -> str:
     return table if ":" in table or not namespace else f"{namespace}:{table}"
 
 
-def _refuse_rows_of_models(table: str, runner: Runner) -> None:
+def _refuse_rows_of_models(table: str, catalog: CatalogCache) -> Protocol[None]:
     """Refuse to write names into a model's guarded table: names would mix with its rows."""
-    entry = runner.catalog_entry(table)
+    entry = yield from catalog.entry(table)
     if entry is not None and entry.state is not TableState.DROPPED:
         raise SchemaError(
             "the dictionary's table is that of a model with indexes",
@@ -36,18 +35,36 @@ def _refuse_rows_of_models(table: str, runner: Runner) -> None:
         )
 
 
+class LoadedNames:
+    """Names that were loaded: known as long as this object is held, also if the cache drops them.
+
+    Attributes:
+        by_table: From a dictionary's table to its names by their numbers.
+    """
+
+    __slots__ = ("__weakref__", "by_table")
+
+    def __init__(self, by_table: Mapping[str, Mapping[int, str]]) -> None:
+        """Hold these names."""
+        self.by_table = by_table
+
+
 class Dictionaries:
     """The dictionaries of one engine, named as they are declared. Threads may share it."""
 
-    def __init__(self, runner: Runner, namespace: str) -> None:
-        """Start without a name."""
-        self._runner = runner
+    def __init__(self, catalog: CatalogCache, features: frozenset[Feature], namespace: str) -> None:
+        """Start without a name.
+
+        Args:
+            catalog: What the catalog says of tables.
+            features: What the gateway can do.
+            namespace: Where the tables of dictionaries are.
+        """
+        self._catalog = catalog
+        self._features = features
         self._namespace = namespace
         self._cache = DictionaryCache()
-
-    def run(self, protocol: Protocol[R]) -> R:
-        """Run a protocol of one of these dictionaries to its end."""
-        return self._runner.run(protocol)
+        self._loaded: WeakValueDictionary[int, LoadedNames] = WeakValueDictionary()
 
     def known(self, lookups: Sequence[Lookup], values: Mapping[str, Any]) -> dict[str, int] | None:
         """Return the cached numbers that a key needs, by their names among its values.
@@ -101,32 +118,37 @@ class Dictionaries:
     def _allocated(self, table: str, names: set[str], max_number: int) -> Protocol[dict[str, int]]:
         numbers = self._cache.numbers(table, names)
         missing = names - numbers.keys()
-        if missing and Feature.CHECK_AND_MUTATE not in self._runner.features:
+        if missing and Feature.CHECK_AND_MUTATE not in self._features:
             numbers |= yield from self._cache.look_up(table, missing)
             missing -= numbers.keys()
         if missing:
-            check_can_allocate(table, self._runner.features)
-            _refuse_rows_of_models(table, self._runner)
+            check_can_allocate(table, self._features)
+            yield from _refuse_rows_of_models(table, self._catalog)
             numbers |= yield from self._cache.allocate(
                 table, sorted(missing), max_number=max_number
             )
         return numbers
 
-    def load(self, pairs: Iterable[tuple[str, int]]) -> Protocol[None]:
-        """Look up the names of numbers, given by dictionary and number."""
+    def load(self, pairs: Iterable[tuple[str, int]]) -> Protocol[LoadedNames]:
+        """Look up the names of numbers, given by dictionary and number; hold what is returned."""
+        names: dict[str, Mapping[int, str]] = {}
         for dictionary, numbers in _by_dictionary(pairs).items():
-            yield from self._cache.names_of(self.table(dictionary), numbers)
+            table = self.table(dictionary)
+            names[table] = yield from self._cache.names_of(table, numbers)
+        loaded = LoadedNames(names)
+        self._loaded[id(loaded)] = loaded
+        return loaded
 
     def name_of(self, dictionary: str, number: int) -> str:
-        """Return a number's name.
+        """Return a number's name, which was loaded before.
 
         Raises:
             CorruptRowError: The dictionary has none for it.
         """
         table = self.table(dictionary)
-        names = self._cache.names(table, [number])
+        names: Mapping[int, str] = self._cache.names(table, [number])
         if number not in names:
-            names = self.run(self._cache.names_of(table, [number]))
+            names = self._held_names(table, number)
         if number not in names:
             raise CorruptRowError(
                 "a row key holds a number that its dictionary has no name for",
@@ -135,6 +157,15 @@ class Dictionaries:
                 fix="restore the dictionary's table: without it the names are lost",
             )
         return names[number]
+
+    def _held_names(self, table: str, number: int) -> Mapping[int, str]:
+        """Return names that somebody holds, of a number that the cache does not have any more."""
+        for each in self._loaded.valuerefs():
+            loaded = each()
+            names = {} if loaded is None else loaded.by_table.get(table, {})
+            if number in names:
+                return names
+        return {}
 
     def table(self, dictionary: str) -> str:
         """Return the name of a dictionary's table on this engine."""

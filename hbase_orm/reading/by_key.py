@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from hbase_orm.binding.bound_model import BoundModel
+from hbase_orm.binding.dictionaries import LoadedNames
 from hbase_orm.errors import MultipleRowsError, QueryError, RowKeyError, TableNotFoundError
 from hbase_orm.model import check_key_arguments
 from hbase_orm.ops import GetRows, Protocol, Row
@@ -18,6 +20,19 @@ KeyValues = tuple[Any, ...] | Mapping[str, Any]
 
 KeyedRow = tuple[int, BoundModel, Row]
 """The position of a key, the model with its table, and the row."""
+
+
+@dataclass(slots=True)
+class KeyedRows:
+    """Rows that were read by their keys, and the names in these, for whoever makes objects of them.
+
+    Attributes:
+        rows: The rows.
+        names: Names that are held.
+    """
+
+    rows: Sequence[KeyedRow] = ()
+    names: list[LoadedNames | None] = field(default_factory=list[LoadedNames | None])
 
 
 def several_keys(keys: Iterable[KeyValues]) -> list[KeyValues]:
@@ -37,7 +52,7 @@ def several_keys(keys: Iterable[KeyValues]) -> list[KeyValues]:
 
 def rows_with_keys(
     bound: BoundModel, keys: Sequence[KeyValues], *, most: int = GET_MANY_ROWS
-) -> Protocol[list[KeyedRow]]:
+) -> Protocol[KeyedRows]:
     """Return the rows of these keys: the position of each, the model with its table, and the row.
 
     One request reads at most `most` rows of one table.
@@ -51,18 +66,22 @@ def rows_with_keys(
         wanted = by_table.setdefault(placed.schema.table, [])
         wanted += [(position, placed, row_key) for row_key in row_keys]
     keyed: dict[int, KeyedRow] = {}
+    result = KeyedRows()
     for wanted in by_table.values():
         for start in range(0, len(wanted), most):
             some = wanted[start : start + most]
             rows = yield from read_rows(some[0][1], [key for _, _, key in some])
-            yield from bound.load_names([row for row in rows if row is not None])
+            result.names.append(
+                (yield from bound.load_names([row for row in rows if row is not None]))
+            )
             for (position, placed, _), row in zip(some, rows, strict=True):
                 if row is None or not placed.exists(row):
                     continue
                 if position in keyed:
                     raise several_rows(bound, [keyed[position][2].key, row.key])
                 keyed[position] = position, placed, row
-    return list(keyed.values())
+    result.rows = list(keyed.values())
+    return result
 
 
 def _addresses(

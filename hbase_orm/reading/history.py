@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Generic, Literal, TypeVar
 
 from hbase_orm.binding.bound_model import BoundModel
 from hbase_orm.errors import CodecError, CorruptRowError, FeatureMissingError, QueryError
 from hbase_orm.gateway.base import Feature
+from hbase_orm.model import Model
 from hbase_orm.ops import GetVersions, Protocol, ask
 from hbase_orm.schema import EntryExpr, Expr, stored_column
 
@@ -49,6 +50,15 @@ class StoredCell:
     value: bytes
 
 
+def history_of(
+    bound: BoundModel, obj: Model, field: Expr[Any], limit: int
+) -> Protocol[list[CellVersion[Any]]]:
+    """Return the newest versions of a field of an object's row, as `versions_of` does."""
+    yield from bound.keys.look_up_names([obj.__dict__])
+    key = bound.keys.known_of(obj)
+    return [] if key is None else (yield from versions_of(bound, key, field, limit))
+
+
 def versions_of(
     bound: BoundModel, key: bytes, field: Expr[Any], limit: int
 ) -> Protocol[list[CellVersion[Any]]]:
@@ -84,14 +94,16 @@ def versions_of(
 
 
 def stored_cells(
-    bound: BoundModel, keys: Sequence[bytes], features: frozenset[Feature]
+    bound: BoundModel, key: Mapping[str, Any], features: frozenset[Feature]
 ) -> Protocol[list[StoredCell]]:
-    """Return what is stored of rows, deleted cells and tombstones included.
+    """Return what is stored of the row with these key fields, deleted cells and tombstones too.
 
     Raises:
+        RowKeyError: A key field does not fit; nothing was sent.
         FeatureMissingError: The engine has no Thrift2 gateway.
     """
-    schema = bound.schema
+    yield from bound.keys.look_up_names([key])
+    keys, schema = bound.keys.possible(key), bound.schema
     if Feature.RAW_READ not in features:
         raise FeatureMissingError(
             "a read that shows tombstones needs a Thrift2 gateway",

@@ -87,7 +87,7 @@ def _load(
     keys = [named[key] for key in possible]
     objects_by_key: dict[tuple[Any, ...], Any] = {}
     rows = runtime.run(rows_with_keys(target, keys, most=RELATED_ROWS))
-    for position, placed, row in rows:
+    for position, placed, row in rows.rows:
         objects_by_key[possible[position]] = attach(placed, placed.hydrate(row))
     for key, owners in waiting.items():
         for obj in owners:

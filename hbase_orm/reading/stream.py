@@ -175,8 +175,9 @@ def _rows(stmt: Select[Any], chosen: Plan, bound: BoundModel, observer: ReadObse
 
 
 def _with_names(bound: BoundModel, emit: Emit) -> Rows:
-    yield from bound.load_names(emit.rows)
+    names = yield from bound.load_names(emit.rows)
     yield emit
+    del names  # held until here, where the rows are done with
 
 
 def _reading(

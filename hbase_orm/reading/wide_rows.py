@@ -69,11 +69,12 @@ class _EntryReader:
 
     def answer(self, emit: Emit) -> Rows:
         """Emit the rows that match, each with its entries."""
-        yield from self._bound.load_names(emit.rows)
+        names = yield from self._bound.load_names(emit.rows)
         for row in self._observer.page(emit.rows):
             own = self._bound.with_table_of_row(row)
             if own.exists(row) and self._matches(own, row):
                 yield Emit([(yield from self._with_entries(own, row))])
+        del names  # held until here, where the rows are done with
 
     def _matches(self, bound: BoundModel, row: Row) -> bool:
         check = self._check

@@ -60,7 +60,9 @@ class Engine(IndexAdmin):
             defers_clean_up=options.clean_up == "deferred",
             lease_s=options.lease_s,
         )
-        self._dictionaries = Dictionaries(self._runtime, options.namespace)
+        self._dictionaries = Dictionaries(
+            self._runtime.catalog, self._runtime.features, options.namespace
+        )
         self._bound: dict[type[Model], tuple[TableSchema, BoundModel]] = {}
 
     def __repr__(self) -> str:
@@ -257,7 +259,7 @@ class Engine(IndexAdmin):
         if table is not None:
             start = bound.tables.start_of_table(in_namespace(table, self.options.namespace))
             bound = bound if start is None else bound.with_table_at(start)
-        return bound.schema.row_layout.decode(data, bound.context)
+        return self._runtime.run(bound.decode_row_key(data))
 
     def table_state(self, model: type[Model]) -> TableState | None:
         """Return the state of a model's table in the catalog; None if the catalog has none.

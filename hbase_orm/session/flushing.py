@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from hbase_orm.errors import HBaseORMError, QueryError, ValidationError
 from hbase_orm.model import Model
+from hbase_orm.ops import Protocol, RenewTimeLimit, ask
 from hbase_orm.session.pending import PendingWrites
 from hbase_orm.session.state import SessionState
 from hbase_orm.writing.assign_numbers import assign_substitute_numbers
@@ -44,7 +45,7 @@ class Flush:
         outcome, raised = FlushOutcome(), HookErrors()
         self._is_running = True
         try:
-            self._flush_rounds(outcome, raised)
+            self._state.runtime.run(self._flush_rounds(outcome, raised))
         except Exception:
             self._raise_failed(outcome, raised)
             raise
@@ -60,7 +61,7 @@ class Flush:
         finally:
             self._refuse_failed(outcome)
 
-    def _flush_rounds(self, outcome: FlushOutcome, raised: HookErrors) -> None:
+    def _flush_rounds(self, outcome: FlushOutcome, raised: HookErrors) -> Protocol[None]:
         """Send what is pending, then what the hooks of these writes noted, until nothing is."""
         self._pending.settle()
         if self._state.is_tracking:
@@ -71,7 +72,7 @@ class Flush:
             return
         for _ in range(MAX_ROUNDS):
             try:
-                written = self._send_pending(outcome)
+                written = yield from self._send_pending(outcome)
             except HBaseORMError as error:
                 if not outcome.written:
                     raise
@@ -85,20 +86,21 @@ class Flush:
                 return
         self._hold_back(self._endless(), outcome)
 
-    def _send_pending(self, outcome: FlushOutcome) -> Sequence[RowWrite]:
+    def _send_pending(self, outcome: FlushOutcome) -> Protocol[Sequence[RowWrite]]:
         """Send what is pending, add to the outcome how it ended, and return what was written."""
         runtime = self._state.runtime
         self._prepare()
         self._refuse_lost_changes()
-        self._assign_numbers()
+        yield from self._assign_numbers()
         for obj, _ in self._state.pending.values():
             self._state.refuse_owned(obj)
-        writes = [self._write_of(obj, kind) for obj, kind in self._state.pending.values()]
+        writes = yield from self._writes()
         warn_of_future(writes, runtime.clock.now_ms())
         self._pending.outcome = ended = FlushOutcome()
         try:
-            runtime.run(send_writes(writes, runtime.writer, ended))
-        except BaseException:
+            yield from ask(RenewTimeLimit())
+            yield from send_writes(writes, runtime.writer, ended)
+        except BaseException:  # also that the flush is closed where an interrupt ended it
             self._note_interrupted(writes, ended)
             raise
         finally:
@@ -113,7 +115,7 @@ class Flush:
         if self._state.is_tracking:
             self._state.tracker.refuse_lost_changes(self._state.pending)
 
-    def _assign_numbers(self) -> None:
+    def _assign_numbers(self) -> Protocol[None]:
         """Give a number to each new name in what is pending; drop deletes of rows without one."""
         state = self._state
         named = [
@@ -122,12 +124,18 @@ class Flush:
             if state.bound(type(obj)).keys.names is not None
         ]
         if named:
-            for obj in state.runtime.run(assign_substitute_numbers(named, state.bound)):
+            yield from ask(RenewTimeLimit())
+            for obj in (yield from assign_substitute_numbers(named, state.bound)):
                 self._pending.drop(obj)  # there is no such row to delete
 
-    def _write_of(self, obj: Model, kind: str) -> RowWrite:
-        write = write_of(self._state.bound_to(obj), obj, "delete" if kind == "delete" else "put")
-        return self._pending.with_options(write)
+    def _writes(self) -> Protocol[list[RowWrite]]:
+        """Return what writes the objects that are pending."""
+        writes: list[RowWrite] = []
+        for obj, kind in self._state.pending.values():
+            bound = self._state.bound_to(obj)
+            write = yield from write_of(bound, obj, "delete" if kind == "delete" else "put")
+            writes.append(self._pending.with_options(write))
+        return writes
 
     def _note_interrupted(self, writes: Sequence[RowWrite], ended: FlushOutcome) -> None:
         """Remember as unknown what was neither acknowledged nor refused before an interrupt."""

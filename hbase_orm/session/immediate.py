@@ -15,7 +15,7 @@ from hbase_orm.errors import RowKeyError, ValidationError
 from hbase_orm.model import Model
 from hbase_orm.objects.identity import refuse_part
 from hbase_orm.objects.ownership import refuse_foreign
-from hbase_orm.ops import Protocol
+from hbase_orm.ops import Protocol, RenewTimeLimit, Row, ask
 from hbase_orm.query import Select
 from hbase_orm.schema import NO_FIELDS, AddAmount, Assignment, Condition, Expr
 from hbase_orm.session.pending import PendingWrites
@@ -68,11 +68,7 @@ class ImmediateWrites:
         """
         self._refuse_without_guards(obj, "insert")
         refuse_part(obj)
-        bound = self._state.bound_to(obj)
-        key = self._state.key_of_other(bound, obj)
-        if key is not None and self._run(stored_row(bound, key, NO_FIELDS)) is not None:
-            raise duplicate_error(RowWrite(bound, obj, key, "insert"))
-        write = self._whole_write(obj, "insert")
+        write = self._run(self._insertion(obj))
         inserted = self._run_locked(write.row_id, insert_row(write, self._writer))
         self._pending.mark_clean(inserted)
         call_after_write_hooks((write,))
@@ -91,9 +87,7 @@ class ImmediateWrites:
         """
         self._refuse_without_guards(obj, "replace")
         refuse_part(obj)
-        write = self._whole_write(obj, "replace")
-        self._pending.mark_clean(self._run(replace_row(write, self._writer)))
-        call_after_write_hooks((write,))
+        call_after_write_hooks((self._run(self._replacement(obj)),))
 
     def put_if(self, obj: Model, /, *conditions: Condition) -> bool:
         """Write `obj` as a flush would, if its row fulfils the conditions; return whether it did.
@@ -112,7 +106,7 @@ class ImmediateWrites:
             ConnectionLostError: The outcome is unknown: read the row and decide.
         """
         bound = self._prepared(obj, "put")
-        write = self._pending.settling(write_of(bound, obj, "put"))
+        write = self._pending.settling(self._run(write_of(bound, obj, "put")))
         return self._write_if(write, conditions)
 
     def delete_if(self, obj: Model, /, *conditions: Condition) -> bool:
@@ -124,10 +118,8 @@ class ImmediateWrites:
         Raises:
             QueryError, ValidationError, FeatureMissingError, ConnectionLostError: As `put_if`.
         """
-        bound = self._prepared(obj, "delete")
-        if self._run(assign_substitute_numbers([(obj, "delete")], self._state.bound)):
-            return False
-        return self._write_if(write_of(bound, obj, "delete"), conditions)
+        write = self._run(self._deletion(self._prepared(obj, "delete"), obj))
+        return write is not None and self._write_if(write, conditions)
 
     def move(self, obj: M, /, **new_key: Any) -> M:
         """Give the row of `obj` other key fields; return the object of the row that it is now.
@@ -154,13 +146,17 @@ class ImmediateWrites:
             FeatureMissingError: The engine has no Thrift2 gateway.
             ConnectionLostError: It is not known how far this came; move again.
         """
+        return self._run(self._moving(obj, new_key))
+
+    def _moving(self, obj: M, new_key: dict[str, Any]) -> Protocol[M]:
         self._refuse_without_guards(obj, "move")
         self._state.refuse_owned(obj)
         bound = self._state.bound_to(obj)
         values = new_values(bound, obj, new_key)
-        self._refuse_unflushed(bound, obj)
-        old = RowLocation(bound, bound.keys.of(obj))
-        new = self._run(location_of(self._state.bound(type(obj)), values))
+        yield from self._refuse_unflushed(bound, obj)
+        old = RowLocation(bound, (yield from bound.keys.of(obj)))
+        yield from ask(RenewTimeLimit())
+        new = yield from location_of(self._state.bound(type(obj)), values)
         if (new.bound.schema.table, new.key) == (bound.schema.table, old.key):
             raise RowKeyError(
                 "the row has this key already",
@@ -172,10 +168,14 @@ class ImmediateWrites:
         loaded, deferred = obj.__state__.row, obj.__state__.deferred
         cells = {} if loaded is None else {c: cell.value for c, cell in loaded.cells.items()}
         readable = partial(bound.hydrate, loaded=deferred)
-        row = self._run(move_row(old, new, values, cells, self._writer, check=readable))
+        names = yield from bound.load_names([Row(old.key, {})])
+        yield from ask(RenewTimeLimit())
+        row = yield from move_row(old, new, values, cells, self._writer, check=readable)
         self._pending.mark_clean(RowWrite(bound, obj, old.key, "delete"))
-        self._run(new.bound.load_names([row]))
+        yield from ask(RenewTimeLimit())
+        names = yield from new.bound.load_names([row])
         moved: M = self._state.attach(new.bound, new.bound.hydrate(row, deferred))
+        del names  # held until here, for the objects that are made
         return moved
 
     # --- one row by its key -----------------------------------------------------------------------
@@ -316,9 +316,29 @@ class ImmediateWrites:
         bound = self._state.bound_to(obj)
         refuse_without_guards(bound.schema, bound.guarded, operation)
 
-    def _whole_write(self, obj: Model, kind: Any) -> RowWrite:
+    def _insertion(self, obj: Model) -> Protocol[RowWrite]:
+        """Return what inserts an object."""
+        bound = self._state.bound_to(obj)
+        key = self._state.key_of_other(bound, obj)
+        if key is not None and (yield from stored_row(bound, key, NO_FIELDS)) is not None:
+            raise duplicate_error(RowWrite(bound, obj, key, "insert"))
+        return (yield from self._whole_write(obj, "insert"))
+
+    def _replacement(self, obj: Model) -> Protocol[RowWrite]:
+        """Replace the row of an object, and return its write."""
+        write = yield from self._whole_write(obj, "replace")
+        self._pending.mark_clean((yield from replace_row(write, self._writer)))
+        return write
+
+    def _deletion(self, bound: BoundModel, obj: Model) -> Protocol[RowWrite | None]:
+        """Return what deletes the row of an object; None if a name in its key has no number."""
+        if (yield from assign_substitute_numbers([(obj, "delete")], self._state.bound)):
+            return None
+        return (yield from write_of(bound, obj, "delete"))
+
+    def _whole_write(self, obj: Model, kind: Any) -> Protocol[RowWrite]:
         prepare(self._state.refuse_other(obj), obj, "whole")
-        return write_of(self._state.bound_to(obj), obj, kind)
+        return (yield from write_of(self._state.bound_to(obj), obj, kind))
 
     def _prepared(self, obj: Model, kind: Any) -> BoundModel:
         """Return the model of an object that was checked and has prepared itself."""
@@ -336,13 +356,14 @@ class ImmediateWrites:
         call_after_write_hooks((written,))
         return True
 
-    def _refuse_unflushed(self, bound: BoundModel, obj: Model) -> None:
+    def _refuse_unflushed(self, bound: BoundModel, obj: Model) -> Protocol[None]:
         if obj.__state__.row is None:
             return
-        if not self._pending.settling(write_of(bound, obj, "put")).is_idle:
+        write = yield from write_of(bound, obj, "put")
+        if not self._pending.settling(write).is_idle:
             raise ValidationError(
                 "the object has changes that are not flushed",
                 model=bound.schema.model_name,
-                row=bound.keys.of(obj),
+                row=write.key,
                 fix="flush or refresh it first",
             )

@@ -11,14 +11,16 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from hbase_orm.binding.bound_model import BoundModel
+from hbase_orm.binding.dictionaries import LoadedNames
 from hbase_orm.binding.runtime import Runtime
 from hbase_orm.errors import MultipleRowsError, RowNotFoundError
 from hbase_orm.model import Model
 from hbase_orm.model.fields.deferring import deferred_among
+from hbase_orm.ops import Protocol, Row
 from hbase_orm.query import ROWS_ONLY, Plan, Select
 from hbase_orm.reading.analyze import analyzed
 from hbase_orm.reading.by_key import rows_with_keys, several_keys
-from hbase_orm.reading.history import CellVersion, StoredCell, stored_cells, versions_of
+from hbase_orm.reading.history import CellVersion, StoredCell, history_of, stored_cells
 from hbase_orm.reading.pages import Page, read_page
 from hbase_orm.reading.related_objects import loader, with_related
 from hbase_orm.reading.stream import Stream, planned, rows_in_pages, selected
@@ -49,23 +51,19 @@ class Reader:
         wanted = several_keys(keys)
         self._runtime.open_reads.close_dropped()
         objects: list[M | None] = [None] * len(wanted)
-        for position, placed, row in self._runtime.run(rows_with_keys(bound, wanted)):
+        keyed = self._runtime.run(rows_with_keys(bound, wanted))
+        for position, placed, row in keyed.rows:
             objects[position] = self._state.attach(placed, placed.hydrate(row))
         return objects
 
     def history(self, obj: Model, field: Expr[T], limit: int) -> list[CellVersion[T]]:
         """Return the newest versions of a field of an object's row, newest first."""
-        bound = self._state.bound_to(obj)
-        self._runtime.run(bound.keys.look_up_names([obj.__dict__]))
-        key = bound.keys.known_of(obj)
-        return [] if key is None else self._runtime.run(versions_of(bound, key, field, limit))
+        return self._runtime.run(history_of(self._state.bound_to(obj), obj, field, limit))
 
     def stored_cells(self, model: type[Model], key: dict[str, Any]) -> list[StoredCell]:
         """Return what HBase stores of a row: every version, deleted cells, and tombstones."""
         bound = self._state.bound_at(model, key)
-        self._runtime.run(bound.keys.look_up_names([key]))
-        keys = bound.keys.possible(key)
-        return self._runtime.run(stored_cells(bound, keys, self._runtime.features))
+        return self._runtime.run(stored_cells(bound, key, self._runtime.features))
 
     def refresh(self, obj: Model, fields: Iterable[Expr[Any]], pending: PendingWrites) -> None:
         """Read the row of an object again; its changes and what is pending for it are dropped."""
@@ -73,9 +71,7 @@ class Reader:
         pending.settle()
         bound = state.refuse_other(obj)
         deferred = obj.__state__.deferred | deferred_among(bound.schema, fields)
-        self._runtime.run(bound.keys.look_up_names([obj.__dict__]))
-        key = bound.keys.known_of(obj)
-        row = None if key is None else self._runtime.run(stored_row(bound, key, deferred))
+        key, row, names = self._runtime.run(_stored(bound, obj, deferred))
         if key is None or row is None:
             raise RowNotFoundError(
                 "the object has no row",
@@ -88,6 +84,7 @@ class Reader:
         if bound.is_mutable:
             state.tracker.add(bound, obj)
         state.reread(bound, obj, bound.hydrate(row, deferred), drops_changes=True)
+        del names  # held until here, for the objects that are compared
         obj.__state__.on_change = state.listener
         state.identity.put(bound, key, obj)
         call_after_load_hook(obj)
@@ -187,3 +184,13 @@ class Reader:
             return obj  # values of fields
         is_whole = stmt.entries is None and stmt.times is None
         return self._state.attach(bound, obj) if is_whole else call_after_load_hook(obj)
+
+
+def _stored(
+    bound: BoundModel, obj: Model, deferred: frozenset[str]
+) -> Protocol[tuple[bytes | None, Row | None, LoadedNames | None]]:
+    """Return the row key of an object, its row, and the names in it; None where there is none."""
+    yield from bound.keys.look_up_names([obj.__dict__])
+    key = bound.keys.known_of(obj)
+    row = None if key is None else (yield from stored_row(bound, key, deferred))
+    return key, row, (yield from bound.load_names([] if row is None else [row]))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from hbase_orm.binding.bound_model import BoundModel
@@ -109,7 +109,7 @@ class MutationTracker:
                         "another value now",
                         model=watch.bound.schema.model_name,
                         field=each.field,
-                        row=watch.bound.keys.of(watch.obj),
+                        row=watch.bound.keys.known_of(watch.obj),
                         value=each.values[each.field],
                         fix="session.refresh(obj), then change the value that the object has",
                     )
@@ -159,7 +159,8 @@ def _is_changed(bound: BoundModel, obj: Model) -> bool:
     except (CodecError, ValidationError):
         # Some codecs read what they would not write; what else does not fit is the program's, and
         # the flush raises what is wrong with it.
-        fresh = bound.hydrate(row, obj.__state__.deferred).__dict__
+        of_columns = replace(bound, context=None)  # nothing in a key changes in place
+        fresh = of_columns.hydrate(row, obj.__state__.deferred).__dict__
         values = obj.__dict__
         return any(
             values.get(n) != fresh.get(n) for n in mutable_names(bound.schema) if n in values

@@ -154,7 +154,7 @@ class Bulk:
             refuse_without_guards(bound.schema, bound.guarded, "bulk(insert_only=True)")
         prepare(bound, obj, "whole")
         refuse_incomplete(bound, obj, is_new=self._insert_only)
-        key = bound.keys.of(obj)
+        key = bound.keys.known_of(obj) or self._runtime.run(bound.keys.of(obj))
         cells = bound.cells(obj, key)
         check_entries(bound, key, cells)
         if buffer is None:

@@ -153,10 +153,13 @@ def write_if(
 
     families = frozenset(write.bound.schema.family_names)
     checked = replace(change, reads=families, decide=decide)
+    names = yield from write.bound.load_names([Row(write.key, {})])
     try:
         outcome = yield from writer.change(write.bound, checked)
     except UnmetError:
         return None
+    finally:
+        del names  # held until here, for the objects that are compared
     return acknowledged(write, outcome)
 
 
@@ -168,8 +171,12 @@ def _plain_if(
     if not write.is_idle:
         return (yield from _send(write, test, writer))
     every = deferred_names(write.bound.schema)
-    (row,) = yield from read_rows(write.bound, [write.key], every)
-    return _is_met(write, row or Row(write.key, {}), conditions)
+    (read,) = yield from read_rows(write.bound, [write.key], every)
+    row = read or Row(write.key, {})
+    names = yield from write.bound.load_names([row])
+    is_met = _is_met(write, row, conditions)
+    del names  # held until here, for the object that is compared
+    return is_met
 
 
 def _is_met(write: RowWrite, row: Row, conditions: Sequence[Condition]) -> bool:

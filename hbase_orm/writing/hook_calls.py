@@ -14,8 +14,9 @@ from typing import Any, Final, Literal
 
 from hbase_orm.binding.bound_model import BoundModel
 from hbase_orm.model import Model
+from hbase_orm.objects.ownership import refuse_foreign
 from hbase_orm.query import Select
-from hbase_orm.writing.row_write import RowWrite, write_of
+from hbase_orm.writing.row_write import RowWrite, write_with_key
 
 logger = logging.getLogger("hbase_orm.session")
 
@@ -43,14 +44,23 @@ def prepare(bound: BoundModel, obj: Model, kind: Literal["put", "whole", "delete
         return
     if not (hooks.before_put or hooks.renewed):
         return
-    changes = None if obj.__state__.row is None else write_of(bound, obj, "put")
+    changes = _changes(bound, obj)
     if kind == "put" and changes is not None and changes.is_idle:
         return
     if hooks.before_put:
         obj.before_put()
-        changes = None if changes is None else write_of(bound, obj, "put")
+        changes = _changes(bound, obj)
     if changes is not None:
         _renew(bound, obj, changes)
+
+
+def _changes(bound: BoundModel, obj: Model) -> RowWrite | None:
+    """Return what would be written of an object that was loaded; None of another one."""
+    loaded = obj.__state__.row
+    if loaded is None:
+        return None
+    refuse_foreign(bound, obj)
+    return write_with_key(bound, obj, "put", bound.keys.known_of(obj) or loaded.key)
 
 
 def _renew(bound: BoundModel, obj: Model, changes: RowWrite) -> None:

@@ -22,7 +22,7 @@ from hbase_orm.model import Model
 from hbase_orm.model.fields.deferring import cleared, note_written, refuse_unloaded
 from hbase_orm.model.mapping.entries import settle
 from hbase_orm.objects.ownership import refuse_foreign
-from hbase_orm.ops import MAX_ROW_KEY_BYTES, Cell, Row
+from hbase_orm.ops import MAX_ROW_KEY_BYTES, Cell, Protocol, Row
 
 # However an index frames or repeats them, a row key and values of so few bytes in all make entries
 # that HBase stores.
@@ -84,8 +84,8 @@ class RowWrite:
 
 def write_of(
     bound: BoundModel, obj: Model, kind: Literal["put", "insert", "delete", "replace"]
-) -> RowWrite:
-    """Return what writes `obj` now.
+) -> Protocol[RowWrite]:
+    """Return what writes `obj` now; names in its key without a number get one.
 
     Raises:
         ValidationError: A value does not fit its codec, the object lacks deferred fields of the
@@ -94,7 +94,19 @@ def write_of(
     """
     if kind in {"put", "delete"}:
         refuse_foreign(bound, obj)
-    key = bound.keys.of(obj)
+    key = bound.keys.known_of(obj)
+    if key is None:
+        key = yield from bound.keys.of(obj)
+    return write_with_key(bound, obj, kind, key)
+
+
+def write_with_key(
+    bound: BoundModel,
+    obj: Model,
+    kind: Literal["put", "insert", "delete", "replace"],
+    key: bytes,
+) -> RowWrite:
+    """Return what writes `obj` now under its row key, as `write_of` does."""
     loaded = obj.__state__.row
     if kind == "delete":
         return RowWrite(bound, obj, key, "delete", version=_loaded_version(bound, loaded))

@@ -14,7 +14,7 @@ from hbase_orm.reading.by_key import key_to_change
 from hbase_orm.schema import deferred_names
 from hbase_orm.writing.by_key import absent_row_error
 from hbase_orm.writing.hook_calls import call_after_load_hook, prepare
-from hbase_orm.writing.row_write import RowWrite, acknowledged, keep_row, write_of
+from hbase_orm.writing.row_write import RowWrite, acknowledged, keep_row, write_with_key
 
 
 class _UnchangedError(Exception):
@@ -66,17 +66,20 @@ def update_row(
         obj = call_after_load_hook(bound.hydrate(stored, deferred_names(bound.schema)))
         change(obj)
         prepare(bound, obj, "put")
-        made[:] = [write_of(bound, obj, "put")]
+        made[:] = [write_with_key(bound, obj, "put", bound.keys.known_of(obj) or row)]
         if made[0].is_idle:
             raise _UnchangedError
         return RowChange(row, made[0].puts, made[0].clears, "update")
 
     families = frozenset(bound.schema.family_names)
     decided = RowChange(row, kind="update", reads=families, decide=decide)
+    names = yield from bound.load_names([Row(row, {})])
     try:
         outcome = yield from writer.change(bound, decided)
     except _UnchangedError:
         return made[0]
+    finally:
+        del names  # held until here, for the objects that were made
     write = acknowledged(made[0], outcome)
     keep_row(write)
     return write

@@ -132,7 +132,7 @@ def load(engine: Engine, case: Case) -> list[Stored]:
 
 def _stored(session: Session, obj: Any, row: Values) -> Stored:
     bound = session._state.bound_to(obj)
-    key = bound.keys.of(obj)
+    key = session._state.runtime.run(bound.keys.of(obj))
     pieces = {part.name: data for part, data in bound.schema.layout.split(key)}
     start = None if bound.context is None else bound.context.start
     return Stored(row, start, key, pieces)

@@ -54,7 +54,8 @@ def no_wait(_: float) -> None:
     """Let a pause take no time."""
 
 
-DICTIONARIES = Dictionaries(Runtime(MemoryGateway(), parallel=1), "")
+_RUNTIME = Runtime(MemoryGateway(), parallel=1)
+DICTIONARIES = Dictionaries(_RUNTIME.catalog, _RUNTIME.features, "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,36 +45,35 @@ class RowKeys:
         """Whether the key of an object depends on its fields alone."""
         return self.names is None
 
-    def of(self, obj: Model) -> bytes:
-        """Return the row key of an object; names without a number get one.
-
-        Raises:
-            RowKeyError: A key field does not fit, or the key is empty or too long.
-        """
-        values = obj.__dict__ if self.names is None else self._numbered(obj.__dict__)
-        return self.checked(self.model.__mapping__.encode_key(values))
-
     def known_of(self, obj: Model) -> bytes | None:
         """Return the row key of an object; None if the key needs the look-up of a name first.
 
         Raises:
-            RowKeyError: As for `of`.
+            RowKeyError: A key field does not fit, or the key is empty or too long.
         """
-        is_known = self.names is None or self.are_names_known(obj.__dict__)
-        return self.of(obj) if is_known else None
+        numbered = obj.__dict__ if self.names is None else self.names.numbered(obj.__dict__)
+        return None if numbered is None else self._encoded(obj, numbered)
+
+    def of(self, obj: Model) -> Protocol[bytes]:
+        """Return the row key of an object; names without a number get one.
+
+        Raises:
+            RowKeyError: As for `known_of`.
+        """
+        key = self.known_of(obj)
+        if key is None and self.names is not None:
+            self.check(obj.__dict__)
+            key = self._encoded(obj, (yield from self.names.allocated(obj.__dict__)))
+        assert key is not None
+        return key
+
+    def _encoded(self, obj: Model, values: dict[str, Any]) -> bytes:  # noqa: ARG002  # no salt
+        """Return the row key of an object whose key fields are among `values`, with numbers."""
+        return self.checked(self.model.__mapping__.encode_key(values))
 
     def others_of(self, obj: Model, key: bytes) -> tuple[bytes, ...]:  # noqa: ARG002  # of none
         """Return the other keys, besides `key`, that the row of an object may have."""
         return ()
-
-    def _numbered(self, values: dict[str, Any]) -> dict[str, Any]:
-        if self.names is None:
-            return values
-        numbered = self.names.numbered(values)
-        if numbered is None:
-            self.check(values)
-            numbered = self.names.allocated(values)
-        return numbered
 
     # --- of key fields ----------------------------------------------------------------------------
 
@@ -170,9 +169,8 @@ class RandomlySaltedKeys(RowKeys):
         """False: a key also depends on the random salt."""
         return False
 
-    def of(self, obj: Model) -> bytes:
+    def _encoded(self, obj: Model, values: dict[str, Any]) -> bytes:
         """Return the key that an object was read from; for a new object, one with a random salt."""
-        values = self._numbered(obj.__dict__)
         state = obj.__state__
         has_names = self.names is not None
         if state.row is not None and not (has_names and state.is_foreign(self.origin)):

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from hbase_orm.binding.addressing.misfits import misfit
-from hbase_orm.binding.dictionaries import Dictionaries, Numbers
+from hbase_orm.binding.dictionaries import Dictionaries, LoadedNames, Numbers
 from hbase_orm.errors import CodecError, CorruptRowError
-from hbase_orm.ops import Protocol, Row
+from hbase_orm.ops import Protocol
 from hbase_orm.query import Select, names_in
-from hbase_orm.rowkey import KeyContext
+from hbase_orm.rowkey import KeyContext, KeyLayout
 from hbase_orm.schema import TableSchema
 
 Values = Mapping[str, Any]
@@ -53,10 +53,10 @@ class KeyNames:
         numbers = self.dictionaries.known(self.schema.layout.lookups, values)
         return None if numbers is None else {**values, **numbers}
 
-    def allocated(self, values: Values) -> dict[str, Any]:
+    def allocated(self, values: Values) -> Protocol[dict[str, Any]]:
         """Return key fields with the numbers of their names; those without one get one."""
         lookups = self.schema.layout.lookups
-        numbers = self.dictionaries.run(self.dictionaries.allocate(lookups, [values]))
+        numbers = yield from self.dictionaries.allocate(lookups, [values])
         return {
             **values,
             **{each.number: numbers[each.dictionary, values[each.field]] for each in lookups},
@@ -93,22 +93,26 @@ class KeyNames:
         """
         yield from self.dictionaries.allocate(self.schema.layout.lookups, rows)
 
-    def load(self, rows: Iterable[Row]) -> Protocol[None]:
-        """Look up the names whose numbers are in the keys of these rows.
+    def load(self, keys: Iterable[bytes], layout: KeyLayout | None = None) -> Protocol[LoadedNames]:
+        """Look up the names whose numbers are in these keys; hold what is returned.
 
         A key that does not decode is passed over: whoever makes an object of the row says so.
+
+        Args:
+            keys: Keys of the model's objects.
+            layout: How they are laid out, if not as the keys of objects.
         """
-        layout = self.schema.layout
+        layout = layout or self.schema.layout
         wanted = [(n, p, p.lookup) for n, p in enumerate(layout.parts) if p.lookup is not None]
         pairs = []
-        for row in rows:
+        for key in keys:
             try:
-                pieces = layout.split(row.key)
+                pieces = layout.split(key)
                 for position, part, lookup in wanted:
                     pairs.append((lookup.dictionary, part.value_of(pieces[position][1])))
             except (CodecError, CorruptRowError):
                 continue
-        yield from self.dictionaries.load(pairs)
+        return (yield from self.dictionaries.load(pairs))
 
     def numbers_to_plan(self, stmt: Select[Any]) -> Protocol[Numbers]:
         """Return the numbers of a statement's names, by dictionary and name."""

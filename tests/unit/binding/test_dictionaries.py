@@ -122,6 +122,34 @@ def test_a_cache_that_keeps_a_single_name_makes_the_same_keys(
     ]
 
 
+def one_name_at_a_time(monkeypatch: pytest.MonkeyPatch) -> Engine:
+    """Return an engine on three rows, whose cache keeps a single name."""
+    engine = engine_of()
+    with engine.session() as session:
+        session.add_all(Named(host=f"h{n}", event=f"e{n}", n=n, value=n) for n in range(3))
+    later = Store.on(engine).another().engine
+    monkeypatch.setattr(later._dictionaries, "_cache", DictionaryCache(max_names=1))
+    return later
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 100])
+def test_a_cache_that_keeps_a_single_name_reads_the_same_rows(
+    monkeypatch: pytest.MonkeyPatch, size: int
+) -> None:
+    session = one_name_at_a_time(monkeypatch).session()
+
+    objects = session.all(select(Named).allow_full_scan().caching(size))
+
+    assert [(each.host, each.event) for each in objects] == [(f"h{n}", f"e{n}") for n in range(3)]
+
+
+def test_a_cache_that_keeps_a_single_name_decodes_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = one_name_at_a_time(monkeypatch)
+    (row,) = Store.on(engine).another().engine.row_keys(Named, host="h0", event="e2", n=7)
+
+    assert engine.decode_key(Named, row) == {"host": "h0", "event": "e2", "n": 7}
+
+
 class AlsoNamed(Model, table="also_named"):
     d = Family()
     host: Key[str] = key()

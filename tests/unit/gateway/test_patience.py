@@ -109,7 +109,7 @@ def engine(gateway: FallsSilent, clock: Clock) -> Engine:
     retrying = RetryingGateway(gateway, timeout_s=TIMEOUT_S, clock=clock, sleep=clock.sleep)
     engine = Engine(retrying, connect("memory://").options)
     runtime = Runtime(retrying, parallel=1, monotonic_s=clock, sleep=clock.sleep)
-    engine._runtime = engine._dictionaries._runner = runtime
+    engine._runtime, engine._dictionaries._catalog = runtime, runtime.catalog
     engine.create_tables(Row, Salted, Filed)
     with engine.session() as session:
         session.add_all(Row(host="a", n=n, unit="s") for n in range(20))

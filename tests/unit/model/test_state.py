@@ -43,11 +43,11 @@ def test_a_pickle_of_an_earlier_release_gives_fields_row_and_deferred_fields() -
 def test_a_copy_keeps_the_key_under_its_random_salt() -> None:
     bound = connect("memory://")._bound_of(Salted)
     obj = Salted(number=7)
-    key_of = bound.keys.of(obj)
+    key_of = bound.keys.known_of(obj)
 
     copies = [copy.copy(obj), pickle.loads(pickle.dumps(obj))]
 
-    assert [bound.keys.of(each) for each in copies] == [key_of, key_of]
+    assert [bound.keys.known_of(each) for each in copies] == [key_of, key_of]
 
 
 def test_objects_do_not_share_what_few_of_them_have() -> None:

@@ -73,7 +73,8 @@ class Guarded(Model, table="guarded"):
 MEMORY = EngineOptions(scheme="memory")
 
 
-DICTIONARIES = Dictionaries(Runtime(MemoryGateway(), parallel=1), "ns")
+_RUNTIME = Runtime(MemoryGateway(), parallel=1)
+DICTIONARIES = Dictionaries(_RUNTIME.catalog, _RUNTIME.features, "ns")
 
 
 def engine_on(gateway: Gateway) -> Engine:
