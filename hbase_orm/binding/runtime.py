@@ -7,6 +7,7 @@ import random
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from weakref import WeakSet
 
 from hbase_orm.binding.clean_up import CleanUp
@@ -18,6 +19,7 @@ from hbase_orm.binding.write_clock import WriteClock, wall_clock_ms
 from hbase_orm.gateway.base import Gateway
 from hbase_orm.gateway.drive import Patience
 from hbase_orm.index.catalog.catalog import LEASE_S
+from hbase_orm.index.entries.guard_cell import NONCE_BYTES
 from hbase_orm.index.entries.targets import GUARDED_RETRIES, GuardContext
 
 
@@ -77,7 +79,7 @@ class Runtime(Runner):
         self.clock = WriteClock(now_ms, monotonic_s, timestamps=timestamps)
         context = GuardContext(
             now_ms=now_ms,
-            nonce=lambda: os.urandom(8),
+            nonce=partial(os.urandom, NONCE_BYTES),
             retries=replace(GUARDED_RETRIES, jitter=random.random),
             permit=self.catalog.leases.permit,
             put_off=self.clean_up.put_off if defers_clean_up else None,

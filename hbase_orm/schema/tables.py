@@ -163,6 +163,8 @@ class TableSchema:
         timestamps: Who stamps the cells, "server" or "client"; None leaves it to the engine.
         anchor: The first required plain column that is not deferred: a guarded row exists exactly
             when it is visible.
+        marker: The column that every put of a model without an anchor writes, so that a row exists;
+            None where there is an anchor.
         deferred: The plain columns that reads of objects leave out.
         column_by_name: Plain columns, counters and the version by the name of their field.
         codecs: The codec of each field by name: in the row key, else in its column.
@@ -187,6 +189,7 @@ class TableSchema:
     version: ColumnSchema | None = None
     timestamps: str | None = None
     anchor: ColumnSchema | None = field(init=False, compare=False, repr=False)
+    marker: bytes | None = field(init=False, compare=False, repr=False)
     deferred: tuple[ColumnSchema, ...] = field(init=False, compare=False, repr=False)
     column_by_name: Mapping[str, ColumnSchema] = field(init=False, compare=False, repr=False)
     codecs: Mapping[str, Codec[Any]] = field(init=False, compare=False, repr=False)
@@ -197,7 +200,11 @@ class TableSchema:
         """Compute once the values that every read needs."""
         set_ = object.__setattr__
         read = (c for c in self.columns if not c.deferred)
-        set_(self, "anchor", next((c for c in read if c.is_required), None))
+        anchor = next((c for c in read if c.is_required), None)
+        set_(self, "anchor", anchor)
+        has_marker = anchor is None and bool(self.families)
+        marker = self.families[0].name + b":" + MARKER_QUALIFIER if has_marker else None
+        set_(self, "marker", marker)
         set_(self, "deferred", tuple(c for c in self.columns if c.deferred))
         by_name = {column.name: column for column in (*self.columns, *self.numbers)}
         set_(self, "column_by_name", by_name)
@@ -230,13 +237,6 @@ class TableSchema:
     def numbers(self) -> tuple[ColumnSchema, ...]:
         """Counters and version: nobody sets them, and where they are absent they read 0."""
         return self.counters if self.version is None else (*self.counters, self.version)
-
-    @property
-    def marker(self) -> bytes | None:
-        """The column that every put of a model without an anchor writes, so that a row exists."""
-        if self.anchor is not None:
-            return None
-        return self.families[0].name + b":" + MARKER_QUALIFIER
 
     @property
     def dynamic_by_name(self) -> Mapping[str, DynamicSchema]:

@@ -42,26 +42,27 @@ class Flush:
                 "a hook of a flush cannot flush",
                 fix="leave it to the flush under way: it writes what its hooks add and delete",
             )
-        outcome, raised = FlushOutcome(), HookErrors()
+        outcome, errors = FlushOutcome(), HookErrors()
         self._is_running = True
         try:
-            self._state.runtime.run(self._flush_rounds(outcome, raised))
+            self._state.runtime.run(self._flush_rounds(outcome, errors))
         except Exception:
-            self._raise_failed(outcome, raised)
+            self._raise_failed(outcome, errors)
             raise
         finally:  # an interrupt goes through as it is
             self._is_running = False
-        self._raise_failed(outcome, raised)
+        self._raise_failed(outcome, errors)
         return FlushReport(written=len(outcome.written))
 
-    def _raise_failed(self, outcome: FlushOutcome, raised: HookErrors) -> None:
+    def _raise_failed(self, outcome: FlushOutcome, errors: HookErrors) -> None:
         """Raise what a flush reports, or else what a hook raised, which becomes its context."""
         try:
-            raised.raise_first()
+            if errors.raised:
+                errors.raise_first()
         finally:
             self._refuse_failed(outcome)
 
-    def _flush_rounds(self, outcome: FlushOutcome, raised: HookErrors) -> Protocol[None]:
+    def _flush_rounds(self, outcome: FlushOutcome, errors: HookErrors) -> Protocol[None]:
         """Send what is pending, then what the hooks of these writes noted, until nothing is."""
         self._pending.settle()
         if self._state.is_tracking:
@@ -78,8 +79,11 @@ class Flush:
                     raise
                 self._hold_back(error, outcome)
                 return
-            are_hooks_called = call_every_after_write_hook(written, raised)
-            if outcome.has_failures or not are_hooks_called:
+            hooked = [write for write in written if write.has_after_hook]
+            if not hooked:
+                return
+            call_every_after_write_hook(hooked, errors)
+            if outcome.has_failures:
                 return
             self._state.note_changes_in_place()
             if not self._state.pending:

@@ -54,10 +54,12 @@ class PendingWrites:
         if ttl is not None or timestamp_ms is not None:
             options = options_of(state.bound_to(obj), ttl, timestamp_ms)
         bound = state.refuse_other(obj)
-        refuse_foreign(bound, obj)
+        is_of_row = obj.__state__.row is not None
+        if is_of_row:
+            refuse_foreign(bound, obj)
         if kind == "delete":
             refuse_without_guards(bound.schema, bound.guarded, "delete")
-        if obj.__state__.row is not None:
+        if is_of_row:
             obj.__state__.on_change = state.listener  # from now on no other session takes it
         state.pending.pop(id(obj), None)  # what is noted last is sent last
         state.pending[id(obj)] = (obj, kind)

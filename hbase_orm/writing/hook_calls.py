@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Final, Literal
 
@@ -71,15 +72,17 @@ def _renew(bound: BoundModel, obj: Model, changes: RowWrite) -> None:
             obj.__dict__[name] = obj.__checkers__[name](make())
 
 
+@dataclass(slots=True)
 class HookErrors:
     """What hooks raised after writes, until the flush is over; a context manager around each hook.
 
     Only an `Exception` waits: an interrupt ends the flush at once.
+
+    Attributes:
+        raised: The exceptions, in the order of the hooks.
     """
 
-    def __init__(self) -> None:
-        """Start without any."""
-        self._raised: list[Exception] = []
+    raised: list[Exception] = field(default_factory=list[Exception])
 
     def __enter__(self) -> None:
         """Begin a hook."""
@@ -94,14 +97,12 @@ class HookErrors:
         """Keep what the hook raised; return whether it waits."""
         if not isinstance(error, Exception):
             return False
-        self._raised.append(error)
+        self.raised.append(error)
         return True
 
     def raise_first(self) -> None:
-        """Raise the first exception, if there is any; the others are logged."""
-        if not self._raised:
-            return
-        first, *others = self._raised
+        """Raise the first exception, of which there is one; the others are logged."""
+        first, *others = self.raised
         if others:
             first.add_note(f"{len(others)} more hooks raised; the log shows their exceptions")
         for error in others:
@@ -109,25 +110,18 @@ class HookErrors:
         raise first
 
 
-def call_every_after_write_hook(writes: Iterable[RowWrite], raised: HookErrors) -> bool:
-    """Call the hook of each acknowledged write, whatever one raises; return whether any has one."""
-    hooked = [write for write in writes if _has_after_hook(write)]
-    for write in hooked:
-        with raised:
+def call_every_after_write_hook(writes: Iterable[RowWrite], errors: HookErrors) -> None:
+    """Call the hook of each acknowledged write that has one, whatever another one raises."""
+    for write in writes:
+        with errors:
             _call_after_hook(write)
-    return bool(hooked)
 
 
 def call_after_write_hooks(writes: Iterable[RowWrite]) -> None:
     """Call the hook of each acknowledged write."""
     for write in writes:
-        if _has_after_hook(write):
+        if write.has_after_hook:
             _call_after_hook(write)
-
-
-def _has_after_hook(write: RowWrite) -> bool:
-    obj = write.obj
-    return obj is not None and type(obj).__hooks__.has_after_write and not write.is_idle
 
 
 def _call_after_hook(write: RowWrite) -> None:

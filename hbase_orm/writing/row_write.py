@@ -81,6 +81,12 @@ class RowWrite:
         """Whether there is nothing to send."""
         return self.kind in {"put", "update"} and not self.puts and not self.clears
 
+    @property
+    def has_after_hook(self) -> bool:
+        """Whether a hook of its object is called once it is acknowledged."""
+        obj = self.obj
+        return obj is not None and type(obj).__hooks__.has_after_write and not self.is_idle
+
 
 def write_of(
     bound: BoundModel, obj: Model, kind: Literal["put", "insert", "delete", "replace"]
@@ -92,7 +98,7 @@ def write_of(
             row that it shall be, or its changes are those of another engine's row.
         RowKeyError: The row key cannot be made, or that of an index entry.
     """
-    if kind in {"put", "delete"}:
+    if obj.__state__.row is not None and kind in {"put", "delete"}:
         refuse_foreign(bound, obj)
     key = bound.keys.known_of(obj)
     if key is None:
@@ -111,7 +117,7 @@ def write_with_key(
     if kind == "delete":
         return RowWrite(bound, obj, key, "delete", version=_loaded_version(bound, loaded))
     is_whole = loaded is None or kind in {"insert", "replace"}
-    if is_whole:
+    if is_whole and bound.schema.deferred:
         refuse_unloaded(obj)
     cells = bound.cells(obj, key)
     check_entries(bound, key, cells)
@@ -241,7 +247,8 @@ def keep_row(write: RowWrite) -> None:
     schema = write.bound.schema
     for counter in schema.counters if is_whole else ():
         obj.__dict__.pop(counter.name, None)
-    note_written(obj)
+    if schema.deferred:
+        note_written(obj)
     version = schema.version
     if version is not None and version.column in kept:
         obj.__dict__[version.name] = version.codec.decode(kept[version.column].value)

@@ -6,7 +6,7 @@ Which of them a class defines is worked out once, so that models without hooks p
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from inspect import iscoroutinefunction
 from typing import Any, Final
 
@@ -23,6 +23,8 @@ class Hooks:
     Attributes:
         before_put: Whether the model defines the hook; the others likewise.
         renewed: Fields with `onupdate`, each with its function.
+        has_before_write: Whether objects prepare themselves for a write or a delete.
+        has_after_write: Whether a hook is called for writes that were acknowledged.
     """
 
     before_put: bool
@@ -31,16 +33,14 @@ class Hooks:
     after_delete: bool
     after_load: bool
     renewed: tuple[tuple[str, Callable[[], Any]], ...]
+    has_before_write: bool = field(init=False)
+    has_after_write: bool = field(init=False)
 
-    @property
-    def has_before_write(self) -> bool:
-        """Whether objects prepare themselves for a write or a delete."""
-        return self.before_put or self.before_delete or bool(self.renewed)
-
-    @property
-    def has_after_write(self) -> bool:
-        """Whether a hook is called for writes that were acknowledged."""
-        return self.after_put or self.after_delete
+    def __post_init__(self) -> None:
+        """Compute once what every flush needs."""
+        before_write = self.before_put or self.before_delete or bool(self.renewed)
+        object.__setattr__(self, "has_before_write", before_write)
+        object.__setattr__(self, "has_after_write", self.after_put or self.after_delete)
 
 
 def hooks_of(cls: type, base: type, fields: tuple[Mapped[Any], ...]) -> Hooks:
