@@ -46,8 +46,8 @@ class CatalogCache:
             read = self._entries[table] = ReadEntry(at_s, (yield from read_entry(table)))
         return read.entry
 
-    def entry_for_writes(self, table: str, row: bytes) -> Protocol[CatalogEntry]:
-        """Return a table's entry under a valid lease; renew an expired one.
+    def renew_lease(self, table: str, row: bytes) -> Protocol[CatalogEntry]:
+        """Read a table's entry for guarded writes and return it, under a lease from now on.
 
         Args:
             table: The data table; a new one is opened for writes.
@@ -56,10 +56,6 @@ class CatalogCache:
         Raises:
             RetryableError: The catalog could not be read; the row was not written.
         """
-        return self.leases.entry(table) or (yield from self.renew_lease(table, row))
-
-    def renew_lease(self, table: str, row: bytes) -> Protocol[CatalogEntry]:
-        """Read a table's entry for guarded writes and return it, as `entry_for_writes` does."""
         try:
             return (yield from self.leases.refresh(table))
         except ConnectionLostError as error:

@@ -120,7 +120,9 @@ class TableWriter:
             raise AssertionError(bound)
         table, history = bound.guarded.table, history or History()
         for renewals_left in reversed(range(LEASE_RENEWALS)):
-            entry = yield from self.catalog.entry_for_writes(table, change.row)
+            entry = self.catalog.leases.entry(table)
+            if entry is None:
+                entry = yield from self.catalog.renew_lease(table, change.row)
             target, context = maintained_table(bound, entry), self.context_under(entry.epoch)
             try:
                 return (yield from write_row(target, change, context, history))

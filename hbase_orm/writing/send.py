@@ -274,8 +274,15 @@ def _permitted(
 def _results(
     protocols: Sequence[Protocol[R]], expected_bytes: Sequence[int] = ()
 ) -> Protocol[list[ProtocolResult[R]]]:
-    """Run protocols side by side and return how each ended, in their order."""
+    """Run protocols side by side and return how each ended, in their order.
+
+    One alone has nothing to be in step with: its requests are made in their turn, and have the
+    time of a piece of work of their own.
+    """
     attempts = tuple(result_of(protocol) for protocol in protocols)
+    if len(attempts) == 1:
+        yield from ask(RenewTimeLimit())
+        return [(yield from attempts[0])]
     return cast("list[ProtocolResult[R]]", (yield SideBySide(attempts, tuple(expected_bytes))))
 
 

@@ -183,7 +183,8 @@ class MemoryGateway:
         }
 
     def _table(self, name: str) -> MemoryTable:
-        table = self._tables.get(name)
+        # Tables stand there under the name that requests mostly use; `get` knows its other forms.
+        table = self._tables.tables.get(name) or self._tables.get(name)
         table.check_enabled()
         return table
 

@@ -113,6 +113,9 @@ class GuardedTable:
         version: The column that counts the row's writes, or None.
         is_lww: Whether rows carry no guards, and the last writer wins: see
             `index.protocol.last_writer_wins`.
+        maintained: The indexes whose entries ordinary writes keep.
+        indexed_columns: All columns that maintained indexes are over or include.
+        has_claims: Whether a maintained index is unique: writes of its values claim them.
     """
 
     table: str
@@ -125,9 +128,12 @@ class GuardedTable:
     expires: bool = False
     version: bytes | None = None
     is_lww: bool = False
+    maintained: tuple[IndexTarget, ...] = field(init=False, compare=False, repr=False)
+    indexed_columns: frozenset[bytes] = field(init=False, compare=False, repr=False)
+    has_claims: bool = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Refuse a table in which no column shows whether a row exists."""
+        """Refuse a table in which no column shows whether a row exists; compute the rest once."""
         if (self.anchor is None) == (self.marker is None):
             raise ConfigurationError(
                 "a guarded table needs an anchor or a marker, and not both",
@@ -136,17 +142,12 @@ class GuardedTable:
                 marker=self.marker,
             )
 
-    @property
-    def maintained(self) -> tuple[IndexTarget, ...]:
-        """The indexes whose entries ordinary writes keep."""
-        return tuple(index for index in self.indexes if index.maintained_by_writes)
-
-    @property
-    def indexed_columns(self) -> frozenset[bytes]:
-        """All columns that maintained indexes are over or include."""
-        return frozenset[bytes]().union(
-            *(index.columns.union(index.included) for index in self.maintained)
-        )
+        maintained = tuple(index for index in self.indexes if index.maintained_by_writes)
+        columns = (index.columns.union(index.included) for index in maintained)
+        set_ = object.__setattr__
+        set_(self, "maintained", maintained)
+        set_(self, "indexed_columns", frozenset[bytes]().union(*columns))
+        set_(self, "has_claims", any(index.unique for index in maintained))
 
     def index_of(self, entry: Entry) -> IndexTarget:
         """Return the index that an entry belongs to."""

@@ -270,7 +270,7 @@ def entries_then_row(
 ) -> Protocol[bool | GatewayError]:
     """Claim values and put entries, then change the row (R1); return the row change's answer."""
     entries = attempts.entries_to_put(target, attempt)
-    if claimed := claims.claims_of(entries):
+    if target.has_claims and (claimed := claims.claims_of(entries)):
         yield from claims.claim_all(target, attempt, claimed, context)
     yield from put_entries(entries, attempt, context)
     return (yield from change_row(target, attempt, context, history))
@@ -361,7 +361,8 @@ def _tidy(
             context.put_off(deletes)
             deletes = ()
         yield from ask_all_with_retry((*verified, *deletes), context.retries)
-        yield from claims.release(dead, won.row, won.timestamp_ms, context)
+        if target.has_claims:
+            yield from claims.release(dead, won.row, won.timestamp_ms, context)
     except HBaseORMError as error:
         is_tidy = False
         logger.warning(
