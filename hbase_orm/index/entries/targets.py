@@ -141,7 +141,6 @@ class GuardedTable:
                 anchor=self.anchor,
                 marker=self.marker,
             )
-
         maintained = tuple(index for index in self.indexes if index.maintained_by_writes)
         columns = (index.columns.union(index.included) for index in maintained)
         set_ = object.__setattr__

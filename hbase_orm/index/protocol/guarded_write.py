@@ -53,7 +53,7 @@ from hbase_orm.index.entries.targets import (
 from hbase_orm.index.protocol import attempt as attempts
 from hbase_orm.index.protocol import claims
 from hbase_orm.index.protocol.attempt import Attempt
-from hbase_orm.index.protocol.requests import read_before
+from hbase_orm.index.protocol.requests import joined, read_before
 from hbase_orm.ops import (
     CheckAndMutate,
     Protocol,
@@ -360,7 +360,7 @@ def _tidy(
         if context.put_off is not None:
             context.put_off(deletes)
             deletes = ()
-        yield from ask_all_with_retry((*verified, *deletes), context.retries)
+        yield from ask_all_with_retry(joined((*verified, *deletes)), context.retries)
         if target.has_claims:
             yield from claims.release(dead, won.row, won.timestamp_ms, context)
     except HBaseORMError as error:

@@ -1,6 +1,8 @@
-"""Requests that all protocols of guarded rows share: reads of a row's state, lease renewals."""
+"""What protocols of guarded rows share: reads of a row's state, lease renewals, joined batches."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 from hbase_orm.index.entries.guard_cell import guard_of
 from hbase_orm.index.entries.targets import (
@@ -15,7 +17,9 @@ from hbase_orm.index.protocol import attempt as attempts
 from hbase_orm.ops import (
     GetRows,
     GetVersions,
+    MutateRows,
     Protocol,
+    RowMutation,
     StoredVersion,
     ask_with_retry,
 )
@@ -89,6 +93,14 @@ def _read_raw(
             GetVersions(target.table, row, families, raw=True), context.retries
         )
     )
+
+
+def joined(batches: Iterable[MutateRows]) -> tuple[MutateRows, ...]:
+    """Return one batch for each table, of batches that have no row in common."""
+    by_table: dict[str, tuple[RowMutation, ...]] = {}
+    for batch in batches:
+        by_table[batch.table] = by_table.get(batch.table, ()) + tuple(batch.mutations)
+    return tuple(MutateRows(table, mutations) for table, mutations in by_table.items())
 
 
 def is_unmoved(target: GuardedTable, before: RowBefore, after: RowBefore) -> bool:

@@ -257,6 +257,21 @@ def test_a_table_that_does_not_answer_holds_up_no_other_table_of_a_flush(
     assert {table for table, _, _ in caught.value.unknown} == {"silent_rows"}
 
 
+def test_a_table_that_does_not_answer_does_not_hold_up_a_single_row_with_an_index(
+    engine: Engine, gateway: FallsSilent
+) -> None:
+    session = engine.session()
+    session.add(Row(host="new", n=0))
+    session.add(Filed(host="new"))
+    gateway.silent_tables = {"silent_rows"}
+
+    with pytest.raises(FlushError) as caught:
+        session.flush()
+
+    assert [table for table, _ in caught.value.written] == ["silent_files"]
+    assert [table for table, _, _ in caught.value.unknown] == ["silent_rows"]
+
+
 def test_a_batch_that_gets_no_answer_holds_up_no_other_batch_of_its_table(
     engine: Engine, gateway: FallsSilent, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -172,3 +172,25 @@ def test_large_rows_are_read_and_written_few_at_a_time(kind: str) -> None:
     ]
     assert {len(keys) for keys in read if len(keys) > 1} == {10}
     assert max(puts) <= BATCH_BYTES
+
+
+def test_a_single_row_sends_one_batch_to_an_index_table_before_its_change_and_one_after() -> None:
+    gateway = RecordsRequests(MemoryGateway())
+    session = engine_on(gateway).session()
+    part = Part(name="p", unit="u", text=b"t")
+    session.add(part)
+    session.flush()
+    gateway.requests.clear()
+    part.unit = "v"
+
+    session.flush()
+
+    assert [(type(each), getattr(each, "table", "")) for each in gateway.requests] == [
+        (GetRows, "part"),
+        (MutateRows, "part_ix_by_unit"),
+        (CheckAndMutate, "part"),
+        (MutateRows, "part_ix_by_unit"),
+    ]
+    put, verified = batches_of(gateway.requests)
+    assert [bool(each.deletes) for each in put.mutations] == [False, False]
+    assert [bool(each.deletes) for each in verified.mutations] == [False, True]

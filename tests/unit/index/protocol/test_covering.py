@@ -87,12 +87,14 @@ def test_an_insert_puts_its_entry_unverified_and_verifies_it_after_the_change(
 def test_a_changed_key_unverifies_the_old_entry_and_deletes_all_its_cells(old_row: Bench) -> None:
     requests = run(old_row, {V1: b"B"})
 
-    assert [type(request) for request in requests] == [READ, ENTRIES, CHANGE, ENTRIES, ENTRIES]
+    assert [type(request) for request in requests] == [READ, ENTRIES, CHANGE, ENTRIES]
     assert flags(requests[1]) == {b"A": UNVERIFIED, b"B": UNVERIFIED}
     assert flags(requests[3]) == {b"B": b"v\x01"}
-    deletes = requests[4]
-    assert isinstance(deletes, MutateRows)
-    assert [m.deletes[0].column for m in deletes.mutations] == [ENTRY_FAMILY]
+    verified_and_deleted = requests[3]
+    assert isinstance(verified_and_deleted, MutateRows)
+    new, old = verified_and_deleted.mutations
+    assert (new.row[:1], new.deletes) == (b"B", ())
+    assert (old.row[:1], [each.column for each in old.deletes]) == (b"A", [ENTRY_FAMILY])
     assert copies(old_row) == {b"B": {V2: b"X"}}
 
 
