@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar, cast
 
 from hbase_orm.errors import GatewayError, RejectedError
-from hbase_orm.gateway.drive import Driver, ProtocolResult
+from hbase_orm.gateway.drive import Driver, ProtocolResult, result_of_call
 from hbase_orm.gateway.retry import is_repeatable
 from hbase_orm.gateway.row_sizes import ReadSizes
 from hbase_orm.ops import (
@@ -151,7 +151,7 @@ class _Member:
 
     def _send_unjoined(self, execute: _Execute, unjoined: frozenset[str]) -> None:
         while self.run.request is not None and _is_unjoined(self.run.request, unjoined):
-            self.requests[0].outcome = _result_of(execute, self.run.request)
+            self.requests[0].outcome = result_of_call(execute, self.run.request)
             self._answer()
 
     def _answer(self) -> None:
@@ -224,18 +224,11 @@ def _send_as_one(
         except GatewayError as error:
             return [ProtocolResult(error=error) for _ in operations]
         except Exception as error:  # one of them does it: sending each shows which one
-            outcomes = [_result_of(execute, operation) for operation in operations]
+            outcomes = [result_of_call(execute, operation) for operation in operations]
             if not any(isinstance(each.error, type(error)) for each in outcomes):
                 raise  # none of them does: it came from outside, as a time limit does
             return outcomes
-    return [_result_of(execute, operation) for operation in operations]
-
-
-def _result_of(execute: _Execute, operation: Operation[Any]) -> ProtocolResult[Any]:
-    try:
-        return ProtocolResult(execute(operation))
-    except Exception as exc:  # noqa: BLE001  # the protocol decides, whatever it is
-        return ProtocolResult(error=exc)
+    return [result_of_call(execute, operation) for operation in operations]
 
 
 def _joined_requests(requests: Iterable[_Request], sizes: ReadSizes) -> list[_JoinedRequest]:

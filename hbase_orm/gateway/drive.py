@@ -61,6 +61,14 @@ def result_of(protocol: Protocol[R]) -> Protocol[ProtocolResult[R]]:
         return ProtocolResult(error=exc)
 
 
+def result_of_call(call: Callable[..., R], /, *arguments: Any) -> ProtocolResult[R]:
+    """Return how a call ended, so that its failure stops no other one."""
+    try:
+        return ProtocolResult(call(*arguments))
+    except Exception as exc:  # noqa: BLE001  # handed to the caller as this one's outcome
+        return ProtocolResult(error=exc)
+
+
 class Patience:
     """Limits how long an operation of many requests waits for a gateway that does not answer.
 
@@ -173,8 +181,11 @@ class Driver:
     def answer(self, operation: Operation[Any], patience: Patience) -> Any:
         """Return the answer to one request: send it by `patience`, or handle a driver's request."""
         if isinstance(operation, Together):
-            attempt = partial(self._try, patience=patience)
-            answers = self._side_by_side(attempt, operation.operations, self.parallel)
+            answers = self._side_by_side(
+                lambda each: result_of_call(self.answer, each, patience),
+                operation.operations,
+                self.parallel,
+            )
             return tuple(answer.result() for answer in answers)
         if isinstance(operation, Sleep):
             self._sleep(patience.pause_s(operation.seconds))
@@ -215,8 +226,12 @@ class Driver:
             parallel: Most protocols under way at once, if fewer than the driver's own.
             patience: Sends their requests; None gives all of them one of their own.
         """
-        run = partial(self._outcome, patience=patience or self.patience())
-        return self._side_by_side(run, list(protocols), parallel or self.parallel)
+        shared = patience or self.patience()
+        return self._side_by_side(
+            lambda protocol: result_of_call(self.run, protocol, shared),
+            list(protocols),
+            parallel or self.parallel,
+        )
 
     def each(
         self, work: Callable[[T], R], items: Sequence[T], parallel: int | None = None
@@ -268,22 +283,10 @@ class Driver:
         self._team = Team(self.parallel)
         self._local = threading.local()
 
-    def _try(self, operation: Operation[Any], patience: Patience) -> ProtocolResult[Any]:
-        try:
-            return ProtocolResult(self.answer(operation, patience))
-        except Exception as exc:  # noqa: BLE001  # raised by the caller once all have ended
-            return ProtocolResult(error=exc)
-
     def _outcomes(self, group: SideBySide, patience: Patience) -> list[ProtocolResult[Any]]:
         if self._run_group is None:
             return self.run_many(group.protocols, patience=patience)
         return self._run_group(self, group.protocols, group.expected_bytes)
-
-    def _outcome(self, protocol: Protocol[R], patience: Patience) -> ProtocolResult[R]:
-        try:
-            return ProtocolResult(self.run(protocol, patience))
-        except Exception as exc:  # noqa: BLE001  # handed to the caller as this one's outcome
-            return ProtocolResult(error=exc)
 
     def _side_by_side(
         self, work: Callable[[T], ProtocolResult[R]], items: Sequence[T], parallel: int
