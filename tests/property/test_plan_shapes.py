@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hbase_orm import Family, Index, Key, Mapped, Model, column, key, select
+from hbase_orm import Family, Index, Key, Mapped, Model, Salt, column, key, rowkey, select
 from hbase_orm.errors import QueryError
 from hbase_orm.query import ROWS_ONLY, Plan, Select, Shapes, Sort
 from hbase_orm.query.planning.planner import plan
@@ -158,3 +158,29 @@ def test_only_so_many_shapes_are_kept() -> None:
         plan(select(Part).where(Part.maker == "a").limit(limit), Part.__schema__, shapes=shapes)
 
     assert len(shapes) == 1
+
+
+class Salted(Model, table="salted_parts"):
+    d = Family()
+    maker: Key[str] = key()
+    number: Key[int] = key()
+    __rowkey__ = rowkey(Salt(4), maker, number)
+
+
+class SaltedByMaker(Model, table="maker_salted_parts"):
+    d = Family()
+    maker: Key[str] = key()
+    number: Key[int] = key()
+    __rowkey__ = rowkey(Salt(4, of=maker), maker, number)
+
+
+@pytest.mark.parametrize("model", [Part, Salted, SaltedByMaker])
+def test_a_statement_of_a_whole_key_is_planned_once_for_all_keys(model: Any) -> None:
+    schema, shapes = model.__schema__, Shapes()
+    plan(select(model).where(model.maker == "a", model.number == 1), schema, shapes=shapes)
+
+    for number in range(9):
+        stmt = select(model).where(model.maker == "b", model.number == number)
+        known = shapes.find(stmt)
+        assert known is not None
+        assert facts(known) == facts(plan(stmt, schema))

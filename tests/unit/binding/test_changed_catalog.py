@@ -11,7 +11,9 @@ from hbase_orm.binding.url import parse_url
 from hbase_orm.binding.write_clock import wall_clock_ms
 from hbase_orm.errors import ConflictError, CorruptRowError, FlushError, SchemaError
 from hbase_orm.gateway.memory.gateway import MemoryGateway
-from hbase_orm.ops import MutateRows, Put, RowMutation
+from hbase_orm.index.catalog.catalog import CATALOG_COLUMN, CATALOG_TABLE
+from hbase_orm.ops import GetRows, MutateRows, Put, RowMutation
+from tests.support.recording import RecordsRequests, gateway_of, through
 
 
 class Person(Model, table="people"):
@@ -70,6 +72,22 @@ def test_a_model_without_indexes_writes_nothing_into_a_table_that_has_some(engin
 
     assert isinstance(caught.value.not_written[0][2], SchemaError)
     assert engine.session().get(Person, name="ann") is None
+
+
+def test_a_model_without_indexes_replaces_no_row_of_a_table_that_has_some_nor_reads_it(
+    engine: Engine,
+) -> None:
+    with engine.session() as session:
+        session.add(Person(name="ann", city="Oslo"))
+    gateway = RecordsRequests(gateway_of(engine))
+
+    with pytest.raises(SchemaError):
+        through(gateway, engine).session().replace(PlainPerson(name="ann", city="Rome"))
+
+    assert gateway.requests == [GetRows(CATALOG_TABLE, (b"people",), (CATALOG_COLUMN,))]
+    person = engine.session().get(Person, name="ann")
+    assert person is not None
+    assert person.city == "Oslo"
 
 
 def test_a_bulk_load_by_a_model_that_lacks_an_index_is_refused(engine: Engine) -> None:

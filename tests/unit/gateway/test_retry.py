@@ -258,5 +258,14 @@ def test_no_attempt_at_all_is_refused() -> None:
         RetryingGateway(_Failing(), attempts=0)
 
 
+def test_of_a_single_attempt_nothing_is_sent_again() -> None:
+    inner = _Failing(_AWAY)
+
+    with pytest.raises(RegionUnavailableError):
+        _retrying(inner, _Time(), attempts=1).execute(ops.Ping())
+
+    assert len(inner.times_s) == 1
+
+
 def test_repr_shows_the_wrapped_gateway() -> None:
     assert repr(_retrying(_Failing(), _Time())).endswith(", attempts=4)")

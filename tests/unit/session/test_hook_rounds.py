@@ -303,6 +303,27 @@ def test_before_hooks_that_add_without_end_send_nothing(
     assert names(engine, model) == []
 
 
+@BOTH
+def test_before_hooks_may_add_for_as_many_rounds_as_there_may_be(
+    model: Any,
+    session: Session,
+    acts: dict[Any, Any],
+    monkeypatch: pytest.MonkeyPatch,
+    engine: Engine,
+) -> None:
+    monkeypatch.setattr("hbase_orm.session.flushing.MAX_ROUNDS", 20)
+
+    def add_next(obj: Any) -> None:
+        if len(obj.name) < 20:
+            session.add(model(name=obj.name + "x"))
+
+    acts["before_put", "*"] = add_next
+    session.add(model(name="x"))
+    session.flush()
+
+    assert names(engine, model) == ["x" * length for length in range(1, 21)]
+
+
 def test_a_long_list_may_be_deleted_link_by_link(
     session: Session, acts: dict[Any, Any], engine: Engine
 ) -> None:

@@ -22,6 +22,7 @@ from hbase_orm import (
     version,
 )
 from hbase_orm.errors import DuplicateRowError
+from tests.support.recording import RecordsRequests, batches_of, gateway_of, through
 
 
 class Visit(Model, table="visits"):
@@ -45,6 +46,13 @@ class CountedLog(Model, table="random_counted_logs"):
     text: Mapped[str] = column(d)
     changes: Version = version(d)
     __rowkey__ = rowkey(RandomSalt(16), number)
+
+
+class TwoSaltsLog(Model, table="two_salts_logs"):
+    d = Family()
+    number: Key[int] = key()
+    text: Mapped[str] = column(d)
+    __rowkey__ = rowkey(RandomSalt(2), number)
 
 
 @pytest.mark.parametrize("model", [Log, CountedLog])
@@ -76,3 +84,20 @@ def test_a_random_salt_and_a_number_stand_in_one_key() -> None:
     assert sorted((visit.host, visit.page) for visit in found) == [("h3", "p"), ("h5", "p")]
     assert changed is not None
     assert changed.count == 9
+
+
+@pytest.mark.parametrize("model", [TwoSaltsLog, Log])
+def test_a_row_is_deleted_under_its_own_salt_alone(model: Any) -> None:
+    with connect("memory://") as engine:
+        engine.create_tables(model)
+        with engine.session() as session:
+            session.add(model(number=1, text="a"))
+        row_key = engine.session().one(select(model).where(model.number == 1)).__state__.row.key
+        gateway = RecordsRequests(gateway_of(engine))
+
+        through(gateway, engine).session().delete_row(model, number=1)
+
+        assert engine.session().get(model, number=1) is None
+        (deletes,) = batches_of(gateway.writes)
+
+    assert [mutation.row for mutation in deletes.mutations] == [row_key]

@@ -17,7 +17,7 @@ from hbase_orm.errors import (
 from hbase_orm.gateway.thrift.answer_sizes import AnswerSizes
 from hbase_orm.gateway.thrift.decoding.decoded import DecodedCell, DecodedRow, DecodedValue
 from hbase_orm.gateway.thrift.decoding.row_answers import DecodedResult
-from hbase_orm.gateway.thrift.gateway import ADMIN_TIMEOUT_S, whole_families
+from hbase_orm.gateway.thrift.gateway import ADMIN_TIMEOUT_S, FOREVER_S, whole_families
 from hbase_orm.gateway.thrift.handshake import ThriftConnection
 from hbase_orm.gateway.thrift.pool import Address, Pool
 from hbase_orm.gateway.thrift.thrift1 import Thrift1Gateway
@@ -30,6 +30,8 @@ from hbase_orm.ops import (
     CloseScanner,
     CreateTable,
     Delete,
+    DescribeTable,
+    EnableTable,
     FamilyDescriptor,
     FetchRows,
     GetRows,
@@ -244,6 +246,18 @@ def test_a_table_without_regions_does_not_exist(
         gateway(client).execute(ListRegions("t"))
 
 
+@pytest.mark.parametrize(("sent_s", "ttl_s"), [(-1, None), (FOREVER_S, None), (60, 60), (0, 0)])
+def test_a_family_that_keeps_cells_for_ever_has_no_ttl(sent_s: int, ttl_s: int | None) -> None:
+    family = HBASE1.ColumnDescriptor(
+        name=b"d:", maxVersions=1, compression=b"NONE", bloomFilterType=b"ROW", timeToLive=sent_s
+    )
+    client = _Client(getColumnDescriptors={b"d:": family})
+
+    (described,) = _thrift1(client).execute(DescribeTable("t")).families
+
+    assert (described.name, described.ttl_s) == (b"d", ttl_s)
+
+
 # --- Thrift2 --------------------------------------------------------------------------------------
 
 
@@ -254,6 +268,18 @@ def _result(key: bytes | None) -> DecodedResult:
         value.family, value.qualifier, value.value, value.timestamp_ms = b"d", b"a", b"1", 7
         result.key, result.values = key, [value]
     return result
+
+
+@pytest.mark.parametrize(("table", "namespace", "name"), [("t", None, b"t"), ("ns:t", b"ns", b"t")])
+def test_administration_names_a_table_by_its_namespace(
+    table: str, namespace: bytes | None, name: bytes
+) -> None:
+    client = _Client()
+
+    _thrift2(client).execute(EnableTable(table))
+
+    ((method, (sent,)),) = client.calls
+    assert (method, sent.namespace_name, sent.qualifier) == ("enableTable", namespace, name)
 
 
 def test_missing_rows_keep_their_places() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -14,7 +15,7 @@ from hbase_orm.errors import (
     UniqueViolationError,
 )
 from hbase_orm.gateway.memory.gateway import MemoryGateway
-from hbase_orm.index.entries.targets import GUARD_COLUMN, IndexTarget, RowChange
+from hbase_orm.index.entries.targets import GUARD_COLUMN, Entry, EntryKind, IndexTarget, RowChange
 from hbase_orm.index.protocol import claims
 from hbase_orm.index.protocol.claims import CLAIM_COLUMN, FREE_TTL_MS, Claim, StoredClaim
 from hbase_orm.index.protocol.guarded_write import guarded_write
@@ -306,6 +307,22 @@ def test_a_verification_counts_a_value_owned_by_another_row_as_missing(first: Be
 
     assert found.missing == ((b"first", b"A"),)
     assert found.stale == ((b"else", b"A"),)
+
+
+def test_a_claim_that_does_not_decode_is_left_and_named_in_the_log(
+    first: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
+    entry = Entry(first.index.table, b"A", EntryKind.CLAIM)
+    put = (Put(CLAIM_COLUMN, b"junk", NOW_MS),)
+    first.gateway.execute(MutateRows(entry.table, (RowMutation(entry.key, puts=put),)))
+
+    with caplog.at_level(logging.WARNING, "hbase_orm.index"):
+        drive(claims.release([entry], b"first", NOW_MS, first.context()), first.gateway)
+
+    (row,) = first.gateway.execute(GetRows(entry.table, (entry.key,)))
+    assert row is not None
+    assert row.cells[CLAIM_COLUMN].value == b"junk"
+    assert [record.args for record in caplog.records] == [(entry.key, entry.table)]
 
 
 # --- the record -----------------------------------------------------------------------------------

@@ -7,7 +7,19 @@ from typing import Any
 
 import pytest
 
-from hbase_orm import Family, Index, Key, Mapped, Model, Salt, codecs, column, key, rowkey
+from hbase_orm import (
+    Family,
+    Index,
+    Key,
+    Mapped,
+    Model,
+    RandomSalt,
+    Salt,
+    codecs,
+    column,
+    key,
+    rowkey,
+)
 from hbase_orm.ops import KeyRange
 from hbase_orm.query import Plan, Select, plan, select
 from hbase_orm.query.plans.explain import range_text, tree
@@ -28,6 +40,12 @@ class Salted(Model, table="ns:salted"):
     host: Key[str] = key()
     n: Key[int] = key(codecs.uint8())
     __rowkey__ = rowkey(Salt(3), host, n)
+
+
+class Spread(Model, table="spread"):
+    d = Family()
+    host: Key[str] = key()
+    __rowkey__ = rowkey(RandomSalt(2), host)
 
 
 class Odd(Model, table="odd"):
@@ -63,6 +81,15 @@ def planned(stmt: Select[Any]) -> Plan:
 ├─ order: n asc
 ├─ limit: 2
 └─ requests: 1 multi-get of 6 rows""",
+        ),
+        (
+            select(Spread).where(Spread.host == "a"),
+            r"""Get spread
+├─ get \x00a
+├─ get \x01a
+├─ check on the client: Spread.host == 'a'
+├─ order: by the row key
+└─ requests: 1 multi-get of 2 rows""",
         ),
         (
             select(Plain).where(Plain.host == "a").order_by(Plain.n.desc()),
