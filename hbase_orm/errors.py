@@ -167,7 +167,7 @@ class VersionConflictError(ConflictError):
 
     Attributes:
         loaded_version: The version that the object has.
-        stored_version: The version that the row has; 0 if there is no such row.
+        stored_version: The version that the row has; 0 if the row does not exist.
     """
 
 
@@ -275,7 +275,7 @@ class FlushConflictError(FlushError, VersionConflictError):
         table: The table of the first such row.
         row: Its row key.
         loaded_version: The version that its object has.
-        stored_version: The version that the row has; 0 if there is no such row.
+        stored_version: The version that the row has; 0 if the row does not exist.
     """
 
 

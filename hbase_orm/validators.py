@@ -36,11 +36,11 @@ class _Validator:
             fits = self._test(value)
         except TypeError as error:
             raise SchemaError(
-                "the validator cannot judge a value of this type",
+                "the validator cannot check a value of this type",
                 validator=self,
                 value=value,
                 reason=str(error),
-                fix="declare one that fits the field's type",
+                fix="use a validator that fits the field's type",
             ) from error
         if not fits:
             raise ValueError(self._reason)
@@ -66,9 +66,9 @@ def between(low: T, high: T, /) -> Callable[[T], None]:
         is_range = False
     if not is_range:
         raise SchemaError(
-            "no value lies between these bounds",
+            "no value is between these bounds",
             validator=text,
-            fix="give the lower one first: between(1, 10)",
+            fix="give the lower bound first: between(1, 10)",
         )
     return _Validator(text, f"must be from {low!r} to {high!r}", lambda v: least <= v <= most)
 
@@ -85,7 +85,7 @@ def one_of(*choices: T) -> Callable[[T], None]:
         ValueError: must be one of 's', 'm', 'l'
     """
     if not choices:
-        raise SchemaError("there is nothing to choose from", fix='write one_of("s", "m", "l")')
+        raise SchemaError("one_of() needs at least one value", fix='write one_of("s", "m", "l")')
     shown = ", ".join(map(repr, choices))
     return _Validator(f"one_of({shown})", f"must be one of {shown}", lambda v: v in choices)
 
@@ -105,10 +105,10 @@ def matches(pattern: str, /) -> Callable[[str], None]:
         compiled = re.compile(pattern)
     except (re.error, TypeError) as error:
         raise SchemaError(
-            "this is no regular expression",
+            "the argument is not a regular expression",
             pattern=pattern,
             reason=str(error),
-            fix="correct it; a backslash stands twice, or in a raw string",
+            fix="correct the expression; write a backslash twice, or use a raw string",
         ) from error
     return _Validator(
         f"matches({pattern!r})",
@@ -146,7 +146,10 @@ def max_length(n: int, /) -> Callable[[Any], None]:
 def _checked_length(n: object, name: str) -> int:
     if not isinstance(n, int) or isinstance(n, bool) or n < 0:
         raise SchemaError(
-            "a length is an integer, 0 or more", validator=name, got=n, fix=f"write {name}(80)"
+            "the length must be an integer, 0 or more",
+            validator=name,
+            got=n,
+            fix=f"write {name}(80)",
         )
     return n
 
@@ -165,7 +168,9 @@ def all_of(*validators: Callable[[T], None]) -> Callable[[T], None]:
     for each in validators:
         if not callable(each):
             raise SchemaError(
-                "this is no validator", got=each, fix="write all_of(min_length(1), max_length(3))"
+                "the argument is not a validator",
+                got=each,
+                fix="write all_of(min_length(1), max_length(3))",
             )
 
     def accepts(value: T) -> bool:
@@ -187,7 +192,7 @@ def ask(validate: Callable[[Any], object], value: Any) -> None:
     answer = validate(value)
     if answer is not None:
         raise SchemaError(
-            "a validator raises ValueError or returns None",
+            "a validator returned a value: it must raise ValueError or return None",
             validator=validate,
             value=value,
             returned=answer,

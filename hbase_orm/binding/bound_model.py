@@ -201,7 +201,7 @@ class BoundModel:
             size = CELL_OVERHEAD_BYTES + len(key) + len(column) - 1 + len(value)
             if size > MAX_CELL_BYTES:
                 raise ValidationError(
-                    "the field's cell is larger than HBase stores",
+                    "the field's cell is larger than the largest cell that HBase stores",
                     model=self.schema.model_name,
                     field=fields.get(column, column),
                     row=key,

@@ -41,7 +41,7 @@ def checked_model(model: Any) -> type[Model]:
     fix = "name the class: session.get(Reading, host=...)"
     if isinstance(model, (list, tuple, set, frozenset)):
         fix = "give the classes one by one: engine.create_tables(*models)"
-    raise ConfigurationError("this is not a model with a table", got=shown(model), fix=fix)
+    raise ConfigurationError("the argument is not a model with a table", got=shown(model), fix=fix)
 
 
 def bind(

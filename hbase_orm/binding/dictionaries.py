@@ -29,9 +29,9 @@ def _refuse_rows_of_models(table: str, catalog: CatalogCache) -> Protocol[None]:
     entry = yield from catalog.entry(table)
     if entry is not None and entry.state is not TableState.DROPPED:
         raise SchemaError(
-            "the dictionary's table is that of a model with indexes",
+            "the dictionary cannot use this table: a model with indexes keeps its rows in it",
             table=table,
-            fix="name the dictionary otherwise: Substitute(of=..., dictionary=...)",
+            fix="give the dictionary another table: Substitute(of=..., dictionary=...)",
         )
 
 

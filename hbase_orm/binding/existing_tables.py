@@ -61,7 +61,7 @@ def refuse_numbers(schema: TableSchema, existing: TableDescriptor) -> None:
     own_format = existing.attributes.get(FORMAT_ATTRIBUTE)
     if own_format is not None:
         raise SchemaError(
-            "the table holds the numbers of a dictionary or of sequences, and no model's rows",
+            "the table belongs to a dictionary or to sequences, so it cannot hold a model's rows",
             model=schema.model_name,
             table=schema.table,
             found=own_format,
@@ -119,10 +119,12 @@ def check_index_tables(
         table = known.table or index.table
         if (yield from described(table)) is None:
             raise SchemaError(
-                "the index's table was dropped: rows have no entries, and no row can be written",
+                "the index's table was dropped: no row has an index entry any more, and no "
+                "row can be written",
                 table=schema.table,
                 index=index.name,
-                fix="build it again: engine.build_index(model, name), 'hbase-orm index build'",
+                fix="build the index again: engine.build_index(model, name), or 'hbase-orm "
+                "index build'",
             )
         if not has_rows and index.included and not bound.guarded.expires:
             yield from _refuse_copies_without_rows(schema.table, replace(index, table=table))
@@ -141,9 +143,10 @@ def _refuse_copies_without_rows(table: str, index: IndexTarget) -> Protocol[None
     is_believed = any(covering_cells(index.included, entry.cells) is not None for entry in entries)
     if is_believed and not (yield from has_cells(table)):
         raise SchemaError(
-            "the table is empty, but its index has entries that queries would return as rows",
+            "the table has no rows, but its index still has entries, which queries would "
+            "return as rows",
             table=table,
             index=index.name,
-            fix="build it again: engine.build_index(model, name, rebuild=True), "
+            fix="build the index again: engine.build_index(model, name, rebuild=True), or "
             "'hbase-orm index build --rebuild'",
         )

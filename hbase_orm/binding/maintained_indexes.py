@@ -64,10 +64,10 @@ def refuse_indexed(operation: Increment, entry: CatalogEntry, model: str) -> Non
         for column in operation.amounts if index.is_kept else ():
             if names_column(index.entries, column):
                 raise SchemaError(
-                    "the column is indexed: an increment would leave its entry missing",
+                    "the column is indexed, and an increment would not write its new index entry",
                     model=model,
                     table=operation.table,
                     index=name,
                     column=column,
-                    fix="count in a column that no index is over",
+                    fix="count in a column that no index uses",
                 )

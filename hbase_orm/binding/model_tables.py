@@ -166,12 +166,12 @@ def refuse_lost_dictionaries(bound: BoundModel, names: Iterable[str]) -> Protoco
         for table in names:
             if (yield from _has_rows(table)):
                 raise SchemaError(
-                    "the dictionary is gone whose numbers the row keys hold: made again it would "
-                    "give them to other names",
+                    "the table's row keys hold numbers of a dictionary whose table is "
+                    "missing: a new dictionary would give the same numbers to other names",
                     table=table,
                     dictionary=dictionary,
-                    fix="restore it from a copy that is not older than the table, or drop the "
-                    "table too",
+                    fix="restore the dictionary from a backup that is not older than the table, "
+                    "or drop the table too",
                 )
 
 

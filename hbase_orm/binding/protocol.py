@@ -23,8 +23,8 @@ def written_table(schema: TableSchema, features: frozenset[Feature]) -> GuardedT
     missing = obstacle(schema)
     if missing is not None:
         raise ConfigurationError(
-            "the model needs a Thrift2 gateway: without one only indexes over one required column "
-            "are kept",
+            "the model needs a Thrift2 gateway: with Thrift1 alone, only indexes over one "
+            "required column can be maintained",
             model=schema.model_name,
             index=missing.index,
             reason=missing.reason,

@@ -102,12 +102,12 @@ def parse_url(url: str) -> EngineOptions:
     """
     if not isinstance(url, str):
         raise ConfigurationError(
-            "the URL is no text", type=type(url).__name__, fix='"hbase://127.0.0.1:9090"'
+            "the URL is not a str", type=type(url).__name__, fix='"hbase://127.0.0.1:9090"'
         )
     if "@" in unquote(url):  # in a password, '/', '?' and '#' would begin another part
         raise ConfigurationError(
             "the URL holds a user or password",
-            fix="leave it out: Thrift gateways without security take none",
+            fix="leave them out: hbase_orm connects to Thrift gateways without authentication",
         )
     try:
         split = urlsplit(url)
@@ -163,7 +163,7 @@ def _namespace(path: str) -> str:
     namespace = unquote(path.strip("/"))
     if not _NAMESPACE.fullmatch(namespace):
         raise ConfigurationError(
-            "a namespace is made of letters, digits and underscores",
+            "a namespace may have only letters, digits and underscores",
             fix="write hbase://host:9090/namespace?option=value",
         )
     return namespace
@@ -178,9 +178,9 @@ def _options(query: str) -> dict[str, Any]:
             )
         if name in _NOT_YET:
             raise ConfigurationError(
-                "this version does not have the URL option yet",
+                "this version of hbase_orm does not support the URL option",
                 option=name,
-                fix=f"leave it out; there are: {', '.join(sorted(_PARSERS))}",
+                fix=f"leave it out; the options are: {', '.join(sorted(_PARSERS))}",
             )
         if name not in _PARSERS:
             raise ConfigurationError(
@@ -213,11 +213,14 @@ def _host(option: str, place: int, text: str, default_port: int) -> HostPort:
         host, port = text, str(default_port)
     if not host.strip("[]"):
         raise ConfigurationError(
-            "a host is empty", option=option, address=place, fix="write host:port,host2:port"
+            "one of the URL's hosts is empty",
+            option=option,
+            address=place,
+            fix="write host:port,host2:port",
         )
     if not _HOST.fullmatch(host):
         raise ConfigurationError(
-            "a host is a name or an address, that of IPv6 in brackets",
+            "the URL's host is neither a name nor an IP address; an IPv6 address needs brackets",
             option=option,
             address=place,
             fix="write host:9090 or [::1]:9090",
@@ -225,7 +228,7 @@ def _host(option: str, place: int, text: str, default_port: int) -> HostPort:
     number = _whole(port)
     if number is None or not 0 < number <= _MAX_PORT:
         raise ConfigurationError(
-            "a port is a number from 1 to 65535",
+            "the URL's port is not a number from 1 to 65535",
             option=option,
             address=place,
             fix="write host:9090",
@@ -246,7 +249,7 @@ def _one_of(*allowed: str) -> Callable[[str, str], str]:
     def parse(name: str, text: str) -> str:
         if text not in allowed:
             raise ConfigurationError(
-                "the URL option has no such value",
+                "the URL option does not allow this value",
                 option=name,
                 fix=f"write one of: {', '.join(allowed)}",
             )
@@ -281,7 +284,7 @@ def _count(least: int, most: int) -> Callable[[str, str], int]:
 def _out_of_range(name: str, value: float | None, least: float, most: float) -> ConfigurationError:
     details = {} if value is None else {"value": value}
     return ConfigurationError(
-        "the URL option is no number in its range",
+        "the URL option is not a number in the allowed range",
         option=name,
         **details,
         least=least,

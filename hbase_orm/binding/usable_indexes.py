@@ -165,7 +165,7 @@ def unreadable(bound: BoundModel, entry: CatalogEntry | None) -> dict[str, str]:
     """Return why queries do not use indexes that the model declares, by the index's name."""
     if not _is_there(entry):
         # Its index tables may be of another time, or a copy's: nobody knows who has kept them.
-        unknown = "the catalog does not know the table"
+        unknown = "the catalog has no entry for the table"
         return dict.fromkeys([index.name for index in bound.schema.indexes], unknown)
     reasons = {}
     for index in bound.schema.indexes:

@@ -25,7 +25,9 @@ def confirm(what: str) -> None:
         if sys.stdin.isatty():
             raise
         raise ConfigurationError(
-            "nobody is there to confirm it", question=what, fix="give --yes"
+            "the command asks for a confirmation, but its input is not a terminal",
+            question=what,
+            fix="give --yes",
         ) from None
     if not is_wanted:
         raise click.Abort

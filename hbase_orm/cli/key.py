@@ -115,9 +115,9 @@ def _encoded(model: type[Model], fields: Mapping[str, Any], engine: Engine | Non
     keys = engine.row_keys(model, **fields)
     if not keys:
         raise RowKeyError(
-            "a name has no number yet, so no row can have this key",
+            "a name in the key has no number in its dictionary yet, so no row can have this key",
             names={field: fields[field] for field in names},
-            fix="only writing gives numbers to names",
+            fix="a name gets its number when the first row with it is written",
         )
     return keys[0]
 

@@ -105,7 +105,7 @@ def _death_behind(error: HBaseORMError, url: str | None) -> str:
 def _as_options(text: str) -> str:
     """Return an error's advice in the words of the command line."""
     text = text.replace(".allow_full_scan()", "--allow-full-scan")
-    return text.replace("; or sort what is read: .sort_in_memory(..., max_rows=...)", "")
+    return text.replace("; or sort the rows in memory: .sort_in_memory(..., max_rows=...)", "")
 
 
 def _with_hint(error: click.ClickException) -> str:

@@ -143,7 +143,11 @@ def read_key(text: str) -> bytes:
 def _as_shown(match: re.Match[str]) -> str:
     typed = match.group()
     if match["stray"]:
-        raise RowKeyError("a backslash stands alone", text=match.string, position=match.start())
+        raise RowKeyError(
+            "the key has a backslash without the character that it escapes",
+            text=match.string,
+            position=match.start(),
+        )
     if match["byte"]:
         return r"\x" + match["byte"].upper()
     # Bytes of an argument that are no UTF-8 come as surrogates.
@@ -164,7 +168,7 @@ class InstantType(click.ParamType):  # type: ignore[type-arg] # older click has 
         try:
             at = datetime.fromisoformat(value)
         except ValueError:
-            self.fail(f"{value!r} is no time in ISO 8601.", param, ctx)
+            self.fail(f"{value!r} is not a time in ISO 8601.", param, ctx)
         if at.tzinfo is None and len(value) <= len("2026-01-31"):
             return at.replace(tzinfo=UTC)
         if at.tzinfo is None:

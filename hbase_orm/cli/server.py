@@ -246,6 +246,8 @@ def reset(*, data_dir: Path | None, yes: bool) -> int:
 def _confirmed(folder: DataFolder) -> bool:
     if not sys.stdin.isatty():
         raise ConfigurationError(
-            "nobody is there to confirm the reset", data_dir=str(folder.path), fix="give --yes"
+            "the command asks for a confirmation, but its input is not a terminal",
+            data_dir=str(folder.path),
+            fix="give --yes",
         )
     return click.confirm(f"Delete all tables in {folder.path}?", err=True)

@@ -36,7 +36,7 @@ def admin(context: click.Context, data_dir: Path | None) -> None:
     embedded = next(filter(None, map(EmbeddedServer.running, folders)), None)
     if embedded is None:
         raise ServerNotRunningError(
-            "no embedded server runs",
+            "no embedded server is running",
             data_dir=str(folders[0]),
             fix="start it with 'hbase-orm server start', or give its --data-dir",
         )

@@ -41,11 +41,11 @@ class Enumerated(Codec[E]):
                 self.inner.encode(member.value)
             except CodecError as error:
                 raise SchemaError(
-                    "a member's value cannot be stored",
+                    "no codec can store the value of this enum member",
                     codec=self.name,
                     member=member,
                     reason=error.text,
-                    fix="give all members values of one type, or write codecs.code({...})",
+                    fix="give all members values of the same type, or write codecs.code({...})",
                 ) from None
 
     @property
@@ -70,7 +70,9 @@ class Enumerated(Codec[E]):
             CodecError: Not a member.
         """
         if not isinstance(value, self.type_):
-            raise self.refuse(value, "the value is no member", enum=self.type_.__name__)
+            raise self.refuse(
+                value, "the value is not a member of the enum", enum=self.type_.__name__
+            )
         data = self.inner.encode(value.value)
         return invert(data) if self.desc else data
 
@@ -108,16 +110,14 @@ class Code(Codec[T]):
         """Refuse an empty list, empty codes, and a code that is the beginning of another."""
         codes = sorted(code for _, code in self.pairs)
         if not codes or not codes[0]:
-            raise SchemaError(
-                "every value needs a code of a byte or more", codec=self.name, codes=codes
-            )
+            raise SchemaError("a code is empty", codec=self.name, codes=codes)
         for shorter, longer in pairwise(codes):  # sorted, a prefix stands just before
             if longer.startswith(shorter):
                 raise SchemaError(
-                    "one code is the beginning of another",
+                    "one code is a prefix of another",
                     codec=self.name,
                     codes=[shorter, longer],
-                    fix="give all codes one width",
+                    fix="give all codes the same width",
                 )
 
     @property
@@ -177,7 +177,7 @@ def code_of(values: Mapping[T, bytes], *, desc: bool = False) -> Code[T]:
     """
     if not isinstance(values, Mapping):
         raise SchemaError(
-            "the codes are given as a mapping",
+            "the codes are not a mapping",
             codec=Code.name,
             got=values,
             fix='write codecs.code({"open": b"o", "closed": b"c"})',

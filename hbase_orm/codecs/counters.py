@@ -53,7 +53,7 @@ class Long(Codec[int]):
             CodecError: No integer, or outside 64 bits.
         """
         if not isinstance(value, int):
-            raise self.refuse(value, "the value is no integer", expected="int")
+            raise self.refuse(value, "the value is not an integer", expected="int")
         try:
             return value.to_bytes(_WIDTH_BYTES, "big", signed=True)
         except OverflowError:

@@ -54,7 +54,9 @@ class Seconds(Instant):
         """Refuse other widths."""
         if self.width_bytes not in _SECONDS_WIDTHS:
             raise SchemaError(
-                "seconds take 4 or 8 bytes", codec=self.name, width_bytes=self.width_bytes
+                "the width of seconds must be 4 or 8 bytes",
+                codec=self.name,
+                width_bytes=self.width_bytes,
             )
 
     @property
@@ -164,7 +166,10 @@ class Date(Codec[date]):
         """
         if not self.accepts_type(value):
             raise self.refuse(
-                value, "the value is no date", expected="date", fix="write at.date() of a datetime"
+                value,
+                "the value is not a date",
+                expected="date",
+                fix="convert a datetime with its date() method",
             )
         data = (value.toordinal() - _DAY_ZERO + _DAYS_SIGN).to_bytes(4, "big")
         return invert(data) if self.desc else data
@@ -229,9 +234,13 @@ class _TimeOfDay(Codec[time]):
 
     def encode(self, value: time, /) -> bytes:
         if not isinstance(value, time):
-            raise self.refuse(value, "the value is no time of day", expected="time")
+            raise self.refuse(value, "the value is not a datetime.time", expected="time")
         if value.tzinfo is not None:
-            raise self.refuse(value, "the time of day has a zone", fix="use its naive time")
+            raise self.refuse(
+                value,
+                "the time of day has a time zone",
+                fix="give it without tzinfo: value.replace(tzinfo=None)",
+            )
         minutes = value.hour * 60 + value.minute
         micros = (minutes * 60 + value.second) * MICROS_PER_SECOND + value.microsecond
         data = (micros // self.unit_micros).to_bytes(self.width, "big")
@@ -296,10 +305,10 @@ class Span(Codec[timedelta]):
             CodecError: No timedelta, or out of range.
         """
         if not isinstance(value, timedelta):
-            raise self.refuse(value, "the value is no timedelta", expected="timedelta")
+            raise self.refuse(value, "the value is not a timedelta", expected="timedelta")
         if not _SHORTEST <= value <= _LONGEST:
             raise self.refuse(
-                value, "the span is out of range", minimum=_SHORTEST, maximum=_LONGEST
+                value, "the timedelta is out of range", minimum=_SHORTEST, maximum=_LONGEST
             )
         data = (value // _MICROSECOND + _SPAN_SIGN).to_bytes(8, "big")
         return invert(data) if self.desc else data

@@ -68,7 +68,7 @@ class Number(Codec[Decimal]):
             CodecError: Not a Decimal, not finite, or too many digits.
         """
         if not isinstance(value, Decimal):
-            raise self.refuse(value, "the value is no Decimal", expected="Decimal")
+            raise self.refuse(value, "the value is not a Decimal", expected="Decimal")
         sign, digits, exponent = value.as_tuple()
         if not isinstance(exponent, int):
             raise self.refuse(value, "the number is not finite")

@@ -61,13 +61,17 @@ def text(
     if width_bytes is None:
         if (pad, side) != (NUL, "right"):
             raise SchemaError(
-                "text of varying length has no padding", codec=Text.name, fix="give width_bytes="
+                "text of varying length cannot have padding",
+                codec=Text.name,
+                fix="give width_bytes=",
             )
         kind = ReversedText if digit_reversed else Text
         return kind(separator=separator, desc=desc)
     if separator is not None:
         raise SchemaError(
-            "text of a fixed width has no separator", codec=Text.name, fix="leave one of them out"
+            "text of a fixed width cannot have a separator",
+            codec=Text.name,
+            fix="leave one of them out",
         )
     return FixedText(
         width_bytes=width_bytes, pad=pad, side=side, digit_reversed=digit_reversed, desc=desc
@@ -212,16 +216,20 @@ def enum(type_: type[E], /, *, desc: bool = False) -> Codec[E]:
     """
     if not isinstance(type_, type) or not issubclass(type_, Enum):
         raise SchemaError(
-            "this is no enum", codec=Enumerated.name, got=type_, fix="name a class of enum.Enum"
+            "the argument is not an Enum class",
+            codec=Enumerated.name,
+            got=type_,
+            fix="give a subclass of enum.Enum",
         )
     kinds = {type(member.value) for member in type_}
     inner = _DEFAULTS.get(kinds.pop()) if len(kinds) == 1 else None
     if inner is None:
         raise SchemaError(
-            "the members' values have no codec in common",
+            "the values of the members do not have the same type, so no single codec stores "
+            "them all",
             codec=Enumerated.name,
             enum=type_.__name__,
-            fix="give all members values of one type, or write codecs.code({...})",
+            fix="give all members values of the same type, or write codecs.code({...})",
         )
     return Enumerated(type_=type_, inner=inner, desc=desc)
 

@@ -83,10 +83,10 @@ class FixedText(Codec[str]):
         if data.endswith(self.pad) if is_right else data.startswith(self.pad):
             raise self.refuse(
                 value,
-                "the text has the padding at its own end",
+                "the text begins or ends with the padding character, which would be lost",
                 pad=self.pad,
                 side=self.side,
-                fix="choose a pad that no value has there, or leave the width out",
+                fix="choose a pad that no value begins or ends with, or leave the width out",
             )
         data = (data.ljust if is_right else data.rjust)(self.width_bytes, self.pad)
         return invert(data) if self.desc else data
@@ -285,7 +285,7 @@ class Digits(Codec[int]):
             CodecError: No integer, negative, or too many digits.
         """
         if not isinstance(value, int):
-            raise self.refuse(value, "the value is no integer", expected="int")
+            raise self.refuse(value, "the value is not an integer", expected="int")
         if not 0 <= value <= self.maximum:
             raise self.refuse(value, "the integer is out of range", minimum=0, maximum=self.maximum)
         data = b"%0*d" % (self.width_bytes, value)

@@ -63,12 +63,12 @@ class Real(Codec[float]):
             CodecError: Not a number, an int that no double equals, or too large for the layout.
         """
         if not isinstance(value, (float, int)):
-            raise self.refuse(value, "the value is no float", expected="float")
+            raise self.refuse(value, "the value is not a float", expected="float")
         bits = 8 * self.layout.size
         try:
             number = float(value)
             if isinstance(value, int) and int(number) != value:
-                raise self.refuse(value, "no double equals this integer")
+                raise self.refuse(value, "the integer cannot be stored exactly as a double")
             return self.layout.pack(math.nan if math.isnan(number) else number)
         except OverflowError:
             raise self.refuse(value, "the number is too large", bits=bits) from None

@@ -89,7 +89,7 @@ class Strftime(Instant):
         strange = [p for p in _pieces(self.format) if p[0] == "%" and p not in {*_WIDTHS, "%%"}]
         if strange or not self.format.isascii():
             raise SchemaError(
-                "the format holds what has no fixed width",
+                "the format has a directive of no fixed width",
                 codec=self.name,
                 format=self.format,
                 strange=strange,
@@ -103,7 +103,7 @@ class Strftime(Instant):
                 "the format repeats a unit or leaves one out",
                 codec=self.name,
                 format=self.format,
-                fix="name each unit once, from the greatest to the smallest, as in %Y%m%d%H",
+                fix="give each unit once, from the largest to the smallest, as in %Y%m%d%H",
             )
 
     @property
@@ -151,7 +151,7 @@ class Strftime(Instant):
                 value,
                 "the format has no year, so the datetime could not be read back",
                 format=self.format,
-                fix="use it within a row key, next to a part that has the rest",
+                fix="use this format only in a row key, beside a part that holds the year",
             )
         return self.decode(self.encode(value))
 

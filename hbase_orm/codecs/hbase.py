@@ -55,7 +55,7 @@ class _BytesInteger(Codec[int]):
 
     def encode(self, value: int, /) -> bytes:
         if not isinstance(value, int):
-            raise self.refuse(value, "the value is no integer", expected="int")
+            raise self.refuse(value, "the value is not an integer", expected="int")
         try:
             data = self.layout.pack(value)
         except struct.error:
@@ -167,7 +167,7 @@ class BytesDecimal(Codec[Decimal]):
                 digits.
         """
         if not isinstance(value, Decimal):
-            raise self.refuse(value, "the value is no Decimal", expected="Decimal")
+            raise self.refuse(value, "the value is not a Decimal", expected="Decimal")
         sign, digits, exponent = value.as_tuple()
         if not isinstance(exponent, int):
             raise self.refuse(value, "the number is not finite")

@@ -35,7 +35,7 @@ class Uuid(Codec[UUID]):
             CodecError: Not a UUID.
         """
         if not isinstance(value, UUID):
-            raise self.refuse(value, "the value is no UUID", expected="UUID")
+            raise self.refuse(value, "the value is not a UUID", expected="UUID")
         return invert(value.bytes) if self.desc else value.bytes
 
     def decode(self, data: bytes, /) -> UUID:
@@ -78,7 +78,7 @@ class IPv4(Codec[IPv4Address]):
             CodecError: Not an IPv4 address.
         """
         if not isinstance(value, IPv4Address):
-            raise self.refuse(value, "the value is no IPv4 address", expected="IPv4Address")
+            raise self.refuse(value, "the value is not an IPv4 address", expected="IPv4Address")
         return invert(value.packed) if self.desc else value.packed
 
     def decode(self, data: bytes, /) -> IPv4Address:
@@ -116,7 +116,7 @@ class IPv6(Codec[IPv6Address]):
             CodecError: Not an IPv6 address, or one with a scope.
         """
         if not isinstance(value, IPv6Address):
-            raise self.refuse(value, "the value is no IPv6 address", expected="IPv6Address")
+            raise self.refuse(value, "the value is not an IPv6 address", expected="IPv6Address")
         if value.scope_id is not None:
             raise self.refuse(value, "the address has a scope, which 16 bytes cannot hold")
         return invert(value.packed) if self.desc else value.packed

@@ -94,7 +94,7 @@ class Integer(Codec[int]):
     def misfit(self, value: Any) -> CodecError:
         """Return the error that says why `value` is no such integer."""
         if not isinstance(value, int):
-            return self.refuse(value, "the value is no integer", expected="int")
+            return self.refuse(value, "the value is not an integer", expected="int")
         return self.refuse(
             value, "the integer is out of range", minimum=self.minimum, maximum=self.maximum
         )
@@ -201,13 +201,13 @@ class Float64(Codec[float]):
             CodecError: Not a number, or an int that no double equals.
         """
         if not isinstance(value, (float, int)):
-            raise self.refuse(value, "the value is no float", expected="float")
+            raise self.refuse(value, "the value is not a float", expected="float")
         try:
             number = float(value)
         except OverflowError:
             raise self.refuse(value, "the integer is too large for a double") from None
         if isinstance(value, int) and int(number) != value:
-            raise self.refuse(value, "no double equals this integer")
+            raise self.refuse(value, "the integer cannot be stored exactly as a double")
         if math.isnan(number):
             number = math.nan  # one NaN: the sign and payload of others would not sort together
         (bits,) = _UINT64.unpack(_DOUBLE.pack(number))
@@ -274,7 +274,7 @@ class Boolean(Codec[bool]):
             CodecError: Not a bool.
         """
         if not isinstance(value, bool):
-            raise self.refuse(value, "the value is no bool", expected="bool")
+            raise self.refuse(value, "the value is not a bool", expected="bool")
         return self.truth if value is not self.desc else b"\x00"
 
     def decode(self, data: bytes, /) -> bool:

@@ -193,7 +193,11 @@ class OrderedUtf8(Codec[str]):
         """
         data = utf8(self, value)
         if _END in data:
-            raise self.refuse(value, "the text holds NUL, which ends it", fix="use codecs.text()")
+            raise self.refuse(
+                value,
+                "the text holds NUL, which this codec uses as the end of the text",
+                fix="use codecs.text()",
+            )
         data = _TEXT + data + _END
         return invert(data) if self.desc else data
 
@@ -343,7 +347,9 @@ class OrderedBlobCopy(Codec[bytes]):
             return _BLOB_COPY + value
         if _END in value:
             raise self.refuse(
-                value, "the bytes hold 00, which ends them when descending", fix="use ordered.blob"
+                value,
+                "the bytes hold 0x00, which this codec uses as their end when descending",
+                fix="use ordered.blob",
             )
         return invert(_BLOB_COPY + value + _END)
 

@@ -48,7 +48,9 @@ class VarChar(Codec[str]):
         """
         data = utf8(self, value)
         if _NUL in data:
-            raise self.refuse(value, "the text holds NUL, which ends a VARCHAR in row keys")
+            raise self.refuse(
+                value, "the text holds NUL, which Phoenix uses as the end of a VARCHAR in row keys"
+            )
         return invert(data) if self.desc else data
 
     def inline_encode(self, value: str, scope: Scope) -> str:
@@ -107,7 +109,10 @@ class Char(Codec[str]):
         """
         data = self._ascii(value)
         if data.endswith(_BLANK):
-            raise self.refuse(value, "the text ends with a blank, as the padding does")
+            raise self.refuse(
+                value,
+                "the text ends with a space, which Phoenix could not distinguish from padding",
+            )
         data = data.ljust(self.width_bytes, _BLANK)
         return invert(data) if self.desc else data
 
@@ -130,11 +135,15 @@ class Char(Codec[str]):
     def _ascii(self, value: Any) -> bytes:
         data = utf8(self, value)
         if not data.isascii():
-            raise self.refuse(value, "CHAR holds characters of one byte only", fix="use VARCHAR")
+            raise self.refuse(
+                value, "CHAR stores only characters that take one byte", fix="use VARCHAR"
+            )
         if len(data) > self.width_bytes:
             raise self.refuse(value, "the text is too long", width_bytes=self.width_bytes)
         if data and min(data) < _BLANK[0]:
-            raise self.refuse(value, "the text holds a control character, which CHAR cannot sort")
+            raise self.refuse(
+                value, "the text holds a control character, which would sort wrongly in a CHAR"
+            )
         return data
 
 

@@ -36,7 +36,7 @@ class _PhoenixInstant(Instant):
         """Return the milliseconds' bytes, ascending, and the microseconds beyond them."""
         ms, micros = divmod(self.checked_micros(value), MICROS_PER_MILLI)
         if self.is_unsigned and ms < 0:
-            raise self.refuse(value, "the time lies before 1970", minimum=EPOCH)
+            raise self.refuse(value, "the time is before 1970", minimum=EPOCH)
         return (ms if self.is_unsigned else ms + _SIGN).to_bytes(_MILLIS_BYTES, "big"), micros
 
     def at(self, data: bytes, plain: bytes, micros: int) -> datetime:

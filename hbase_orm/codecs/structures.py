@@ -119,13 +119,13 @@ class Packed(Codec[T]):
             raise SchemaError("packed values have no descending form", codec=self.name)
         if type(self.version) is not int:
             raise SchemaError(
-                "the version is not a whole number", codec=self.name, version=self.version
+                "the version is not a positive integer", codec=self.name, version=self.version
             )
         if not 1 <= self.version <= _MAX_VERSION or set(self.upgrades) != set(
             range(1, self.version)
         ):
             raise SchemaError(
-                "each earlier version needs its upgrade",
+                "an upgrade is missing: each earlier version needs one",
                 codec=self.name,
                 version=self.version,
                 upgrades=sorted(self.upgrades),
@@ -195,7 +195,9 @@ class Packed(Codec[T]):
         if is_deep:
             raise self._refuse_deep(value)
         if not is_kept:
-            raise self.refuse(value, "the value does not read back as it is", expected=self.type_)
+            raise self.refuse(
+                value, "the value would be read back as a different value", expected=self.type_
+            )
         return self.joined(packed)
 
     def decode(self, data: bytes, /) -> T:
@@ -233,7 +235,7 @@ class Packed(Codec[T]):
             value,
             _TOO_DEEP,
             most_levels=MOST_LEVELS,
-            fix="store it flat, or its parts in rows of their own",
+            fix="store a flatter value, or store its parts in separate rows",
         )
 
     def _too_deep(self, data: bytes) -> CodecError:
@@ -241,7 +243,8 @@ class Packed(Codec[T]):
             _TOO_DEEP,
             codec=self.name,
             data=data,
-            fix="read it where fewer calls are open; what this library writes has 200 levels",
+            fix="read it where the call stack is less deep; this library writes values of at "
+            "most 200 levels",
         )
 
 

@@ -21,7 +21,7 @@ def utf8(codec: Codec[Any], value: Any) -> bytes:
         CodecError: Not a text, or a lone surrogate.
     """
     if not isinstance(value, str):
-        raise codec.refuse(value, "the value is no text", expected="str")
+        raise codec.refuse(value, "the value is not a str", expected="str")
     try:
         return value.encode()
     except UnicodeEncodeError as error:
@@ -35,7 +35,7 @@ def plain_bytes(codec: Codec[Any], value: Any) -> bytes:
         CodecError: Not bytes.
     """
     if not isinstance(value, bytes):
-        raise codec.refuse(value, "the value is no bytes", expected="bytes")
+        raise codec.refuse(value, "the value is not bytes", expected="bytes")
     return value
 
 
@@ -84,9 +84,10 @@ class Text(Codec[str]):
         if self.separator is not None and (data + self.separator).find(self.separator) < len(data):
             raise self.refuse(
                 value,
-                "the text holds its separator, or ends with the beginning of it",
+                "the text contains the separator, or ends with the beginning of the separator",
                 separator=self.separator,
-                fix="choose a separator that no value holds, or leave it out: text is then escaped",
+                fix="choose a separator that no value contains, or leave separator= out: the "
+                "text is then escaped",
             )
         return invert(data) if self.desc else data
 

@@ -79,12 +79,14 @@ class Instant(Codec[datetime]):
             CodecError: No datetime, a naive one, or one outside years 1 to 9999 in UTC.
         """
         if not isinstance(value, datetime):
-            raise self.refuse(value, "the value is no datetime", expected="datetime")
+            raise self.refuse(value, "the value is not a datetime", expected="datetime")
         try:
             micros = micros_since_epoch(value)
         except TypeError:
             raise self.refuse(
-                value, "the datetime is naive", fix="say which zone: datetime(..., tzinfo=UTC)"
+                value,
+                "the datetime has no time zone",
+                fix="give its time zone: datetime(..., tzinfo=UTC)",
             ) from None
         if not _FIRST_MICROS <= micros <= _LAST_MICROS:
             raise self.refuse(value, "the time is out of range", minimum=_FIRST, maximum=_LAST)
@@ -181,7 +183,7 @@ class Millis(Instant):
         """
         ms = self.checked_micros(value) // MICROS_PER_MILLI
         if ms < 0:
-            raise self.refuse(value, "the time lies before 1970", fix="use codecs.micros()")
+            raise self.refuse(value, "the time is before 1970", fix="use codecs.micros()")
         return (_LONG_MAX - ms if self.desc else ms).to_bytes(_WIDTH_BYTES, "big")
 
     def decode(self, data: bytes, /) -> datetime:

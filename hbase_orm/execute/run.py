@@ -56,7 +56,7 @@ def rows_of(plan: Plan, guarded: GuardedTable | None) -> Rows:
             return _tables(plan)
         case IndexPlan() if guarded is not None:
             return look_up(plan, guarded)
-    raise QueryError("the plan cannot be run", plan=plan.kind)
+    raise QueryError("there is no way to run this kind of plan", plan=plan.kind)
 
 
 def iter_nothing() -> Rows:

@@ -96,7 +96,7 @@ def _check_timestamp(timestamp_ms: int | None) -> None:
         raise RejectedError(
             "a timestamp is out of range",
             timestamp_ms=timestamp_ms,
-            fix="use 0 to 2^63-1 milliseconds; 2^63-1 means the server's now",
+            fix="use 0 to 2^63-1 milliseconds; with 2^63-1 the server sets the time",
         )
 
 
@@ -104,7 +104,7 @@ def _check_cell(row: bytes, column: bytes, value: bytes) -> None:
     size = CELL_OVERHEAD_BYTES + len(row) + len(column) - 1 + len(value)
     if size > MAX_CELL_BYTES:
         raise RejectedError(
-            "a cell is larger than HBase stores",
+            "a cell is larger than the largest cell that HBase stores",
             row=row[:16],
             column=column,
             size_bytes=size,
@@ -178,9 +178,9 @@ def _check_get_versions(operation: GetVersions) -> None:
         )
     if operation.raw and any(b":" in column for column in operation.columns):
         raise RejectedError(
-            "a raw read cannot name columns",
+            "a read that shows tombstones (raw) cannot name single columns",
             columns=operation.columns,
-            fix="name whole families, or nothing",
+            fix="name whole families, or leave the columns out",
         )
 
 
@@ -205,7 +205,8 @@ def _check_open_scanner(operation: OpenScanner) -> None:
         and _ENDS_SCANS.search(without_quoted(text))
     ):
         raise RejectedError(
-            "a reverse scan asks HBase for the row above its range too, which this filter counts",
+            "in a reverse scan HBase also reads the row above the range, and this filter "
+            "would count it",
             filter=scan.filter,
             fix="leave the upper end of the range open, or limit and check on the client",
         )
@@ -254,9 +255,9 @@ def _check_put_rows(operation: PutRows) -> None:
     width = 1 + len(operation.columns)
     if any(len(row) != width for row in operation.rows):
         raise RejectedError(
-            "a row has not one value a column",
+            "a row does not have exactly one value for each column",
             columns=operation.columns,
-            fix="give each row its key and a value for each column, None for no cell",
+            fix="give each row its key and one value for each column; None means no cell",
         )
     if not _is_surely_fine(operation):
         _check_mutate_rows(operation.as_mutations())
@@ -280,10 +281,10 @@ def _check_conditional(operation: CheckAndMutate) -> None:
     _check_mutation(operation.mutation)
     if not operation.expected and operation.operator != "==":
         raise RejectedError(
-            "only == compares with no bytes, which means that the cell is absent",
+            "empty bytes mean that the cell is absent, and only == can compare with them",
             column=operation.column,
             operator=operation.operator,
-            fix="compare with == or with one byte at least",
+            fix="compare with ==, or with at least one byte",
         )
 
 

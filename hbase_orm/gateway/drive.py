@@ -97,9 +97,9 @@ class Patience:
         left_s = self._left_s(timeout_s, begun)
         if left_s <= 0:
             raise RetryableError(
-                "the gateway has not answered in time; this request was not sent",
+                "the request was not sent: the gateway has not answered earlier requests in time",
                 timeout_s=timeout_s,
-                fix="look whether the gateway is up, or raise timeout_s= in the URL",
+                fix="check that the gateway is running, or raise timeout_s= in the URL",
             )
         if isinstance(operation, FetchRows):
             left_s *= operation.share

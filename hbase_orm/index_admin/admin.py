@@ -214,9 +214,8 @@ class IndexAdmin(ABC):
             on_progress: Called with the number of entries compared so far.
 
         Raises:
-            ConfigurationError: The model has no such index, there is no such source, or a time has
-                no zone.
-            TableNotFoundError: The index has no table: build it.
+            ConfigurationError: The model has no such index, source= does not have an allowed value,
+                or a time has no zone. TableNotFoundError: The index has no table: build it.
             SchemaError: The table was made for rows with guards, and this engine has no Thrift2
                 gateway, or the reverse: what it has would be judged by the wrong rules.
         """
@@ -276,7 +275,7 @@ class IndexAdmin(ABC):
                 model=bound.schema.model_name,
                 index=target.name,
                 state=IndexState.ABSENT.value if known is None else known.state.value,
-                fix="build it: engine.build_index(model, index), 'hbase-orm index build'",
+                fix="build it: engine.build_index(model, index), or 'hbase-orm index build'",
             )
         catalog.refuse_other_protocol(
             bound.schema.table, entry, is_lww=table.is_lww, model=bound.schema.model_name
@@ -334,7 +333,7 @@ def _declared_name(bound: BoundModel, index: Index | str) -> str:
     own = getattr(bound.model, name, None)
     if name not in declared or (isinstance(index, Index) and own is not index):
         raise ConfigurationError(
-            "the model declares no such index",
+            "the model does not declare an index of this name",
             model=bound.schema.model_name,
             index=name,
             fix=f"there are: {', '.join(declared) or 'none'}",
@@ -347,10 +346,10 @@ def _name_of(bound: BoundModel, index: object) -> str:
         return index if isinstance(index, str) else index.name
     declared = ", ".join(each.name for each in bound.schema.indexes) or "none"
     raise ConfigurationError(
-        "this is not an index",
+        "the argument is not an index",
         model=bound.schema.model_name,
         got=index,
-        fix=f"give the index or its name; there are: {declared}",
+        fix=f"give the index or its name; the model has: {declared}",
     )
 
 
@@ -370,7 +369,9 @@ def _sources(source: str) -> Sequence[Source]:
     directions: dict[str, Sequence[Source]] = {"data": ("data",), "index": ("index",), "both": BOTH}
     if source not in directions:
         raise ConfigurationError(
-            "there is no such source", source=source, fix='source="data", "index" or "both"'
+            "source= does not have an allowed value",
+            source=source,
+            fix='source="data", "index" or "both"',
         )
     return directions[source]
 

@@ -84,12 +84,12 @@ class CatchUp:
                 break
         else:
             raise ConflictError(
-                "rows are still written by programs that do not keep the index",
+                "programs that do not maintain the index still write rows",
                 table=self._table.table,
                 index=self._target.name,
                 rows=late,
-                fix="stop programs of a longer lease, and those that write the table without this "
-                "library; then build again",
+                fix="stop programs with a longer lease and programs that write the table "
+                "without this library; then build again",
             )
         if self._target.included:
             yield from self._delete_covering_entries()

@@ -66,7 +66,7 @@ class TableLease:
         index = entry.indexes.get(self._needs or "")
         if self._needs is not None and (index is None or not index.is_kept):
             raise ConflictError(
-                "the index was dropped meanwhile", table=self._table, index=self._needs
+                "the index was dropped in the meantime", table=self._table, index=self._needs
             )
         permit = self._view.permit_under(entry.epoch)
         return table, replace(self._context, permit=permit)
@@ -82,7 +82,9 @@ class TableLease:
             now, _ = yield from self.permitted()
             if now.indexes != table.indexes:
                 raise CatalogLeaseError(
-                    "indexes were built or dropped meanwhile", table=self._table, fix="begin again"
+                    "other indexes were built or dropped in the meantime",
+                    table=self._table,
+                    fix="start the operation again",
                 )
 
         return table, replace(self._context, permit=self._view.permit, renew=renew)

@@ -96,12 +96,12 @@ def _refuse_misfits(table: str, failures: Failures) -> None:
         return
     first = next(iter(misfits.values()))
     raise ValidationError(
-        "rows do not fit an index that writes keep",
+        "some rows have values that do not fit the index",
         table=table,
         index=first.index,
         rows=list(misfits),
         first=str(first),
-        fix="change these rows or delete them, or drop the index; then begin again",
+        fix="change these rows or delete them, or drop the index; then start the operation again",
     ) from first
 
 

@@ -304,11 +304,11 @@ def check_key_arguments(schema: TableSchema, key: Mapping[str, Any]) -> None:
     if schema.record_types is not None:
         kinds = [model.__name__ for model in schema.record_types.models.values()]
         raise RowKeyError(
-            "a base of record types has no row keys of its own",
+            "the base of record types has no rows, and so no row keys",
             model=schema.model_name,
             kinds=kinds,
-            fix=f"name one of its kinds, or select({schema.model_name}) with conditions on its "
-            "fields",
+            fix=f"name one of its record types, or select({schema.model_name}) with conditions "
+            "on its fields",
         )
     for name in schema.layout.arguments:
         if name not in key:
@@ -321,7 +321,7 @@ def check_key_arguments(schema: TableSchema, key: Mapping[str, Any]) -> None:
     for name in key:
         if name not in schema.layout.arguments:
             raise RowKeyError(
-                "this is no key field of the model",
+                "the model has no key field of this name",
                 model=schema.model_name,
                 field=name,
                 fix=f"give only: {', '.join(schema.layout.arguments)}",

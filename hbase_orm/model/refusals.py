@@ -30,14 +30,14 @@ def refuse_attribute(obj: Any, name: str, value: Any) -> None:
             "a related object cannot be set",
             model=type(obj).__name__,
             field=name,
-            fix=f"set what it is found by: {', '.join(obj.__related__[name].key.values())}",
+            fix=f"set the fields of its key: {', '.join(obj.__related__[name].key.values())}",
         )
     if isinstance(obj.__schema__.fields.get(name), Version):
         raise ValidationError(
             "a version cannot be set",
             model=type(obj).__name__,
             field=name,
-            fix="it counts up at each write of the row",
+            fix="the library increments it at each write of the row",
         )
     if not hasattr(type(obj), name):
         raise AttributeError(f"{type(obj).__name__} has no field {name!r}")
@@ -55,14 +55,14 @@ def explain_arguments(obj: Any, values: Mapping[str, Any]) -> None:
     for name in values:
         if name in obj.__schema__.dynamic_by_name:
             raise ValidationError(
-                "dynamic columns are no constructor arguments",
+                "dynamic columns cannot be constructor arguments",
                 model=model,
                 field=name,
-                fix=f'make the object, then set its {name}: obj.{name}["name"] = value',
+                fix=f'create the object first, then set its {name}: obj.{name}["name"] = value',
             ) from None
         if name not in fields:
             raise ValidationError(
-                "this is no constructor argument of the model",
+                "the model has no constructor argument of this name",
                 model=model,
                 field=name,
                 fix=f"give only: {', '.join(fields)}",
@@ -83,7 +83,7 @@ def check_makes_objects(cls: Any) -> None:
     schema = getattr(cls, "__schema__", None)
     if schema is None or schema.record_types is not None:
         raise SchemaError(
-            "this model makes no objects: it is abstract, or the base of record types",
+            "this model has no objects, because it is abstract or the base of record types",
             model=cls.__name__,
             fix='derive a class: class X(Base, table="..."), or with record_type="..."',
         )
@@ -107,8 +107,8 @@ def check_mapping(cls: type, values: object) -> None:
     """
     if not isinstance(values, Mapping) or not all(isinstance(name, str) for name in values):
         raise ValidationError(
-            "an object is made of a mapping of fields by name",
+            "from_dict takes a mapping of field names to values",
             model=cls.__name__,
             got=repr(values),
-            fix="give what to_dict() returned",
+            fix="give a dict such as to_dict() returns",
         )

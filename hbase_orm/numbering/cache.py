@@ -36,7 +36,9 @@ class DictionaryCache:
         """
         if max_names < 1:
             raise ConfigurationError(
-                "the cache has no room", max_names=max_names, fix="use max_names=1 or more"
+                "the cache must have room for at least one name",
+                max_names=max_names,
+                fix="use max_names=1 or more",
             )
         self._max_names = max_names
         self._forget_all()

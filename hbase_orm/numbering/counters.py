@@ -26,11 +26,11 @@ def take(table: str, row: bytes, column: bytes, count: int) -> Protocol[range]:
     last = answer[column]
     if last < count:
         raise CorruptRowError(
-            "the counter has run over 2^63-1, or was set to a negative number",
+            "the counter is negative: it passed 2^63-1, or was set to a negative number",
             table=table,
             row=row,
             last=last,
-            fix="use another dictionary or sequence; or, if the cell was set by hand, write into "
-            "it the highest number in use, 8 bytes big-endian",
+            fix="use another dictionary or sequence; if the cell was set by hand, write the "
+            "highest number in use into it, as 8 bytes big-endian",
         )
     return range(last - count + 1, last + 1)

@@ -65,12 +65,12 @@ def _check_format(wanted: TableDescriptor, existing: TableDescriptor) -> None:
     is_wanted = has_no_format or stored == wanted.attributes[FORMAT_ATTRIBUTE]
     if not is_wanted or families != {FAMILY}:
         raise SchemaError(
-            "the table exists and was made for something else",
+            "the table exists, but another use created it",
             table=wanted.name,
             wanted=wanted.attributes[FORMAT_ATTRIBUTE],
             actual=stored,
             families=sorted(families),
-            fix="name another table: this one's rows would be mixed up with others",
+            fix="name another table: otherwise rows of different kinds would be mixed",
         )
 
 

@@ -94,9 +94,10 @@ def check_can_allocate(table: str, features: frozenset[Feature]) -> None:
     """
     if Feature.CHECK_AND_MUTATE not in features:
         raise ConfigurationError(
-            "new names need a Thrift2 gateway: they get their numbers by check-and-mutate",
+            "new names need a Thrift2 gateway, because they get their numbers by check-and-mutate",
             dictionary=table,
-            fix="add thrift2=host:9091 to the URL; names that have numbers can be read without",
+            fix="add thrift2=host:9091 to the URL; names that already have numbers can be used "
+            "without it",
         )
 
 
@@ -201,7 +202,7 @@ def _reserve(table: str, name_rows: Sequence[bytes], limit: int) -> Protocol[dic
             {row: number for row, number in pairs if written[_number_row(number)] == row}
         )
     raise CorruptRowError(
-        "the dictionary's counter gives numbers that are in use",
+        "the dictionary's counter returns numbers that are already in use",
         table=table,
         row=COUNTER_ROW,
         fix="write into the counter's cell the number of the last row that starts with 'r'",
@@ -238,7 +239,9 @@ def _write_some_once(table: str, wanted: Mapping[bytes, bytes]) -> Protocol[dict
         if len(held) == len(wanted):
             return held
     raise failure or ConflictError(
-        "HBase denies changes whose condition holds", table=table, rows=len(wanted) - len(held)
+        "HBase refused changes although their condition is true",
+        table=table,
+        rows=len(wanted) - len(held),
     )
 
 
@@ -271,19 +274,19 @@ def _name_rows(table: str, names: Iterable[str]) -> dict[str, bytes]:
 
 def _name_row(name: str, limit_bytes: int) -> bytes:
     if not isinstance(name, str):
-        raise CodecError("a dictionary's name is no text", name=name, fix="use a str")
+        raise CodecError("a name in a dictionary is not a str", name=name, fix="use a str")
     try:
         row = _NAME + name.encode()
     except UnicodeEncodeError as error:
         raise CodecError(
-            "a dictionary's name has no UTF-8 form",
+            "a name in a dictionary cannot be encoded as UTF-8",
             name=name,
             position=error.start,
             fix="remove the lone surrogates",
         ) from None
     if len(row) > limit_bytes:
         raise RowKeyError(
-            "a dictionary's name is longer than a row key may be",
+            "a name in a dictionary is longer than a row key may be",
             length_bytes=len(row) - 1,
             limit_bytes=limit_bytes - 1,
             starts_with=name[:16],
@@ -320,21 +323,22 @@ def _last_taken(table: str, held: Mapping[bytes, bytes]) -> int:
 
 def _no_dictionary(table: str, row: bytes, value: bytes) -> CorruptRowError:
     return CorruptRowError(
-        "the row is not what a dictionary holds",
+        "the dictionary's table holds a row that is not a dictionary entry",
         table=table,
         row=row,
         value=value,
-        fix="give the dictionary a table of its own, which nobody else writes",
+        fix="give the dictionary its own table, which nothing else writes",
     )
 
 
 def _check_room(table: str, last: int, wanted: int, max_number: int) -> None:
     if last + wanted > max_number:
         raise CodecError(
-            "the dictionary has not enough numbers left that the row key has room for",
+            "the dictionary has too few numbers left that fit the width in the row key",
             table=table,
             last=last,
             wanted=wanted,
             max_number=max_number,
-            fix="declare a wider codec, and with it another dictionary or another table of rows",
+            fix="declare a wider codec, together with another dictionary or another table for "
+            "the rows",
         )

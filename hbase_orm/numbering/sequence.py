@@ -127,7 +127,7 @@ class Sequence:
         Raises:
             GatewayError: No block could be taken; call again.
             TableNotFoundError: The table was dropped since the last block was taken: in a new one
-                the numbers would begin again.
+                the numbers would start the operation again.
             CorruptRowError: The sequence has run over 2^63-1.
         """
         with self._lock:
@@ -178,10 +178,10 @@ def _check_sizes(block: int, loaders: int, loader: int) -> None:
         )
     if not 0 <= loader < loaders:
         raise ConfigurationError(
-            "there is no such loader",
+            "the loader's number is out of range",
             loaders=loaders,
             loader=loader,
-            fix="count loaders from 0: loaders=4 has loader=0 to loader=3",
+            fix="loaders are counted from 0: loaders=4 has loader=0 to loader=3",
         )
     if block * loaders > MAX_NUMBER:
         raise ConfigurationError(

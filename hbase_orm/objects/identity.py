@@ -73,8 +73,9 @@ def refuse_part(obj: Model) -> None:
     read = obj.__state__.entry_range
     if read is not None:
         raise ValidationError(
-            "the object was read in part: a row written from it would lack what was not read",
+            "the object was read in part: a row written from it would lack the columns that "
+            "were not read",
             model=type(obj).__name__,
             read=read,
-            fix="get the row whole, or add the object and flush its changes",
+            fix="get the whole row, or add the object and flush its changes",
         )

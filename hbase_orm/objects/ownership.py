@@ -22,11 +22,11 @@ def refuse_foreign(bound: BoundModel, obj: Model) -> None:
         return
     model = bound.schema.model_name
     raise ValidationError(
-        "the object was read or written by another engine: its changes say nothing of this row",
+        "the object was read or written by another engine: its changes refer to a row there",
         model=model,
         row=row_key_of(obj),
-        fix=f"write a copy of all fields: add({model}.from_dict(obj.to_dict())), with deferred "
-        "fields once they are loaded, or get the row from this engine",
+        fix=f"load its deferred fields and add a copy: add({model}.from_dict(obj.to_dict())); "
+        "or get the row from this engine",
     )
 
 

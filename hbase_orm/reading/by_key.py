@@ -43,7 +43,7 @@ def several_keys(keys: Iterable[KeyValues]) -> list[KeyValues]:
     """
     if isinstance(keys, (str, bytes, Mapping)) or not isinstance(keys, Iterable):
         raise QueryError(
-            "this is no list of keys",
+            "the argument is not a list of keys",
             got=keys,
             fix='give a list of tuples or dicts, as [("web-1", 7), {"host": "web-2", "n": 7}]',
         )
@@ -102,7 +102,7 @@ def _named(bound: BoundModel, key: KeyValues) -> Mapping[str, Any]:
     names = bound.schema.layout.arguments
     if not isinstance(key, tuple) or len(key) != len(names):
         raise RowKeyError(
-            "a key is a tuple of all key fields, or a mapping",
+            "a key must be a tuple of all key fields or a mapping",
             model=bound.schema.model_name,
             key=key,
             fix=f"give ({', '.join(names)})",
@@ -168,9 +168,9 @@ def several_rows(bound: BoundModel, keys: Sequence[bytes]) -> MultipleRowsError:
         f"{bound.schema.model_name}.{name} == ..." for name in bound.schema.layout.arguments
     )
     return MultipleRowsError(
-        "several rows have this key, each under a salt of its own",
+        "several rows have this key, each with another random salt",
         model=bound.schema.model_name,
         rows=list(keys),
-        fix=f"read them all, where {names}, and delete all but one; where a key is written more "
-        "than once use Salt, which gives it the same bucket each time",
+        fix=f"select the rows with {names} and delete all but one; if keys are written more "
+        "than once, use Salt, which gives a key the same bucket each time",
     )

@@ -73,13 +73,13 @@ def versions_of(
     column = stored_column(schema, field) if is_own else None
     if column is None:
         raise QueryError(
-            "the field is no column of the model",
+            "the field is not a column of the model",
             field=repr(field),
             model=schema.model_name,
             fix=f"use a column of {schema.model_name}: a row key has no versions",
         )
     if not isinstance(limit, int) or isinstance(limit, bool) or limit < 1:
-        raise QueryError("the limit is a positive integer", got=limit, fix="write limit=5")
+        raise QueryError("limit= must be a positive integer", got=limit, fix="write limit=5")
     row, name = schema.storage.row_of(key), schema.storage.column_of(key, column.column)
     versions = yield from ask(GetVersions(schema.table, row, (name,), limit))
     try:

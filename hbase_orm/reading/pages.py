@@ -60,11 +60,12 @@ def read_page(
             another index or the row key.
     """
     if not isinstance(size, int) or isinstance(size, bool) or size < 1:
-        raise QueryError("a page has a positive size", got=size, fix="write size=20")
+        raise QueryError("size= must be a positive integer", got=size, fix="write size=20")
     if stmt.is_aggregated or stmt.sort is not None:
         raise QueryError(
-            "groups and sorted rows have no pages: each would read all rows again",
-            fix="read them at once with session.all, and cut the list",
+            "groups and rows sorted in memory cannot be read in pages: each page would read "
+            "all rows again",
+            fix="read all of them with session.all, and slice the list",
         )
     mark = fingerprint(stmt, bound.schema)
     position = None if token is None else position_of(token, mark)
@@ -72,7 +73,7 @@ def read_page(
     since_ms = runtime.guard_context.now_ms() if position is None else position.since_ms
     room = size if stmt.row_limit is None else min(size, stmt.row_limit - given_before)
     if room < 1:
-        raise PageTokenError("nothing follows this page token", token=token)
+        raise PageTokenError("the page token belongs to the last page: no rows follow", token=token)
     # One row more than the page holds shows whether another page follows.
     chosen = planned(replace(stmt, row_limit=room + 1), bound, runtime)
     if position is not None:

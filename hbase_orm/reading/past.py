@@ -19,13 +19,13 @@ def by_row_key(stmt: Select[Any]) -> Select[Any]:
         return stmt
     if stmt.index is not ANY_INDEX and stmt.index is not None:
         raise QueryError(
-            "an index knows the present rows only",
+            "a read of the past cannot use an index, which has entries for present rows only",
             index=repr(stmt.index),
-            fix="leave .using() out, and bound the row key or allow_full_scan()",
+            fix="leave .using() out, and limit the row key or add .allow_full_scan()",
         )
     if stmt.related:
         raise QueryError(
-            "related objects are read as they are now",
+            "a read of the past cannot load related objects, which are read in their present state",
             fields=[repr(field) for field in stmt.related],
             fix="leave .load_related() out",
         )

@@ -130,7 +130,7 @@ def in_order(pairs: Iterable[tuple[Values, Any]], sort: Sort) -> Iterator[Any]:
     for pair in pairs:
         if len(held) == sort.max_rows:
             raise QueryError(
-                "more rows match than may be sorted in memory",
+                "more rows match than max_rows= allows to sort in memory",
                 max_rows=sort.max_rows,
                 fix="add conditions, or raise max_rows; limit() is applied to the sorted rows",
             )

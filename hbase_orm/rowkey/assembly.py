@@ -98,7 +98,7 @@ class _Assembly:
         codec = part.codec
         if not codec.place.holds(is_last=is_last, desc=codec.desc):
             raise SchemaError(
-                "the codec cannot stand in this place of a row key",
+                "the codec cannot be used at this position of a row key",
                 component=part.name,
                 codec=codec.name,
                 desc=codec.desc,
@@ -128,7 +128,7 @@ class _Assembly:
             if declared is source:
                 return name
         raise SchemaError(
-            "the row key names something that is no key field of the model",
+            "the row key names something that is not a key field of the model",
             component=repr(source),
             fix="declare it with key(): only key fields can be in the row key",
         )
@@ -137,11 +137,13 @@ class _Assembly:
         inputs = tuple(self.part(source) for source in component.of)
         make = _MAKERS.get(type(component))
         if make is None:
-            raise SchemaError("this component is not known", component=repr(component))
+            raise SchemaError(
+                "rowkey() got a component of an unknown type", component=repr(component)
+            )
         for source in component.of:
             if isinstance(source, (Salt, RandomSalt, RecordType)):
                 raise SchemaError(
-                    f"nothing is computed of a {source.kind}",
+                    f"a component cannot be computed from a {source.kind}",
                     component=repr(component),
                     fix="name key fields in of=",
                 )
@@ -192,10 +194,12 @@ def _substitute(component: Substitute, inputs: tuple[Part, ...], _: Any) -> Made
     (source,) = inputs
     codec = uint64() if component.codec is None else component.codec
     if source.derivation is not None or not issubclass(source.codec.python_type, str):
-        raise SchemaError("a substitute stands for a text field", of=source.name)
+        raise SchemaError("only a text field can have a substitute", of=source.name)
     if not issubclass(codec.python_type, int):
         raise SchemaError(
-            "a substitute is a number", codec=codec.name, fix="use codecs.uint32() or uint64()"
+            "the codec of a substitute must store numbers",
+            codec=codec.name,
+            fix="use codecs.uint32() or uint64()",
         )
     return f"number of {source.name}", codec, NumberOfName(inputs, component.dictionary)
 
@@ -205,8 +209,8 @@ def _record_type(
 ) -> Made:
     if record is None:
         raise SchemaError(
-            "the key has a record type, and the model names none",
-            fix='write class Sub(Base, record_type="S"); the base itself has only a table',
+            "the row key has RecordType(), but the model has no record_type=",
+            fix='write class Sub(Base, record_type="S"); only the base itself has table=',
         )
     if isinstance(record, RecordTypeCodec):
         return "record type", record, AnyRecordType()
@@ -275,15 +279,15 @@ def _check_places(components: Sequence[KeySource]) -> None:
     for number, component in enumerate(components):
         if isinstance(component, (Salt, RandomSalt)) and number:
             raise SchemaError(
-                "a salt stands once, in front of the row key",
+                "a row key can have only one salt, as its first component",
                 fix="write rowkey(Salt(16, of=[host]), host, at)",
             )
     if isinstance(components[0], (Salt, RandomSalt)) and len(components) == 1:
-        raise SchemaError(
-            "the row key holds no key field", fix="name the key fields after the salt"
-        )
+        raise SchemaError("the row key has no key field", fix="name the key fields after the salt")
     if sum(isinstance(component, RecordType) for component in components) > 1:
-        raise SchemaError("a row key has one record type", fix="name RecordType() once")
+        raise SchemaError(
+            "the row key has RecordType() more than once", fix="name RecordType() once"
+        )
 
 
 def _check_repeats(components: Sequence[KeySource], key: KeyFields) -> None:
@@ -300,7 +304,7 @@ def _table_period(table: TablePerPeriod, key: KeyFields) -> TablePeriod:
     codec = key.codecs.get(table.of)
     if codec is None or not issubclass(codec.python_type, datetime):
         raise SchemaError(
-            "tables per period need a key field that is a datetime",
+            "a model with a table for each period needs a key field of type datetime",
             of=table.of,
             fix=f"name one of the key fields: {', '.join(key.fields)}",
         )

@@ -283,12 +283,12 @@ def _in_table(context: Any, join: Callable[[Any, Any], Any], offset: Any) -> Any
 
 
 def _refuse_surplus(key: bytes, end: int) -> NoReturn:
-    raise CodecError("the row key does not end where its parts do", row=key, end_bytes=end)
+    raise CodecError("the row key has more bytes than its components", row=key, end_bytes=end)
 
 
 def _refuse_strange(key: bytes, data: bytes) -> NoReturn:
-    raise CodecError("a component has bytes that no row of the model has", row=key, found=data)
+    raise CodecError("a component has bytes that no row of the model can have", row=key, found=data)
 
 
 def _refuse_other(key: bytes, data: bytes) -> NoReturn:
-    raise CodecError("the row key is one of another record type", row=key, found=data)
+    raise CodecError("the row key belongs to another record type", row=key, found=data)

@@ -52,7 +52,7 @@ def sources_of(kind: str, of: KeySource | Sequence[KeySource]) -> tuple[KeySourc
         or not all(isinstance(source, KeySource) for source in sources)
     ):
         raise SchemaError(
-            f"a {kind} is computed of key fields", of=of, fix="write of=[host], without quotes"
+            f"the of= of a {kind} must be key fields", of=of, fix="write of=[host], without quotes"
         )
     return tuple(sources)
 
@@ -65,7 +65,9 @@ def single_source(kind: str, of: KeySource) -> tuple[KeySource, ...]:
     """
     sources = sources_of(kind, of)
     if len(sources) > 1:
-        raise SchemaError(f"a {kind} is computed of one field", of=of, fix="name one field")
+        raise SchemaError(
+            f"a {kind} is computed from exactly one field", of=of, fix="name one field"
+        )
     return sources
 
 
@@ -106,16 +108,17 @@ class Numbered(Component):
             or not 2 <= bucket_count <= most  # noqa: PLR2004 - one bucket spreads nothing
         ):
             raise SchemaError(
-                f"a {self.kind} has 2 to {most} buckets",
+                f"the number of buckets of a {self.kind} must be 2 to {most}",
                 bucket_count=bucket_count,
-                fix="take about as many as the table has regions; form='byte' is one byte",
+                fix="use about as many buckets as the table has regions; form='byte' writes one "
+                "byte",
             )
         self.bucket_count = bucket_count
         self.form = form
         self.numbers = tuple(self._written(number) for number in range(bucket_count))
         if len(set(self.numbers)) < bucket_count or len({len(n) for n in self.numbers}) > 1:
             raise SchemaError(
-                "the form must write each number as other bytes, all of one width",
+                "form= must write different bytes of the same width for each number",
                 form=form,
                 written=self.numbers[:4],
                 fix="pad the numbers, e.g. form=lambda n: b'%02d' % n",
@@ -129,7 +132,7 @@ class Numbered(Component):
         written = self.form(number) if callable(self.form) else None
         if not isinstance(written, bytes) or not written:
             raise SchemaError(
-                "a form is 'byte', 'text', or a function from a number to bytes",
+                "form= must be 'byte', 'text', or a function from a number to bytes",
                 form=self.form,
                 number=number,
                 written=written,
@@ -267,7 +270,7 @@ class HashPrefix(Component):
             SchemaError: The width exceeds the hash, or something is unknown.
         """
         if form not in ("raw", "hex"):
-            raise SchemaError("a form is 'raw' or 'hex'", form=form)
+            raise SchemaError("form= must be 'raw' or 'hex'", form=form)
         most = _check_algorithm(algorithm) * (2 if form == "hex" else 1)
         if (
             not isinstance(width_bytes, int)
@@ -275,7 +278,7 @@ class HashPrefix(Component):
             or not 1 <= width_bytes <= most
         ):
             raise SchemaError(
-                f"a prefix of {algorithm} in this form has 1 to {most} bytes",
+                f"a prefix of {algorithm} in this form can have 1 to {most} bytes",
                 width_bytes=width_bytes,
                 form=form,
             )
@@ -334,7 +337,9 @@ class Substitute(Component):
             SchemaError: `of` is no field, or the dictionary has no name.
         """
         if not isinstance(dictionary, str) or not dictionary:
-            raise SchemaError("a substitute names the table of its dictionary", got=dictionary)
+            raise SchemaError(
+                "dictionary= of a substitute must be the name of a table", got=dictionary
+            )
         self.of = single_source(self.kind, of)
         self.dictionary = dictionary
         self.codec = checked_codec(self.kind, codec)
@@ -369,11 +374,11 @@ def rowkey(*components: KeySource) -> RowKey:
         SchemaError: Nothing is given, or something that is neither a field nor a component.
     """
     if not components:
-        raise SchemaError("the row key has no components", fix="name at least one key field")
+        raise SchemaError("rowkey() has no components", fix="name at least one key field")
     for component in components:
         if not isinstance(component, KeySource):
             raise SchemaError(
-                "a row key is made of key fields and components",
+                "an argument of rowkey() is neither a key field nor a component",
                 got=component,
                 fix="write rowkey(host, at), without quotes",
             )

@@ -41,11 +41,11 @@ class Computed(Component):
             SchemaError: Something is missing or of the wrong kind.
         """
         if not callable(function):
-            raise SchemaError("a computed part names a function", got=function)
-        if not isinstance(codec, Codec):
             raise SchemaError(
-                "a computed part names its codec", got=codec, fix="codec=codecs.uint8()"
+                "a computed part needs a function as its first argument", got=function
             )
+        if not isinstance(codec, Codec):
+            raise SchemaError("a computed part needs codec=", got=codec, fix="codec=codecs.uint8()")
         self.function = function
         self.of = sources_of(self.kind, of)
         self.codec = codec
@@ -61,7 +61,7 @@ def _listed(values: Any) -> tuple[Any, ...]:
     listed = tuple(values) if isinstance(values, Iterable) else ()
     if not listed:
         raise SchemaError(
-            "the values of a computed part are a list of them, or a function",
+            "values= of a computed part must be a list or a function",
             values=values,
             fix="e.g. values=range(3); leave values= out if they are not known",
         )
@@ -88,7 +88,7 @@ class Calculated(Derivation):
                 "the computed value is not one of the declared values",
                 value=value,
                 inputs=values,
-                fix="name every value in values=, which queries go through",
+                fix="list every possible value in values=: queries read the rows of each of them",
             )
         return value
 
@@ -124,11 +124,11 @@ def _all_values(derivation: Calculated) -> tuple[Any, ...]:
         return tuple(derivation.choices(*[None] * len(derivation.inputs)) or ())
     except Exception as error:  # whatever the user's function raises
         raise SchemaError(
-            "the function of a computed part's values does not return any",
+            "the function that is given as values= of a computed part did not return values",
             values=derivation.values,
             reason=f"{type(error).__name__}: {error}",
-            fix="let it take each argument of the part, None for what a statement leaves open, "
-            "and return the values that are possible then",
+            fix="write a function that takes each argument of the part, with None for a value "
+            "that the statement does not fix, and returns the values that are possible then",
         ) from error
 
 

@@ -195,10 +195,10 @@ def check_numbered(codec: Codec[Any], name: str) -> None:
     is_counted = codec.python_type in _ZEROS and not isinstance(codec, Strftime)
     if not is_int and not (is_counted and codec.width_bytes in _COUNTED_WIDTHS):
         raise SchemaError(
-            "a bucket is a number modulo n, and the field is no number",
+            "a bucket is computed as a number modulo n, but the field is not a number",
             field=name,
             codec=codec.name,
-            fix=f"write Salt(n, of={name}), which hashes",
+            fix=f"write Salt(n, of={name}), which hashes the value",
         )
 
 
@@ -252,7 +252,7 @@ class OffsetOf(Derivation):
         number, rest = divmod(past // _MICRO, self.resolution_micros)
         if rest:
             raise CodecError(
-                "the time is finer than its offset in the key",
+                "the time has a finer resolution than its offset in the row key",
                 value=at,
                 resolution_micros=self.resolution_micros,
                 fix="give Offset a finer resolution, or the field a coarser codec",
@@ -270,7 +270,7 @@ class OffsetOf(Derivation):
         except OverflowError:
             at = None
         if at is None or self.unit.start(at) != start or not self._agrees(at, offset):
-            raise CodecError("the offset lies outside its period", start=start, offset=offset)
+            raise CodecError("the offset is longer than its period", start=start, offset=offset)
         return at
 
     def _agrees(self, at: datetime, offset: Any) -> bool:

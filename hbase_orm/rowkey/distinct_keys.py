@@ -34,17 +34,17 @@ def check_distinct(layout: KeyLayout, names: Sequence[str], stored: Collection[s
     if left_out:
         _check_joined(layout, left_out)
         raise SchemaError(
-            "the row key must hold every key field exactly once: rows that differ only there "
-            "would be one",
+            "the row key must hold every key field exactly once: rows that differ only in a "
+            "missing field would have the same key",
             left_out=left_out,
             rowkey=[part.name for part in layout.parts],
-            fix=f"name each of these once in rowkey(...): {', '.join(names)}; or a Digest "
-            "or a Substitute of it, or its Period and Offset",
+            fix=f"name each of these once in rowkey(...): {', '.join(names)}; instead of a "
+            "field itself, its Digest, its Substitute, or its Period and Offset will do",
         )
     lost = [name for name in hidden if name not in stored]
     if lost:
         raise SchemaError(
-            "the row key cannot give these fields back, and no column holds them",
+            "these fields cannot be decoded from the row key, and no column stores them",
             fields=lost,
             fix='store them as well: key(..., family=d, qualifier="h")',
         )
@@ -58,11 +58,11 @@ def _check_joined(layout: KeyLayout, left_out: Sequence[str]) -> None:
             fields = [name for name in part.fields if name in left_out]
             if fields:
                 raise SchemaError(
-                    "the digest does not show where one of these ends and the next begins, so "
-                    "that different rows would have one key",
+                    "different values of these fields could have the same digest, because "
+                    "their bytes are joined without a separator",
                     digest=part.name,
                     fields=fields,
-                    fix="write a Digest of each; or give all but one a fixed width",
+                    fix="write a Digest of each field; or give all fields but one a fixed width",
                 )
 
 

@@ -175,10 +175,10 @@ class KeyLayout:
     def _lacks(self, name: str) -> RowKeyError:
         if name not in self.names:
             return RowKeyError(
-                "the row key holds a number that only a dictionary knows",
+                "the row key holds a number from a dictionary, which only a session can look up",
                 **self._whose,
                 number=name,
-                fix="let a session make the key: it looks names up",
+                fix="read or write the row by a session",
             )
         details = {**self._whose, "field": name}
         return RowKeyError("a key field has no value", **details, fix="give all of the key fields")
@@ -188,7 +188,11 @@ class KeyLayout:
         if not 0 < len(key) <= MAX_ROW_KEY_BYTES:
             if not key:
                 details = {**self._whose, "fields": self.names}
-                raise RowKeyError("the row key is empty", **details, fix="give it a value")
+                raise RowKeyError(
+                    "the row key is empty",
+                    **details,
+                    fix="give the key field a value that is not empty",
+                )
             raise self._too_long(key, values)
         return key
 
@@ -322,7 +326,7 @@ class KeyLayout:
         except MISFITS as error:
             raise CorruptRowError(
                 "the row key does not decode as the model declares",
-                fix="rows of another layout must be re-keyed first",
+                fix="rows with another layout must be moved to keys of this layout first",
                 **self._misfit_details(key, error),
             ) from error
 

@@ -57,8 +57,8 @@ def _byte(text: str, match: re.Match[str]) -> str:
 
 def _misread(text: str, position: int) -> RowKeyError:
     return RowKeyError(
-        "the text is no row key as HBase prints it",
+        "the text is not a row key as HBase prints it",
         text=text,
         position=position,
-        fix=r"write each byte that is no printable ASCII as \xNN, as in \x00 or \xFF",
+        fix=r"write each byte that is not printable ASCII as \xNN, as in \x00 or \xFF",
     )

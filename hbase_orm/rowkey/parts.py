@@ -171,8 +171,8 @@ class Part:
         if self.is_filled and not data:
             raise self.codec.refuse(
                 value,
-                "Phoenix takes an empty value for NULL, and writes another row key",
-                fix="give it a character, or use codecs.text()",
+                "Phoenix treats an empty value as NULL and would write another row key",
+                fix="give a value of at least one character, or use codecs.text()",
             )
         return data
 

@@ -81,10 +81,11 @@ class Unit:
         if directives != list(self.directives):
             needed = "".join(f"%{directive}" for directive in self.directives)
             raise SchemaError(
-                "the name does not distinguish the periods, in their order",
+                "the table's name must have every unit that distinguishes the periods, from "
+                "the largest to the smallest",
                 name=pattern,
                 period=self.name,
-                fix=f"use each of {needed or 'them'} once, in this order",
+                fix=f"use each of {needed or 'the units'} once, in this order",
             )
 
     def name_of(self, pattern: str, start: datetime) -> str:

@@ -59,9 +59,9 @@ class OneOf:
         clash = next((pair for pair in pairwise(words) if pair[1].startswith(pair[0])), None)
         if not words or b"" in words or clash:
             raise SchemaError(
-                "one of the words is the beginning of another",
+                "one of the words is a prefix of another",
                 words=self.words,
-                fix="give distinct words that are not empty, each with the bytes that end it",
+                fix="give distinct words that are not empty, each with its separator",
             )
         object.__setattr__(self, "words", words)
 
@@ -110,11 +110,12 @@ class Symbols:
         widths = {len(end) for end in (self.low, self.high) if end is not None}
         if not alphabets or not widths <= {len(alphabets)} or self.count < 1:
             raise SchemaError(
-                "no bytes are left to begin a key with",
+                "no bytes are possible at the beginning of a key",
                 alphabets=self.alphabets,
                 low=self.low,
                 high=self.high,
-                fix="give each place a byte or more, and ends as wide, the low one first",
+                fix="allow at least one byte at each position; give both ends the same width, "
+                "the lower end first",
             )
 
     @property
@@ -185,7 +186,7 @@ def _counted(width_bytes: int) -> int:
     """
     if type(width_bytes) is not int or width_bytes < 1:
         raise SchemaError(
-            "keys begin with a whole number of bytes, 1 or more",
+            "the number of leading bytes must be a positive integer",
             width_bytes=width_bytes,
             fix="e.g. LeadingBytes.hex_digits(4)",
         )
@@ -210,7 +211,7 @@ class LeadingBytes:
     def __post_init__(self) -> None:
         """Refuse keys that end before they begin."""
         if self.is_whole and not self.steps:
-            raise SchemaError("a row key is not empty", fix="give the steps that it consists of")
+            raise SchemaError("the key has no steps", fix="give at least one step")
 
     @classmethod
     def words(cls, words: Iterable[bytes]) -> Self:
@@ -332,8 +333,9 @@ def even_split(regions: int, leading: LeadingBytes) -> tuple[bytes, ...]:
     count = leading.count
     if count is None:
         raise SchemaError(
-            "nothing is known of what row keys begin with",
-            fix="give the split keys: only the author of the keys knows how they spread",
+            "the library cannot compute split keys: the model does not show what bytes the "
+            "row keys begin with",
+            fix="give the split keys yourself",
         )
     check_regions(regions, 1, most=count)
     return tuple(leading.at(count * number // regions) for number in range(1, regions))
@@ -354,7 +356,7 @@ def survey(split_keys: Sequence[bytes], leading: LeadingBytes) -> tuple[RegionRe
         [0.5, 0.5, 0.0]
     """
     if isinstance(split_keys, bytes) or not all(isinstance(key, bytes) for key in split_keys):
-        raise SchemaError("split keys are bytes", splits=split_keys, fix='e.g. [b"4", b"8"]')
+        raise SchemaError("a split key is not bytes", splits=split_keys, fix='e.g. [b"4", b"8"]')
     keys = sorted(split_keys)
     if len(set(keys)) < len(keys) or b"" in keys:
         raise SchemaError(

@@ -37,10 +37,10 @@ class RecordTypeCodec(Codec[str]):
         for other in self.known:
             if other.startswith(data) or data.startswith(other):
                 raise SchemaError(
-                    "the record types of one base must not begin each other",
+                    "no record type of a base may be a prefix of another",
                     record_type=record_type,
                     other=self.known[other],
-                    fix="choose other texts, e.g. of one length",
+                    fix="choose other texts, e.g. all of the same length",
                 )
         self.known[data] = record_type
 
@@ -89,6 +89,6 @@ class AnyRecordType(Derivation):
         """
         del values
         raise CodecError(
-            "a base of record types has no keys of its own",
+            "the base of record types has no rows, and so no row keys",
             fix="use the model of one of its record types",
         )

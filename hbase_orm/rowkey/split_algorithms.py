@@ -84,7 +84,7 @@ def guide_hex_split(
     """
     low, high = _ends("hex", first, last)
     if max(len(first), len(last)) > _GUIDE_WIDTH:
-        raise SchemaError("the ends have at most 16 digits", first=first, last=last)
+        raise SchemaError("an end has more than 16 digits", first=first, last=last)
     check_regions(regions, 1, most=high - low)
     step = (high - low) // regions
     return tuple(b"%016x" % (low + step * number) for number in range(1, regions))
@@ -182,7 +182,10 @@ def check_regions(regions: int, least: int, *, most: int | None = None) -> None:
     _check_whole("regions", regions, least)
     if most is not None and regions > most:
         raise SchemaError(
-            "there are more regions than keys", regions=regions, keys=most, fix="take fewer regions"
+            "the number of regions is larger than the number of keys",
+            regions=regions,
+            keys=most,
+            fix="ask for fewer regions",
         )
 
 
@@ -211,7 +214,7 @@ def _ends(base: str, first: str, last: str) -> tuple[int, int]:
     radix, alphabet = _BASES[base]
     for end in (first, last):
         if not isinstance(end, str) or not end or not set(end) <= set(alphabet):
-            raise SchemaError(f"an end is no {base} number", end=end, fix=f"use only {alphabet}")
+            raise SchemaError(f"an end is not a {base} number", end=end, fix=f"use only {alphabet}")
     low, high = int(first, radix), int(last, radix)
     _refuse_disorder(first, last, is_ordered=low < high)
     return low, high
@@ -223,5 +226,5 @@ def _refuse_disorder(first: object, last: object, *, is_ordered: bool) -> None:
             "the last key must be greater than the first",
             first=first,
             last=last,
-            fix="exchange them, or give others",
+            fix="exchange them, or give other keys",
         )

@@ -101,14 +101,12 @@ class TablePerPeriod:
         check_unit(period)
         if period == "minute":
             raise SchemaError(
-                "tables are per hour, day, month or year",
+                'the period of a table must be "hour", "day", "month" or "year"',
                 period=period,
                 fix='write period="hour", and Period("minute", of=...) in the row key',
             )
         if not isinstance(of, str):
-            raise SchemaError(
-                "the field of the period is given by its name", of=of, fix='write of="at"'
-            )
+            raise SchemaError("of= must be the name of the field", of=of, fix='write of="at"')
         UNITS[period].check_pattern(name)
         self.name = name
         self.of = of

@@ -22,7 +22,7 @@ def _time_source(inputs: tuple[Part, ...], kind: str) -> Part:
     (source,) = inputs
     if source.derivation is not None or not issubclass(source.codec.python_type, datetime):
         raise SchemaError(
-            f"the {kind} of a time is that of a datetime field",
+            f"of= of a {kind} must be a datetime field",
             of=source.name,
             codec=source.codec.name,
             fix="declare the field as Key[datetime]",
@@ -41,17 +41,17 @@ def period_made(component: Period, inputs: tuple[Part, ...], _: Any) -> Made:
     unit = UNITS[component.unit]
     if not issubclass(codec.python_type, datetime):
         raise SchemaError(
-            "a period is written as a datetime",
+            "the codec of a period must store datetimes",
             codec=codec.name,
             fix='use e.g. codecs.strftime("%Y-%m") or codecs.seconds()',
         )
     for probe in (_PROBE, _PROBE.replace(month=12)):
         if codec.normalize(unit.start(probe)) != unit.start(probe):
             raise SchemaError(
-                "the codec is too coarse for the period",
+                "the codec's resolution is too coarse for the period",
                 codec=codec.name,
                 unit=component.unit,
-                fix="give the period's codec a field for each unit down to it",
+                fix="use a codec that writes every unit down to that of the period",
             )
     return f"{component.unit} of {source.name}", codec, PeriodOf(inputs, unit)
 
@@ -115,7 +115,7 @@ def _check_exact(offset: OffsetOf, codec: Codec[Any], source: Part) -> None:
             joined = None
         if joined != at:
             raise SchemaError(
-                "the offset cannot hold every time that the field can",
+                "the offset cannot hold every time that the field can hold",
                 field=source.name,
                 field_codec=source.codec.name,
                 codec=codec.name,

@@ -56,7 +56,7 @@ def check_conditions(schema: TableSchema, conditions: Sequence[Condition]) -> No
                 check_order(of, codec_of(schema, of), "<=")
                 _check_values(schema, of, (low, high))
             case _:
-                raise QueryError("this condition is not known", condition=repr(condition))
+                raise QueryError("the condition has an unknown type", condition=repr(condition))
 
 
 def codec_of(schema: TableSchema, of: Expr[Any]) -> Codec[Any]:
@@ -73,7 +73,7 @@ def codec_of(schema: TableSchema, of: Expr[Any]) -> Codec[Any]:
         return dynamic_of(schema, of.of).codec
     if not schema.has_field(of):
         raise QueryError(
-            "the field is not one of the selected model",
+            "the field does not belong to the selected model",
             field=repr(of),
             model=schema.model_name,
             fix=f"use the fields of {schema.model_name}",
@@ -85,7 +85,7 @@ def _check_prefix(schema: TableSchema, of: Expr[Any], prefix: object) -> None:
     codec = codec_of(schema, of)
     if not isinstance(prefix, (str, bytes)) or not isinstance(prefix, codec.python_type):
         raise QueryError(
-            "only text starts with a text, and bytes with bytes",
+            "startswith() works only on text fields with text, and on bytes fields with bytes",
             field=repr(of),
             prefix=prefix,
             expected=codec.python_type.__name__,
@@ -101,9 +101,9 @@ def _check_values(schema: TableSchema, of: Expr[Any], values: Sequence[Any]) -> 
         check_value(of, codec, value)
         if value is None and isinstance(of, FunctionExpr) and of.is_each:
             raise QueryError(
-                "no item of a collection is None",
+                "the items of a collection are never None",
                 field=repr(of),
-                fix=f"compare the collection: {of.of!r} == []",
+                fix=f"compare the collection itself: {of.of!r} == []",
             )
 
 
@@ -132,7 +132,7 @@ def check_value(of: Expr[Any], codec: Codec[Any], value: Any) -> None:
     elif isinstance(value, time):
         fix = "times of day are naive: give one without tzinfo"
     raise QueryError(
-        "the value compares with no stored one",
+        "the value cannot be compared with stored values",
         field=repr(of),
         value=value,
         expected=codec.python_type.__name__,
@@ -149,7 +149,7 @@ def check_order(of: Expr[Any], codec: Codec[Any], operator: str) -> None:
     if operator in {"==", "!="} or _has_order(type_of(codec)):
         return
     raise QueryError(
-        "the field's values have no order",
+        "the field's type has no order",
         field=repr(of),
         operator=operator,
         type=codec.python_type.__name__,
@@ -165,7 +165,7 @@ def check_item(of: Expr[Any], codec: Codec[Any], item: Any) -> None:
     """
     if codec.python_type not in _COLLECTIONS:
         raise QueryError(
-            "only a list, set or tuple contains items",
+            "contains() works only on a list, set or tuple",
             field=repr(of),
             expected=codec.python_type.__name__,
             fix="compare text with startswith(), and a dynamic column as M.tags[name]",
@@ -174,11 +174,11 @@ def check_item(of: Expr[Any], codec: Codec[Any], item: Any) -> None:
     is_member = codec.python_type not in _UNORDERED or _is_hashable(item)
     if not is_member or (inner and not any(_is_of(item, one) for one in inner)):
         raise QueryError(
-            "no item of the field can be of this type",
+            "the field cannot have items of this type",
             field=repr(of),
             item=item,
             expected=" or ".join(map(_name, inner)) or "something hashable",
-            fix="give one item; several are asked for by contains(a) & contains(b)",
+            fix="give one item; combine several: contains(a) & contains(b)",
         )
 
 

@@ -56,9 +56,9 @@ class Condition:
             QueryError: Always.
         """
         raise QueryError(
-            "a condition has no truth value",
+            "a condition cannot be used as True or False",
             condition=repr(self),
-            fix="use & | ~ with brackets, and between() for a range",
+            fix="combine conditions with & | ~ and brackets, and use between() for a range",
         )
 
 
@@ -339,7 +339,9 @@ def _condition(value: object) -> Condition:
         raise value.not_compared()
     if not isinstance(value, Condition):
         raise QueryError(
-            "this is no condition", got=value, fix="compare a field, as in Reading.host == 'a'"
+            "the argument is not a condition",
+            got=value,
+            fix="compare a field, as in Reading.host == 'a'",
         )
     return value
 

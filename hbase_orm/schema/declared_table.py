@@ -128,13 +128,15 @@ def check_family_name(name: str) -> None:
     is_text = isinstance(name, str) and name.isprintable() and not set(name) & set(":/\\")
     if not name or not is_text or name.startswith(".") or name == "recovered.edits":
         raise SchemaError(
-            "this is no name for a column family", family=name, fix='choose a short one, as "d"'
+            "the name is not allowed for a column family",
+            family=name,
+            fix='choose a short name such as "d"',
         )
     if name.encode() == GUARD_FAMILY:
         raise SchemaError(
             "the family name is reserved for the guards of indexed rows",
             family=name,
-            fix='choose another, as "d"',
+            fix='choose another name such as "d"',
         )
 
 

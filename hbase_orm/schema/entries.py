@@ -123,7 +123,7 @@ def stored_name(of: DynamicExpr[Any, Any], codec: Codec[Any], name: Any) -> Any:
     """
     if not codec.accepts_type(name):
         raise QueryError(
-            "the entry's name has another type",
+            "the entry's name has the wrong type",
             field=repr(of),
             name=name,
             expected=codec.python_type.__name__,
@@ -135,7 +135,7 @@ def stored_name(of: DynamicExpr[Any, Any], codec: Codec[Any], name: Any) -> Any:
         raise QueryError(error.text, fix=error.fix, field=repr(of), **error.details) from None
     if stored != name:
         raise QueryError(
-            "no entry has this name: it would be rounded when it is stored",
+            "no entry can have exactly this name, because names are rounded when they are stored",
             field=repr(of),
             name=name,
             rounded=stored,
@@ -152,7 +152,7 @@ def dynamic_of(schema: TableSchema, of: DynamicExpr[Any, Any]) -> DynamicSchema:
     """
     if not schema.has_field(of):
         raise QueryError(
-            "the field is not one of the selected model",
+            "the field does not belong to the selected model",
             field=repr(of),
             model=schema.model_name,
             fix=f"use the fields of {schema.model_name}",
@@ -172,9 +172,9 @@ def stored_column(schema: TableSchema, of: Expr[Any]) -> ColumnSchema | None:
     column = dynamic.column_of(stored_name(of.of, dynamic.name_codec, of.key))
     if column in dynamic.taken:
         raise QueryError(
-            "the name is that of a declared column, which is no entry",
+            "the name belongs to a declared column, not to a dynamic one",
             field=repr(of),
             column=column,
-            fix="name the declared field",
+            fix="compare the declared field",
         )
     return ColumnSchema(of.name, column, dynamic.codec, nullable=True)

@@ -40,7 +40,7 @@ class FunctionExpr(Expr[T]):
         """
         if not isinstance(of, Expr) or isinstance(of, FunctionExpr):
             raise QueryError(
-                "a function takes a field",
+                "the argument of the function is not a field",
                 function=f"func.{function}",
                 got=repr(of),
                 fix=f"write func.{function}(M.field)",
@@ -81,9 +81,9 @@ class FunctionExpr(Expr[T]):
         """
         if self.is_each:
             raise QueryError(
-                "no item of a collection is None",
+                "the items of a collection are never None",
                 field=repr(self),
-                fix=f"compare the collection: {self.of!r} == []",
+                fix=f"compare the collection itself: {self.of!r} == []",
             )
         return super().is_null()
 
@@ -153,17 +153,18 @@ def function_codec(of: FunctionExpr[Any], codec: Codec[Any]) -> Codec[Any]:
         wanted = function.python_type
         names = [one.__name__ for one in (wanted if isinstance(wanted, tuple) else (wanted,))]
         raise QueryError(
-            "the function takes values of another type",
+            "the function does not work on fields of this type",
             field=repr(of),
             expected=" or ".join(names),
             type=codec.python_type.__name__,
-            fix="name a field of such a type, or compare the field itself",
+            fix="give a field of an allowed type, or compare the field itself",
         )
     own = function.codec(codec)
     if own is None:
         raise QueryError(
-            "the type of the items is not known",
+            "the type of the collection's items is unknown",
             field=repr(of),
-            fix="name it in the codec, as in codecs.json(list[str]), or write .contains(item)",
+            fix="name the type in the codec, as in codecs.json(list[str]), or write "
+            ".contains(item)",
         )
     return own

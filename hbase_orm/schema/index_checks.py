@@ -37,7 +37,7 @@ def check_declared(index: Index) -> None:
 
 def _check_components(index: Index) -> None:
     if not index.components:
-        raise SchemaError("the index names no field", fix="name at least one field")
+        raise SchemaError("the index has no fields", fix="name at least one field")
     for component in index.components:
         _check_component(component)
 
@@ -48,20 +48,22 @@ def _check_component(component: object) -> None:
         of, codec = component
         if not isinstance(codec, Codec):
             raise SchemaError(
-                "this is no codec", got=repr(codec), fix="write Index((number, codecs.uint32()))"
+                "the argument is not a codec",
+                got=repr(codec),
+                fix="write Index((number, codecs.uint32()))",
             )
     elif isinstance(component, Order):
         of = component.field
     if isinstance(of, NoColumn):
         raise SchemaError(
-            "an index is made of columns, and this is many",
+            "a map of dynamic columns cannot be indexed as a whole",
             got=repr(of),
-            fix="index one entry, tags['rack']; or keep the names in a list column and index "
-            "func.each(names)",
+            fix="index one entry, as in tags['rack']; or store the names in a list column and "
+            "index func.each(names)",
         )
     if not isinstance(of, Expr):
         raise SchemaError(
-            "an index is made of fields",
+            "an argument of Index() is not a field",
             got=component,
             fix="write Index(unit, at.desc()); to spread its entries, Index(at, salt=8)",
         )
@@ -76,16 +78,18 @@ def _check_options(index: Index) -> None:
     for column in index.include:
         if not isinstance(column, Expr) or isinstance(column, FunctionExpr):
             raise SchemaError(
-                "an index includes columns", got=repr(column), fix="write include=[total]"
+                "include= must be a list of columns", got=repr(column), fix="write include=[total]"
             )
     if index.where is not None and not isinstance(index.where, Condition):
         raise SchemaError(
-            "this is no condition",
+            "the argument is not a condition",
             where=repr(index.where),
             fix="compare fields: where=status == Status.NEW, combined with & | ~",
         )
     for one, other, fix in _exclusions(index):
-        raise SchemaError(f"an index with {one} cannot have {other}", declared=repr(index), fix=fix)
+        raise SchemaError(
+            f"an index with {one} cannot also have {other}", declared=repr(index), fix=fix
+        )
 
 
 def _exclusions(index: Index) -> list[tuple[str, str, str]]:
@@ -95,7 +99,7 @@ def _exclusions(index: Index) -> list[tuple[str, str, str]]:
     wrong = {
         ("covering=True", "no include", "name the columns: include=[...]"): index.covering
         and not index.include,
-        ("unique=True", "nulls=True", "None is never compared: leave nulls out"): index.unique
+        ("unique=True", "nulls=True", "None is never compared: leave nulls= out"): index.unique
         and index.nulls,
         (
             "unique=True",
@@ -120,7 +124,7 @@ def _exclusions(index: Index) -> list[tuple[str, str, str]]:
         (
             "nulls=True",
             "func.each",
-            "a collection without items has no entry: leave nulls out",
+            "a collection without items has no entry: leave nulls= out",
         ): index.nulls and has_each,
     }
     return [named for named, is_wrong in wrong.items() if is_wrong]
@@ -143,16 +147,16 @@ def check_made(index: IndexSchema, schema: TableSchema) -> None:
         _check_default(index, schema, part, of)
     if index.nulls and not any(isinstance(part.codec, OrNone) for part, _ in parts):
         raise SchemaError(
-            "none of the indexed fields is ever None",
+            "nulls=True is useless: none of the indexed fields can be None",
             index=index.name,
             fields=list(index.layout.names),
-            fix="leave nulls out",
+            fix="leave nulls= out",
         )
     kept = {column_field(of).name for part, of in parts if not isinstance(part.codec, OrNone)}
     for none_field in filter(None, map(_field_required_none, index.where)):
         if none_field in kept:
             raise SchemaError(
-                "no row has an entry: the condition asks for None in an indexed field",
+                "the index would have no entries: its condition requires None in an indexed field",
                 index=index.name,
                 field=none_field,
                 fix="declare the index with nulls=True, or over other fields",
@@ -175,11 +179,12 @@ def _check_expiry(index: IndexSchema, schema: TableSchema) -> None:
     ]
     if index.covering and expiring:
         raise SchemaError(
-            "entries would go on answering for cells that have expired",
+            "a covering index cannot be over families with a ttl: queries would return "
+            "values of expired cells from its entries",
             index=index.name,
             families=expiring,
-            fix="leave covering=True out, and each entry's row is looked up; or give the families "
-            "of this model no ttl, and delete rows that are old",
+            fix="leave covering=True out, so that each entry's row is looked up; or remove the "
+            "ttl of the families and delete old rows yourself",
         )
 
 
@@ -188,10 +193,10 @@ def _check_included(index: IndexSchema) -> None:
     for column in index.included:
         if column.name in in_entries:
             raise SchemaError(
-                "a field is included twice, or is indexed as well",
+                "a field is included twice, or is both indexed and included",
                 index=index.name,
                 field=column.name,
-                fix="leave it out of include: entries have it already",
+                fix="leave the field out of include=: entries have it already",
             )
         in_entries.add(column.name)
 
@@ -211,10 +216,10 @@ def _check_default(index: IndexSchema, schema: TableSchema, part: Part, of: Expr
             part.encode(each)
     except CodecError as error:
         raise SchemaError(
-            "the field's default has no entry in the index",
+            "the field's default does not fit the codec of the index",
             index=index.name,
             field=of.name,
             default=default,
             reason=error.text,
-            fix="choose a default that fits, or give the index a wider codec",
+            fix="choose another default, or give the index a wider codec",
         ) from error

@@ -34,11 +34,14 @@ def index_schema(index: Index, schema: TableSchema) -> IndexSchema:
     names = [part.name for part in parts]
     if len(set(names)) < len(names):
         raise SchemaError(
-            "the index names a field twice", index=index.name, fields=names, fix="name it once"
+            "the index names a field twice",
+            index=index.name,
+            fields=names,
+            fix="name the field once",
         )
     if sum(isinstance(of, FunctionExpr) and of.is_each for of in index.expressions) > 1:
         raise SchemaError(
-            "an index has the items of one collection",
+            "an index can have the items of only one collection",
             index=index.name,
             fields=names,
             fix="declare an index for each collection",
@@ -71,12 +74,12 @@ def _part(index: Index, component: IndexComponent, schema: TableSchema) -> Part:
     part = part_of(of.name, codec, is_last=False)
     if not part.is_ordered:
         raise SchemaError(
-            "the field's bytes do not sort as its values do",
+            "the codec of the field does not keep the order of the values",
             index=index.name,
             field=of.name,
             codec=codec.name,
-            fix="give the field a codec whose bytes sort, e.g. codecs.text() without separator, "
-            "or the index one of its own: Index((field, codecs.text()))",
+            fix="give the field a codec that keeps the order, e.g. codecs.text() without "
+            "separator, or give the index its own codec: Index((field, codecs.text()))",
         )
     return or_none(part) if index.nulls and nullable else part
 
@@ -108,8 +111,9 @@ def _check_indexable(index: Index, of: Expr[Any], schema: TableSchema) -> None:
             "the field cannot be indexed",
             index=index.name,
             field=of.name,
-            fix="index plain columns and key fields that row keys give back; counters change "
-            "behind an index's back; a name whose number is in the key must be stored as well: "
+            fix="index plain columns, and key fields that can be decoded from the row key; a "
+            "counter's increments would not reach the index; a name with a number in the row key "
+            "must also be stored in a column: "
             'key(..., family=d, qualifier="n")',
         )
 
@@ -118,21 +122,21 @@ def _own_codec(index: Index, of: Expr[Any], stored: Codec[Any], own: Codec[Any])
     kinds = stored.python_type, own.python_type
     if not (issubclass(*kinds) or issubclass(*reversed(kinds))):
         raise SchemaError(
-            "the codec is for another type than the field",
+            "the codec stores another type than the field",
             index=index.name,
             field=of.name,
             codec=own.name,
             type=kinds[0].__name__,
             codec_type=kinds[1].__name__,
-            fix=f"name a codec of {kinds[0].__name__}",
+            fix=f"use a codec of {kinds[0].__name__}",
         )
     if own.coarse and replace(own, desc=stored.desc) != stored:
         raise SchemaError(
-            "the codec rounds what the field stores, and entries would not distinguish the values",
+            "the index's codec rounds the field's values, so entries could not distinguish them",
             index=index.name,
             field=of.name,
             codec=own.name,
-            fix="name one that keeps every value; for days write func.day(field)",
+            fix="use a codec that keeps every value; to index days write func.day(field)",
         )
     return own
 
@@ -147,13 +151,15 @@ def _included(index: Index, of: Expr[Any], schema: TableSchema) -> ColumnSchema:
     where = {"index": index.name, "field": of.name}
     if of.name in {column.name for column in schema.numbers}:
         raise SchemaError(
-            "a counter cannot be included: increments go by the index",
+            "a counter cannot be included: its increments would not reach the index",
             **where,
-            fix="leave it out, and read it from the row",
+            fix="leave the counter out of include=, and read it from the row",
         )
     if of.name in schema.layout.decoded:
         raise SchemaError(
-            "the row key stands in every entry", **where, fix="leave the field out of include"
+            "a key field need not be included: every entry holds the row key",
+            **where,
+            fix="leave the field out of include",
         )
     try:
         column = stored_column(schema, of)
@@ -162,7 +168,9 @@ def _included(index: Index, of: Expr[Any], schema: TableSchema) -> ColumnSchema:
     is_own = isinstance(of, EntryExpr) or schema.has_field(of)
     if column is None or not is_own:
         raise SchemaError(
-            "this is no column of the model", **where, fix="include plain columns of the model"
+            "the argument is not a column of the model",
+            **where,
+            fix="include plain columns of the model",
         )
     return column
 
@@ -182,11 +190,11 @@ def _where(index: Index, schema: TableSchema) -> tuple[Condition, ...]:
         column = stored_column(schema, of)
         if column in schema.numbers or (column is None and not is_in_key):
             raise SchemaError(
-                "whether a row has an entry cannot depend on this field",
+                "the condition of an index cannot compare this field",
                 index=index.name,
                 field=of.name,
-                fix="compare plain columns, and key fields that row keys give back; counters "
-                "change behind an index's back",
+                fix="compare plain columns, and key fields that can be decoded from the row "
+                "key; a counter's increments would not reach the index",
             )
     return conditions
 

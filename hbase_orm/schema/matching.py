@@ -166,7 +166,7 @@ def _leaf(schema: TableSchema, condition: Condition, scope: dict[str, Any]) -> s
         case Contains(field=of, value=item):
             value = _value(schema, of, scope)
             return f"({value} is not None and {_constant(item, scope)} in {value})"
-    raise QueryError("this condition is not known", condition=repr(condition))
+    raise QueryError("the condition has an unknown type", condition=repr(condition))
 
 
 def _of_some_item(schema: TableSchema, condition: Any, scope: dict[str, Any]) -> str:
@@ -187,13 +187,13 @@ def _test(schema: TableSchema, condition: Condition, value: str, scope: dict[str
             return f"({ends[0]} <= {value} <= {ends[1]})"
         case Comparison(field=of, operator=operator, value=expected):
             return _comparison(operator, value, _comparable(schema, of, expected), scope)
-    raise QueryError("this condition is not known", condition=repr(condition))
+    raise QueryError("the condition has an unknown type", condition=repr(condition))
 
 
 def _comparison(operator: Operator, value: str, expected: Any, scope: dict[str, Any]) -> str:
     symbol = _SYMBOLS.get(operator)  # this library's own text, for it becomes source
     if symbol is None:
-        raise QueryError("this operator is not known", operator=operator)
+        raise QueryError("the condition has an unknown operator", operator=operator)
     if operator in {"==", "!="}:
         equal = f"({value} == {_constant(expected, scope)})"
         return equal if operator == "==" else f"(not {equal})"

@@ -64,7 +64,7 @@ class RefusesBooleanUse:
             QueryError: Always.
         """
         raise QueryError(
-            "`in` makes no condition",
+            "`in` cannot make a condition",
             field=repr(self),
             item=item,
             fix=f"write {self!r}.contains({item!r})",
@@ -77,9 +77,9 @@ class RefusesBooleanUse:
             QueryError: Always.
         """
         raise QueryError(
-            "a field has no truth value",
+            "a field cannot be used as True or False",
             field=repr(self),
-            fix="compare it: .is_(True), .is_null(), == ...; combine with & | ~",
+            fix="compare the field: .is_(True), .is_null(), == ...; combine conditions with & | ~",
         )
 
     if not TYPE_CHECKING:  # checkers know that counters alone have it
@@ -91,7 +91,7 @@ class RefusesBooleanUse:
                 QueryError: Always.
             """
             raise QueryError(
-                "only counters are incremented",
+                "only a counter can be incremented",
                 field=repr(self),
                 amount=amount,
                 fix=f"assign a value: {self!r}.to(...), or declare the field as a Counter",
@@ -109,7 +109,9 @@ class NoColumn:
     def not_compared(self) -> QueryError:
         """Return the error that names what to compare instead."""
         return QueryError(
-            "this has no column of its own to ask for", field=repr(self), fix=self.instead
+            "this field has no column of its own, so it cannot be compared or selected",
+            field=repr(self),
+            fix=self.instead,
         )
 
     # Defining `__eq__` would take it away; these are compared by identity.
@@ -168,7 +170,7 @@ def several(field: object, values: Iterable[Any]) -> tuple[Any, ...]:
     """
     if isinstance(values, _NO_SEVERAL) or not isinstance(values, Iterable):
         raise QueryError(
-            "in_ takes a list of values",
+            "the argument of in_() is not a list of values",
             field=repr(field),
             got=values,
             fix=f"write {field!r}.in_([...]), or == for one value",
@@ -178,16 +180,16 @@ def several(field: object, values: Iterable[Any]) -> tuple[Any, ...]:
 
 def _no_condition(field: object, other: object) -> QueryError:
     return QueryError(
-        "a field alone is no condition",
+        "a field by itself is not a condition",
         field=repr(field),
         **({} if other is None else {"beside": repr(other)}),
-        fix=f"compare it, in brackets: ({field!r} == ...), or {field!r}.is_(True)",
+        fix=f"compare the field, in brackets: ({field!r} == ...), or {field!r}.is_(True)",
     )
 
 
 def _needs_brackets(field: object, other: object) -> QueryError:
     return QueryError(
-        "a comparison next to & or | stands without brackets",
+        "a comparison next to & or | needs brackets around it",
         field=repr(field),
         value=other,
         fix="write (M.a == 1) & (M.b == 2)",

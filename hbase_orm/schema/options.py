@@ -72,10 +72,10 @@ def check_table_name(name: object) -> None:
     """
     if not isinstance(name, str) or not _TABLE.fullmatch(name):
         raise SchemaError(
-            "this is no name for a table",
+            "the name is not allowed for a table",
             table=name,
-            fix="write name or namespace:name: letters, digits, '_', and in the name, but not "
-            "in front, '-' and '.'",
+            fix="write name or namespace:name, of letters, digits and '_'; the name may also "
+            "have '-' and '.', but not as its first character",
         )
 
 

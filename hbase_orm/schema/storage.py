@@ -227,11 +227,12 @@ class StoredAsCells:
                 qualifier = name[len(column) :]
                 if len(qualifier) != self.width_bytes:
                     raise CorruptRowError(
-                        "a qualifier is no offset as the model declares it",
+                        "a qualifier is not an offset as the model declares it",
                         model=self.model_name,
                         row=row.key,
                         column=name,
                         width_bytes=self.width_bytes,
-                        fix="let nothing else write this family, or give the model another one",
+                        fix="let no other program write this family, or give the model another "
+                        "family",
                     )
                 yield Row(row.key + qualifier, {column: row.cells[name]})

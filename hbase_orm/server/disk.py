@@ -69,5 +69,5 @@ def disk_full(folder: Path) -> DiskFullError:
     return DiskFullError(
         "the disk became full",
         folder=str(folder),
-        fix="free some space and try again; what HBase has acknowledged is kept",
+        fix="free some space and try again; writes that HBase acknowledged are kept",
     )

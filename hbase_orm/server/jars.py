@@ -93,7 +93,7 @@ def _keep_to_owner(cache: Path) -> None:
         raise ServerError(
             "the cache of jars belongs to another user, who could change the code that runs",
             folder=str(cache),
-            fix="set XDG_CACHE_HOME to a folder of your own",
+            fix="set XDG_CACHE_HOME to a folder that belongs to you",
         )
     for folder in (cache, *filter(Path.is_dir, cache.iterdir())):
         mode = stat.S_IMODE(folder.stat().st_mode)

@@ -91,10 +91,12 @@ def choose_java(
         refused.append(Refused(java, origin, examined))
     if not refused:
         raise JavaNotFoundError(
-            "there is no Java", searched="JAVA_HOME, PATH and the usual folders", fix=_FIX
+            "no Java was found", searched="JAVA_HOME, PATH and the usual folders", fix=_FIX
         )
     raise JavaUnsuitableError(
-        "no Java of this machine is suitable", refused="; ".join(map(str, refused)), fix=_FIX
+        "none of the Java installations on this machine is suitable",
+        refused="; ".join(map(str, refused)),
+        fix=_FIX,
     )
 
 

@@ -60,7 +60,7 @@ class StartUp:
                     "the server did not become ready in time",
                     timeout_s=timeout_s,
                     log=str(self._log),
-                    fix="look at the log; a loaded machine may just need another try",
+                    fix="read the log; on a busy machine another try may be enough",
                 )
             time.sleep(_POLL_S)
 
@@ -100,7 +100,7 @@ def diagnose(log: Path) -> ServerError:
         "the server's process has ended",
         reason=" | ".join((reasons or lines)[-_SHOWN_LINES:]),
         log=str(log),
-        fix="the log has more; a start recovers what HBase has acknowledged",
+        fix="read the log for more; the next start recovers writes that HBase acknowledged",
     )
 
 
@@ -117,7 +117,10 @@ def death_of(log: Path, heap: str) -> ServerError:
     details = {**error.details, "last_log_at": _written_at(log), "log": str(log)}
     if _NO_MEMORY in text:
         why = "the server has died: its JVM ran out of memory"
-        fix = f"start it with more, as --heap {_more_than(heap)}; what HBase acknowledged is kept"
+        fix = (
+            f"start the server with more memory, as --heap {_more_than(heap)}; writes that "
+            "HBase acknowledged are kept"
+        )
         reason = next(x for x in reversed(text.splitlines()) if _NO_MEMORY in x).strip()
         return ServerDiedError(why, **{**details, "reason": reason, "heap": heap}, fix=fix)
     if type(error) is not ServerDiedError:
@@ -127,7 +130,7 @@ def death_of(log: Path, heap: str) -> ServerError:
             "the server has died, and its log has no reason: it was killed, perhaps because memory "
             "ran out, or the machine was restarted",
             **{**details, "reason": last},
-            fix="start it again: what HBase acknowledged is kept",
+            fix="start the server again: writes that HBase acknowledged are kept",
         )
     return ServerDiedError("the server has died", **details, fix=error.fix)
 

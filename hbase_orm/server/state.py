@@ -104,9 +104,9 @@ class DataFolder:
     def _require_empty(self) -> None:
         if any(self.path.iterdir()):
             raise ServerError(
-                "the data directory holds files that are not an embedded server's",
+                "the data directory holds files of another program",
                 data_dir=str(self.path),
-                fix="choose an empty or a new directory with --data-dir",
+                fix="choose an empty or new directory with --data-dir",
             )
 
     def wipe(self) -> None:
@@ -119,7 +119,7 @@ class DataFolder:
             return
         if not self.is_ours:
             raise ServerError(
-                "the data directory is not an embedded server's; nothing was deleted",
+                "the data directory does not belong to an embedded server; nothing was deleted",
                 data_dir=str(self.path),
                 fix="give the directory that the server was started with as --data-dir",
             )

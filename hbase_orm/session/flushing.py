@@ -40,7 +40,8 @@ class Flush:
         if self._is_running:
             raise QueryError(
                 "a hook of a flush cannot flush",
-                fix="leave it to the flush under way: it writes what its hooks add and delete",
+                fix="leave session.flush() out of the hook: the running flush writes what its "
+                "hooks add and delete",
             )
         outcome, errors = FlushOutcome(), HookErrors()
         self._is_running = True
@@ -162,10 +163,11 @@ class Flush:
         """Return the error of hooks that note further objects again and again."""
         obj, _ = next(reversed(self._state.pending.values()))
         return ValidationError(
-            "the hooks of a flush note further objects without end",
+            "the hooks of a flush add more objects in every round, without end",
             model=type(obj).__name__,
             rounds=MAX_ROUNDS,
-            fix="let the hooks come to an end; what they noted last is pending: expunge it",
+            fix="change the hooks so that they stop adding objects; expunge the objects they "
+            "added last, which are still pending",
         )
 
     def _refuse_failed(self, outcome: FlushOutcome) -> None:

@@ -64,7 +64,8 @@ class ImmediateWrites:
             ValidationError: A value does not fit, the cell to check would be empty, the object was
                 read in part, as `replace` says, it belongs to another session, or the session holds
                 another object of a row that is gone.
-            ConnectionLostError: The outcome is unknown: read the row and decide.
+            ConnectionLostError: The outcome is unknown: read the row again, and decide whether to
+                repeat the write.
         """
         self._refuse_without_guards(obj, "insert")
         refuse_part(obj)
@@ -103,7 +104,8 @@ class ImmediateWrites:
             ValidationError: A value does not fit, or the object belongs to another session or
                 engine.
             FeatureMissingError: The engine has no Thrift2 gateway.
-            ConnectionLostError: The outcome is unknown: read the row and decide.
+            ConnectionLostError: The outcome is unknown: read the row again, and decide whether to
+                repeat the write.
         """
         bound = self._prepared(obj, "put")
         write = self._pending.settling(self._run(write_of(bound, obj, "put")))
@@ -163,7 +165,7 @@ class ImmediateWrites:
                 model=bound.schema.model_name,
                 table=bound.schema.table,
                 row=old.key,
-                fix="give it another key, or leave it where it is",
+                fix="give the row another key, or do not move it",
             )
         loaded, deferred = obj.__state__.row, obj.__state__.deferred
         cells = {} if loaded is None else {c: cell.value for c, cell in loaded.cells.items()}

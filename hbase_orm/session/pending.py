@@ -47,7 +47,9 @@ class PendingWrites:
         """
         if not isinstance(obj, Model):
             raise ValidationError(
-                "this is no object of a model", got=repr(obj), fix="add(Reading(...))"
+                "the argument is not an object of a model",
+                got=repr(obj),
+                fix="write session.add(Reading(...))",
             )
         self.settle()
         state, options = self._state, None

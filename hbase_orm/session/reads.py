@@ -74,10 +74,10 @@ class Reader:
         key, row, names = self._runtime.run(_stored(bound, obj, deferred))
         if key is None or row is None:
             raise RowNotFoundError(
-                "the object has no row",
+                "the row of the object does not exist",
                 model=bound.schema.model_name,
                 row=key,
-                fix="it was deleted, or never written: add it",
+                fix="the row was deleted or never written: add the object",
             )
         pending.drop(obj)
         state.tracker.forget(obj)

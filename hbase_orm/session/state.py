@@ -103,7 +103,7 @@ class SessionState:
         """
         if self.is_closed:
             raise ConfigurationError(
-                "the session is closed", fix="make another one: engine.session()"
+                "the session is closed", fix="open a new session: engine.session()"
             )
 
     def bound(self, model: type[Model]) -> BoundModel:
@@ -243,5 +243,7 @@ def check_statement(stmt: object) -> None:
     """
     if not isinstance(stmt, Select):
         raise QueryError(
-            "this is no statement", got=repr(stmt), fix="write session.all(select(Reading))"
+            "the argument is not a statement",
+            got=repr(stmt),
+            fix="write session.all(select(Reading))",
         )

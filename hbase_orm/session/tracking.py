@@ -105,13 +105,14 @@ class MutationTracker:
             for each in watch.replaced:
                 if each.is_changed:
                     raise ConflictError(
-                        "a value was changed in place after its row was read again: the object has "
-                        "another value now",
+                        "a value was changed in place after the row was read again, but the "
+                        "object holds a newer value now",
                         model=watch.bound.schema.model_name,
                         field=each.field,
                         row=watch.bound.keys.known_of(watch.obj),
                         value=each.values[each.field],
-                        fix="session.refresh(obj), then change the value that the object has",
+                        fix="call session.refresh(obj), then change the value that the object "
+                        "holds",
                     )
 
     def prune(self) -> None:

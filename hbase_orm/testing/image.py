@@ -88,7 +88,9 @@ def engine() -> DockerClient:
     try:
         client: DockerClient = docker_client.DockerClient().client
     except DockerException as error:
-        raise ServerError("no Docker engine answers", reason=str(error), fix=_ENGINE_FIX) from error
+        raise ServerError(
+            "the Docker engine does not answer", reason=str(error), fix=_ENGINE_FIX
+        ) from error
     return client
 
 
@@ -102,7 +104,7 @@ def _require_socket(address: str) -> None:
             trial.connect(place.path)
         except OSError as error:
             raise ServerError(
-                "no Docker engine answers",
+                "the Docker engine does not answer",
                 socket=place.path,
                 reason=error.strerror,
                 fix=_ENGINE_FIX,

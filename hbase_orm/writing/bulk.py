@@ -292,7 +292,7 @@ class Bulk:
             under_way |= key in sent.rows and sent.buffer.table == buffer.table
         if buffer.sender.ticket is not None and (waiting or under_way):
             raise DuplicateRowError(
-                "the row stands twice in a load",
+                "the load has the same row twice",
                 table=buffer.table,
                 row=key,
                 fix="load each row once, or leave out insert_only",
@@ -373,7 +373,7 @@ class Bulk:
             raise FlushError(
                 "not all rows were written",
                 **outcome.rows(written=self.report.written),
-                fix="correct the cause and write these rows again",
+                fix="correct the cause, then write the rows that were not written again",
             ) from unexpected or ended_by
 
     def _held_back(self) -> list[Failure]:

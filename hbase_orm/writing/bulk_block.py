@@ -31,7 +31,7 @@ _REFUSALS: Final = {
     ),
     _CLOSED: (
         "the block of the bulk writer has ended",
-        "make another one: with session.bulk() as bulk",
+        "make a new bulk writer: with session.bulk() as bulk",
     ),
     _FORKED: (
         "the bulk writer belongs to the process that was forked",
@@ -63,8 +63,8 @@ class BulkBlock:
         """
         if self._state is not _NEW:
             raise QueryError(
-                "a bulk writer has one block only",
-                fix="make another one: with session.bulk() as bulk",
+                "a bulk writer can be used in only one with block",
+                fix="make a new bulk writer: with session.bulk() as bulk",
             )
         self._state = _OPEN
 
@@ -94,7 +94,8 @@ class BulkBlock:
             self._lock.release()
             raise QueryError(
                 "a hook or a progress function of a bulk writer cannot add to it",
-                fix="session.add(obj) in the hook, or collect the objects and add them afterwards",
+                fix="call session.add(obj) in the hook, or collect the objects and add them "
+                "afterwards",
             )
         self._is_taking = True
 
@@ -126,7 +127,7 @@ class BulkBlock:
             if self._is_taking:
                 raise QueryError(
                     "a hook or a progress function of a bulk writer cannot end its block",
-                    fix="raise an exception to end it",
+                    fix="raise an exception to end the block",
                 )
             self._state = _CLOSED
         return True

@@ -73,7 +73,7 @@ def _of_existing(bound: BoundModel, change: RowChange) -> RowChange:
 def absent_row_error(bound: BoundModel, row: bytes) -> RowNotFoundError:
     """Return the error of a row that does not exist."""
     return RowNotFoundError(
-        "there is no such row",
+        "the row does not exist",
         model=bound.schema.model_name,
         table=bound.schema.table,
         row=row,
@@ -131,7 +131,7 @@ def _cell(bound: BoundModel, assignment: Assignment) -> tuple[bytes, bytes | Non
     """
     if not isinstance(assignment, Assignment):
         raise QueryError(
-            "this is no assignment", got=repr(assignment), fix="write M.unit.to(value)"
+            "the argument is not an assignment", got=repr(assignment), fix="write M.unit.to(value)"
         )
     column = assignable(bound, assignment.field)
     check = bound.model.__checkers__.get(column.name)
@@ -163,21 +163,21 @@ def assignable(bound: BoundModel, field: Expr[Any]) -> ColumnSchema:
         return entry
     if not isinstance(field, Expr) or not schema.has_field(field):
         raise QueryError(
-            "the field is not one of the model",
+            "the field belongs to another model",
             field=repr(field),
             model=schema.model_name,
             fix=f"use the fields of {schema.model_name}",
         )
     if isinstance(field, Key):
         raise RowKeyError(
-            "a key field cannot be set: it names the row",
+            "a key field cannot be assigned, because it is part of the row key",
             model=schema.model_name,
             field=field.name,
             fix="use session.move(obj, ...): HBase cannot rename a row",
         )
     if isinstance(field, (Counter, Version)):
         raise QueryError(
-            "counters are incremented, and a version counts by itself",
+            "a counter or a version column cannot be assigned",
             model=schema.model_name,
             field=field.name,
             fix=f"use session.increment(M, M.{field.name}.by(...), ...)"
@@ -266,7 +266,7 @@ def _check_appendable(bound: BoundModel, column: ColumnSchema) -> None:
     is_open = isinstance(codec, (Text, Raw)) and codec.width_bytes is None
     if not is_open or codec.desc or getattr(codec, "separator", None) is not None:
         raise QueryError(
-            "only text and bytes can be appended to",
+            "append works only on text and bytes fields",
             model=bound.schema.model_name,
             field=column.name,
             codec=codec.name,
@@ -277,11 +277,11 @@ def _check_appendable(bound: BoundModel, column: ColumnSchema) -> None:
             "a packed cell cannot be appended to",
             model=bound.schema.model_name,
             field=column.name,
-            fix="get the object, change it and flush",
+            fix="get the object, change the field and flush",
         )
     if bound.guarded is not None and column.column in bound.guarded.indexed_columns:
         raise QueryError(
-            "an indexed column cannot be appended to: its entry would be missing",
+            "an indexed column cannot be appended to, because the new index entry would be missing",
             model=bound.schema.model_name,
             field=column.name,
             fix="use session.update, which moves the index entry",

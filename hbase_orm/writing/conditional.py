@@ -73,7 +73,7 @@ def _exists_under_another_salt(write: RowWrite) -> Protocol[bool]:
 def duplicate_error(write: RowWrite) -> DuplicateRowError:
     """Return the error of a row that exists."""
     return DuplicateRowError(
-        "the row exists",
+        "the row exists already",
         model=write.bound.schema.model_name,
         table=write.bound.schema.table,
         row=write.key,
@@ -91,12 +91,13 @@ def _insert_plain(write: RowWrite, writer: TableWriter) -> Protocol[bool]:
     column = checked_column(bound.schema)
     if not write.puts.get(column):
         raise ValidationError(
-            "HBase takes an empty cell for an absent one, so this row could be inserted twice",
+            "HBase's check treats an empty cell like an absent cell, so this row could be "
+            "inserted twice",
             model=bound.schema.model_name,
             row=write.key,
             column=column,
-            fix="give the field a value, or the model a version column: revision: Version = "
-            "version()",
+            fix="give the field a value that is not empty, or add a version column to the "
+            "model: revision: Version = version()",
         )
     need_conditions(bound.schema, writer)
     (row,) = yield from read_rows(bound, [write.key])

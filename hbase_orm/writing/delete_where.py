@@ -91,7 +91,8 @@ def _refuse_extras(stmt: Select[Any]) -> None:
         raise QueryError(
             "only whole rows can be deleted",
             got=repr(stmt.entries),
-            fix="leave .columns_between() out, or delete entries of an object and flush",
+            fix="leave .columns_between() out; to delete entries, delete them from an object "
+            "and flush",
         )
     if stmt.selection is not None or stmt.groups:
         raise QueryError(
@@ -101,21 +102,21 @@ def _refuse_extras(stmt: Select[Any]) -> None:
         )
     if stmt.times is not None:
         raise QueryError(
-            "rows are deleted as they are now",
+            "delete_where() cannot select rows by their state in the past",
             got=repr(stmt.times),
             fix="leave .as_of() and .between_timestamps() out",
         )
     if stmt.sort is not None:
         raise QueryError(
-            "rows are deleted in the order in which they are read",
+            "delete_where() cannot sort: rows are deleted in the order in which they are read",
             got=[repr(order) for order in stmt.sort.orders],
-            fix="leave .sort_in_memory() out, or delete the objects that session.all gives",
+            fix="leave .sort_in_memory() out, or delete the objects that session.all returns",
         )
     if stmt.related:
         raise QueryError(
             "only whole rows can be deleted",
             got=[repr(field) for field in stmt.related],
-            fix="leave .load_related() out: what is related is not deleted",
+            fix="leave .load_related() out: related rows are not deleted",
         )
 
 
@@ -135,5 +136,5 @@ def _error(deleted: int, outcome: FlushOutcome) -> FlushError:
     return FlushError(
         "not all rows were deleted",
         **outcome.rows(written=deleted),
-        fix="correct the cause and delete again: rows that are gone are left out",
+        fix="correct the cause and delete again: rows that are already deleted are skipped",
     )

@@ -128,13 +128,13 @@ class FlushOutcome:
                 return FlushConflictError(
                     "not all rows were written: some were changed since they were loaded",
                     **{**error.details, **rows},
-                    fix="session.refresh(obj) or expunge it, decide, and flush again: what was "
-                    "written is not sent twice",
+                    fix="refresh or expunge the objects in conflict, and flush again: rows that "
+                    "were written are not sent twice",
                 )
         return FlushError(
             "not all rows were written",
             **rows,
-            fix="correct the cause and flush again: what was written is not sent twice",
+            fix="correct the cause and flush again: rows that were written are not sent twice",
         )
 
 

@@ -26,7 +26,7 @@ def amounts_by_column(bound: BoundModel, increments: Sequence[AddAmount]) -> dic
     columns = [_counter_column(bound, increment) for increment in increments]
     if not columns or len(set(columns)) < len(columns):
         raise QueryError(
-            "name each counter to increment once",
+            "an increment must name one counter or more, each once",
             model=bound.schema.model_name,
             fix="write session.increment(M, M.hits.by(1), ...)",
         )
@@ -65,25 +65,28 @@ def checked_values(
         # HBase adds modulo 2**64: what does not fit was never the value before.
         if not -_END <= values[column] - amount < _END:
             raise CounterOverflowError(
-                "the amounts were added, and a counter went past 64 bits to the other end",
+                "the amounts were added, but a counter overflowed 64 bits and changed its sign",
                 model=bound.schema.model_name,
                 table=bound.schema.table,
                 row=row,
                 column=column,
                 amount=amount,
                 values=new_values,
-                fix=f"to undo it, increment the counter by {-amount if amount > -_END else amount}",
+                fix="to undo the increment, increment the counter by "
+                f"{-amount if amount > -_END else amount}",
             )
     return new_values
 
 
 def _counter_column(bound: BoundModel, increment: AddAmount) -> bytes:
     if not isinstance(increment, AddAmount):
-        raise QueryError("this is no increment", got=repr(increment), fix="write M.hits.by(1)")
+        raise QueryError(
+            "the argument is not an increment", got=repr(increment), fix="write M.hits.by(1)"
+        )
     field = increment.field
     if not bound.schema.has_field(field) or not isinstance(field, Counter):
         raise QueryError(
-            "the field is no counter of the model",
+            "the field is not a counter of this model",
             field=repr(field),
             model=bound.schema.model_name,
             fix="increment the model's own counters: M.hits.by(1)",

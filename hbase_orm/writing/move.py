@@ -48,7 +48,7 @@ def new_values(bound: BoundModel, obj: Any, new_key: Mapping[str, Any]) -> dict[
     """
     if not new_key:
         raise RowKeyError(
-            "a move gives the row other key fields",
+            "move() needs at least one new value of a key field",
             model=bound.schema.model_name,
             fix="write session.move(obj, name=...)",
         )
@@ -56,7 +56,7 @@ def new_values(bound: BoundModel, obj: Any, new_key: Mapping[str, Any]) -> dict[
     for name in new_key:
         if name not in names:
             raise RowKeyError(
-                "this is no key field of the model",
+                "the model has no key field of this name",
                 model=bound.schema.model_name,
                 field=name,
                 fix=f"give only: {', '.join(names)}",
@@ -113,11 +113,12 @@ def move_row(
             yield from ask(Sleep(TIE_S))
             yield from move.delete_copied(original)
     raise ConflictError(
-        "others kept changing the row while it was moved",
+        "other writers kept changing the row while it was moved",
         model=old.bound.schema.model_name,
         row=old.key,
         new_row=new.key,
-        fix="move it again when they are done: it goes on with what was copied",
+        fix="move the row again when they have finished: the move continues with the rows that "
+        "were copied",
     )
 
 
@@ -189,7 +190,8 @@ def _refuse_same_claims(
     for entry, index in _claims(new.bound.guarded, new.key, wanted).items():
         if entry in held:
             raise ValidationError(
-                "a row with a unique value cannot be moved: its copy would have it too",
+                "a row with a unique value cannot be moved, because its copy would have the "
+                "same value",
                 model=old.bound.schema.model_name,
                 index=index,
                 row=old.key,

@@ -85,14 +85,14 @@ def options_of(bound: BoundModel, ttl: timedelta | None, timestamp_ms: int | Non
     """
     if bound.guarded is not None:
         raise ValidationError(
-            "rows under a guard have the guard's timestamps, and live as long as it",
+            "a row with a guard cannot have its own timestamp or ttl",
             model=bound.schema.model_name,
             fix="give the family a ttl, or use a model without index and version",
         )
     is_number = isinstance(timestamp_ms, int) and not isinstance(timestamp_ms, bool)
     if timestamp_ms is not None and not (is_number and 0 <= timestamp_ms <= MAX_TIMESTAMP_MS):
         raise ValidationError(
-            "a timestamp is a number of milliseconds since 1970",
+            "timestamp_ms= must be a number of milliseconds since 1970",
             model=bound.schema.model_name,
             timestamp_ms=timestamp_ms,
             limit_ms=MAX_TIMESTAMP_MS,
@@ -106,7 +106,7 @@ def _ttl_ms(bound: BoundModel, ttl: timedelta | None) -> int | None:
         return None
     if not isinstance(ttl, timedelta) or ttl < _MILLISECOND:
         raise ValidationError(
-            "a ttl is a timedelta of a millisecond or more",
+            "ttl= must be a timedelta of one millisecond or more",
             model=bound.schema.model_name,
             ttl=ttl,
             fix="write ttl=timedelta(hours=1)",
@@ -123,7 +123,7 @@ def check_number(option: str, value: object, least: float, most: float) -> None:
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     if not is_number or not least <= value <= most:  # type: ignore[operator]  # a number; NaN is not
         raise ConfigurationError(
-            "the option is no number in its range",
+            "the option is not a number in the allowed range",
             option=option,
             value=value,
             least=least,

@@ -77,10 +77,10 @@ def replace_row(write: RowWrite, writer: TableWriter) -> Protocol[RowWrite]:
             return write
         is_hidden = True
     raise ConflictError(
-        "the row has timestamps in the future: other writers keep putting them there",
+        "the row has timestamps in the future, and other writers keep adding newer ones",
         table=write.bound.schema.table,
         row=write.key,
-        fix="set the clocks of all writers right",
+        fix="correct the clocks of all writers",
     )
 
 
@@ -136,10 +136,11 @@ def _is_seen(write: RowWrite, newest_ms: int, clock: WriteClock) -> Protocol[boo
         (row,) = yield from ask(GetRows(write.bound.schema.table, (write.key,), columns))
     except GatewayError as error:
         raise ConnectionLostError(
-            "the row was replaced, and could not be read back: its cells may be hidden",
+            "the row was replaced, but could not be read back: older deletes may hide its "
+            "new cells",
             table=write.bound.schema.table,
             row=write.key,
-            fix="replace it again: that is safe",
+            fix="replace the row again: repeating the call is safe",
         ) from error
     cells = {} if row is None else row.cells
     return any(cell.timestamp_ms > newest_ms for cell in cells.values())

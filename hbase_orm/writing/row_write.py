@@ -193,7 +193,8 @@ def check_version(write: RowWrite, column: bytes, before: RowBefore) -> None:
         row=write.key,
         loaded_version=_number(loaded),
         stored_version=_number(stored),
-        fix="session.refresh(obj), or get the row again, and decide",
+        fix="call session.refresh(obj) or get the row again, and decide whether to repeat the "
+        "change",
     )
 
 

@@ -30,10 +30,11 @@ def key_to_update(bound: BoundModel, key: Mapping[str, Any]) -> Protocol[bytes]:
     """
     if bound.guarded is None:
         raise QueryError(
-            "a plain row cannot be read and changed safely: HBase checks one column a write",
+            "update cannot read and change a row of this model safely, because HBase checks "
+            "only one column in a write",
             model=bound.schema.model_name,
-            fix="declare a version column, revision: Version = version(), or use put_if on the one "
-            "column that decides",
+            fix="declare a version column, revision: Version = version(), or use put_if with a "
+            "condition on one column",
         )
     yield from bound.keys.look_up_names([key])
     if not bound.keys.possible(key):

@@ -359,7 +359,7 @@ def test_refresh_refuses_fields_of_other_models(store: Store, host: str) -> None
     with store.engine.session() as session:
         obj = session.one(select(Doc).where(Doc.host == host))
         store.forget()
-        with pytest.raises(QueryError, match="not one of the model"):
+        with pytest.raises(QueryError, match="the field belongs to another model"):
             session.refresh(obj, Kept.title)
 
     assert store.sent.requests == []

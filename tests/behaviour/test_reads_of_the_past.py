@@ -235,7 +235,7 @@ def test_the_past_is_neither_deleted_nor_planned_without_saying_so(
     engine: Engine, group: str
 ) -> None:
     with engine.session() as session:
-        with pytest.raises(QueryError, match="as they are now"):
+        with pytest.raises(QueryError, match="their state in the past"):
             session.delete_where(of(group).as_of(NOW))
         assert f"timestamps [0, {int(NOW.timestamp() * 1000) + 1})" in str(
             session.explain(of(group).as_of(NOW))

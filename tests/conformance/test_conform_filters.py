@@ -430,7 +430,7 @@ def test_a_reverse_range_refuses_a_filter_that_would_count_the_row_above_it(
 ) -> None:
     below = KeyRange(people.key(b""), people.key(b"joe"))
 
-    with pytest.raises(RejectedError, match="the row above its range"):
+    with pytest.raises(RejectedError, match="reads the row above the range"):
         people.scan(Scan(people.table, below, filter=text, reverse=True))
 
 

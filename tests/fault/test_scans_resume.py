@@ -278,6 +278,6 @@ def test_scanners_that_expire_while_their_connection_lives(server: EmbeddedServe
         read_while(lambda: None, begun)
 
     assert {(type(failure), failure.text) for failure in sent.failures} == {
-        (ScannerExpiredError, "the scanner is gone")
+        (ScannerExpiredError, "the scanner is closed or expired")
     }
     assert len(sent.failures) == scanners

@@ -96,7 +96,10 @@ def test_names_are_looked_up(url: str, capsys: pytest.CaptureFixture[str]) -> No
     unknown = shown(url, capsys, "Named", "--where", "host=web-2")
 
     assert "├─ resolve 'web-1' in hosts: 1\n" in known
-    assert "├─ nothing is sent: no row has a name without a number\n" in unknown
+    assert (
+        "├─ nothing is sent: a name of the condition has no number, so no row has this name\n"
+        in unknown
+    )
 
 
 def test_the_tables_there_are_are_shown(url: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -299,7 +299,7 @@ def test_lone_surrogates_are_refused(codec: Codec[str]) -> None:
 
 @pytest.mark.parametrize("codec", [c for c, _ in SUBJECTS if c.python_type is datetime], ids=repr)
 def test_naive_datetimes_are_refused(codec: Codec[datetime]) -> None:
-    with pytest.raises(CodecError, match="naive"):
+    with pytest.raises(CodecError, match="has no time zone"):
         codec.encode(datetime(2024, 5, 6))  # noqa: DTZ001 - that is the test
 
 

@@ -88,8 +88,8 @@ def test_the_command_line_ends_its_sentences(
 @pytest.mark.parametrize(
     ("option", "says", "never"),
     [
-        ("--where=n=7", "or say --allow-full-scan", "allow_full_scan"),
-        ("--order-by=n", "no scan gives this order", "sort_in_memory"),
+        ("--where=n=7", "or add --allow-full-scan", "allow_full_scan"),
+        ("--order-by=n", "no scan can return the rows in this order", "sort_in_memory"),
     ],
     ids=["unbounded", "order"],
 )

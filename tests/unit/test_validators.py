@@ -75,12 +75,12 @@ WRONG: dict[str, Callable[[], object]] = {
     "bounds that do not compare": lambda: v.between(cast("Any", 1), "x"),
     "a bound that nothing equals": lambda: v.between(float("nan"), 1.0),
     "no choices": v.one_of,
-    "no regular expression": lambda: v.matches("("),
+    "the argument is not a regular expression": lambda: v.matches("("),
     "no text": lambda: v.matches(cast("Any", 3)),
     "a negative length": lambda: v.max_length(-1),
     "a length that is a bool": lambda: v.min_length(True),
     "a length that is text": lambda: v.min_length(cast("Any", "3")),
-    "no validator": lambda: v.all_of(cast("Any", 3)),
+    "the argument is not a validator": lambda: v.all_of(cast("Any", 3)),
     "a call": lambda: column(validate=cast("Any", 3)),
 }
 
@@ -214,7 +214,9 @@ def test_a_write_by_key_alone_is_judged_too() -> None:
 
 
 def test_a_default_that_the_validator_refuses_is_found_when_the_class_is_made() -> None:
-    with pytest.raises(SchemaError, match="refuses its default") as caught:
+    with pytest.raises(
+        SchemaError, match="the field's validator refuses the field's default"
+    ) as caught:
 
         class Wrong(Model, table="wrong"):
             d = Family()
@@ -227,7 +229,9 @@ def test_a_default_that_the_validator_refuses_is_found_when_the_class_is_made() 
 
 
 def test_a_validator_that_answers_is_found_when_the_class_is_made() -> None:
-    with pytest.raises(SchemaError, match="raises ValueError or returns None") as caught:
+    with pytest.raises(
+        SchemaError, match="a validator returned a value: it must raise ValueError or return None"
+    ) as caught:
 
         class Wrong(Model, table="wrong"):
             d = Family()
@@ -244,7 +248,9 @@ def test_a_validator_that_answers_is_found_when_a_value_is_set(inner: Any) -> No
         k: Key[str] = key()
         n: Mapped[int] = column(d, validate=inner)
 
-    with pytest.raises(SchemaError, match="raises ValueError or returns None") as caught:
+    with pytest.raises(
+        SchemaError, match="a validator returned a value: it must raise ValueError or return None"
+    ) as caught:
         Wrong(k="a", n=2)
 
     assert (caught.value.model, caught.value.field) == ("Wrong", "n")
@@ -256,7 +262,9 @@ def test_a_validator_of_another_type_says_so() -> None:
         k: Key[str] = key()
         n: Mapped[int] = column(d, validate=v.between(cast("Any", "a"), "b"))
 
-    with pytest.raises(SchemaError, match="cannot judge") as caught:
+    with pytest.raises(
+        SchemaError, match="the validator cannot check a value of this type"
+    ) as caught:
         Wrong(k="a", n=2)
 
     assert (caught.value.model, caught.value.field) == ("Wrong", "n")

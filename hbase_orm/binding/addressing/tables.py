@@ -255,7 +255,7 @@ def _checked_periods(
     is_pair = isinstance(periods, (tuple, list)) and len(periods) == 2  # noqa: PLR2004 - a pair
     if not is_pair or not all(isinstance(at, datetime) and at.tzinfo for at in periods):
         raise ConfigurationError(
-            "periods are two datetimes, both with a time zone",
+            "periods= takes two datetimes, both with a time zone",
             model=model,
             periods=periods,
             fix=fix,

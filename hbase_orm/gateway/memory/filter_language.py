@@ -98,7 +98,7 @@ def tokenize(text: bytes) -> tuple[Token, ...]:
 
 def _refuse(text: bytes, why: str) -> NoReturn:
     raise RejectedError(
-        "the filter is not of HBase's filter language",
+        "HBase's filter language does not have this filter",
         why=why,
         filter=text[:200],
         fix="correct the filter string",
@@ -115,7 +115,7 @@ class _Parser:
     def parse(self) -> ServerFilter:
         parsed = self._any_of()
         if self.position < len(self.tokens):
-            _refuse(self.text, "something follows the end")
+            _refuse(self.text, "there is more text after the end of the filter")
         return parsed
 
     def _any_of(self, *, is_bracketed: bool = False) -> ServerFilter:
@@ -124,7 +124,7 @@ class _Parser:
             parts.append(self._all_of())
         if is_bracketed and len(parts) > 1 and len(parts[-1]) > 1:
             # HBase's parser loses an operand there: (a AND b OR c) and (a OR (b AND c)) it takes.
-            _refuse(self.text, "an AND after an OR has no brackets of its own")
+            _refuse(self.text, "an AND after an OR needs brackets around it")
         filters = [AndFilter(part) if len(part) > 1 else part[0] for part in parts]
         return OrFilter(filters) if len(filters) > 1 else filters[0]
 
@@ -176,7 +176,7 @@ class _Parser:
 
     def _next(self) -> Token:
         if self.position == len(self.tokens):
-            _refuse(self.text, "it ends too early")
+            _refuse(self.text, "the filter string ends too early")
         self.position += 1
         return self.tokens[self.position - 1]
 

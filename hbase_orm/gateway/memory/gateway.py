@@ -224,7 +224,9 @@ class MemoryGateway:
         if scanner is None or now_ms > scanner.expires_ms:
             self._scanners.pop(number, None)
             raise ScannerExpiredError(
-                "the scanner is gone", number=number, fix="open a new one after the last key seen"
+                "the scanner is closed or expired",
+                number=number,
+                fix="open a new one after the last key seen",
             )
         self._table(scanner.table)
         scanner.expires_ms = now_ms + self._lease_ms

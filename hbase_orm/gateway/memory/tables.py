@@ -104,7 +104,7 @@ class MemoryTables:
         """Create a namespace; one that exists is refused."""
         if not _is_word(namespace):
             raise RejectedError(
-                "a namespace's name is not legal",
+                "the namespace's name is not allowed",
                 namespace=namespace,
                 fix="use letters, digits and underscores",
             )
@@ -119,7 +119,7 @@ class MemoryTables:
         if namespace not in self.namespaces:
             raise _namespace_missing(namespace)
         if namespace in _SYSTEM_NAMESPACES:
-            raise RejectedError("the namespace is the system's", namespace=namespace)
+            raise RejectedError("the namespace belongs to HBase itself", namespace=namespace)
         if any(_namespace_of(name) == namespace for name in self.tables):
             raise RejectedError(
                 "the namespace is not empty", namespace=namespace, fix="drop its tables first"
@@ -143,7 +143,7 @@ def _check_name(name: str) -> str:
     first_is_legal = table[:1] not in {"", "-", "."}
     if not first_is_legal or not _is_word(table, more="-.") or (colon and not _is_word(namespace)):
         raise RejectedError(
-            "a table's name is not legal",
+            "the table's name is not allowed",
             table=name,
             fix="use letters, digits, '_', '-' and '.', after 'namespace:' if it has one",
         )
@@ -200,5 +200,5 @@ def _check_family(family: FamilyDescriptor) -> None:
                 family=family.name,
                 option=option,
                 value=getattr(family, option),
-                fix="see FamilyDescriptor for what HBase takes",
+                fix="FamilyDescriptor describes the values that HBase allows",
             )

@@ -72,7 +72,7 @@ FAULTS: dict[str, _Entry] = {
         "drop the namespace's tables first",
     ),
     # --- scanners ---
-    "UnknownScannerException": (ScannerExpiredError, "the scanner is gone", ""),
+    "UnknownScannerException": (ScannerExpiredError, "the scanner is closed or expired", ""),
     "ScannerResetException": (ScannerExpiredError, "the scanner was reset", ""),
     "OutOfOrderScannerNextException": (ScannerExpiredError, "the scanner is out of step", ""),
     "LeaseException": (ScannerExpiredError, "the scanner's lease ran out", ""),
@@ -125,8 +125,8 @@ _PHRASES: tuple[tuple[str, _Entry], ...] = (
     ("state=ENABLED", FAULTS["TableNotDisabledException"]),
     ("Field is not a long", (RejectedError, "the cell is not a counter", "")),
     ("table does not exist", FAULTS["TableNotFoundException"]),
-    ("scanner ID is invalid", (ScannerExpiredError, "the scanner is gone", "")),
-    ("Invalid scanner Id", (ScannerExpiredError, "the scanner is gone", "")),
+    ("scanner ID is invalid", (ScannerExpiredError, "the scanner is closed or expired", "")),
+    ("Invalid scanner Id", (ScannerExpiredError, "the scanner is closed or expired", "")),
 )
 
 _CLASS_NAME = re.compile(r"\b[A-Z]\w*Exception\b")
@@ -245,10 +245,10 @@ def _application_fault(exc: TApplicationException, details: dict[str, Any]) -> G
             fix="use a newer HBase, or check that the port is the right Thrift gateway's",
         )
     return RejectedError(
-        "the gateway failed on the request itself",
+        "the gateway reported an internal error for this request",
         **details,
         server_message=_first_line(message),
-        fix="look for a bad filter, column or table name; the gateway's log has the reason",
+        fix="check the filter, the columns and the table name; the gateway's log has the reason",
     )
 
 

@@ -196,7 +196,7 @@ class ThriftGateway(ABC):
 
     def _missing(self, operation: Operation[Any]) -> FeatureMissingError:
         return FeatureMissingError(
-            "this gateway cannot do that",
+            "this gateway does not support the request",
             gateway=type(self).__name__,
             operation=type(operation).__name__,
             fix="give the engine a Thrift2 gateway: add thrift2=host:port to the URL",
@@ -311,7 +311,7 @@ class ThriftGateway(ABC):
 def needs_thrift2(what: str, operation: Operation[Any]) -> FeatureMissingError:
     """Return the error for `what`, which Thrift1 cannot do."""
     return FeatureMissingError(
-        "Thrift1 cannot do that",
+        "Thrift1 does not support this request",
         what=what,
         operation=type(operation).__name__,
         fix="give the engine a Thrift2 gateway: add thrift2=host:port to the URL",
@@ -334,7 +334,9 @@ def server_of(operation: ListRegions, host: bytes | None, port: int | None) -> s
     """
     if host is None or port is None:
         raise RegionUnavailableError(
-            "no server has a region of the table now", table=operation.table, fix="ask again"
+            "a region of the table is on no server at the moment",
+            table=operation.table,
+            fix="send the request again",
         )
     return f"{text(host)}:{port}"
 

@@ -128,12 +128,12 @@ class Opener:
             raise
         if interface != self._interface:
             raise ConfigurationError(
-                "the gateway speaks the other Thrift interface",
+                "the gateway at this address speaks the other Thrift interface",
                 address=str(address),
                 expected=f"Thrift{self._interface}",
                 actual=f"Thrift{interface}",
-                fix="the URL's host:port is Thrift1's, its thrift2=host:port is Thrift2's; "
-                "swap or correct them",
+                fix="the URL's host:port must be the Thrift1 gateway, its thrift2=host:port the "
+                "Thrift2 gateway; swap or correct them",
             )
 
     def _look_for_another_style(self, address: Address, deadline: float) -> None:

@@ -198,7 +198,7 @@ class Pool(Generic[C]):
         self._serve()
         if turn.same is not None and turn.same.is_gone:
             raise ScannerExpiredError(
-                "the connection that opened the scanner is gone",
+                "the connection that opened the scanner is closed or expired",
                 fix="open a new scanner after the last key seen",
             )
         return next((slot for slot in self._slots if slot.is_held_by(turn)), None)
@@ -286,7 +286,7 @@ class Pool(Generic[C]):
         remaining_s = limit - self._clock()
         if remaining_s <= 0:
             raise ServerBusyError(
-                "no connection of the pool came free in time",
+                "all connections of the pool were busy, and none became free in time",
                 pool_size=self.size,
                 waited_s=round(self._clock() - started, 3),
                 fix="raise pool= in the URL, or run fewer requests at once",

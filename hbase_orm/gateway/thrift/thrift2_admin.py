@@ -154,7 +154,7 @@ def _number(numbers: Mapping[str, int], option: str, name: str) -> int:
     number = numbers.get(name.upper())
     if number is None:
         raise RejectedError(
-            "an option has no such value",
+            "the option does not allow this value",
             option=option,
             value=name,
             fix=f"use one of {', '.join(numbers)}",

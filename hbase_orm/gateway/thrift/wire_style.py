@@ -31,7 +31,7 @@ class WireStyle:
         ):
             if value not in allowed:
                 raise ConfigurationError(
-                    "the connection's style does not exist",
+                    "the connection's transport or protocol is unknown",
                     option=name,
                     value=value,
                     fix=f"use one of {', '.join(allowed)}",

@@ -87,7 +87,7 @@ def refuse_other_protocol(
         else ("guards", "add thrift2=host:9091 to the URL")
     )
     raise SchemaError(
-        f"the table was made for rows with {has}, which this program does not write",
+        f"the table was created for rows with {has}, but this program writes rows without them",
         **details,
         table=table,
         fix=f"{fix}, or drop the table and create it again: all programs that write it must agree",
@@ -106,14 +106,15 @@ def refuse_differences(
     if not differing:
         return
     raise SchemaError(
-        "the model's indexes are not those that the catalog knows for its table",
+        "the model's indexes differ from those that the catalog has for its table",
         **details,
         table=table,
         differing=differing,
         declared=dict(declared),
         catalog=entry.declarations,
-        fix="declare the same indexes in every program that uses the table; one that no program "
-        "needs is dropped by 'hbase-orm index drop', and a changed one dropped and built again",
+        fix="declare the same indexes in every program that uses the table; drop an index that "
+        "no program needs with 'hbase-orm index drop'; drop a changed index and build it "
+        "again",
     )
 
 
@@ -136,17 +137,19 @@ def begin_loading(table: str, *, now_ms: int, nonce: bytes) -> Protocol[LoadTick
             return there
         if there.state is not TableState.NEW:
             raise ConflictError(
-                "only a table that nobody has written can be loaded without checks",
+                "only a table without any earlier writes can be loaded without checks",
                 table=table,
                 state=there.state.value,
-                fix="write it by guarded writes, or drop and create it",
+                fix="write the rows without load, or drop the table and create it again",
             )
         ticket = LoadTicket(now_ms, nonce, there.epoch)
         return replace(there, state=TableState.LOADING, load=ticket)
 
     entry = yield from change_entry(table, edit)
     if entry.load is None:
-        raise CorruptRowError("a table in LOADING has no load", table=table)
+        raise CorruptRowError(
+            "the catalog shows the table as LOADING, but names no load", table=table
+        )
     return entry.load
 
 
@@ -160,7 +163,7 @@ def finish_loading(table: str, ticket: LoadTicket) -> Protocol[CatalogEntry]:
     def edit(entry: CatalogEntry | None) -> CatalogEntry:
         there = known(table, entry)
         if there.load != ticket:
-            raise ConflictError("the catalog does not show this load", table=table, load=ticket)
+            raise ConflictError("the catalog has no record of this load", table=table, load=ticket)
         return replace(there, state=TableState.READABLE)
 
     return (yield from change_entry(table, edit))
@@ -248,18 +251,17 @@ class CatalogView:
         entry = self.entry(table)
         if entry is None:
             raise CatalogLeaseError(
-                "this process's view of the catalog is too old to write guarded rows",
+                "this process last read the catalog too long ago to write guarded rows",
                 table=table,
                 lease_s=self._lease_s,
-                fix="refresh the view and write again",
+                fix="read the catalog again and repeat the write",
             )
         if entry.state is not TableState.READABLE:
             raise CatalogLeaseError(
                 "the table is not open for guarded writes",
                 table=table,
                 state=entry.state.value,
-                fix="wait for the load to finish; an interrupted one is finished by running it "
-                "again",
+                fix="wait for the load to finish; run an interrupted load again to finish it",
             )
         return entry.epoch
 
@@ -272,7 +274,7 @@ def known(table: str, entry: CatalogEntry | None) -> CatalogEntry:
     """
     if entry is None or entry.state is TableState.DROPPED:
         raise CatalogLeaseError(
-            "the catalog does not know the table",
+            "the catalog has no entry for the table",
             table=table,
             fix="call engine.create_tables with the model",
         )
@@ -305,7 +307,9 @@ def change_entry(
             return wanted
         yield from CHANGES.pause(tries)
     raise ConflictError(
-        "the catalog entry changed at every try", table=table, tries=CHANGES.attempts
+        "other programs changed the catalog entry at every attempt",
+        table=table,
+        tries=CHANGES.attempts,
     )
 
 

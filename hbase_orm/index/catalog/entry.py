@@ -146,7 +146,8 @@ class CatalogEntry:
             raise CorruptRowError(
                 "the catalog cell does not decode",
                 value=value,
-                fix="use a version of hbase_orm that is not older than the catalog's writer",
+                fix="use a version of hbase_orm that is not older than the one that wrote the "
+                "catalog",
             ) from error
 
 
@@ -214,7 +215,7 @@ def next_epoch(epoch: int) -> int:
     """
     if epoch >= MAX_EPOCH:
         raise SchemaError(
-            "the table has used up its epochs",
+            "the table has used all its epochs",
             epoch=epoch,
             most=MAX_EPOCH,
             fix="copy the rows to a new table with the model; if the catalog was lost, delete the "

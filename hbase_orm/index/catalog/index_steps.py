@@ -104,11 +104,11 @@ def begin_build(
                 "the index is being dropped",
                 table=table,
                 index=name,
-                fix="wait for that, or finish it: 'hbase-orm index drop'",
+                fix="wait until it is dropped, or finish dropping it: 'hbase-orm index drop'",
             )
         if index.entries != entries and (index.is_kept or index.build):
             raise SchemaError(
-                "the index is kept with another declaration",
+                "the index exists with another declaration",
                 table=table,
                 index=name,
                 declared=entries,
@@ -119,7 +119,10 @@ def begin_build(
             return entry
         if index.state is IndexState.READABLE and not is_manual:
             raise ConflictError(
-                "the index is readable", table=table, index=name, fix="stop reading it first"
+                "the index is still in use by readers",
+                table=table,
+                index=name,
+                fix="make the index unreadable first",
             )
         begun = replace(
             index,
@@ -190,7 +193,7 @@ def finish_build(table: str, name: str, declared: str, incarnation: int) -> Prot
             return entry
         _refuse_other_build(table, name, index, incarnation)
         if any(each.next is not None for each in index.build):
-            raise ConflictError("the index is not built to the end", table=table, index=name)
+            raise ConflictError("the build of the index is not finished", table=table, index=name)
         old = index.table if index.state is IndexState.READABLE else ""
         finished = replace(
             index,
@@ -247,10 +250,10 @@ def stop_writing(table: str, name: str) -> Protocol[CatalogEntry]:
     def change(entry: CatalogEntry, index: CatalogIndex) -> CatalogEntry:
         if index.state is IndexState.READABLE or index.build:
             raise ConflictError(
-                "the index is being built by somebody else",
+                "another program is building the index",
                 table=table,
                 index=name,
-                fix="stop that, and drop the index again",
+                fix="stop that build, then drop the index again",
             )
         if index.state is IndexState.DROPPING:
             return entry
@@ -294,12 +297,11 @@ def _change_index(
             raise ConflictError(
                 "the table is being loaded",
                 table=table,
-                fix="wait for the load to finish; an interrupted one is finished by running it "
-                "again",
+                fix="wait for the load to finish; run an interrupted load again to finish it",
             )
         index = there.indexes.get(name, absent)
         if index is None:
-            raise ConflictError("the catalog does not know the index", table=table, index=name)
+            raise ConflictError("the catalog has no entry for the index", table=table, index=name)
         return change(replace(there, state=TableState.READABLE), index)
 
     return (yield from change_entry(table, edit))
@@ -308,7 +310,8 @@ def _change_index(
 def _refuse_other_build(table: str, name: str, index: CatalogIndex, incarnation: int) -> None:
     if not index.build or index.incarnation != incarnation:
         raise ConflictError(
-            "this build of the index was given up: somebody dropped the index, or built it again",
+            "this build of the index was cancelled: another program dropped the index or "
+            "started a new build",
             table=table,
             index=name,
             state=index.state.value,

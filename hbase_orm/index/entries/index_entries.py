@@ -259,9 +259,9 @@ def base_key_of(index: IndexSchema) -> Callable[[bytes], bytes]:
 
 def _no_entry(index: IndexSchema, entry_key: bytes) -> CorruptRowError:
     return CorruptRowError(
-        "the index table holds a row that is no entry",
+        "the index table holds a row that is not an index entry",
         table=index.table,
         index=index.name,
         entry=entry_key,
-        fix="another program wrote it: engine.verify_index(M, index, repair=True) deletes it",
+        fix="another program wrote it; delete it with engine.verify_index(M, index, repair=True)",
     )

@@ -80,7 +80,7 @@ class IndexTarget:
         """Refuse a unique index that includes columns."""
         if self.unique and self.included:
             raise ConfigurationError(
-                "a unique index repeats no columns", index=self.name, included=self.included
+                "a unique index cannot include columns", index=self.name, included=self.included
             )
 
     @property
@@ -136,7 +136,7 @@ class GuardedTable:
         """Refuse a table in which no column shows whether a row exists; compute the rest once."""
         if (self.anchor is None) == (self.marker is None):
             raise ConfigurationError(
-                "a guarded table needs an anchor or a marker, and not both",
+                "a guarded table needs either an anchor or a marker, but not both",
                 table=self.table,
                 anchor=self.anchor,
                 marker=self.marker,
@@ -189,7 +189,7 @@ class GuardedTable:
             return index.entry_keys(row, cells) if self.exists(cells) else frozenset()
         except CodecError as error:
             raise ValidationError(
-                "an index cannot store the value",
+                "the value does not fit the codec of an index",
                 **{**error.details, "index": index.name, "table": self.table, "row": row},
                 fix="store a value that fits, or give the index a wider codec",
             ) from error
@@ -318,14 +318,14 @@ def check_change(target: GuardedTable, change: RowChange) -> None:
     """
     if change.ttl_ms is not None:
         raise ConfigurationError(
-            "a row with a guard cannot carry a TTL of its own",
+            "a row with a guard cannot have its own TTL",
             table=target.table,
             row=change.row,
             fix="give the column family a ttl",
         )
     if change.kind in {"delete", "reindex"} and (change.puts or change.clears):
         raise ValidationError(
-            f"a change of kind {change.kind} writes no columns", table=target.table, row=change.row
+            f"a {change.kind} cannot write columns", table=target.table, row=change.row
         )
     if not change.clears and change.puts.keys() <= target.columns:
         return  # the usual case, worth a quick answer
@@ -336,12 +336,10 @@ def check_change(target: GuardedTable, change: RowChange) -> None:
 def _check_column(target: GuardedTable, change: RowChange, column: bytes) -> None:
     if column in target.counters and change.kind != "insert":
         raise ValidationError(
-            "a counter changes by increments only", table=target.table, column=column
+            "a counter can only be incremented", table=target.table, column=column
         )
     if column == target.version:
-        raise ValidationError(
-            "a version column is counted, not set", table=target.table, column=column
-        )
+        raise ValidationError("a version column cannot be set", table=target.table, column=column)
     if family_of(column) not in target.families:
         raise ValidationError(
             "the column is in no data family of the table", table=target.table, column=column

@@ -94,12 +94,13 @@ def check_clock(table: str, row: bytes, timestamp_ms: int, now_ms: int) -> None:
     lead_ms = timestamp_ms - now_ms
     if lead_ms > CLOCK_REFUSE_MS:
         raise ClockError(
-            "the row's timestamps are too far ahead of this machine's clock",
+            "the row's timestamps are too far in the future of this machine's clock",
             table=table,
             row=row,
             ahead_ms=lead_ms,
             limit_ms=CLOCK_REFUSE_MS,
-            fix="set the clocks right; a row written with a wrong clock must be deleted raw",
+            fix="correct the clocks; delete a row that was written with a wrong clock in the "
+            "HBase shell",
         )
     if lead_ms > CLOCK_WARN_MS:
         logger.warning("row %r of %s is %d ms ahead of this clock", row, table, lead_ms)
@@ -128,9 +129,9 @@ def check_epoch(table: str, before: RowBefore, epoch: int) -> None:
             table=table,
             row_epoch=before.guard.epoch,
             own_epoch=epoch,
-            fix="refresh the catalog view and write again; if that does not help, the catalog is "
-            "of an earlier time than the rows: call engine.create_tables with the model, and build "
-            "its indexes again",
+            fix="read the catalog again and repeat the write; if that does not help, the "
+            "catalog was restored from a time before the rows: call engine.create_tables "
+            "with the model, and build its indexes again",
         )
 
 

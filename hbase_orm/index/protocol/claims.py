@@ -146,13 +146,13 @@ def corrupt_claim(
 ) -> CorruptRowError:
     """Return the error of a claim that does not decode."""
     return CorruptRowError(
-        "the claim of a unique value does not decode: it is not known which row has the value",
+        "the claim of a unique value does not decode, so the row that has the value is unknown",
         table=index.table,
         index=index.name,
         entry=entry_key,
         **details,
         value=stored.value,
-        fix="another program wrote it: call engine.verify_index(M, index, repair=True)",
+        fix="another program wrote it; repair it with engine.verify_index(M, index, repair=True)",
     )
 
 
@@ -207,7 +207,7 @@ def claim_value(
             return
         yield from context.retries.pause(rounds)
     raise ConflictError(
-        "other writers claimed the value in every round",
+        "other writers claimed the value at every attempt",
         index=target.index_of(entry).name,
         row=attempt.row,
         rounds=MAX_CLAIM_ROUNDS,
@@ -251,12 +251,12 @@ def _owner_before(
     before = yield from read_before(target, claim.owner, columns, context)
     if entry.key in target.entry_keys(index, claim.owner, before.values):
         raise UniqueViolationError(
-            "another row has the unique value",
+            "another row already has this unique value",
             index=index.name,
             table=target.table,
             row=row,
             owner=claim.owner,
-            fix="write another value, or change the row that has it first",
+            fix="write another value, or first change the row that has this one",
         )
     return before
 

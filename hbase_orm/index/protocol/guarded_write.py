@@ -54,13 +54,7 @@ from hbase_orm.index.protocol import attempt as attempts
 from hbase_orm.index.protocol import claims
 from hbase_orm.index.protocol.attempt import Attempt
 from hbase_orm.index.protocol.requests import joined, read_before
-from hbase_orm.ops import (
-    CheckAndMutate,
-    Protocol,
-    Sleep,
-    ask,
-    ask_all_with_retry,
-)
+from hbase_orm.ops import CheckAndMutate, Protocol, Sleep, ask, ask_all_with_retry
 
 R = TypeVar("R")
 
@@ -114,10 +108,7 @@ class History:
 
 
 def guarded_write(
-    target: GuardedTable,
-    change: RowChange,
-    context: GuardContext,
-    history: History | None = None,
+    target: GuardedTable, change: RowChange, context: GuardContext, history: History | None = None
 ) -> Protocol[WriteOutcome]:
     """Change one row and its index entries; return what was acknowledged.
 
@@ -185,7 +176,7 @@ def _rounds(
             yield from context.retries.pause(history.rounds)
             before = None
     raise ConflictError(
-        "other writers changed the row in every round",
+        "other writers changed the row at every attempt",
         table=target.table,
         row=change.row,
         rounds=history.rounds,
@@ -208,16 +199,16 @@ def _next_attempt(
         check_change(target, change)
     _refuse_corrupt_guard(target, change, before)
     if change.kind == "insert" and target.exists(before.cells):
-        raise DuplicateRowError("the row exists", table=target.table, row=change.row)
+        raise DuplicateRowError("the row exists already", table=target.table, row=change.row)
     if change.kind == "update" and not target.exists(before.cells):
         raise ConflictError(
             "the row was deleted after it was loaded",
             table=target.table,
             row=change.row,
-            fix="add a new object with all its fields to write the row again",
+            fix="to write the row again, add a new object with all its fields",
         )
     if change.kind == "reindex" and not target.exists(before.cells):
-        raise RowNotFoundError("the row is gone", table=target.table, row=change.row)
+        raise RowNotFoundError("the row no longer exists", table=target.table, row=change.row)
     now_ms = context.now_ms()
     t = max(attempts.next_timestamp(now_ms, before.newest_seen_ms), history.last_ms)
     attempts.check_clock(target.table, change.row, t, now_ms)
@@ -238,8 +229,8 @@ def _refuse_corrupt_guard(target: GuardedTable, change: RowChange, before: RowBe
             row=change.row,
             column=GUARD_COLUMN,
             value=before.guard_bytes,
-            fix="another program wrote it: engine.verify_index(M, index, repair=True), "
-            "session.replace and session.delete_row give the row a new one",
+            fix="another program wrote it; engine.verify_index(M, index, repair=True), "
+            "session.replace or session.delete_row give the row a new guard",
         )
 
 
@@ -374,12 +365,14 @@ def _tidy(
 
 
 def _denied(attempt: Attempt) -> ConnectionLostError:
-    return ConnectionLostError("HBase denies a change whose condition holds", row=attempt.row)
+    return ConnectionLostError(
+        "HBase refused a change although its condition is true", row=attempt.row
+    )
 
 
 def _not_written(target: GuardedTable, change: RowChange) -> RetryableError:
     return RetryableError(
-        "the row was not written: the connection broke before its change was sent",
+        "the row was not written: the connection broke before the change was sent",
         table=target.table,
         row=change.row,
         fix="write it again",
@@ -394,5 +387,5 @@ def _unknown_outcome(
         table=target.table,
         row=change.row,
         nonces=tuple(history.in_doubt),
-        fix="read the row and decide",
+        fix="read the row again, and decide whether to repeat the write",
     )

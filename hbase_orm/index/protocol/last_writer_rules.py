@@ -86,7 +86,7 @@ def check_kept(target: GuardedTable, change: RowChange) -> None:
 def needs_guard(operation: str, **details: object) -> FeatureMissingError:
     """Return the error of an operation that a table without guards does not have."""
     return FeatureMissingError(
-        "without a Thrift2 gateway rows of a model with indexes are put and updated only",
+        "with Thrift1 alone, rows of a model with indexes can only be put and updated",
         operation=operation,
         **details,
         fix=f"{CONFIGURE_THRIFT2} of every program that writes the table, and make it again: its "

@@ -131,10 +131,10 @@ def lww_write(
 def _refuse_guard(target: GuardedTable, change: RowChange, before: RowBefore) -> None:
     if before.guard_bytes:
         raise SchemaError(
-            "the row has a guard: a program with a Thrift2 gateway has written it",
+            "the row has a guard, because a program with a Thrift2 gateway wrote it",
             table=target.table,
             row=change.row,
-            fix="give every program that writes the table a thrift2= address, or none",
+            fix="give either every program that writes the table a thrift2= address, or no program",
         )
 
 
@@ -143,7 +143,7 @@ def _refuse_absent(target: GuardedTable, change: RowChange, before: RowBefore) -
     makes_row = change.kind == "put" and needed <= change.puts.keys()
     if not makes_row and not target.exists(before.cells):
         raise RowNotFoundError(
-            "there is no such row",
+            "the row does not exist",
             table=target.table,
             row=change.row,
             fix="add an object with all its fields",
@@ -194,7 +194,7 @@ def entries_then_row(
         )
     except ConnectionLostError as error:
         raise RetryableError(
-            "the row was not written: the connection broke before its change was sent",
+            "the row was not written: the connection broke before the change was sent",
             table=target.table,
             row=write.row,
             fix="write it again",
@@ -250,7 +250,7 @@ def _send(
                     "the outcome of the write is unknown",
                     table=target.table,
                     row=row,
-                    fix="write it again: that is safe",
+                    fix="write the row again: repeating the write is safe",
                 ) from error
             in_doubt = True
             yield from context.retries.pause(sends)

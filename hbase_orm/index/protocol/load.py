@@ -107,7 +107,7 @@ def guarded_load(target: GuardedTable, change: RowChange, ticket: LoadTicket) ->
     """
     check_change(target, change)
     if change.kind == "delete":
-        raise ValidationError("a load deletes no rows", table=target.table, row=change.row)
+        raise ValidationError("a load cannot delete rows", table=target.table, row=change.row)
     t = ticket.timestamp_ms
     cells = cells_after(target, change, {})
     puts = (*(Put(column, value, t) for column, value in cells.items()), *_guard_puts(ticket))

@@ -48,7 +48,7 @@ class Finding(Enum):
     UNVERIFIED = "what the entry repeats may not be believed; queries look the row up"
     EXPIRED = "the row has expired; queries skip the entry"
     OLD = "the row was written since and has not this entry any more; queries skip it"
-    EXTRA = "there is no such row; queries skip the entry"
+    EXTRA = "the row does not exist; queries skip the entry"
     IN_FLIGHT = "the row does not have the entry yet: its write is under way, or was broken off"
     UNKNOWN = "what is stored is no entry of this index, or no value that it can store"
 

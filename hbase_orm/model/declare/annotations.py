@@ -56,7 +56,7 @@ def field_type(cls: type, name: str) -> tuple[Any, bool]:
         annotation = resolve_annotation(owner, name, annotation)
     if (get_origin(annotation) or annotation) is not type(field):
         raise SchemaError(
-            "the annotation does not fit what is declared",
+            "the annotation does not fit the declaration",
             model=owner.__name__,
             field=name,
             annotation=annotation,
@@ -158,12 +158,13 @@ def _check_names_types(owner: type, name: str, annotation: str, expression: ast.
     for node in ast.walk(expression):
         if not isinstance(node, _OF_TYPES):
             raise SchemaError(
-                "a text that annotates a field names types alone",
+                "an annotation that is a text may only name types",
                 model=owner.__name__,
                 field=name,
                 annotation=annotation,
                 got=type(node).__name__,
-                fix="give what it computes a name before the class, and annotate with that name",
+                fix="assign the computed type to a name before the class, and annotate with "
+                "that name",
             )
 
 

@@ -97,7 +97,10 @@ def _only_version(
     names = [column.name for column in columns]
     if len(columns) > 1:
         raise SchemaError(
-            "a model has one version column", model=cls.__name__, fields=names, fix="leave one"
+            "a model can have only one version column",
+            model=cls.__name__,
+            fields=names,
+            fix="leave only one of them",
         )
     if columns and (placement.periods is not None or isinstance(placement.record, RecordTypeCodec)):
         raise SchemaError(
@@ -118,14 +121,14 @@ def stamped(schema: TableSchema, timestamps: str | None) -> TableSchema:
     """
     if timestamps not in {None, "server", "client"}:
         raise SchemaError(
-            "timestamps are the server's or the client's",
+            "timestamps= does not have an allowed value",
             model=schema.model_name,
             timestamps=timestamps,
             fix='write timestamps="server" or "client"',
         )
     if timestamps is not None and schema.is_guarded:
         raise SchemaError(
-            "a model with indexes or a version has the timestamps of its guards",
+            "a model with indexes or a version column takes its timestamps from its guards",
             model=schema.model_name,
             fix="leave timestamps= out",
         )
@@ -152,14 +155,16 @@ def _packed_bytes(cls: type, layout: KeyLayout, columns: tuple[ColumnSchema, ...
 
 def _check_families(cls: type, families: Mapping[str, Family]) -> None:
     if not families:
-        raise SchemaError("the model has no family", model=cls.__name__, fix="add: d = Family()")
+        raise SchemaError(
+            "the model declares no column family", model=cls.__name__, fix="add: d = Family()"
+        )
     for attribute, family in families.items():
         with of_model(cls):
             check_family_name(family.name or attribute)
     names = [family.name for family in families.values()]
     if len(set(names)) < len(names):
         raise SchemaError(
-            "two families have one name",
+            "two families have the same name",
             model=cls.__name__,
             families=names,
             fix="declare the family once and name it in column(<family>, ...)",
@@ -180,12 +185,14 @@ def _codec(cls: type, field: Mapped[Any], python_type: Any, nullable: bool) -> C
     where = {"model": cls.__name__, "field": field.name}
     if field.default is None and not nullable:
         raise SchemaError(
-            "the default is None but the annotation allows none",
+            "the default is None, but the annotation does not allow None",
             **where,
             fix="annotate it as Mapped[... | None]",
         )
     if isinstance(field, Key) and nullable:
-        raise SchemaError("a key field cannot be None", **where, fix="use a value for 'none'")
+        raise SchemaError(
+            "a key field cannot be None", **where, fix="use a value that means 'none'"
+        )
     codec = field.codec
     if codec is None:
         own: Mapping[type, Codec[Any]] = getattr(cls, "__codecs__", {})
@@ -225,10 +232,10 @@ def _refuse_mutable(field: Mapped[Any], where: Mapping[str, str]) -> None:
         hash(field.default)
     except TypeError:
         raise SchemaError(
-            "the default can change, and all objects would share it",
+            "the default is mutable, and all objects would share it",
             **where,
             default=field.default,
-            fix="write default_factory=list, or a function that makes it",
+            fix="write default_factory=list, or a function that returns the default",
         ) from None
 
 
@@ -247,7 +254,7 @@ def check_type(codec: Codec[Any], python_type: Any, where: Mapping[str, str]) ->
         return
     if not fits:
         raise SchemaError(
-            "the codec is for another type than the annotation",
+            "the codec stores another type than the annotation names",
             **where,
             annotated=python_type.__name__,
             codec=codec.name,
@@ -273,7 +280,7 @@ def _columns(
         column = _column_name(cls, name, field, families)
         if column in taken:
             raise SchemaError(
-                "two fields share one column",
+                "two fields have the same column",
                 model=cls.__name__,
                 column=column,
                 field=name,
@@ -344,7 +351,7 @@ def _column_name(cls: type, name: str, field: Field, families: Mapping[str, Fami
     qualifier = name if field.qualifier is None else field.qualifier
     if qualifier.encode() == MARKER_QUALIFIER:
         raise SchemaError(
-            "the qualifier is reserved for the cell that marks a row",
+            "the qualifier is reserved for the marker cell of rows",
             model=cls.__name__,
             field=name,
             qualifier=qualifier,

@@ -24,8 +24,8 @@ def with_indexes(cls: type, schema: TableSchema) -> TableSchema:
             return schema
         if schema.layout.table_period is not None:
             raise SchemaError(
-                "a model with a table for each period cannot have indexes: an entry does not tell "
-                "which table its row is in",
+                "a model with a table for each period cannot have indexes: an index entry "
+                "does not show which table its row is in",
                 index=next(iter(indexes)),
                 fix="leave the index out, or keep all rows in one table",
             )
@@ -38,16 +38,16 @@ def _check_names(indexes: dict[str, Index]) -> None:
     for name, index in indexes.items():
         if not is_identifier(name):
             raise SchemaError(
-                "the index's name is no Python identifier",
+                "the index's name is not a Python identifier",
                 index=name,
                 fix="choose a name of letters, digits and underscores",
             )
         if index.name != name:
             raise SchemaError(
-                "an index has one name",
+                "the same Index object has two names",
                 index=name,
                 other_name=index.name,
-                fix="write the Index once, or a second one of its own",
+                fix="assign each Index object to one name only",
             )
 
 
@@ -57,7 +57,7 @@ def _check_lists(cls: type) -> None:
         held = (*value, *value.values()) if isinstance(value, dict) else value
         if any(isinstance(each, Index) for each in held):
             raise SchemaError(
-                "an index is declared as an attribute of its own",
+                "an index must be an attribute of the class by itself",
                 attribute=name,
-                fix="write by_name = Index(name) in the class's body, once for each index",
+                fix="write one line by_name = Index(name) in the class's body for each index",
             )

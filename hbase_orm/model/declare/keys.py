@@ -97,9 +97,9 @@ def _check_dictionary(dictionary: str, placement: RowPlacement) -> None:
         is_own = UNITS[periods.period].start_of(periods.name, dictionary) is not None
     if is_own:
         raise SchemaError(
-            "the dictionary of a substitute is the model's own table",
+            "the dictionary of a substitute cannot be the model's own table",
             dictionary=dictionary,
-            fix='name another one, which need not exist yet: dictionary="names"',
+            fix='name another table, which need not exist yet: dictionary="names"',
         )
 
 
@@ -111,9 +111,9 @@ def _check_salt(first: KeySource) -> None:
     """
     if isinstance(first, Salt) and not first.of:
         raise SchemaError(
-            "the salt would put each cell of a period into another row",
+            "the salt would put the cells of one period into different rows",
             salt=first,
-            fix="name what it is computed of, without the time: Salt(16, of=metric)",
+            fix="compute the salt from fields other than the time: Salt(16, of=metric)",
         )
 
 
@@ -126,10 +126,10 @@ def _check_together(components: tuple[KeySource, ...], packed: Offset) -> None:
     for component in components:
         if isinstance(component, RandomSalt) or _differs_in_period(component, packed):
             raise SchemaError(
-                "the component would put the cells of a period into several rows",
+                "the component would put the cells of one period into different rows",
                 component=component,
                 offset=packed.unit,
-                fix=f"leave it out, or compute it without the time or of Period({packed.unit!r})",
+                fix=f"leave it out, compute it without the time, or from Period({packed.unit!r})",
             )
 
 
@@ -151,7 +151,7 @@ def rowkey_of(cls: type) -> RowKey | None:
     declared: Any = getattr(cls, "__rowkey__", None)
     if declared is not None and not isinstance(declared, RowKey):
         raise SchemaError(
-            "the components of a row key are declared by rowkey()",
+            "__rowkey__ must be made with rowkey()",
             model=cls.__name__,
             got=declared,
             fix="write __rowkey__ = rowkey(host, at)",
@@ -184,7 +184,7 @@ def _check_kind(cls: type, declared: RowKey) -> None:
     base = next(vars(base)["__rowkey__"] for base in cls.__mro__[1:] if "__rowkey__" in vars(base))
     if _before_kind(declared) != _before_kind(base):
         raise SchemaError(
-            "the row key of a record type does not begin as that of its base does",
+            "the row key of a record type must begin with the components of its base's row key",
             rowkey=declared.components,
             base=base.components,
             fix="repeat the base's components up to RecordType(), or leave __rowkey__ out: the "
@@ -211,9 +211,9 @@ def _check_identity(name: str, codec: Codec[Any]) -> None:
     """
     if isinstance(codec, (Packed, BytesDecimal)):
         raise SchemaError(
-            "equal values of the codec have several encodings: no row is found by them",
+            "the codec may encode equal values differently, so a row could not be found by its key",
             field=name,
             codec=codec.name,
-            fix="take a codec with one encoding for each value: fields of their own in place of "
-            "packed ones, codecs.decimal() for decimal numbers",
+            fix="use a codec with one encoding for each value: separate fields instead of "
+            "packed values, codecs.decimal() for decimal numbers",
         )

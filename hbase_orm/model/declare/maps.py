@@ -33,7 +33,7 @@ def with_dynamics(cls: type, schema: TableSchema) -> TableSchema:
     with of_model(cls):
         if not schema.storage.has_own_rows:
             raise SchemaError(
-                "a model with an Offset for a qualifier has no dynamic columns",
+                "a model with an Offset as a qualifier cannot have dynamic columns",
                 field=next(iter(fields)),
                 fix="pack several values into one: codec=codecs.msgpack(...)",
             )
@@ -70,7 +70,8 @@ def _entry_types(cls: type, name: str) -> tuple[Any, Any]:
     given = get_args(annotation)
     if get_origin(annotation) is not Dynamic or len(given) != _TYPES:
         raise SchemaError(
-            "the annotation of dynamic columns names the types of names and values",
+            "the annotation of dynamic columns must name two types: that of the names and "
+            "that of the values",
             field=name,
             annotation=annotation,
             fix=f"write {name}: Dynamic[str, str] = dynamic(...)",
@@ -114,10 +115,12 @@ def _check_names_differ(field: Dynamic[Any, Any], codec: Codec[Any]) -> None:
     if codec.canonical and is_hashed and not issubclass(kind, float):
         return
     raise SchemaError(
-        "two qualifiers could stand for one name: these bytes are not the only ones of their value",
+        "the codec of the names may encode equal names differently, so one name could have "
+        "two qualifiers",
         field=field.name,
         codec=codec.name,
-        fix="name one with one form a value: name=codecs.text(), uint64(), millis(), uuid() ...",
+        fix="use a codec with one encoding for each value: name=codecs.text(), uint64(), "
+        "millis(), uuid() ...",
     )
 
 
@@ -141,10 +144,10 @@ def _check_apart(dynamics: Sequence[DynamicSchema], schema: TableSchema) -> None
     for one, other in combinations(dynamics, 2):
         if one.prefix.startswith(other.prefix) or other.prefix.startswith(one.prefix):
             raise SchemaError(
-                "the prefix of dynamic columns starts with another's",
+                "the prefix of these dynamic columns starts with the prefix of others",
                 field=one.name,
                 other_field=other.name,
                 prefixes=[one.prefix, other.prefix],
-                fix="give them prefixes of which none starts with another, or families of their "
-                "own",
+                fix="choose prefixes of which none starts with another, or give each its own "
+                "family",
             )

@@ -29,7 +29,7 @@ def check_names(cls: type, fields: Iterable[str]) -> None:
         where = {"model": cls.__name__, "field": name}
         if not is_identifier(name):
             raise SchemaError(
-                "the field's name is no Python identifier",
+                "the field's name is not a Python identifier",
                 **where,
                 fix='choose another name and keep the column: column(d, "first name")',
             )

@@ -34,7 +34,7 @@ def packed_offset(fields: Mapping[str, Any], indexes: Mapping[str, Index]) -> Of
     (name, field), *more = packed.items()
     if others or more or indexes or isinstance(field, (Key, Counter, Version)):
         raise SchemaError(
-            "a model with an Offset for a qualifier has that one column, and no index",
+            "a model with an Offset as a qualifier can have only that column and no index",
             field=name,
             others=[*others, *(other for other, _ in more), *indexes],
             fix="pack several values into one: codec=codecs.msgpack(...)",
@@ -51,20 +51,20 @@ def check_packed(layout: KeyLayout, *, nullable: bool) -> int:
     """
     if any(part.name == RecordType.kind for part in layout.parts):
         raise SchemaError(
-            "a model with a record type cannot have an Offset for a qualifier: the rows of other "
-            "types have whole keys",
-            fix="give it a table of its own, whose key has no RecordType",
+            "a model with a record type cannot have an Offset as a qualifier: rows of the "
+            "other types do not pack several objects into one row",
+            fix="give the model its own table, and a row key without RecordType",
         )
     width_bytes = layout.parts[-1].codec.width_bytes
     if width_bytes is None:
         raise SchemaError(
-            "an offset in a qualifier has a fixed width",
+            "the codec of an offset in a qualifier must have a fixed width",
             codec=layout.parts[-1].codec.name,
             fix="use codecs.uint16() or uint32()",
         )
     if nullable:
         raise SchemaError(
-            "the value of a packed cell cannot be None: without a value there is no cell",
+            "the value of a packed cell cannot be None: without a value the cell would not exist",
             fix="annotate it without None",
         )
     return width_bytes

@@ -77,7 +77,7 @@ def _placement_of_record_type(
     base = base_of(cls)
     if base is None or table is not None or not isinstance(record_type, str) or not record_type:
         raise SchemaError(
-            "a record type belongs to a base model whose key has RecordType()",
+            "record_type= needs a base model whose row key has RecordType()",
             model=cls.__name__,
             record_type=record_type,
             fix='class Base(Model, table="..."): __rowkey__ = rowkey(..., RecordType()); '
@@ -111,8 +111,8 @@ def join_base(cls: Any) -> None:
     record_types = base.__schema__.record_types
     if schema.is_guarded:
         raise SchemaError(
-            "a record type cannot have indexes or a version: other types write the same table "
-            "without them",
+            "a record type cannot have indexes or a version column: other types write the "
+            "same table without them",
             model=cls.__name__,
             fix="give it a table of its own",
         )
@@ -144,11 +144,11 @@ def model_finder(base: Any) -> Callable[[bytes], Any]:
             return models[bytes_of(key)]
         except (CodecError, KeyError) as error:
             raise CorruptRowError(
-                "the row is of a record type that this program does not declare",
+                "the row has a record type that this program does not declare",
                 model=schema.model_name,
                 row=key,
                 known=kind_names(base),
-                fix="import the module that declares it before reading the base",
+                fix="import the module that declares the record type before reading its base",
             ) from error
 
     return find

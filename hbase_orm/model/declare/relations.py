@@ -31,7 +31,7 @@ def _relation(cls: type[Any], name: str, field: Related[Any]) -> Relation:
     wanted = target.__schema__.layout.arguments
     if set(field.key) != set(wanted):
         raise SchemaError(
-            "the names given are not the key arguments of the related model",
+            "the names are not the key arguments of the related model",
             **where,
             related=target.__name__,
             given=list(field.key),
@@ -47,10 +47,10 @@ def _target(cls: type[Any], name: str, where: Mapping[str, str]) -> Any:
     target, _ = field_type(cls, name)
     if not isinstance(target, type) or not hasattr(target, "__schema__"):
         raise SchemaError(
-            "what is related is no model with a table",
+            "the annotation of a related field is not a model with a table",
             **where,
             annotated=target,
-            fix="annotate it as Related[Customer], a model that is declared before this one",
+            fix="annotate the field as Related[Customer], and declare Customer before this model",
         )
     # In a notebook a class is made again while its name still means the one before.
     is_itself = (target.__module__, target.__qualname__) == (cls.__module__, cls.__qualname__)
@@ -59,7 +59,7 @@ def _target(cls: type[Any], name: str, where: Mapping[str, str]) -> Any:
     schema: TableSchema = target.__schema__
     if schema.record_types is not None:
         raise SchemaError(
-            "a base of record types has no row keys of its own",
+            "the base of record types has no rows, and so no row keys",
             **where,
             related=target.__name__,
             fix="annotate it with one of its record types",
@@ -75,7 +75,7 @@ def _check_field(
     codecs.update(schema.layout.codecs)
     if not schema.has_field(own) or own.name not in codecs:
         raise SchemaError(
-            "a related row is found by key fields and columns of this model",
+            "the key of a related row must come from key fields and columns of this model",
             **where,
             argument=argument,
             got=repr(own),
@@ -85,7 +85,7 @@ def _check_field(
     theirs = target.__schema__.layout.codecs[argument].python_type
     if not issubclass(mine, theirs) and not issubclass(theirs, mine):
         raise SchemaError(
-            "the field has another type than the key argument it stands for",
+            "the field has another type than the key argument of the related model",
             **where,
             argument=argument,
             wanted=theirs.__name__,

@@ -22,7 +22,7 @@ class CounterExpr(Expr[int]):
         """
         if not isinstance(amount, int) or not -(1 << 63) <= amount < 1 << 63:
             raise QueryError(
-                "a counter takes a 64-bit integer",
+                "a counter's value must be a 64-bit integer",
                 model=self.model_name,
                 field=self.name,
                 amount=amount,
@@ -81,7 +81,7 @@ def counter(
         init: Always False: type checkers read it and keep counters out of constructors.
     """
     if init:
-        raise SchemaError("counters are no constructor arguments", fix="leave init= out")
+        raise SchemaError("a counter cannot be a constructor argument", fix="leave init= out")
     return Counter(family=family, qualifier=qualifier)
 
 
@@ -96,5 +96,7 @@ def version(
         init: Always False: type checkers read it and keep versions out of constructors.
     """
     if init:
-        raise SchemaError("a version is no constructor argument", fix="leave init= out")
+        raise SchemaError(
+            "a version column cannot be a constructor argument", fix="leave init= out"
+        )
     return Version(family=family, qualifier=qualifier)

@@ -20,7 +20,7 @@ def not_loaded(obj: Any, name: str) -> NotLoadedError:
     """Return the error for a deferred field that was not read with the object."""
     model = type(obj).__name__
     return NotLoadedError(
-        "the field is deferred: the object was read without it",
+        "the field is deferred, and the object was read without it",
         model=model,
         field=name,
         row=row_key_of(obj),
@@ -99,7 +99,7 @@ def deferred_among(schema: TableSchema, fields: Iterable[Any]) -> frozenset[str]
     for field in fields:
         if not isinstance(field, Expr) or not schema.has_field(field):
             raise QueryError(
-                "the field is not one of the model",
+                "the field belongs to another model",
                 model=schema.model_name,
                 field=repr(field),
                 fix=f"use the fields of {schema.model_name}",
@@ -157,15 +157,16 @@ def check_deferred(cls: type, schema: TableSchema, related: Mapping[str, Relatio
         _check_separable(cls, schema, column)
         if column.column in by_index:
             raise SchemaError(
-                "an indexed field is read with every row: its entries are checked against it",
+                "an indexed field cannot be deferred: index entries are checked against its "
+                "value at every read",
                 model=cls.__name__,
                 field=column.name,
                 index=by_index[column.column],
-                fix="leave deferred= out, or index a short field beside it",
+                fix="leave deferred= out, or index another, short field",
             )
         if column.name in finding:
             raise SchemaError(
-                "a related row is found by a field that objects are read with",
+                "a field that is part of a related row's key cannot be deferred",
                 model=cls.__name__,
                 field=column.name,
                 fix="leave deferred= out",
@@ -176,7 +177,7 @@ def _check_separable(cls: type, schema: TableSchema, column: ColumnSchema) -> No
     """Refuse a column that cannot be left out of what is read beside it."""
     if not schema.storage.has_own_rows:
         raise SchemaError(
-            "an object that is one cell cannot be read without it",
+            "the object is stored in a single cell, so this field cannot be deferred",
             model=cls.__name__,
             field=column.name,
             fix="leave deferred= out",
@@ -185,7 +186,8 @@ def _check_separable(cls: type, schema: TableSchema, column: ColumnSchema) -> No
     for dynamic in schema.dynamics:
         if dynamic.prefix.partition(b":")[0] == family:
             raise SchemaError(
-                "a get of dynamic columns reads their whole family, so nothing in it is deferred",
+                "a column in the family of dynamic columns cannot be deferred: a get reads "
+                "that whole family",
                 model=cls.__name__,
                 field=column.name,
                 family=family.decode(),

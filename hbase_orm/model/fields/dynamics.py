@@ -39,15 +39,17 @@ class Dynamic(Attribute, DynamicExpr[K, V]):
         """Keep the declaration; the class that is being made resolves it."""
         if family is not None and not isinstance(family, Family):
             raise SchemaError(
-                "this is no family",
+                "the argument is not a Family",
                 got=family,
                 fix='name the Family first and the prefix second: dynamic(d, prefix="t:")',
             )
         for given in (name, codec):
             if given is not None and not isinstance(given, Codec):
-                raise SchemaError("this is no codec", got=given, fix="write codecs.uint32()")
+                raise SchemaError(
+                    "the argument is not a codec", got=given, fix="write codecs.uint32()"
+                )
         if not isinstance(prefix, str):
-            raise SchemaError("a prefix is text", got=prefix, fix='write prefix="t:"')
+            raise SchemaError("the prefix is not a str", got=prefix, fix='write prefix="t:"')
         self.family = family
         self.prefix = prefix
         self.given_name_codec = name
@@ -98,5 +100,5 @@ def dynamic(
         init: Always False: type checkers read it and keep the field out of constructors.
     """
     if init:
-        raise SchemaError("dynamic columns are no constructor arguments", fix="leave init= out")
+        raise SchemaError("dynamic columns cannot be constructor arguments", fix="leave init= out")
     return Dynamic(family=family, prefix=prefix, name=name, codec=codec)

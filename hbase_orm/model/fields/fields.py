@@ -79,15 +79,15 @@ class Mapped(Attribute, Expr[T]):
         """Keep the declaration; the class that is being made resolves it."""
         if family is not None and not isinstance(family, Family):
             raise SchemaError(
-                "this is no family",
+                "the argument is not a Family",
                 got=family,
                 fix='name the Family first and the qualifier second: column(d, "v")',
             )
         if codec is not None and not isinstance(codec, Codec):
-            raise SchemaError("this is no codec", got=codec, fix="write codecs.uint32()")
+            raise SchemaError("the argument is not a codec", got=codec, fix="write codecs.uint32()")
         if default is not UNSET and default_factory is not None:
             raise SchemaError(
-                "a field has a default or a default_factory, not both",
+                "a field cannot have both a default and a default_factory",
                 default=default,
                 fix="leave one of them out",
             )
@@ -140,10 +140,10 @@ def _check_functions(**functions: object) -> None:
     for name, function in functions.items():
         if function is not None and not callable(function):
             raise SchemaError(
-                "this is no function",
+                "the argument is not a function",
                 argument=name,
                 got=function,
-                fix=f"name the function, and do not call it: {name}=utc_now",
+                fix=f"give the function itself, without calling it: {name}=utc_now",
             )
 
 

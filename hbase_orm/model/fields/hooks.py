@@ -54,7 +54,7 @@ def hooks_of(cls: type, base: type, fields: tuple[Mapped[Any], ...]) -> Hooks:
         hook = getattr(cls, name)
         if is_own and (not callable(hook) or iscoroutinefunction(hook)):
             raise SchemaError(
-                "the name is that of a hook, which is a method",
+                "the name is reserved for a hook, which must be a method",
                 model=cls.__name__,
                 name=name,
                 fix=f"choose another name, or write def {name}(self) -> None",

@@ -61,8 +61,8 @@ class RelatedExpr(NoColumn, Generic[T]):
 class Related(RelatedExpr[T]):
     """The object of another row: `customer: Related[Customer] = related(customer_id=customer_id)`.
 
-    It is read after `.load_related()`, and None where there is no such row or a field of the key is
-    None. It is no constructor argument, is never written, and does not count for `==`.
+    It is read after `.load_related()`, and None where the row does not exist or a field of the key
+    is None. It is no constructor argument, is never written, and does not count for `==`.
 
     Attributes:
         key: The model's field for each key argument of the related model.
@@ -97,7 +97,7 @@ class Related(RelatedExpr[T]):
         model, target = type(instance).__name__, relation.target.__name__
         arguments = ", ".join(f"{name}=..." for name in relation.key)
         raise NotLoadedError(
-            "the related object was not loaded for these values of its key",
+            "the related object was not loaded for the present values of its key",
             model=model,
             field=self.name,
             key=dict(zip(relation.key, key, strict=True)),

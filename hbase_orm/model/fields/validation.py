@@ -58,12 +58,12 @@ def check_default(field: Mapped[Any], value: Any, where: Mapping[str, str]) -> N
         raise of_field(error, where) from error
     except ValueError as error:
         raise SchemaError(
-            "the field's validator refuses its default",
+            "the field's validator refuses the field's default",
             **where,
             default=value,
             reason=str(error),
             validator=field.validate,
-            fix="choose a default that may be set",
+            fix="choose a default that the validator accepts",
         ) from error
 
 

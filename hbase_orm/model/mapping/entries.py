@@ -124,7 +124,7 @@ def entry_cells(schema: TableSchema, dynamic: DynamicSchema, entries: object) ->
         column = dynamic.prefix + _encoded(dynamic.name_codec, name, "name", where)
         if column in dynamic.taken:
             raise ValidationError(
-                "the entry's name is that of a declared column, or of the cell that marks a row",
+                "the entry's name is the name of a declared column or of the marker cell",
                 **where,
                 column=column,
                 fix="choose another name, or set the declared field",
@@ -133,7 +133,9 @@ def entry_cells(schema: TableSchema, dynamic: DynamicSchema, entries: object) ->
             continue
         if column in cells:
             raise ValidationError(
-                "two names of the map are stored as one", **where, fix="leave one of them out"
+                "two names of the mapping have the same qualifier",
+                **where,
+                fix="leave one of them out",
             )
         cells[column] = _encoded(dynamic.codec, value, "value", where)
     return cells
@@ -176,7 +178,7 @@ def _checked_map(schema: TableSchema, dynamic: DynamicSchema, entries: object) -
     if isinstance(entries, Mapping):
         return entries
     raise ValidationError(
-        "dynamic columns are set to a mapping",
+        "dynamic columns can only be set to a mapping",
         model=schema.model_name,
         field=dynamic.name,
         value=entries,

@@ -205,7 +205,7 @@ def _narrow_equal(bounds: Bounds, values: tuple[Any, ...]) -> None:
     bounds.equals = values
     bounds.excludes_none |= None not in values
     if not values:
-        raise NothingMatchesError("no stored value equals the one compared with")
+        raise NothingMatchesError("no stored value can equal the value of the comparison")
 
 
 def low_end(codec: Codec[Any], operator: Operator, value: Any) -> End | None:
@@ -218,14 +218,16 @@ def low_end(codec: Codec[Any], operator: Operator, value: Any) -> End | None:
         stored = codec.normalize(value)
     except CodecError:
         if codec.maximum is not None and value > codec.maximum:
-            raise NothingMatchesError("the value lies above everything that is stored") from None
+            raise NothingMatchesError(
+                "the value of the comparison is above all values that can be stored"
+            ) from None
         return None  # below everything, or no value at all: the client checks
     if stored < value:
         return End(stored, included=False)
     if stored > value:  # rounded to the nearest: nothing stored lies between
         return End(stored, included=True)
     if operator == ">" and stored == codec.maximum:
-        raise NothingMatchesError("nothing above the value can be stored")
+        raise NothingMatchesError("no value above the value of the comparison can be stored")
     if operator == ">=" and stored == codec.minimum:
         return None  # every stored value
     return End(_zero(stored, low=operator == ">="), included=operator == ">=")
@@ -241,14 +243,16 @@ def high_end(codec: Codec[Any], operator: Operator, value: Any) -> End | None:
         stored = codec.normalize(value)
     except CodecError:
         if codec.minimum is not None and value < codec.minimum:
-            raise NothingMatchesError("the value lies below everything that is stored") from None
+            raise NothingMatchesError(
+                "the value of the comparison is below all values that can be stored"
+            ) from None
         return None
     if stored < value:
         return End(stored, included=True)
     if stored > value:
         return End(stored, included=False)
     if operator == "<" and stored == codec.minimum:
-        raise NothingMatchesError("nothing below the value can be stored")
+        raise NothingMatchesError("no value below the value of the comparison can be stored")
     if operator == "<=" and stored == codec.maximum:
         return None  # every stored value
     return End(_zero(stored, low=operator == "<"), included=operator == "<=")

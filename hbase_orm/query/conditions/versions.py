@@ -58,7 +58,7 @@ def between(start: datetime, stop: datetime) -> TimeRange:
 def _milliseconds(method: str, at: object, *, up: bool = False) -> int:
     if not isinstance(at, datetime) or at.tzinfo is None or at < _EPOCH:
         raise QueryError(
-            "this is no time since 1970 with a time zone",
+            "the argument is not a datetime since 1970 with a time zone",
             method=method,
             got=at,
             fix="give a datetime with tzinfo, as datetime.now(UTC)",

@@ -187,20 +187,22 @@ def _named(
     whole: Alternative,
 ) -> Candidate:
     if getattr(statement.model, index.name, None) is not index:
-        raise QueryError("the model has no such index", index=repr(index), model=schema.model_name)
+        raise QueryError(
+            "the index belongs to another model", index=repr(index), model=schema.model_name
+        )
     declared = next(each for each in schema.indexes if each.name == index.name)
     candidate = _candidate(schema, declared, alternatives, whole)
     if candidate is not None:
         return candidate
     if not all(is_implied(schema, alternative, declared.where) for alternative in alternatives):
         raise QueryError(
-            "the index has no entry for rows that do not fulfil its condition",
+            "the index is partial: it has no entries for rows that do not fulfil its condition",
             index=index.name,
             where=repr(index.where),
             fix="add the index's condition, or one that implies it, to the statement",
         )
     raise QueryError(
-        "the index has no entry for rows where an indexed field is None",
+        "the index has no entries for rows in which an indexed field is None",
         index=index.name,
         fix="add conditions that exclude None on every indexed field that is nullable, and a "
         "condition on func.each(...); or declare the index with nulls=True",

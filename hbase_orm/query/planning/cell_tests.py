@@ -40,14 +40,16 @@ def check_flat(schema: TableSchema, conditions: Sequence[Condition]) -> tuple[Co
     for condition in conditions:
         if not isinstance(condition, Condition):
             raise QueryError(
-                "this is no condition", got=repr(condition), fix="compare a field: M.status == NEW"
+                "the argument is not a condition",
+                got=repr(condition),
+                fix="compare a field: M.status == NEW",
             )
     flat = tuple(part for condition in conditions for part in conjuncts(condition))
     if not flat:
         raise QueryError(
             "a conditional write needs a condition",
             model=schema.model_name,
-            fix="give one, or use add and delete",
+            fix="give a condition, or use add and delete",
         )
     check_conditions(schema, flat)
     return flat
@@ -95,7 +97,7 @@ def _column(schema: TableSchema, condition: Comparison) -> ColumnSchema:
     column = stored_column(schema, condition.field)
     if column is None or column.name in schema.layout.names:
         raise QueryError(
-            "a field of the row key is not compared: it names the row",
+            "a conditional write cannot compare a key field, which only names the row",
             model=schema.model_name,
             condition=repr(condition),
             fix="compare a column",

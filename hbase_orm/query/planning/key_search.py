@@ -146,11 +146,11 @@ class Search:
             starts = self._within(period.field, period.unit, self._tables)
         if starts is None:
             raise UnboundedScanError(
-                "the statement does not say which tables to read",
+                "the statement does not limit which tables to read",
                 field=period.field,
                 tables=period.pattern,
-                fix=f"compare {period.field} on both sides, by at most {MAX_PATHS} periods; or say "
-                ".allow_full_scan()",
+                fix=f"give {period.field} a lower and an upper bound, at most {MAX_PATHS} "
+                "periods apart; or add .allow_full_scan()",
             )
         return [Path(start=start) for start in starts]
 

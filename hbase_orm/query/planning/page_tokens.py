@@ -150,7 +150,10 @@ def _checksum(data: bytes) -> bytes:
 
 def _refused(reason: str, token: Any, **details: Any) -> PageTokenError:
     return PageTokenError(
-        reason, token=token, **details, fix="start again without a token, or ask the same statement"
+        reason,
+        token=token,
+        **details,
+        fix="start again without a token, or give the token's own statement",
     )
 
 
@@ -163,12 +166,12 @@ def resume(plan: Plan, position: PagePosition) -> Plan:
     if not isinstance(plan, EmptyPlan) and position.access != access_of(plan):
         reads = plan.index.name if isinstance(plan, IndexPlan) else "the row key"
         raise PageTokenError(
-            "the page token belongs to rows that were read by another index, or by the row key",
+            "the page token was made by a read through another index or through the row key",
             table=plan.schema.table,
             reads_now_by=reads,
-            fix="start again without a token: an index was built, dropped or declared again since "
-            "the last page; a statement that names what it is read by, .using(M.index) or "
-            ".using(None), is not read by another",
+            fix="start again without a token: an index was built, dropped or changed since the "
+            "last page; .using(M.index) or .using(None) in the statement keeps it on one "
+            "index or on the row key",
         )
     match plan:
         case GetPlan():
@@ -184,7 +187,7 @@ def resume(plan: Plan, position: PagePosition) -> Plan:
             return _rest_of_tables(plan, position)
         case EmptyPlan():
             return plan
-    raise PageTokenError("the plan has no pages", plan=plan.kind)
+    raise PageTokenError("this kind of plan cannot be read in pages", plan=plan.kind)
 
 
 def _after(keys: tuple[bytes, ...], key: bytes) -> tuple[bytes, ...]:

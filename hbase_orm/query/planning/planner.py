@@ -99,7 +99,9 @@ def plan(
     resolved = tuple((*name, numbers.get(name)) for name in names)
     is_unknown = any(number is None for _, _, number in resolved)
     if isinstance(chosen, EmptyPlan) and chosen.reason == _NO_KEY and is_unknown:
-        chosen = replace(chosen, reason="no row has a name without a number")
+        chosen = replace(
+            chosen, reason="a name of the condition has no number, so no row has this name"
+        )
     return replace(chosen, resolved=resolved)
 
 

@@ -25,11 +25,12 @@ def refused(
     if all(each.order_direction(statement.orders) is None for each in candidates):
         return _unordered(statement, schema, candidates)
     return QueryError(
-        "the rows of a group would not come one after the other",
+        "the statement would not read the rows of a group one after another",
         groups=[repr(group) for group in statement.groups],
         key=[part.name for part in schema.layout.parts],
-        fix="group by the first fields of the row key, behind those compared by ==; or read through"
-        " an index that begins with them, by using(); or group in Python what session.stream gives",
+        fix="group by the first fields of the row key, after those compared by ==; or read "
+        "through an index that begins with them, by using(); or group the rows of "
+        "session.stream in Python",
     )
 
 
@@ -43,14 +44,14 @@ def _unordered(
         index = ordering_index(statement, schema)
         advice = f"order by {own}" + (f", or {index}" if index else "")
     elif candidates[0].is_placed:
-        advice = f"rows come table by table: order by {period.field} first, then by {own}"
+        advice = f"rows are read table by table: order by {period.field} first, then by {own}"
     else:
         advice = f"order by {own}"
     return QueryError(
-        "no scan gives this order",
+        "no scan can return the rows in this order",
         order=[repr(order) for order in statement.orders],
         key=[part.name for part in schema.layout.parts],
-        fix=f"{advice}; or sort what is read: .sort_in_memory(..., max_rows=...)",
+        fix=f"{advice}; or sort the rows in memory: .sort_in_memory(..., max_rows=...)",
     )
 
 
@@ -65,7 +66,10 @@ def unbounded(
     advice = _advice(chosen.parts[0], compared)
     index = narrowing_index(statement, schema)
     if compares_different_fields(statement, schema):
-        advice = "ask a statement for each alternative: they compare different fields"
+        advice = (
+            "run one statement for each alternative, because the alternatives compare different "
+            "fields"
+        )
     elif any(each.access.narrows for each in candidates):
         advice += f", or {_in_another_order(statement, schema)}"
     elif index is not None and statement.index is None and schema.indexes:
@@ -76,7 +80,7 @@ def unbounded(
         "the statement would read the whole table",
         model=schema.model_name,
         compared=compared,
-        fix=f"{advice}; or say .allow_full_scan()",
+        fix=f"{advice}; or add .allow_full_scan()",
     )
 
 

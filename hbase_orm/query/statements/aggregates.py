@@ -55,7 +55,7 @@ class Aggregate(Expr[T]):
             raise field.not_compared()
         if field is not None and (not isinstance(field, Expr) or isinstance(field, Aggregate)):
             raise QueryError(
-                "an aggregate is of a model's field",
+                "the argument of an aggregate must be a model's field",
                 function=function,
                 got=repr(field),
                 fix=f"write func.{function}(Reading.value)",
@@ -109,7 +109,7 @@ def check_type(aggregate: Aggregate[Any], codec: Codec[Any]) -> None:
 
 def _misfit(aggregate: Aggregate[Any], kind: type, fix: str) -> QueryError:
     return QueryError(
-        "there is no such aggregate of these values",
+        "the aggregate does not exist for values of this type",
         aggregate=repr(aggregate),
         type=kind.__name__,
         fix=fix,

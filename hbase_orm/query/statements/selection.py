@@ -63,7 +63,7 @@ def check_selection(schema: TableSchema, statement: Select[Any]) -> None:
     """
     if statement.related and statement.selection is not None:
         raise QueryError(
-            "values have no related objects",
+            "a statement that selects values cannot load related objects",
             related=[repr(field) for field in statement.related],
             fix=f"select({schema.model_name}) for objects, or leave .load_related() out",
         )
@@ -82,20 +82,20 @@ def check_selection(schema: TableSchema, statement: Select[Any]) -> None:
         codec_of(schema, item)
         if statement.is_aggregated and item.name not in grouped:
             raise QueryError(
-                "a field that is not grouped by is selected with an aggregate",
+                "a field that is selected beside an aggregate is missing in group_by()",
                 field=repr(item),
                 fix=f"add .group_by({item!r}), or select func.min({item!r})",
             )
     if statement.groups and not statement.items:
         raise QueryError(
-            "groups have no objects",
+            "a statement with group_by cannot select objects",
             groups=[repr(group) for group in statement.groups],
             fix="select the grouped fields and aggregates: select(M.a, func.count()).group_by(M.a)",
         )
     if statement.is_aggregated and statement.sort is not None:
         raise QueryError(
-            "aggregates are not sorted",
-            fix="sort the list that session.all returns: there is one row a group",
+            "a statement with aggregates cannot be sorted in memory",
+            fix="sort the list that session.all returns: it has one row for each group",
         )
 
 
@@ -105,16 +105,18 @@ def _check_functions(statement: Select[Any]) -> None:
     for field in (*fields_given(statement), *(order.field for order in sorts)):
         if isinstance(field, FunctionExpr):
             raise QueryError(
-                "functions of fields are compared, indexed and ordered by, not given",
+                "a function of a field cannot be selected; it can be compared, indexed and "
+                "ordered by",
                 field=repr(field),
-                fix=f"select {field.of!r}, and compute it of the values in Python",
+                fix=f"select {field.of!r}, and compute the function in Python",
             )
     for order in statement.orders:
         if isinstance(order.field, FunctionExpr) and order.field.is_each:
             raise QueryError(
-                "a row with several items has no one place in their order",
+                "rows cannot be ordered by the items of a collection, since a row may have "
+                "several items",
                 order=repr(order),
-                fix="leave the order out: rows come in the order of the index",
+                fix="leave order_by() out: rows are returned in the order of the index",
             )
 
 
@@ -127,7 +129,8 @@ def _check_entries(schema: TableSchema, statement: Select[Any]) -> None:
     is_by_entry = any(isinstance(order.field, EntryExpr) for order in sorts)
     if statement.selection is not None or is_by_entry:
         raise QueryError(
-            "a range of entries is read of objects, and after their rows",
+            "columns_between() works only for objects, and not with a sort in memory by the "
+            "entries",
             entries=repr(entries),
             fix=f"select({schema.model_name}) and sort by other fields, or leave "
             ".columns_between() out",
@@ -138,10 +141,10 @@ def _check_sorted(schema: TableSchema, order: Order) -> None:
     kind = codec_of(schema, order.field).python_type
     if not issubclass(kind, SORTED_TYPES):
         raise QueryError(
-            "these values have no order",
+            "values of this type have no order",
             field=repr(order.field),
             type=kind.__name__,
-            fix="sort the list that session.all returns, by a key of your own",
+            fix="sort the list that session.all returns in Python, with key=",
         )
 
 

@@ -113,15 +113,16 @@ def _check_ordered(entries: EntryRange, dynamic: DynamicSchema) -> None:
     codec = dynamic.name_codec
     if not codec.ordered:
         raise QueryError(
-            "names have no range: their bytes do not sort as they do",
+            "columns_between() needs names whose bytes sort like the names themselves",
             field=repr(entries.of),
             codec=codec.name,
-            fix="declare name= with a codec that sorts: codecs.text(), uint64(), millis() ...",
+            fix="declare name= with a codec that keeps the order: codecs.text(), uint64(), "
+            "millis() ...",
         )
     for name in (entries.start, entries.stop):
         if not codec.compares(name):
             raise QueryError(
-                "an end of the range is of another type than the names",
+                "an end of the range has another type than the names",
                 field=repr(entries.of),
                 value=name,
                 expected=codec.python_type.__name__,

@@ -158,7 +158,7 @@ class Select(Generic[T]):
                 raise condition.not_compared()
             if not isinstance(condition, Condition):
                 raise QueryError(
-                    "this is no condition",
+                    "the argument is not a condition",
                     got=condition,
                     fix="compare a field; combine with & | ~ instead of and, or, not",
                 )
@@ -167,7 +167,7 @@ class Select(Generic[T]):
                     "the condition is nested too deep",
                     depth=depth_of(condition),
                     most=MAX_DEPTH,
-                    fix="combine like with like: a | b | c is flat, and in_() takes a list",
+                    fix="use fewer brackets, as in a | b | c, or in_() with a list",
                 )
         flat = tuple(part for condition in conditions for part in conjuncts(condition))
         return replace(self, conditions=self.conditions + flat)
@@ -198,7 +198,7 @@ class Select(Generic[T]):
         """
         _check_orders(orders)
         if not orders:
-            raise QueryError("a sort needs an order", fix="write Reading.value.desc()")
+            raise QueryError("sort_in_memory() needs an order", fix="write Reading.value.desc()")
         return replace(self, sort=Sort(orders, _positive("sort_in_memory", max_rows)))
 
     def group_by(self, *fields: Expr[Any]) -> Self:
@@ -213,7 +213,7 @@ class Select(Generic[T]):
         for field in fields:
             if not isinstance(field, Expr) or isinstance(field, Aggregate):
                 raise QueryError(
-                    "rows are grouped by fields", got=repr(field), fix="write Reading.host"
+                    "group_by() takes only fields", got=repr(field), fix="write Reading.host"
                 )
         return replace(self, groups=fields)
 
@@ -232,7 +232,7 @@ class Select(Generic[T]):
             QueryError: Not an index of the model.
         """
         if index is not None and not isinstance(index, Index):
-            raise QueryError("this is no index", got=repr(index), fix="write .using(M.by_unit)")
+            raise QueryError("using() takes an index", got=repr(index), fix="write M.by_unit")
         return replace(self, index=index)
 
     def load_related(self, *fields: RelatedExpr[Any]) -> Self:
@@ -246,7 +246,7 @@ class Select(Generic[T]):
                 getattr(self.model, field.name, None) is not field
             ):
                 raise QueryError(
-                    "this is no related field of the model",
+                    "the argument is not a related field of the model",
                     got=repr(field),
                     model=self.model.__name__,
                     fix="declare customer: Related[Customer] = related(...) and write "
@@ -278,7 +278,7 @@ class Select(Generic[T]):
         entries = EntryRange(field, start, stop, limit)
         if not isinstance(field, DynamicExpr):
             raise QueryError(
-                "this is no field of dynamic columns",
+                "the argument is not a field of dynamic columns",
                 got=repr(field),
                 fix="write .columns_between(M.tags, 'a', 'f')",
             )
@@ -326,7 +326,7 @@ def _check_orders(orders: tuple[Order, ...]) -> None:
     for order in orders:
         if not isinstance(order, Order):
             raise QueryError(
-                "this is no order", got=repr(order), fix="write Reading.at.desc() or .asc()"
+                "the argument is not an order", got=repr(order), fix="write M.at.desc() or .asc()"
             )
 
 
@@ -375,7 +375,7 @@ def select(*what: Any) -> Select[Any]:
         return Select(_concrete(_owner(what)), selection=selection)
     if len(what) != 1 or not isinstance(what[0], type) or not issubclass(what[0], Model):
         raise QueryError(
-            "select takes a model, or fields of one",
+            "select() takes one model, or fields of one model",
             got=", ".join(map(repr, what)),
             fix="write select(Reading), or select(Reading.host, Reading.value)",
         )
@@ -387,7 +387,7 @@ def _owner(items: tuple[Expr[Any], ...]) -> Any:
     owners = [item.owner for item in items if item.owner is not None]
     if not owners:
         raise QueryError(
-            "no model is named",
+            "the statement names no model",
             got=", ".join(map(repr, items)),
             fix="count a key field: func.count(Reading.host), or session.count(select(Reading))",
         )

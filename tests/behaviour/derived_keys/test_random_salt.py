@@ -155,7 +155,7 @@ def test_one_key_in_two_buckets_is_reported_and_mended_as_the_error_says(
 
     assert [row[:1] for row in caught.value.rows] == [b"\x01", b"\x03"]
     assert caught.value.rows == increment.value.rows
-    assert "Visit.at == ... and Visit.host == ..., and delete all but one" in caught.value.fix
+    assert "Visit.at == ... and Visit.host == ... and delete all but one" in caught.value.fix
     assert [visit.page for visit in both] == ["01", "03"]
     assert session.get(Visit, at=T0, host=visitor) is both[0]
 

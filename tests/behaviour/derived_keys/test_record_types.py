@@ -184,7 +184,7 @@ def test_a_base_has_no_row_keys_of_its_own(store: Store, keys: list[Any]) -> Non
             session.increment(Record, Order.seen.by(1), customer="a")
 
     assert (caught.value.model, caught.value.kinds[:2]) == ("Record", ["Customer", "Order"])
-    assert "one of its kinds" in caught.value.fix
+    assert "name one of its record types, or select" in caught.value.fix
     assert store.taken() == {}
 
 
@@ -266,10 +266,10 @@ def test_a_kind_declared_after_the_engine_has_met_the_base_is_read(store: Store)
 @pytest.mark.parametrize(
     ("kind", "said"),
     [
-        ("O", "begin each other"),
-        ("OX", "begin each other"),
-        ("", "belongs to a base"),
-        (5, "belongs to a base"),
+        ("O", "no record type of a base may be a prefix of another"),
+        ("OX", "no record type of a base may be a prefix of another"),
+        ("", "record_type= needs a base model whose row key has RecordType"),
+        (5, "record_type= needs a base model whose row key has RecordType"),
     ],
 )
 def test_kinds_that_cannot_be_told_apart_are_refused(kind: Any, said: str) -> None:

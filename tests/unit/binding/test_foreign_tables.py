@@ -32,7 +32,7 @@ def test_a_table_of_names_or_numbers_is_refused(model: type[Model]) -> None:
     engine.create_tables(Named)
     engine.sequence("orders")()
 
-    with pytest.raises(SchemaError, match="holds") as caught:
+    with pytest.raises(SchemaError, match="belongs to a dictionary or to sequences") as caught:
         engine.create_tables(model)
 
     assert caught.value.table == model.__schema__.table

@@ -115,12 +115,14 @@ def test_a_wrong_url_names_what_is_wrong_and_how_to_mend_it(url: str) -> None:
 
 @pytest.mark.parametrize("option", ["tls", "readonly"])
 def test_an_option_of_a_later_version_is_told_from_an_unknown_one(option: str) -> None:
-    with pytest.raises(ConfigurationError, match="does not have the URL option yet"):
+    with pytest.raises(
+        ConfigurationError, match="this version of hbase_orm does not support the URL option"
+    ):
         parse_url(f"hbase://a?{option}=1")
 
 
 def test_something_that_is_no_text_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match="no text"):
+    with pytest.raises(ConfigurationError, match="the URL is not a str"):
         connect(9090)  # type: ignore[arg-type]  # what is tested
 
 
@@ -228,5 +230,7 @@ def test_the_ends_of_an_options_range_are_taken_and_what_lies_beyond_is_refused(
 @pytest.mark.parametrize("port", ["9" * 5000, "\u0661", "+1", "1_0", "-1", "0", "65536", "1e3"])
 def test_a_port_is_a_number_in_ascii_digits(port: str) -> None:
     for url in (f"hbase://a:{port}", f"hbase://a?thrift2=b:{port}"):
-        with pytest.raises(ConfigurationError, match="a port is a number"):
+        with pytest.raises(
+            ConfigurationError, match="the URL's port is not a number from 1 to 65535"
+        ):
             parse_url(url)

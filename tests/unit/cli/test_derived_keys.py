@@ -292,7 +292,10 @@ def test_names_without_a_number_have_no_key(capsys: pytest.CaptureFixture[str]) 
     code = cli_main.run(["--url", "memory://", *arguments])
 
     assert code == ExitCode.DATA
-    assert "a name has no number yet" in capsys.readouterr().err
+    assert (
+        "a name in the key has no number in its dictionary yet, so no row can have this key"
+        in capsys.readouterr().err
+    )
 
 
 def test_the_region_of_a_key_that_does_not_tell_its_table_is_not_known(
@@ -343,7 +346,7 @@ def test_the_tables_of_periods_are_made(
     [
         ([], "Payment: a table for each period; give --periods FIRST AFTER_LAST"),
         (["--periods", "2024-01-02"], "requires 2 arguments"),
-        (["--periods", "2024-01-02", "soon"], "'soon' is no time"),
+        (["--periods", "2024-01-02", "soon"], "'soon' is not a time"),
         (["--periods", "2024-01-02T00:00:00", "2024-01-03"], "has no offset from UTC"),
         (["--periods", "2024-01-03", "2024-01-02"], "end before they begin"),
     ],

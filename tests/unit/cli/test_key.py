@@ -217,7 +217,10 @@ def test_an_even_split_of_unknown_keys_is_refused(capsys: pytest.CaptureFixture[
     code = cli_main.run(["tables", "splits", named(Note), "--regions", "4"])
 
     assert code == ExitCode.USAGE
-    assert "nothing is known" in capsys.readouterr().err
+    assert (
+        "the library cannot compute split keys: the model does not show what bytes the row keys begin with"
+        in capsys.readouterr().err
+    )
 
 
 def test_a_region_of_a_single_value_shows(capsys: pytest.CaptureFixture[str]) -> None:

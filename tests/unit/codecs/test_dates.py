@@ -79,16 +79,16 @@ def test_a_part_of_a_time_is_read_in_the_first_month() -> None:
     [
         (SHORT, datetime(2106, 2, 8, tzinfo=UTC), "the time is out of range"),
         (codecs.seconds(), datetime(1969, 1, 1, tzinfo=UTC), "the time is out of range"),
-        (codecs.date_(), AT, "the value is no date"),
-        (codecs.date_(), "2024-01-01", "the value is no date"),
-        (codecs.minute_of_day(), time(1, tzinfo=UTC), "the time of day has a zone"),
-        (codecs.timedelta_(), timedelta.max, "the span is out of range"),
+        (codecs.date_(), AT, "the value is not a date"),
+        (codecs.date_(), "2024-01-01", "the value is not a date"),
+        (codecs.minute_of_day(), time(1, tzinfo=UTC), "the time of day has a time zone"),
+        (codecs.timedelta_(), timedelta.max, "the timedelta is out of range"),
         (
             codecs.ipv6(),
             IPv6Address("fe80::1%eth0"),
             "the address has a scope, which 16 bytes cannot hold",
         ),
-        (codecs.ipv4(), IPv6Address("::1"), "the value is no IPv4 address"),
+        (codecs.ipv4(), IPv6Address("::1"), "the value is not an IPv4 address"),
         (
             codecs.strftime("%m%d"),
             AT,

@@ -65,31 +65,39 @@ def test_a_value_has_these_bytes(codec: Codec[Any], value: Any, data: bytes) -> 
     [
         (codecs.text(width_bytes=4), "abcde", "the text is too long"),
         (codecs.text(width_bytes=4), "üüü", "the text is too long"),
-        (codecs.text(width_bytes=4), "a\x00", "the text has the padding at its own end"),
-        (codecs.text(width_bytes=4, pad=b"x"), "axxx", "the text has the padding at its own end"),
+        (
+            codecs.text(width_bytes=4),
+            "a\x00",
+            "the text begins or ends with the padding character, which would be lost",
+        ),
+        (
+            codecs.text(width_bytes=4, pad=b"x"),
+            "axxx",
+            "the text begins or ends with the padding character, which would be lost",
+        ),
         (
             codecs.text(width_bytes=4, pad=b"x", side="left"),
             "xa",
-            "the text has the padding at its own end",
+            "the text begins or ends with the padding character, which would be lost",
         ),
         (
             codecs.text(width_bytes=4, pad=b"x", digit_reversed=True),
             "xa",
-            "the text has the padding at its own end",
+            "the text begins or ends with the padding character, which would be lost",
         ),
         (
             codecs.text(separator=b"_", digit_reversed=True),
             "a_",
-            "the text holds its separator, or ends with the beginning of it",
+            "the text contains the separator, or ends with the beginning of the separator",
         ),
         (codecs.raw(width_bytes=2), b"a", "the value has another width"),
         (codecs.raw(width_bytes=2), b"abc", "the value has another width"),
         (codecs.digits(4), 10_000, "the integer is out of range"),
         (codecs.digits(4), -1, "the integer is out of range"),
-        (codecs.digits(4), "1", "the value is no integer"),
+        (codecs.digits(4), "1", "the value is not an integer"),
         (codecs.code({1: b"a"}), 2, "the value has no code"),
         (codecs.code({1: b"a"}), True, "the value has no code"),
-        (codecs.enum(Status), "n", "the value is no member"),
+        (codecs.enum(Status), "n", "the value is not a member of the enum"),
     ],
 )
 def test_a_value_that_would_be_ambiguous_is_refused(

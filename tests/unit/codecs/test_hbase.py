@@ -59,7 +59,7 @@ def test_a_32_bit_float_is_the_nearest_as_in_java() -> None:
         ("bytes.int16", 32_768, "the integer is out of range"),
         ("bytes.float32", 1e39, "the number is too large"),
         ("bytes.float64", 10**400, "the number is too large"),
-        ("bytes.float64", 2**53 + 1, "no double equals this integer"),
+        ("bytes.float64", 2**53 + 1, "the integer cannot be stored exactly as a double"),
         ("bytes.decimal", Decimal("NaN"), "the number is not finite"),
         ("bytes.decimal", Decimal((0, (1,), (1 << 31) + 1)), "the scale is out of range"),
     ],

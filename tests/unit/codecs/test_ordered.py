@@ -79,12 +79,17 @@ def test_a_varint_is_read_back_with_what_follows(number: int) -> None:
     ("name", "desc", "value", "text"),
     [
         ("ordered.int8", False, 128, "the integer is out of range"),
-        ("ordered.utf8", False, "a\x00", "the text holds NUL, which ends it"),
+        (
+            "ordered.utf8",
+            False,
+            "a\x00",
+            "the text holds NUL, which this codec uses as the end of the text",
+        ),
         (
             "ordered.blobcopy",
             True,
             b"\x00",
-            "the bytes hold 00, which ends them when descending",
+            "the bytes hold 0x00, which this codec uses as their end when descending",
         ),
         ("ordered.numeric", False, Decimal("9" * 32), "the number has too many digits"),
         ("ordered.numeric", False, Decimal("1E+1000001"), "the exponent is out of range"),

@@ -40,11 +40,11 @@ def test_inverted_text_does_not_sort_by_itself() -> None:
 @pytest.mark.parametrize(
     ("codec", "value", "text"),
     [
-        (codecs.text(), 7, "the value is no text"),
-        (codecs.text(), b"ab", "the value is no text"),
+        (codecs.text(), 7, "the value is not a str"),
+        (codecs.text(), b"ab", "the value is not a str"),
         (codecs.text(), "a\ud800", "the text has a lone surrogate"),
-        (codecs.raw(), "ab", "the value is no bytes"),
-        (codecs.raw(), bytearray(b"ab"), "the value is no bytes"),
+        (codecs.raw(), "ab", "the value is not bytes"),
+        (codecs.raw(), bytearray(b"ab"), "the value is not bytes"),
     ],
 )
 def test_what_is_no_text_is_refused(codec: Codec[Any], value: Any, text: str) -> None:

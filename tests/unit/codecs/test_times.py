@@ -83,10 +83,10 @@ def test_a_time_that_utc_cannot_say_compares_as_it_is() -> None:
 @pytest.mark.parametrize(
     ("at", "text"),
     [
-        (datetime(2024, 1, 1), "the datetime is naive"),  # noqa: DTZ001 - a naive one is meant
-        (datetime(2024, 1, 1, tzinfo=Nowhere()), "the datetime is naive"),
-        (date(2024, 1, 1), "the value is no datetime"),
-        (1_400_000_000_000, "the value is no datetime"),
+        (datetime(2024, 1, 1), "the datetime has no time zone"),  # noqa: DTZ001 - a naive one is meant
+        (datetime(2024, 1, 1, tzinfo=Nowhere()), "the datetime has no time zone"),
+        (date(2024, 1, 1), "the value is not a datetime"),
+        (1_400_000_000_000, "the value is not a datetime"),
         (datetime.max.replace(tzinfo=timezone(timedelta(hours=-5))), "the time is out of range"),
         (datetime.min.replace(tzinfo=timezone(timedelta(hours=5))), "the time is out of range"),
     ],

@@ -82,8 +82,8 @@ def test_defaults_and_factories_fill_in_what_is_not_given() -> None:
         ({"host": None}, "host", "wrong type"),
         ({"seen": "now"}, "seen", "wrong type"),
         ({"value": 10**400}, "value", "float"),
-        ({"at": NOON.replace(tzinfo=None)}, "at", "naive"),
-        ({"seen": NOON.replace(tzinfo=None)}, "seen", "naive"),
+        ({"at": NOON.replace(tzinfo=None)}, "at", "has no time zone"),
+        ({"seen": NOON.replace(tzinfo=None)}, "seen", "has no time zone"),
         ({"at": NOON.replace(year=1969)}, "at", "1970"),
     ],
 )

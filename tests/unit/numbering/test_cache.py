@@ -74,7 +74,10 @@ def test_an_unknown_name_is_asked_for_again(sent: RecordsRequests) -> None:
 
 
 def test_the_limit_of_numbers_is_kept_through_the_cache(sent: RecordsRequests) -> None:
-    with pytest.raises(ValueError, match="not enough numbers"):
+    with pytest.raises(
+        ValueError,
+        match="the dictionary has too few numbers left that fit the width in the row key",
+    ):
         drive(DictionaryCache().allocate(TABLE, ["d"], max_number=3), sent)
 
 

@@ -114,7 +114,10 @@ def test_what_is_no_token_is_refused(engine: Engine, token: Any) -> None:
 
 @pytest.mark.parametrize("size", [0, -1, True, 1.5, None, "3"])
 def test_a_page_has_a_positive_size(engine: Engine, size: Any) -> None:
-    with engine.session() as session, pytest.raises(QueryError, match="positive size"):
+    with (
+        engine.session() as session,
+        pytest.raises(QueryError, match="size= must be a positive integer"),
+    ):
         session.page(STATEMENTS["scan"](), size=size)
 
 

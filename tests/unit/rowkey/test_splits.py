@@ -115,7 +115,11 @@ def test_more_regions_than_beginnings_are_refused() -> None:
 
 
 def test_a_number_of_regions_needs_keys_of_known_beginnings() -> None:
-    with pytest.raises(SchemaError, match="nothing is known of what row keys begin with") as caught:
+    with pytest.raises(
+        SchemaError,
+        match="the library cannot compute split keys: the model does not show what bytes the row keys "
+        "begin with",
+    ) as caught:
         cut(splits=9)
 
     assert caught.value.model == "Cut"

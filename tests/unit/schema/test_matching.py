@@ -66,7 +66,7 @@ def test_a_field_of_another_model_is_refused_in_a_known_shape_too() -> None:
     matches = Matches(Row.__schema__)
     matches.of([Row.n == 1])
 
-    with pytest.raises(QueryError, match="not one of the selected model"):
+    with pytest.raises(QueryError, match="the field does not belong to the selected model"):
         matches.of([Other.n == 1])
 
 

@@ -48,7 +48,7 @@ def test_the_jvm_of_another_start_is_not_taken_for_ready(folder: DataFolder) -> 
 def test_a_folder_with_other_files_is_refused(tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("years of work")
 
-    with pytest.raises(ServerError, match="not an embedded server's"):
+    with pytest.raises(ServerError, match="files of another program"):
         DataFolder(tmp_path).prepare()
     assert [entry.name for entry in tmp_path.iterdir()] == ["thesis.txt"]
 

@@ -802,7 +802,9 @@ async def _hook(_: object) -> None:
 @pytest.mark.parametrize("hook", HOOKS)
 @pytest.mark.parametrize("value", [3, _hook])
 def test_a_hook_is_a_method(hook: str, value: object) -> None:
-    with pytest.raises(SchemaError, match="is a method") as caught:
+    with pytest.raises(
+        SchemaError, match="the name is reserved for a hook, which must be a method"
+    ) as caught:
         type("Wrong", (Doc,), {hook: value}, table="wrong")
 
     assert caught.value.name == hook

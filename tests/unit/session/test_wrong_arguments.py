@@ -68,7 +68,7 @@ def test_what_is_no_model_with_a_table_is_refused(verb: str, wrong: str) -> None
     with connect("memory://") as engine:
         with pytest.raises(ConfigurationError) as refused:
             VERBS[verb](engine, NO_MODELS[wrong])
-        assert refused.value.text == "this is not a model with a table"
+        assert refused.value.text == "the argument is not a model with a table"
         assert refused.value.fix
 
 

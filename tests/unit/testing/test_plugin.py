@@ -83,15 +83,15 @@ def test_the_header_names_the_url(pytester: pytest.Pytester) -> None:
 def test_the_header_says_why_not_docker(
     pytester: pytest.Pytester, refuse: Callable[[str, str], None]
 ) -> None:
-    refuse("no Docker engine answers", "")
+    refuse("the Docker engine does not answer", "")
 
     result = pytester.runpytest()
 
     result.stdout.fnmatch_lines(
         [
             (
-                "hbase: embedded (not url: HBASE_ORM_TEST_URL is not set; "
-                "not docker: no Docker engine answers)"
+                "hbase: embedded (not url: HBASE_ORM_TEST_URL is not set; not docker: the "
+                "Docker engine does not answer)"
             )
         ]
     )

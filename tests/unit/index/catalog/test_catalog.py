@@ -497,7 +497,7 @@ def test_a_cell_of_another_format_is_refused(gateway: MemoryGateway, value: byte
 
 def test_no_epoch_comes_after_the_last() -> None:
     assert next_epoch(MAX_EPOCH - 1) == MAX_EPOCH
-    with pytest.raises(SchemaError, match="used up its epochs") as refused:
+    with pytest.raises(SchemaError, match="the table has used all its epochs") as refused:
         next_epoch(MAX_EPOCH)
     assert "new table" in refused.value.fix
 

@@ -250,34 +250,55 @@ def in_model(make: Callable[[dict[str, Any]], Index]) -> None:
 OTHER: Any = Kept.name
 
 REFUSED: dict[str, tuple[Callable[[Any], Index], str]] = {
-    "nothing": (lambda _: Index(), "names no field"),
-    "text": (lambda _: Index("a"), "made of fields"),  # type: ignore[arg-type]  # meant wrong
+    "nothing": (lambda _: Index(), "the index has no fields"),
+    "text": (lambda _: Index("a"), "an argument of Index"),  # type: ignore[arg-type]  # meant wrong
     "a counter": (lambda m: Index(m["hits"]), "cannot be indexed"),
     "a version": (lambda m: Index(m["revision"]), "cannot be indexed"),
-    "a whole map": (lambda m: Index(m["tags"]), "this is many"),
-    "the items of a map": (lambda m: Index(func.each(m["tags"])), "takes a field"),
+    "a whole map": (
+        lambda m: Index(m["tags"]),
+        "a map of dynamic columns cannot be indexed as a whole",
+    ),
+    "the items of a map": (
+        lambda m: Index(func.each(m["tags"])),
+        "the argument of the function is not a field",
+    ),
     "a function of a function": (
         lambda m: Index(func.lower(func.lower(m["text"]))),
-        "takes a field",
+        "the argument of the function is not a field",
     ),
-    "a function of another type": (lambda m: Index(func.day(m["text"])), "another type"),
-    "items of no known type": (lambda m: Index(func.each(m["things"])), "type of the items"),
-    "items of a text": (lambda m: Index(func.each(m["text"])), "another type"),
+    "a function of another type": (
+        lambda m: Index(func.day(m["text"])),
+        "does not work on fields of this type",
+    ),
+    "items of no known type": (
+        lambda m: Index(func.each(m["things"])),
+        "the type of the collection's items is unknown",
+    ),
+    "items of a text": (
+        lambda m: Index(func.each(m["text"])),
+        "does not work on fields of this type",
+    ),
     "another model's field": (lambda _: Index(OTHER), "cannot be indexed"),
-    "bytes that do not sort": (lambda m: Index(m["labels"]), "do not sort"),
+    "bytes that do not sort": (lambda m: Index(m["labels"]), "does not keep the order"),
     "a field twice": (lambda m: Index(m["a"], m["a"].desc()), "names a field twice"),
     "items of two collections": (
         lambda m: Index(func.each(m["labels"]), func.each(m["words"])),
         "one collection",
     ),
-    "no codec": (lambda m: Index((m["a"], 7)), "no codec"),  # type: ignore[arg-type]  # meant wrong
+    "the argument is not a codec": (lambda m: Index((m["a"], 7)), "the argument is not a codec"),  # type: ignore[arg-type]  # meant wrong
     "a codec of another type": (lambda m: Index((m["a"], codecs.text())), "another type"),
     "a codec that rounds": (lambda m: Index((m["at"], codecs.seconds())), "rounds"),
     "covering without include": (lambda m: Index(m["a"], covering=True), "no include"),
     "an included counter": (lambda m: Index(m["a"], include=[m["hits"]]), "counter"),
-    "an included key field": (lambda m: Index(m["a"], include=[m["n"]]), "in every entry"),
+    "an included key field": (
+        lambda m: Index(m["a"], include=[m["n"]]),
+        "a key field need not be included: every entry holds the row key",
+    ),
     "an included function": (lambda m: Index(m["a"], include=[func.lower(m["text"])]), "columns"),
-    "another model's column": (lambda m: Index(m["a"], include=[OTHER]), "no column"),
+    "another model's column": (
+        lambda m: Index(m["a"], include=[OTHER]),
+        "not a column of the model",
+    ),
     "unique with nulls": (lambda m: Index(m["text"], unique=True, nulls=True), "nulls"),
     "unique with include": (lambda m: Index(m["a"], unique=True, include=[m["text"]]), "include"),
     "unique items": (lambda m: Index(func.each(m["labels"]), unique=True), "func.each"),
@@ -292,22 +313,34 @@ REFUSED: dict[str, tuple[Callable[[Any], Index], str]] = {
         "answer for no row|cannot have include",
     ),
     "included twice": (lambda m: Index(m["a"], include=[m["text"], m["text"]]), "included twice"),
-    "included and indexed": (lambda m: Index(m["a"], include=[m["a"]]), "indexed as well"),
-    "nulls where nothing is None": (lambda m: Index(m["a"], nulls=True), "ever None"),
-    "where an indexed field is None": (
+    "included and indexed": (
+        lambda m: Index(m["a"], include=[m["a"]]),
+        "a field is included twice, or is both indexed and included",
+    ),
+    "nulls where nothing is None": (
+        lambda m: Index(m["a"], nulls=True),
+        "none of the indexed fields can be None",
+    ),
+    "the index has no entries for rows in which an indexed field is None": (
         lambda m: Index(m["text"], where=m["text"] == None),  # noqa: E711 - asks for none
-        "no row has an entry",
+        "the index would have no entries: its condition requires None in an indexed field",
     ),
     "a default that has no entry": (
         lambda m: Index((m["below"], codecs.uint8())),
-        "default has no entry",
+        "the field's default does not fit the codec of the index",
     ),
     "kept by nobody": (lambda m: Index(m["a"], maintained="never"), "maintained"),  # type: ignore[arg-type]  # meant wrong
     "one bucket": (lambda m: Index(m["a"], salt=1), "salt"),
     "too many buckets": (lambda m: Index(m["a"], salt=257), "salt"),
     "unique by a number": (lambda m: Index(m["a"], unique=1), "unique"),  # type: ignore[arg-type]  # meant wrong
-    "where of no condition": (lambda m: Index(m["a"], where=True), "no condition"),  # type: ignore[arg-type]  # meant wrong
-    "where of a counter": (lambda m: Index(m["a"], where=m["hits"] > 3), "cannot depend"),
+    "where of no condition": (
+        lambda m: Index(m["a"], where=True),
+        "the argument is not a condition",
+    ),  # type: ignore[arg-type]  # meant wrong
+    "where of a counter": (
+        lambda m: Index(m["a"], where=m["hits"] > 3),
+        "the condition of an index cannot compare this field",
+    ),
     "where of another type": (lambda m: Index(m["a"], where=m["a"] == "x"), "another type"),
     "where of another model": (lambda m: Index(m["a"], where=OTHER == "x"), "selected model"),
 }
@@ -338,7 +371,10 @@ def expiring(**options: Any) -> None:
 
 
 def test_a_covering_index_is_refused_where_cells_expire() -> None:
-    with pytest.raises(SchemaError, match="have expired") as caught:
+    with pytest.raises(
+        SchemaError,
+        match="a covering index cannot be over families with a ttl: queries would return values of expired cells from its entries",
+    ) as caught:
         expiring()
 
     assert caught.value.details == {"model": "Brief", "index": "by_size", "families": ["t"]}
@@ -350,7 +386,7 @@ def test_a_covering_index_may_repeat_cells_of_which_the_newest_is_kept() -> None
 
 
 def test_one_index_under_two_names_is_refused() -> None:
-    with pytest.raises(SchemaError, match="has one name") as caught:
+    with pytest.raises(SchemaError, match="the same Index object has two names") as caught:
 
         class Named(Model, table="named"):
             d = Family()
@@ -364,7 +400,9 @@ def test_one_index_under_two_names_is_refused() -> None:
 
 @pytest.mark.parametrize("hold", [list, tuple, dict.fromkeys], ids=["list", "tuple", "dict"])
 def test_an_index_within_another_object_is_refused(hold: Any) -> None:
-    with pytest.raises(SchemaError, match="attribute of its own") as caught:
+    with pytest.raises(
+        SchemaError, match="an index must be an attribute of the class by itself"
+    ) as caught:
 
         class Held(Model, table="held"):
             d = Family()

@@ -65,7 +65,7 @@ at: Key[datetime] = key(codecs.millis())
 
 MISTAKES = {
     "no key field": ("d = Family()\na: Mapped[str] = column(d)", None, "no row key"),
-    "no family": ("host: Key[str] = key()", None, "no family"),
+    "no column family": ("host: Key[str] = key()", None, "no column family"),
     "no annotation": (GOOD + "a = column(d)", "a", "no annotation"),
     "no declaration": (GOOD + "a: Mapped[str]", "a", "annotated but not declared"),
     "no key declaration": (GOOD + "a: Key[str]", "a", "annotated but not declared"),
@@ -83,7 +83,7 @@ MISTAKES = {
     "codec of another type": (
         GOOD + "a: Mapped[str] = column(d, codec=codecs.uint8())",
         "a",
-        "codec is for another type",
+        "codec stores another type",
     ),
     "no codec in __codecs__": (
         GOOD + "__codecs__ = {int: 5}\na: Mapped[int] = column(d)",
@@ -104,16 +104,16 @@ MISTAKES = {
     "nullable key": (GOOD + "a: Key[str | None] = key()", "a", "key field cannot be None"),
     "family unnamed": (GOOD + "e = Family()\na: Mapped[str] = column()", "a", "names no family"),
     "foreign family": (GOOD + "a: Mapped[str] = column(OTHER)", "a", "not one of the model's"),
-    "two families of one name": (GOOD + 'e = Family("d")', None, "two families have one name"),
+    "two families of one name": (GOOD + 'e = Family("d")', None, "two families have the same name"),
     "one column twice": (
         GOOD + 'a: Mapped[str] = column(d, "x")\nb: Mapped[str] = column(d, "x")',
         "b",
-        "share one column",
+        "two fields have the same column",
     ),
     "counter on a column": (
         GOOD + 'a: Mapped[str] = column(d, "x")\nb: Counter = counter(d, "x")',
         "b",
-        "share one column",
+        "two fields have the same column",
     ),
     "marker's qualifier": (GOOD + 'a: Mapped[str] = column(d, "_0")', "a", "reserved"),
     "reserved to_dict": (GOOD + "to_dict: Mapped[str] = column(d)", "to_dict", "reserved"),
@@ -124,19 +124,23 @@ MISTAKES = {
     "column in the key": (
         GOOD + "a: Mapped[str] = column(d)\n__rowkey__ = rowkey(host, at, a)",
         None,
-        "no key field of the model",
+        "not a key field of the model",
     ),
     "salt twice": (
         GOOD + "__rowkey__ = rowkey(Salt(4), Salt(4), host, at)",
         None,
-        "salt stands once",
+        "a row key can have only one salt, as its first component",
     ),
-    "salt behind": (GOOD + "__rowkey__ = rowkey(host, Salt(4), at)", None, "salt stands once"),
+    "salt behind": (
+        GOOD + "__rowkey__ = rowkey(host, Salt(4), at)",
+        None,
+        "a row key can have only one salt, as its first component",
+    ),
     "salt alone": (GOOD + "__rowkey__ = rowkey(Salt(4))", None, "no key field"),
     "salt of a column": (
         GOOD + "a: Mapped[str] = column(d)\n__rowkey__ = rowkey(Salt(4, of=[a]), host, at)",
         None,
-        "no key field of the model",
+        "not a key field of the model",
     ),
     "index of a counter": (
         GOOD + "a: Counter = counter(d)\nby_a = Index(a)",

@@ -367,5 +367,5 @@ def test_a_text_that_annotates_a_field_may_compute_numbers_of_numbers(number: st
 )
 def test_a_text_that_annotates_a_field_computes_nothing_else(number: str) -> None:
     annotation = f"Mapped[t.Literal[{number}]]"
-    with pytest.raises(SchemaError, match="names types alone"):
+    with pytest.raises(SchemaError, match="an annotation that is a text may only name types"):
         _model({"a": column(codec=codecs.int64()), "__annotations__": {"a": annotation}})

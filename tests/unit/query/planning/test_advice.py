@@ -173,7 +173,9 @@ def test_alternatives_that_compare_different_fields_are_asked_one_by_one() -> No
 
     error = refusal(select(model).where((model.unit == "ms") | (model.host == "a")))
 
-    assert error.fix.startswith("ask a statement for each alternative")
+    assert error.fix.startswith(
+        "run one statement for each alternative, because the alternatives compare different fields"
+    )
     assert "Index" not in error.fix
 
 
@@ -247,5 +249,5 @@ class Doc(Model, table="docs_by_title"):
 def test_a_hashed_key_is_compared_whole_or_indexed(stmt: Select[Any], name: str, part: str) -> None:
     assert refusal(stmt).fix == (
         f"compare {name} by == or in_(): the key begins with raw {part}, "
-        f"or declare Index({name}); or say .allow_full_scan()"
+        f"or declare Index({name}); or add .allow_full_scan()"
     )

@@ -516,8 +516,8 @@ class Bare(Model, table="bare"):
     [
         (func.lower(Bare.mail) == "x", "or declare Index(func.lower(mail))"),
         (Bare.labels.contains("x"), "or declare Index(func.each(labels))"),
-        (func.lower(Bare.mail) != "x", "first part of the key; or say"),
-        (Bare.things.contains("x"), "first part of the key; or say"),
+        (func.lower(Bare.mail) != "x", "first part of the key; or add"),
+        (Bare.things.contains("x"), "first part of the key; or add"),
     ],
 )
 def test_an_index_of_a_function_is_advised_where_it_narrows(

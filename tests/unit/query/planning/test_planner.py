@@ -469,7 +469,7 @@ def test_a_value_of_one_alternative_does_not_count_as_one_in_an_order() -> None:
     either = ((Reading.host == "a") & (Reading.metric == 7)) | (Reading.host == "a")
 
     assert directed([Reading.metric.asc()], either).order == "metric asc, at desc"
-    with pytest.raises(QueryError, match="no scan gives this order"):
+    with pytest.raises(QueryError, match="no scan can return the rows in this order"):
         directed([Reading.at.desc()], either)
 
 
@@ -631,7 +631,7 @@ def test_an_index_is_not_read_where_a_none_may_match(condition: Condition) -> No
 
     with pytest.raises(UnboundedScanError):
         planned(stmt)
-    with pytest.raises(QueryError, match="no entry for rows") as caught:
+    with pytest.raises(QueryError, match="no entries for rows") as caught:
         planned(stmt.using(Reading.by_unit).allow_full_scan())
     assert caught.value.index == "by_unit"
 
@@ -674,7 +674,7 @@ def test_an_index_of_another_model_is_refused_even_by_the_same_name() -> None:
         unit: Mapped[str] = column(d)
         by_unit = Index(unit)
 
-    with pytest.raises(QueryError, match="no such index"):
+    with pytest.raises(QueryError, match="the index belongs to another model"):
         planned(select(Reading).where(Reading.unit == "ms").using(Other.by_unit))
 
 
@@ -712,7 +712,7 @@ def test_fields_of_one_value_do_not_count_in_an_order() -> None:
 
 
 def test_the_zeros_are_two_values_in_an_order() -> None:
-    with pytest.raises(QueryError, match="no scan gives this order"):
+    with pytest.raises(QueryError, match="no scan can return the rows in this order"):
         directed([Number.y.asc()], Number.x == 0.0, model=Number)
 
     found = directed([Number.x.asc(), Number.y.asc()], Number.x == 0.0, model=Number)
@@ -762,19 +762,19 @@ def test_an_order_is_had_from_a_whole_index_that_is_named() -> None:
     ids=repr,
 )
 def test_an_order_that_no_scan_gives_is_refused(orders: list[Order]) -> None:
-    with pytest.raises(QueryError, match="no scan gives this order") as caught:
+    with pytest.raises(QueryError, match="no scan can return the rows in this order") as caught:
         directed(orders, Reading.value >= 0.0)
 
     assert caught.value.key == ["host", "metric", "at"]
 
 
 def test_a_separator_that_disorders_gives_no_order() -> None:
-    with pytest.raises(QueryError, match="no scan gives this order"):
+    with pytest.raises(QueryError, match="no scan can return the rows in this order"):
         directed([Separated.host.asc()], model=Separated)
 
 
 def test_behind_a_salt_an_index_is_in_its_own_order_only() -> None:
-    with pytest.raises(QueryError, match="no scan gives this order"):
+    with pytest.raises(QueryError, match="no scan can return the rows in this order"):
         directed([Salted.v.asc(), Salted.host.asc()], Salted.v > 1, model=Salted)
 
 
@@ -793,7 +793,7 @@ def test_an_unbounded_scan_says_what_would_bound_it() -> None:
 
     assert str(caught.value) == (
         "the statement would read the whole table [model='Reading' compared=['at', 'unit']]; compare "
-        "host, the first part of the key, or declare Index(at); or say .allow_full_scan()"
+        "host, the first part of the key, or declare Index(at); or add .allow_full_scan()"
     )
 
 
@@ -808,12 +808,12 @@ def test_a_range_that_leaves_nothing_out_is_unbounded(condition: Condition) -> N
 
 
 def test_an_unbounded_scan_names_the_columns_that_no_index_begins_with() -> None:
-    with pytest.raises(UnboundedScanError, match=r"or declare Index\(v\); or say"):
+    with pytest.raises(UnboundedScanError, match=r"or declare Index\(v\); or add"):
         planned(select(Unindexed).where(Unindexed.v == 1))
 
 
 def test_an_unbounded_scan_without_conditions_names_the_key() -> None:
-    with pytest.raises(UnboundedScanError, match=r"compare host, .* key; or say"):
+    with pytest.raises(UnboundedScanError, match=r"compare host, .* key; or add"):
         planned(select(Reading))
 
 
@@ -833,7 +833,9 @@ def test_an_unbounded_scan_without_conditions_names_the_key() -> None:
 def test_a_value_of_another_type_is_refused(
     condition: Condition, value: Any, expected: str
 ) -> None:
-    with pytest.raises(QueryError, match=r"another type|no stored one") as caught:
+    with pytest.raises(
+        QueryError, match=r"another type|cannot be compared with stored values"
+    ) as caught:
         planned(select(Reading).where(condition).allow_full_scan())
 
     assert (caught.value.value, caught.value.expected) == (value, expected)
@@ -841,7 +843,7 @@ def test_a_value_of_another_type_is_refused(
 
 @pytest.mark.parametrize("prefix", [None, 7, b"a", ("a", "b")])
 def test_a_prefix_is_text(prefix: Any) -> None:
-    with pytest.raises(QueryError, match="starts with"):
+    with pytest.raises(QueryError, match="startswith\\(\\) works only on text fields"):
         planned(select(Reading).where(Reading.host.startswith(prefix)))
 
 
@@ -856,7 +858,9 @@ def test_a_number_starts_with_nothing() -> None:
 def test_a_field_of_another_model_is_refused(order: list[Order]) -> None:
     conditions = [] if order else [Name.name == "a"]
 
-    with pytest.raises(QueryError, match="not one of the selected model") as caught:
+    with pytest.raises(
+        QueryError, match="the field does not belong to the selected model"
+    ) as caught:
         planned(select(Reading).where(*conditions).order_by(*order))
 
     assert (caught.value.field, caught.value.model) == ("Name.name", "Reading")
@@ -866,9 +870,9 @@ def test_an_unknown_condition_is_refused() -> None:
     class Odd(Condition):
         pass
 
-    with pytest.raises(QueryError, match="not known"):
+    with pytest.raises(QueryError, match="unknown type"):
         planned(select(Reading).where(Odd()))
-    with pytest.raises(QueryError, match="not known"):
+    with pytest.raises(QueryError, match="unknown type"):
         compile_match(Reading.__schema__, [Odd()])
 
 

@@ -87,7 +87,7 @@ def refusal(condition: Any) -> QueryError:
 def test_values_without_an_order_are_not_compared_by_it(condition: Any) -> None:
     error = refusal(condition)
 
-    assert "have no order" in str(error)
+    assert "the field's type has no order" in str(error)
     assert error.field.startswith("Row.")
     assert "==" in error.fix
 
@@ -127,7 +127,7 @@ def test_an_item_that_no_value_can_have_is_refused(condition: Any, expected: str
     error = refusal(condition)
 
     assert error.expected == expected
-    assert error.text == "no item of the field can be of this type"
+    assert error.text == "the field cannot have items of this type"
 
 
 @pytest.mark.parametrize(

@@ -135,11 +135,10 @@ def planned(stmt: Select[Any]) -> Plan:
         ),
         (
             select(Plain).where(Plain.n == 300).limit(1),
-            """Empty plain
-├─ nothing is sent: no stored value equals the one compared with
-├─ order: none
-├─ limit: 1
-└─ requests: 0""",
+            (
+                "Empty plain\n├─ nothing is sent: no stored value can equal the value of the "
+                "comparison\n├─ order: none\n├─ limit: 1\n└─ requests: 0"
+            ),
         ),
         (
             select(Odd).allow_full_scan(),
