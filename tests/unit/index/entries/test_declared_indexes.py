@@ -334,9 +334,9 @@ REFUSED: dict[str, tuple[Callable[[Any], Index], str]] = {
     "too many buckets": (lambda m: Index(m["a"], salt=257), "salt"),
     "unique by a number": (lambda m: Index(m["a"], unique=1), "unique"),  # type: ignore[arg-type]  # meant wrong
     "where of no condition": (
-        lambda m: Index(m["a"], where=True),
+        lambda m: Index(m["a"], where=True),  # type: ignore[arg-type]  # meant wrong
         "the argument is not a condition",
-    ),  # type: ignore[arg-type]  # meant wrong
+    ),
     "where of a counter": (
         lambda m: Index(m["a"], where=m["hits"] > 3),
         "the condition of an index cannot compare this field",
