@@ -233,7 +233,7 @@ class OrderedUtf8(Codec[str]):
             CodecError: Another header, no end or more than one, or no UTF-8.
         """
         body = _body(self, _TEXT, data)
-        if body.find(_END) != len(body) - 1:
+        if not body or body.find(_END) != len(body) - 1:
             raise self.corrupt(data)
         try:
             return body[:-1].decode()
@@ -367,7 +367,7 @@ class OrderedBlobCopy(Codec[bytes]):
         body = _body(self, _BLOB_COPY, data)
         if not self.desc:
             return body
-        if body.find(_END) != len(body) - 1:
+        if not body or body.find(_END) != len(body) - 1:
             raise self.corrupt(data)
         return body[:-1]
 

@@ -119,6 +119,7 @@ def test_too_many_digits_are_counted() -> None:
         ("ordered.int8", "2a80"),
         ("ordered.int8", "298080"),
         ("ordered.float32", "3000"),
+        ("ordered.utf8", "34"),
         ("ordered.utf8", "3461"),
         ("ordered.utf8", "34006100"),
         ("ordered.utf8", "34ff00"),
@@ -138,9 +139,18 @@ def test_bytes_that_are_no_encoding_are_refused(name: str, data: str) -> None:
     assert (caught.value.codec, caught.value.data) == (name, bytes.fromhex(data))
 
 
-def test_a_descending_blobcopy_without_its_end_is_refused() -> None:
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("ordered.utf8", "cb"),
+        ("ordered.utf8", "cb9e"),
+        ("ordered.blobcopy", "c7"),
+        ("ordered.blobcopy", "c79e"),
+    ],
+)
+def test_descending_bytes_without_their_end_are_refused(name: str, data: str) -> None:
     with pytest.raises(CodecError):
-        codecs.get("ordered.blobcopy", desc=True).decode(bytes.fromhex("c79e"))
+        codecs.get(name, desc=True).decode(bytes.fromhex(data))
 
 
 def test_nan_compares_with_no_number() -> None:
