@@ -7,7 +7,7 @@ from benchmarks.paired import Variant, compare
 from benchmarks.place import Place
 from hbase_orm import select
 from hbase_orm.query import SaltedScanPlan, ScanPlan
-from hbase_orm.reading.stream import rows_in_pages, selected
+from hbase_orm.reading.stream import read_of, selected
 from hbase_orm.session.session import Session
 
 TIMES = 5
@@ -61,5 +61,5 @@ def _count_in_turn(session: Session) -> int:
         most_rows=plan.most_rows,
     )
     bound, runtime = session._state.bound(SaltedReading), session._state.runtime  # noqa: SLF001 - the path of streams
-    pages = rows_in_pages(stmt, in_turn, bound, runtime)
+    pages = runtime.read(read_of(stmt, in_turn, bound, runtime.writer).rows)
     return sum(1 for _ in selected(pages, bound, stmt))

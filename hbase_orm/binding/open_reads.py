@@ -11,24 +11,35 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import suppress
+from typing import Any, Generic, TypeVar
 from weakref import ref
 
 from hbase_orm.execute import close_now
-from hbase_orm.ops import Row
 
-Reading = Generator[Sequence[Row], None, None]
+T = TypeVar("T")
 
 
-class RowPages(Iterator[Sequence[Row]]):
-    """The rows of one read, page by page. Close it to release the server's scanners at once."""
+class RowPages(Iterator[Sequence[Any]], Generic[T]):
+    """What one read emits, page by page. Close it to release the server's scanners at once."""
 
-    def __init__(self, reading: Reading) -> None:
+    def __init__(self, reading: Generator[Sequence[Any], None, T]) -> None:
         """Return pages from `reading`."""
         self._reading = reading
 
-    def __next__(self) -> Sequence[Row]:
+    def __next__(self) -> Sequence[Any]:
         """Return the next page."""
         return next(self._reading)
+
+    def result(self) -> T:
+        """Read to the end and return what the read returns; close it in any case."""
+        try:
+            while True:
+                next(self._reading)
+        except StopIteration as end:
+            result: T = end.value
+            return result
+        finally:
+            self.close()
 
     def close(self) -> None:
         """Release the server's scanners; there are no more pages."""
@@ -40,11 +51,11 @@ class OpenReads:
 
     def __init__(self) -> None:
         """Start with none."""
-        self._readings: dict[ref[RowPages], Reading] = {}
+        self._readings: dict[ref[RowPages[Any]], Generator[Any, Any, Any]] = {}
         # Filled by C code, which needs no lock and cannot be interrupted.
-        self._dropped: deque[ref[RowPages]] = deque()
+        self._dropped: deque[ref[RowPages[Any]]] = deque()
 
-    def handle(self, reading: Reading) -> RowPages:
+    def handle(self, reading: Generator[Sequence[Any], None, T]) -> RowPages[T]:
         """Return a handle of a read: once the handle is gone, a later read closes this one."""
         pages = RowPages(reading)
         self._readings[ref(pages, self._dropped.append)] = reading

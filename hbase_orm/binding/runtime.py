@@ -8,19 +8,24 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from typing import TypeVar
 from weakref import WeakSet
 
 from hbase_orm.binding.clean_up import CleanUp
-from hbase_orm.binding.open_reads import OpenReads
+from hbase_orm.binding.open_reads import OpenReads, RowPages
 from hbase_orm.binding.row_locks import RowLocks
 from hbase_orm.binding.runner import Runner
 from hbase_orm.binding.table_writer import TableWriter
 from hbase_orm.binding.write_clock import WriteClock, wall_clock_ms
+from hbase_orm.execute import Reading, stream
 from hbase_orm.gateway.base import Gateway
 from hbase_orm.gateway.drive import Patience
 from hbase_orm.index.catalog.catalog import LEASE_S
 from hbase_orm.index.entries.guard_cell import NONCE_BYTES
 from hbase_orm.index.entries.targets import GUARDED_RETRIES, GuardContext
+from hbase_orm.ops import Protocol
+
+T = TypeVar("T")
 
 
 class Runtime(Runner):
@@ -32,7 +37,6 @@ class Runtime(Runner):
         row_locks: Locks of rows, for threads that change the same row.
         clean_up: Deletes dead index entries after the writes that left them.
         open_reads: The reads under way.
-        repairs_on_read: Whether stale index entries that statements meet are repaired.
     """
 
     def __init__(
@@ -72,7 +76,6 @@ class Runtime(Runner):
             sleep=sleep,
             lease_s=lease_s,
         )
-        self.repairs_on_read = repairs_on_read
         self.open_reads = OpenReads()
         self.row_locks = RowLocks()
         self.clean_up = CleanUp(lambda: Patience(gateway, monotonic_s).execute)
@@ -84,8 +87,25 @@ class Runtime(Runner):
             permit=self.catalog.leases.permit,
             put_off=self.clean_up.put_off if defers_clean_up else None,
         )
-        self.writer = TableWriter(gateway.features, self.catalog, self.clock, context)
+        self.writer = TableWriter(
+            gateway.features, self.catalog, self.clock, context, repairs_on_read=repairs_on_read
+        )
         _RUNTIMES.add(self)
+
+    def read(
+        self, reading: Reading[T], after: Callable[[], Protocol[None]] | None = None
+    ) -> RowPages[T]:
+        """Return what runs a read, page by page; close it to release open scanners.
+
+        Closes what earlier reads dropped.
+
+        Args:
+            reading: Makes the requests, and emits what it reads.
+            after: Returns what is run once the read has ended and its scanners are closed.
+        """
+        self.open_reads.close_dropped()
+        then = None if after is None else lambda: self.run(after())
+        return self.open_reads.handle(stream(reading, self.answering(), self.each, after=then))
 
     def free_locks_in_child(self) -> None:
         """Replace the locks, which a fork copies as held by threads that the child lacks."""

@@ -38,6 +38,7 @@ class TableWriter:
         catalog: What the catalog says of tables.
         clock: Timestamps, and waits for HBase's clock.
         guard_context: Clocks, randomness and the catalog's permission for guarded writes.
+        repairs_on_read: Whether stale index entries that statements meet are repaired.
     """
 
     def __init__(
@@ -46,8 +47,11 @@ class TableWriter:
         catalog: CatalogCache,
         clock: WriteClock,
         guard_context: GuardContext,
+        *,
+        repairs_on_read: bool = False,
     ) -> None:
         """Prepare; nothing is sent."""
+        self.repairs_on_read = repairs_on_read
         self.features = features
         self.catalog = catalog
         self.clock = clock

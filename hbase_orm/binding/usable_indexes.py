@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, TypeGuard
+from typing import Any, TypeGuard, TypeVar
 
 from hbase_orm.binding.bound_model import BoundModel
-from hbase_orm.binding.runtime import Runtime
+from hbase_orm.binding.catalog_cache import CatalogCache
 from hbase_orm.errors import (
     ConflictError,
     QueryError,
@@ -15,11 +15,23 @@ from hbase_orm.errors import (
     TableNotFoundError,
     UnboundedScanError,
 )
+from hbase_orm.execute import Emit, Rows
 from hbase_orm.index.catalog.catalog import refuse_differences
 from hbase_orm.index.catalog.entry import CatalogEntry, CatalogIndex, IndexState, TableState
-from hbase_orm.ops import CloseScanner, Operation, Sleep
+from hbase_orm.ops import (
+    CloseScanner,
+    Operation,
+    Protocol,
+    ProtocolRun,
+    SideBySide,
+    Sleep,
+    Together,
+    ask,
+)
 from hbase_orm.query import IndexPlan, Plan, Select, Shapes
 from hbase_orm.schema import Index, IndexSchema, TableSchema
+
+R = TypeVar("R")
 
 
 def readable_model(bound: BoundModel, entry: CatalogEntry | None) -> BoundModel:
@@ -47,8 +59,8 @@ def by_readable_index(
     chosen: IndexPlan,
     again: Callable[[TableSchema, Shapes], Plan],
     bound: BoundModel,
-    runtime: Runtime,
-) -> Plan:
+    catalog: CatalogCache,
+) -> Protocol[Plan]:
     """Return a statement's plan if the catalog lets queries use its index, else another plan.
 
     Args:
@@ -56,13 +68,13 @@ def by_readable_index(
         chosen: Its plan by what the model declares.
         again: Plans it for another schema.
         bound: The model.
-        runtime: Where the catalog is read, unless that was done less than a lease ago.
+        catalog: What the catalog says: read, unless that was done less than a lease ago.
 
     Raises:
         SchemaError: Writers keep the index with another declaration.
         QueryError: The statement names an index that is not readable, or cannot do without.
     """
-    entry = runtime.catalog_entry(bound.schema.table)
+    entry = yield from catalog.entry(bound.schema.table)
     model = readable_model(bound, entry)
     if model is bound:
         return chosen
@@ -92,49 +104,90 @@ def _advice(
     return {"model": model, "unreadable": refused, "fix": fix}
 
 
-def execute_while_usable(
-    chosen: Plan, bound: BoundModel, runtime: Runtime
-) -> Callable[[Operation[Any]], Any]:
-    """Return a function that answers a statement's requests while queries may use its index.
+def while_usable(rows: Rows, chosen: IndexPlan, bound: BoundModel, catalog: CatalogCache) -> Rows:
+    """Return what reads a statement's rows while queries may use its index.
 
     Writers keep an index for a lease after queries may not use it any more. So the
     answer to a request is right under a view of the catalog that is not older, and may lack rows
     under an older one.
 
     Args:
+        rows: What reads them.
         chosen: The statement's plan.
         bound: The model.
-        runtime: Where requests go, and the catalog is read, once a lease.
+        catalog: What the catalog says: read once a lease.
 
     Returns:
         What raises ConflictError once the index was rebuilt or dropped, or its table is gone.
     """
-    patience = runtime.patience()
-    ask = runtime.answering(patience)
-    if not isinstance(chosen, IndexPlan):
-        return ask
-    index = chosen.index
-    seen: CatalogEntry | None = None
+    usable = _UsableIndex(chosen.index, bound, catalog)
+    run = ProtocolRun(rows)
+    try:
+        run.begin()
+        while (step := run.request) is not None:
+            if isinstance(step, Emit):
+                yield step
+                run.send(None)
+                continue
+            try:
+                answer = yield from usable.answer(step)
+            except Exception as error:  # noqa: BLE001  # the read decides, whatever it is
+                run.throw(error)
+            else:
+                run.send(answer)
+    finally:
+        run.close()
 
-    def check() -> None:
-        nonlocal seen
-        entry = runtime.catalog_entry(bound.schema.table, patience)
-        if entry is None or entry is not seen:
-            _refuse_other_table(index, bound, entry)
-            seen = entry
 
-    def answer(operation: Operation[Any]) -> Any:
+class _UsableIndex:
+    """Makes the requests of a read by an index, which queries must be able to use."""
+
+    def __init__(self, index: IndexSchema, bound: BoundModel, catalog: CatalogCache) -> None:
+        self._index = index
+        self._bound = bound
+        self._catalog = catalog
+        self._seen: CatalogEntry | None = None
+
+    def answer(self, operation: Operation[Any]) -> Protocol[Any]:
+        """Return the answer to a request."""
+        if isinstance(operation, SideBySide):
+            return (yield SideBySide(tuple(map(self._all_of, operation.protocols))))
+        if isinstance(operation, Together):
+            single = [self._all_of(ask(each)) for each in operation.operations]
+            return tuple((yield SideBySide(tuple(single))))
         if isinstance(operation, (CloseScanner, Sleep)):
-            return ask(operation)
-        check()
+            return (yield operation)
+        yield from self._check()
         try:
-            return ask(operation)
+            return (yield operation)
         except (TableNotFoundError, TableDisabledError):
-            runtime.catalog.forget(bound.schema.table)
-            check()
+            self._catalog.forget(self._bound.schema.table)
+            yield from self._check()
             raise
 
-    return answer
+    def _all_of(self, protocol: Protocol[R]) -> Protocol[R]:
+        """Return a protocol whose requests are made in the same way."""
+        run = ProtocolRun(protocol)
+        try:
+            run.begin()
+            while run.request is not None:
+                try:
+                    answer = yield from self.answer(run.request)
+                except Exception as error:  # noqa: BLE001  # the protocol decides, whatever it is
+                    run.throw(error)
+                else:
+                    run.send(answer)
+            return run.result
+        finally:
+            run.close()
+
+    def _check(self) -> Protocol[None]:
+        table = self._bound.schema.table
+        read = self._catalog.fresh(table)
+        entry = read.entry if read is not None else (yield from self._catalog.entry(table))
+        if entry is None or entry is not self._seen:
+            _refuse_other_table(self._index, self._bound, entry)
+            self._seen = entry
 
 
 def _refuse_other_table(index: IndexSchema, bound: BoundModel, entry: CatalogEntry | None) -> None:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from hbase_orm.execute.by_entries import IndexedRow
-from hbase_orm.execute.meter import Meter
+from hbase_orm.execute.meter import Meter, MeteredGateway
 from hbase_orm.execute.run import PeriodRow, rows_of
 from hbase_orm.execute.steps import (
     DoubtfulEntry,
     Emit,
     Execute,
     Note,
+    Pages,
+    Reading,
     Rows,
+    Step,
     close_now,
     is_dropped,
     released,
@@ -24,9 +27,13 @@ __all__ = [
     "Execute",
     "IndexedRow",
     "Meter",
+    "MeteredGateway",
     "Note",
+    "Pages",
     "PeriodRow",
+    "Reading",
     "Rows",
+    "Step",
     "close_now",
     "is_dropped",
     "released",

@@ -40,9 +40,9 @@ class Meter:
         self._busy_s = 0.0
         self._lock = threading.Lock()
 
-    def gateway(self, inner: Gateway, step: str) -> Gateway:
+    def gateway(self, inner: Gateway, step: str) -> MeteredGateway:
         """Return a gateway that sends through `inner` and counts here under a step's name."""
-        return _MeteredGateway(inner, self, step)
+        return MeteredGateway(inner, self, step)
 
     @property
     def waiting_ms(self) -> float:
@@ -102,13 +102,18 @@ class Meter:
         return table
 
 
-class _MeteredGateway:
-    """A gateway whose requests a meter counts."""
+class MeteredGateway:
+    """A gateway whose requests a meter counts.
+
+    Attributes:
+        step: The step that requests are counted for from now on.
+    """
 
     def __init__(self, inner: Gateway, meter: Meter, step: str) -> None:
+        """Send through `inner`."""
         self._inner = inner
         self._meter = meter
-        self._step = step
+        self.step = step
         self.timeout_s: float | None = getattr(inner, "timeout_s", None)
 
     @property
@@ -125,7 +130,7 @@ class _MeteredGateway:
         return self._counted(operation, lambda each: execute_within(self._inner, each, timeout_s))
 
     def _counted(self, operation: Operation[R], execute: Callable[[Operation[R]], R]) -> R:
-        begun = self._meter.begin(operation, self._step)
+        begun = self._meter.begin(operation, self.step)
         answer: R | None = None
         try:
             answer = execute(operation)

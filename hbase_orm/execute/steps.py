@@ -71,6 +71,8 @@ Note = Callable[[Sequence[DoubtfulEntry]], None]
 
 Step = Operation[Any] | Emit
 Rows = Generator[Step, Any, None]
+Reading = Generator[Step, Any, T]
+"""Makes the requests of a read and emits what it reads; at its end it returns something."""
 Execute = Callable[[Operation[Any]], Any]
 """Answers one request; called from several threads if `Each` uses several."""
 
@@ -89,8 +91,12 @@ def in_turn(work: Callable[[T], R], items: Sequence[T], /) -> list[R]:
 
 
 def stream(
-    rows: Rows, execute: Execute, each: Each = in_turn, note: Note | None = None
-) -> Generator[Sequence[Row], None, None]:
+    rows: Reading[T],
+    execute: Execute,
+    each: Each = in_turn,
+    note: Note | None = None,
+    after: Callable[[], object] | None = None,
+) -> Generator[Sequence[Any], None, T]:
     """Drive `rows` with `execute` and yield what it emits.
 
     Ends when everything was read. A failed request is thrown into the generator, which resumes or
@@ -102,6 +108,8 @@ def stream(
         execute: Answers a request.
         each: Runs protocols side by side, from several threads if it likes.
         note: Called with doubtful entries, before the rows emitted with them are yielded.
+        after: Called once the scanners are closed, however the read ended; not if the garbage
+            collector ends it.
     """
     scanners = _Scanners(execute)
     answer = partial(scanners.answer, each=each)
@@ -120,10 +128,16 @@ def stream(
     except GeneratorExit as error:
         is_left = is_dropped(error)
         raise
+    else:
+        return run.result
     finally:
-        run.close()
-        if not is_left:
-            scanners.close(each)
+        try:
+            run.close()
+            if not is_left:
+                scanners.close(each)
+        finally:
+            if after is not None and not is_left:
+                after()
 
 
 class _Scanners:
@@ -171,6 +185,33 @@ def through(rows: Rows, answer: Callable[[Emit], Rows]) -> Rows:
                 yield from run.pass_on()
     finally:
         run.close()
+
+
+class Pages:
+    """What a read emits, page by page, for a protocol that makes its requests; close it."""
+
+    def __init__(self, rows: Rows) -> None:
+        """Prepare to read; nothing of it runs yet."""
+        self._run = ProtocolRun(rows)
+        self._has_begun = False
+
+    def next(self) -> Generator[Step, Any, Sequence[Any] | None]:
+        """Return the next page; None at the end."""
+        run = self._run
+        if self._has_begun:
+            run.send(None)
+        else:
+            self._has_begun = True
+            run.begin()
+        while (step := run.request) is not None:
+            if isinstance(step, Emit):
+                return step.rows
+            yield from run.pass_on()
+        return None
+
+    def close(self) -> None:
+        """End the read where it is; its scanners are left to whoever drives it."""
+        self._run.close()
 
 
 class _Scope:

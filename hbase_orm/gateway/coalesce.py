@@ -25,6 +25,7 @@ from hbase_orm.ops import (
     GetVersions,
     GetVersionsOfRows,
     MutateRows,
+    Nested,
     Operation,
     Protocol,
     ProtocolRun,
@@ -38,6 +39,9 @@ from hbase_orm.ops import (
 R = TypeVar("R")
 
 _Execute = Callable[[Operation[Any]], Any]
+
+# What a driver answers itself.
+_OF_DRIVERS: Final = (Nested, RenewTimeLimit, SideBySide, Sleep, Together)
 
 IN_STEP: Final = 100
 """Protocols in step at once: as many rows as a multi-get reads in one call."""
@@ -134,9 +138,8 @@ class _Member:
     @property
     def is_in_step(self) -> bool:
         """Whether its requests are sent with those of others."""
-        kinds = (RenewTimeLimit, SideBySide, Sleep, Together)
         return bool(self.requests) and not any(
-            isinstance(each.operation, kinds) for each in self.requests
+            isinstance(each.operation, _OF_DRIVERS) for each in self.requests
         )
 
     def begin(self, execute: _Execute, unjoined: frozenset[str]) -> None:
@@ -265,7 +268,7 @@ def _size_bytes(request: _Request, sizes: ReadSizes) -> int:
 
 
 def _is_unjoined(operation: Operation[Any], unjoined: frozenset[str]) -> bool:
-    if isinstance(operation, RenewTimeLimit | SideBySide | Sleep | Together):
+    if isinstance(operation, _OF_DRIVERS):
         return False
     is_excluded = isinstance(operation, GetRows | MutateRows) and operation.table in unjoined
     return is_excluded or _kind(operation) is None

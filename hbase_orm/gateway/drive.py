@@ -21,6 +21,7 @@ from hbase_orm.gateway.base import Gateway, execute_within
 from hbase_orm.gateway.helper_threads import SharedWork, Team
 from hbase_orm.ops import (
     FetchRows,
+    Nested,
     Operation,
     Protocol,
     RenewTimeLimit,
@@ -195,6 +196,8 @@ class Driver:
             return None
         if isinstance(operation, SideBySide):
             return [outcome.result() for outcome in self._outcomes(operation, patience)]
+        if isinstance(operation, Nested):
+            return self.run(operation.protocol)
         return patience.execute(operation)
 
     def run(self, protocol: Protocol[R], patience: Patience | None = None) -> R:

@@ -29,6 +29,7 @@ from hbase_orm.ops.admin import (
     TableDescriptor,
 )
 from hbase_orm.ops.operation import (
+    Nested,
     Operation,
     Protocol,
     RenewTimeLimit,
@@ -114,6 +115,7 @@ __all__ = [
     "ListTables",
     "MutateRow",
     "MutateRows",
+    "Nested",
     "OpenScanner",
     "Operation",
     "Ping",

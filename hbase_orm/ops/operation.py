@@ -56,3 +56,13 @@ class SideBySide(Operation[list[Any]]):
 
     protocols: tuple[Protocol[Any], ...]
     expected_bytes: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Nested(Operation[R]):
+    """Run another protocol to its end, with a time limit of its own; the answer is what it returns.
+
+    For writes in the middle of a read, whose requests are sent in another way.
+    """
+
+    protocol: Protocol[R]

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final, overload
 
 from hbase_orm.binding.bound_model import BoundModel
 from hbase_orm.binding.runtime import Runtime
-from hbase_orm.execute import DoubtfulEntry, Meter
+from hbase_orm.execute import DoubtfulEntry, Emit, Meter, MeteredGateway, Rows, through
 from hbase_orm.model import Model
-from hbase_orm.ops import Row
+from hbase_orm.ops import Protocol, Row
 from hbase_orm.query import IndexPlan, Measured, Plan, Select
-from hbase_orm.reading.related_objects import loader, unattached, with_related
-from hbase_orm.reading.stream import planned, rows_in_pages, selected
+from hbase_orm.reading.related_objects import Load, loader, unattached, with_related
+from hbase_orm.reading.stream import planned, read_of, selected
 from hbase_orm.reading.wide_rows import ReadObserver
 
 _MS: Final = 1000.0
@@ -32,20 +33,17 @@ def analyzed(stmt: Select[Any], bound_of: BoundOf, runtime: Runtime) -> Plan:
     """
     meter = Meter()
     begun_s = time.perf_counter()
-    with runtime.through(meter.gateway(runtime.gateway, "plan")) as planning:
+    metered = meter.gateway(runtime.gateway, "plan")
+    with runtime.through(metered) as running:
         bound = bound_of(stmt.model)
-        chosen = planned(stmt, bound, planning)
+        chosen = running.run(planned(stmt, bound, running.catalog))
     planned_s, look_up_ms = time.perf_counter(), meter.waiting_ms
-    with (
-        runtime.through(meter.gateway(runtime.gateway, "read")) as reading,
-        runtime.through(meter.gateway(runtime.gateway, "related")) as relating,
-    ):
-        load = loader(stmt, bound_of, relating, unattached)
-        watched = _Watched()
-        with closing(
-            rows_in_pages(stmt, chosen, bound, reading, observer=watched, note=watched.note)
-        ) as pages:
-            results = sum(1 for _ in _results(watched, pages, bound, stmt, load))
+    metered.step = "read"
+    watched = _Watched()
+    read = read_of(stmt, chosen, bound, runtime.writer, observer=watched, note=watched.note)
+    load = partial(_related, loader(stmt, bound_of, unattached), metered)
+    with runtime.through(metered) as running:
+        results = _count(running, read.rows, stmt, bound, watched=watched, load=load)
     waiting_ms = meter.waiting_ms - look_up_ms
     measured = _measured(chosen, results, watched, meter)
     plan_ms = (planned_s - begun_s) * _MS
@@ -56,17 +54,36 @@ def analyzed(stmt: Select[Any], bound_of: BoundOf, runtime: Runtime) -> Plan:
     )
 
 
-def _results(
-    watched: _Watched,
-    pages: Iterator[Sequence[Row]],
-    bound: BoundModel,
+def _count(
+    running: Runtime,
+    rows: Rows,
     stmt: Select[Any],
-    load: Any,
-) -> Iterator[Any]:
-    seen = pages if stmt.entries is not None else watched.pages(pages)
-    if stmt.related:
-        return with_related(seen, bound, stmt, load, watched.rows)
-    return selected(seen, bound, stmt, watched.rows)
+    bound: BoundModel,
+    *,
+    watched: _Watched,
+    load: Load,
+) -> int:
+    """Run a read and return how many results it has."""
+    if stmt.entries is None:
+        rows = through(rows, watched.pass_on)
+    if stmt.related and stmt.sort is None:
+        with closing(running.read(with_related(rows, bound, stmt, load, watched.rows))) as pages:
+            return sum(map(len, pages))
+    with closing(running.read(rows)) as pages:
+        results = list(selected(pages, bound, stmt, watched.rows)) if stmt.related else None
+        if results is None:
+            return sum(1 for _ in selected(pages, bound, stmt, watched.rows))
+        running.run(load(results))
+        return len(results)
+
+
+def _related(load: Load, metered: MeteredGateway, objects: Sequence[Any]) -> Protocol[None]:
+    """Load related objects; their requests are a step of their own."""
+    metered.step = "related"
+    try:
+        yield from load(objects)
+    finally:
+        metered.step = "read"
 
 
 def _measured(chosen: Plan, results: int, watched: _Watched, meter: Meter) -> Measured:
@@ -133,10 +150,9 @@ class _Watched(ReadObserver):
         """Note that rows came once more."""
         self.again += rows
 
-    def pages(self, pages: Iterator[Sequence[Row]]) -> Generator[Sequence[Row], None, None]:
-        """Yield the pages."""
-        for page in pages:
-            yield self.page(page)
+    def pass_on(self, emit: Emit) -> Rows:
+        """Emit a page."""
+        yield replace(emit, rows=self.page(emit.rows))
 
     def page(self, rows: Sequence[Row]) -> Sequence[Row]:
         """Return a page that knows how many of its rows were checked."""

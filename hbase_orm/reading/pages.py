@@ -9,11 +9,10 @@ from datetime import datetime
 from typing import Any, Generic, Literal, TypeVar
 
 from hbase_orm.binding.bound_model import BoundModel
-from hbase_orm.binding.runtime import Runtime
 from hbase_orm.errors import PageTokenError, QueryError
-from hbase_orm.execute import IndexedRow
+from hbase_orm.execute import IndexedRow, Pages, Reading, Rows
 from hbase_orm.ops import Row
-from hbase_orm.query import Select
+from hbase_orm.query import Plan, Select
 from hbase_orm.query.planning.page_tokens import (
     PagePosition,
     access_of,
@@ -22,7 +21,7 @@ from hbase_orm.query.planning.page_tokens import (
     resume,
     token_of,
 )
-from hbase_orm.reading.stream import matching_rows, planned, rows_in_pages
+from hbase_orm.reading.stream import matching_rows
 
 T = TypeVar("T")
 
@@ -43,21 +42,77 @@ class Page(Generic[T]):
     reason: Literal["exhausted", "size", "limit", "cut_short"] = "exhausted"
 
 
-def read_page(
-    stmt: Select[T],
-    size: int,
-    token: str | None,
-    *,
-    bound: BoundModel,
-    runtime: Runtime,
-    attach: Callable[[Any], Any],
-) -> Page[T]:
-    """Return the next `size` objects of a statement.
+@dataclass(frozen=True, slots=True)
+class PageRequest(Generic[T]):
+    """A page of a statement's objects that was asked for.
+
+    Attributes:
+        stmt: The statement, with room for one row more than the page holds: it shows whether
+            another page follows.
+        bound: Its model.
+        room: How many objects the page holds at most.
+        limit: The limit of the statement as it was asked for, or None.
+        mark: What a token of the statement has.
+        since_ms: When the first page was read.
+        position: Where the page before ended; None for the first.
+    """
+
+    stmt: Select[T]
+    bound: BoundModel
+    room: int
+    limit: int | None
+    mark: bytes
+    since_ms: int
+    position: PagePosition | None
+
+    @property
+    def given_before(self) -> int:
+        """How many objects earlier pages had."""
+        return 0 if self.position is None else self.position.given
+
+    def plan_from(self, chosen: Plan) -> Plan:
+        """Return the statement's plan from where the page before ended.
+
+        Raises:
+            PageTokenError: The statement is now read by another index or the row key.
+        """
+        return chosen if self.position is None else resume(chosen, self.position)
+
+    def page(self, rows: Rows, chosen: Plan, attach: Callable[[Any], Any]) -> Reading[Page[T]]:
+        """Read the page.
+
+        Args:
+            rows: Reads the rows of the plan.
+            chosen: The plan.
+            attach: Called with each object, returns what the page gets.
+        """
+        items: list[Any] = []
+        last: Row | None = None
+        with closing(Pages(rows)) as pages:
+            while (page := (yield from pages.next())) is not None:
+                for row, obj in matching_rows(iter((page,)), self.bound, self.stmt):
+                    if len(items) == self.room:
+                        return Page(items, self._token(last, chosen), "size")
+                    items.append(attach(obj))
+                    last = row
+                    if self.given_before + len(items) == self.limit:
+                        return Page(items, None, "limit")
+        return Page(items)
+
+    def _token(self, last: Row | None, chosen: Plan) -> str:
+        key, start = _end(last, self.bound)
+        given, access = self.given_before + self.room, access_of(chosen)
+        return token_of(PagePosition(key, given, access, self.since_ms, start), self.mark)
+
+
+def page_request(
+    stmt: Select[T], size: int, token: str | None, *, bound: BoundModel, now_ms: Callable[[], int]
+) -> PageRequest[T]:
+    """Return what asks for the next `size` objects of a statement.
 
     Raises:
         QueryError: The size is not a positive integer.
-        PageTokenError: The token is none of this statement's, or the statement is now read by
-            another index or the row key.
+        PageTokenError: The token is none of this statement's.
     """
     if not isinstance(size, int) or isinstance(size, bool) or size < 1:
         raise QueryError("size= must be a positive integer", got=size, fix="write size=20")
@@ -70,27 +125,12 @@ def read_page(
     mark = fingerprint(stmt, bound.schema)
     position = None if token is None else position_of(token, mark)
     given_before = 0 if position is None else position.given
-    since_ms = runtime.guard_context.now_ms() if position is None else position.since_ms
+    since_ms = now_ms() if position is None else position.since_ms
     room = size if stmt.row_limit is None else min(size, stmt.row_limit - given_before)
     if room < 1:
         raise PageTokenError("the page token belongs to the last page: no rows follow", token=token)
-    # One row more than the page holds shows whether another page follows.
-    chosen = planned(replace(stmt, row_limit=room + 1), bound, runtime)
-    if position is not None:
-        chosen = resume(chosen, position)
-    items: list[Any] = []
-    last: Row | None = None
-    with closing(rows_in_pages(stmt, chosen, bound, runtime)) as pages:
-        for row, obj in matching_rows(pages, bound, stmt):
-            if len(items) == room:
-                key, start = _end(last, bound)
-                end = PagePosition(key, given_before + room, access_of(chosen), since_ms, start)
-                return Page(items, token_of(end, mark), "size")
-            items.append(attach(obj))
-            last = row
-            if given_before + len(items) == stmt.row_limit:
-                return Page(items, None, "limit")
-    return Page(items)
+    with_next = replace(stmt, row_limit=room + 1)
+    return PageRequest(with_next, bound, room, stmt.row_limit, mark, since_ms, position)
 
 
 def _end(row: Row | None, bound: BoundModel) -> tuple[bytes, datetime | None]:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import replace
 from itertools import islice
 from typing import Any, Final
 
 from hbase_orm.binding.bound_model import BoundModel
-from hbase_orm.binding.runtime import Runtime
+from hbase_orm.execute import Emit, Pages, Rows
 from hbase_orm.model import Model
 from hbase_orm.model.fields.related import Relation
-from hbase_orm.ops import Row
+from hbase_orm.ops import Nested, Protocol, RenewTimeLimit, ask
 from hbase_orm.query import Select
 from hbase_orm.reading.by_key import rows_with_keys
 from hbase_orm.reading.stream import Watch, selected
@@ -20,7 +21,7 @@ RELATED_ROWS: Final = 1000
 """More related rows are read by several requests."""
 
 Attach = Callable[[BoundModel, Any], Any]
-Load = Callable[[Sequence[Any]], None]
+Load = Callable[[Sequence[Any]], Protocol[None]]
 
 
 def unattached(bound: BoundModel, obj: Any) -> Any:
@@ -30,55 +31,42 @@ def unattached(bound: BoundModel, obj: Any) -> Any:
 
 
 def loader(
-    stmt: Select[Any],
-    bound_of: Callable[[type[Model]], BoundModel],
-    runtime: Runtime,
-    attach: Attach,
+    stmt: Select[Any], bound_of: Callable[[type[Model]], BoundModel], attach: Attach
 ) -> Load:
     """Return what loads the related objects that a statement asks for."""
     relations: dict[str, Relation] = {
         field.name: stmt.model.__related__[field.name] for field in stmt.related
     }
 
-    def load(objects: Sequence[Any]) -> None:
+    def load(objects: Sequence[Any]) -> Protocol[None]:
         for relation in relations.values():
-            _load(objects, relation, bound_of(relation.target), runtime, attach)
+            yield from ask(RenewTimeLimit())
+            yield from _load(objects, relation, bound_of(relation.target), attach)
 
     return load
 
 
 def with_related(
-    pages: Iterable[Sequence[Row]],
-    bound: BoundModel,
-    stmt: Select[Any],
-    load: Load,
-    kept: Watch = iter,
-) -> Iterator[Any]:
-    """Yield what a statement selects, the related objects of each page loaded before its first."""
-    if stmt.sort is not None:  # all of them are in memory before the first is known
-        objects = list(selected(iter(pages), bound, stmt, kept))
-        load(objects)
-        yield from objects
-        return
+    rows: Rows, bound: BoundModel, stmt: Select[Any], load: Load, kept: Watch = iter
+) -> Rows:
+    """Emit what a statement selects, the related objects of each page loaded before.
+
+    Not of a statement that sorts: there all objects are in memory before the first is known.
+    """
     left = stmt.row_limit
     unlimited = replace(stmt, row_limit=None)
-    for page in pages:
-        objects = list(islice(selected(iter((page,)), bound, unlimited), left))
-        load(objects)
-        yield from objects
-        if left is not None:
-            left -= len(objects)
-            if left == 0:
-                return
+    with closing(Pages(rows)) as pages:
+        while left != 0 and (page := (yield from pages.next())) is not None:
+            objects = list(islice(selected(iter((page,)), bound, unlimited, kept), left))
+            yield from ask(Nested(load(objects)))
+            yield Emit(objects)
+            if left is not None:
+                left -= len(objects)
 
 
 def _load(
-    objects: Sequence[Any],
-    relation: Relation,
-    target: BoundModel,
-    runtime: Runtime,
-    attach: Attach,
-) -> None:
+    objects: Sequence[Any], relation: Relation, target: BoundModel, attach: Attach
+) -> Protocol[None]:
     waiting: dict[tuple[Any, ...], list[Any]] = {}
     for obj in objects:
         waiting.setdefault(relation.key_of(obj), []).append(obj)
@@ -86,8 +74,8 @@ def _load(
     possible = [key for key, names in named.items() if target.fits(names)]
     keys = [named[key] for key in possible]
     objects_by_key: dict[tuple[Any, ...], Any] = {}
-    rows = runtime.run(rows_with_keys(target, keys, most=RELATED_ROWS))
-    for position, placed, row in rows.rows:
+    keyed = yield from rows_with_keys(target, keys, most=RELATED_ROWS)
+    for position, placed, row in keyed.rows:
         objects_by_key[possible[position]] = attach(placed, placed.hydrate(row))
     for key, owners in waiting.items():
         for obj in owners:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
 from hbase_orm.binding.bound_model import BoundModel
 from hbase_orm.binding.maintained_indexes import maintained_table
-from hbase_orm.binding.runtime import Runtime
+from hbase_orm.binding.table_writer import TableWriter
 from hbase_orm.errors import HBaseORMError, SchemaError
-from hbase_orm.execute import DoubtfulEntry, Execute, Rows, is_dropped, stream
+from hbase_orm.execute import DoubtfulEntry
+from hbase_orm.gateway.drive import result_of
 from hbase_orm.index.catalog.entry import CatalogEntry
 from hbase_orm.index.entries.targets import GuardedTable
 from hbase_orm.index.upkeep.repair import MIN_AGE_MS, repair_entry
-from hbase_orm.ops import Row
+from hbase_orm.ops import Protocol, run_all
 from hbase_orm.schema import IndexSchema
 
 logger = logging.getLogger("hbase_orm.session")
@@ -24,59 +25,60 @@ MOST_REPAIRS: Final = 20
 """Entries that one statement repairs: it costs the reader some milliseconds, once."""
 
 
-def is_repaired(index: IndexSchema, runtime: Runtime) -> bool:
-    """Return whether reads repair an index; they leave manual indexes to builds."""
-    return runtime.repairs_on_read and index.maintained == "always"
-
-
-def with_repairs(
-    rows: Rows, answer: Execute, index: IndexSchema, bound: BoundModel, runtime: Runtime
-) -> Generator[Sequence[Row], None, None]:
-    """Read rows through an index, and then repair the first doubtful entries that were read.
+class Repairs:
+    """The doubtful entries that a statement has read, and the repair of the first of them.
 
     Stale ones are deleted, and unverified ones of a covering index verified. A young entry, whose
     write may be under way, is left alone. That a repair fails is logged, and is no failure of the
     read.
     """
-    doubtful: list[DoubtfulEntry] = []
-    is_left = False
-    try:
-        yield from stream(rows, answer, runtime.each, doubtful.extend)
-    except GeneratorExit as error:
-        is_left = is_dropped(error)
-        raise
-    finally:
-        before_ms = runtime.guard_context.now_ms() - MIN_AGE_MS
-        old = [entry for entry in doubtful if entry.timestamp_ms <= before_ms and not is_left]
+
+    def __init__(self, index: IndexSchema, bound: BoundModel, writer: TableWriter) -> None:
+        """Start with none."""
+        self._index = index
+        self._bound = bound
+        self._writer = writer
+        self._doubtful: list[DoubtfulEntry] = []
+
+    def note(self, doubtful: Sequence[DoubtfulEntry]) -> None:
+        """Take entries that were read."""
+        self._doubtful.extend(doubtful)
+
+    def make(self) -> Protocol[None]:
+        """Repair what was read, once the read has ended; log failures."""
+        before_ms = self._writer.guard_context.now_ms() - MIN_AGE_MS
+        old = [entry for entry in self._doubtful if entry.timestamp_ms <= before_ms]
         try:
-            repair(old[:MOST_REPAIRS], index, bound, runtime)
+            yield from _repair(old[:MOST_REPAIRS], self._index, self._bound, self._writer)
         except HBaseORMError as error:
-            logger.info("doubtful entries of index %s were left: %s", index.name, error)
+            logger.info("doubtful entries of index %s were left: %s", self._index.name, error)
 
 
-def repair(
-    doubtful: Sequence[DoubtfulEntry], index: IndexSchema, bound: BoundModel, runtime: Runtime
-) -> None:
+def _repair(
+    doubtful: Sequence[DoubtfulEntry], index: IndexSchema, bound: BoundModel, writer: TableWriter
+) -> Protocol[None]:
     """Repair entries of an index side by side; log failures."""
     guarded = bound.guarded
     if not doubtful or guarded is None:
         return
-    known = runtime.catalog_entry(guarded.table)
+    known = yield from writer.catalog.entry(guarded.table)
     kept = None if known is None else _kept_alike(bound, known)
     declared = next((i for i in kept.indexes if i.name == index.name), None) if kept else None
     if known is None or kept is None or declared is None:
         return
     target = replace(declared, table=index.table)
-    context = runtime.writer.context_under(known.epoch)
-    outcomes = runtime.run_many(
+    context = writer.context_under(known.epoch)
+    outcomes = yield from run_all(
         [
-            repair_entry(
-                kept,
-                target,
-                context,
-                entry_key=entry.key,
-                entry_timestamp_ms=entry.timestamp_ms,
-                base_key=entry.base_key,
+            result_of(
+                repair_entry(
+                    kept,
+                    target,
+                    context,
+                    entry_key=entry.key,
+                    entry_timestamp_ms=entry.timestamp_ms,
+                    base_key=entry.base_key,
+                )
             )
             for entry in doubtful
         ]

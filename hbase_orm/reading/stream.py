@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from itertools import islice
@@ -12,13 +12,13 @@ from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 
 from hbase_orm.binding.bound_model import BoundModel
+from hbase_orm.binding.catalog_cache import CatalogCache
 from hbase_orm.binding.dictionaries import Numbers
-from hbase_orm.binding.open_reads import Reading, RowPages
-from hbase_orm.binding.runtime import Runtime
-from hbase_orm.binding.usable_indexes import by_readable_index, execute_while_usable
+from hbase_orm.binding.table_writer import TableWriter
+from hbase_orm.binding.usable_indexes import by_readable_index, while_usable
 from hbase_orm.errors import StreamInterruptedError
-from hbase_orm.execute import Emit, Note, Rows, rows_of, stream, through
-from hbase_orm.ops import Row
+from hbase_orm.execute import Emit, Note, Rows, rows_of, through
+from hbase_orm.ops import Protocol, RenewTimeLimit, Row, ask
 from hbase_orm.query import (
     GetPlan,
     IndexPlan,
@@ -29,7 +29,7 @@ from hbase_orm.query import (
     plan,
 )
 from hbase_orm.reading.past import by_row_key
-from hbase_orm.reading.repair_on_read import is_repaired, with_repairs
+from hbase_orm.reading.repair_on_read import Repairs
 from hbase_orm.reading.results import (
     aggregated,
     in_order,
@@ -106,7 +106,7 @@ class Stream(Iterator[T], Generic[T]):
         self._close()
 
 
-def planned(stmt: Select[Any], bound: BoundModel, runtime: Runtime) -> Plan:
+def planned(stmt: Select[Any], bound: BoundModel, catalog: CatalogCache) -> Protocol[Plan]:
     """Return the plan of a statement.
 
     Sends nothing, but to look up names that have a number in their stead, the tables of a
@@ -117,15 +117,16 @@ def planned(stmt: Select[Any], bound: BoundModel, runtime: Runtime) -> Plan:
     numbers: Numbers = {}
     starts: list[datetime] | None = None
     if bound.needs_look_ups:
-        numbers, starts = runtime.run(bound.look_ups(stmt))
+        numbers, starts = yield from bound.look_ups(stmt)
     chosen = plan(stmt, bound.schema, numbers, starts, bound.shapes)
     if isinstance(chosen, IndexPlan):
-        chosen = by_readable_index(
+        yield from ask(RenewTimeLimit())
+        chosen = yield from by_readable_index(
             stmt,
             chosen,
             lambda schema, shapes: plan(stmt, schema, numbers, starts, shapes),
             bound,
-            runtime,
+            catalog,
         )
     if stmt.times is None:
         return chosen
@@ -133,31 +134,56 @@ def planned(stmt: Select[Any], bound: BoundModel, runtime: Runtime) -> Plan:
     return of_times(chosen.in_each_table(of_times))
 
 
-def rows_in_pages(
+@dataclass(frozen=True, slots=True)
+class PlannedRead:
+    """What reads the rows of a plan.
+
+    Attributes:
+        rows: Makes the requests and emits the rows.
+        after: Returns what is to be done when it has ended, if anything.
+    """
+
+    rows: Rows
+    after: Callable[[], Protocol[None]] | None = None
+
+
+def read_of(
     stmt: Select[Any],
     chosen: Plan,
     bound: BoundModel,
-    runtime: Runtime,
+    writer: TableWriter,
     *,
     observer: ReadObserver | None = None,
     note: Note | None = None,
-) -> RowPages:
-    """Return what reads the rows of a plan, page by page; close it to release open scanners.
-
-    Closes what earlier reads dropped.
+) -> PlannedRead:
+    """Return what reads the rows of a plan.
 
     Args:
         stmt: The statement.
         chosen: Its plan.
         bound: Its model.
-        runtime: Where requests go.
+        writer: Repairs index entries that no row has, and has read the catalog.
         observer: Sees the rows that match before a range of their entries is read.
         note: Sees index entries that no row has; without it they are repaired once the rows are
             read, if the engine does so.
     """
-    runtime.open_reads.close_dropped()
     rows = _rows(stmt, chosen, bound, observer or ReadObserver())
-    return runtime.open_reads.handle(_reading(rows, chosen, bound, runtime, note))
+    if not isinstance(chosen, IndexPlan):
+        return PlannedRead(rows)
+    repairs = None
+    if note is None and writer.repairs_on_read and chosen.index.maintained == "always":
+        repairs = Repairs(chosen.index, bound, writer)
+        note = repairs.note
+    if note is not None:
+        rows = through(rows, partial(_noted, note))
+    rows = while_usable(rows, chosen, bound, writer.catalog)
+    return PlannedRead(rows, None if repairs is None else repairs.make)
+
+
+def _noted(note: Note, emit: Emit) -> Rows:
+    if emit.doubtful:
+        note(emit.doubtful)
+    yield emit
 
 
 def _rows(stmt: Select[Any], chosen: Plan, bound: BoundModel, observer: ReadObserver) -> Rows:
@@ -178,17 +204,6 @@ def _with_names(bound: BoundModel, emit: Emit) -> Rows:
     names = yield from bound.load_names(emit.rows)
     yield emit
     del names  # held until here, where the rows are done with
-
-
-def _reading(
-    rows: Rows, chosen: Plan, bound: BoundModel, runtime: Runtime, note: Note | None
-) -> Reading:
-    if not isinstance(chosen, IndexPlan):
-        return stream(rows, runtime.answering(), runtime.each, note)
-    answer = execute_while_usable(chosen, bound, runtime)
-    if note is None and is_repaired(chosen.index, runtime):
-        return with_repairs(rows, answer, chosen.index, bound, runtime)
-    return stream(rows, answer, runtime.each, note)
 
 
 def selected(

@@ -17,13 +17,14 @@ from hbase_orm.objects.identity import refuse_part
 from hbase_orm.objects.ownership import refuse_foreign
 from hbase_orm.ops import Protocol, RenewTimeLimit, Row, ask
 from hbase_orm.query import Select
+from hbase_orm.reading.stream import planned, read_of
 from hbase_orm.schema import NO_FIELDS, AddAmount, Assignment, Condition, Expr
 from hbase_orm.session.pending import PendingWrites
 from hbase_orm.session.state import SessionState, check_statement
 from hbase_orm.writing.assign_numbers import assign_substitute_numbers
 from hbase_orm.writing.by_key import append_tail, delete_cells, put_cells, tail_of
 from hbase_orm.writing.conditional import duplicate_error, insert_row, stored_row, write_if
-from hbase_orm.writing.delete_where import delete_rows
+from hbase_orm.writing.delete_where import delete_rows, refuse_extras
 from hbase_orm.writing.hook_calls import call_after_load_hook, call_after_write_hooks, prepare
 from hbase_orm.writing.increments import amounts_by_column, increment_counters
 from hbase_orm.writing.move import RowLocation, location_of, move_row, new_values
@@ -299,7 +300,19 @@ class ImmediateWrites:
         bound = state.bound(stmt.model)
         refuse_without_guards(bound.schema, bound.guarded, "delete_where")
         state.note_changes_in_place()
-        return delete_rows(stmt, bound, self._runtime, state.bound_to, self._pending.mark_deleted)
+        refuse_extras(stmt)
+        runtime = self._runtime
+        chosen = self._run(planned(stmt, bound, runtime.catalog))
+        read = read_of(stmt, chosen, bound, runtime.writer)
+        deleting = delete_rows(
+            read.rows,
+            stmt,
+            bound,
+            runtime.writer,
+            bound_to=state.bound_to,
+            note=self._pending.mark_deleted,
+        )
+        return runtime.read(deleting, read.after).result()
 
     # --- shared -----------------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, TypeVar
 
 from hbase_orm.binding.bound_model import BoundModel
@@ -21,9 +22,9 @@ from hbase_orm.query import ROWS_ONLY, Plan, Select
 from hbase_orm.reading.analyze import analyzed
 from hbase_orm.reading.by_key import rows_with_keys, several_keys
 from hbase_orm.reading.history import CellVersion, StoredCell, history_of, stored_cells
-from hbase_orm.reading.pages import Page, read_page
-from hbase_orm.reading.related_objects import loader, with_related
-from hbase_orm.reading.stream import Stream, planned, rows_in_pages, selected
+from hbase_orm.reading.pages import Page, page_request
+from hbase_orm.reading.related_objects import Load, loader, with_related
+from hbase_orm.reading.stream import Stream, planned, read_of, selected
 from hbase_orm.schema import Expr
 from hbase_orm.session.pending import PendingWrites
 from hbase_orm.session.state import SessionState, check_statement
@@ -129,15 +130,12 @@ class Reader:
     def page(self, stmt: Select[T], size: int, token: str | None) -> Page[T]:
         """Return the next objects that the statement selects, and a token to go on from."""
         check_statement(stmt)
-        bound = self._state.bound(stmt.model)
-        page = read_page(
-            stmt,
-            size,
-            token,
-            bound=bound,
-            runtime=self._runtime,
-            attach=lambda obj: self._attach_whole(stmt, bound, obj),
-        )
+        bound, runtime = self._state.bound(stmt.model), self._runtime
+        request = page_request(stmt, size, token, bound=bound, now_ms=runtime.guard_context.now_ms)
+        chosen = request.plan_from(runtime.run(planned(request.stmt, bound, runtime.catalog)))
+        read = read_of(stmt, chosen, bound, runtime.writer)
+        reading = request.page(read.rows, chosen, lambda obj: self._attach_whole(stmt, bound, obj))
+        page = runtime.read(reading, read.after).result()
         self._load_related(stmt, page.items)
         return page
 
@@ -159,24 +157,38 @@ class Reader:
         check_statement(stmt)
         if analyze:
             return analyzed(stmt, self._state.bound, self._runtime)
-        return planned(stmt, self._state.bound(stmt.model), self._runtime)
+        return self._runtime.run(
+            planned(stmt, self._state.bound(stmt.model), self._runtime.catalog)
+        )
 
     # --- shared -----------------------------------------------------------------------------------
 
     def _selected(self, stmt: Select[Any]) -> tuple[Iterator[Any], Callable[[], None]]:
         """Return what the statement selects, and what ends it; no hook of an object was called."""
-        bound = self._state.bound(stmt.model)
-        pages = rows_in_pages(stmt, planned(stmt, bound, self._runtime), bound, self._runtime)
-        if not stmt.related:
-            return selected(pages, bound, stmt), pages.close
-        load = loader(
-            stmt, self._state.bound, self._runtime, lambda _, obj: call_after_load_hook(obj)
-        )
-        return with_related(pages, bound, stmt, load), pages.close
+        bound, runtime = self._state.bound(stmt.model), self._runtime
+        chosen = runtime.run(planned(stmt, bound, runtime.catalog))
+        read = read_of(stmt, chosen, bound, runtime.writer)
+        if not stmt.related or stmt.sort is not None:
+            pages = runtime.read(read.rows, read.after)
+            results = selected(pages, bound, stmt)
+            return self._each_related(stmt, results) if stmt.related else results, pages.close
+        rows = with_related(read.rows, bound, stmt, self._loader(stmt))
+        pages = runtime.read(rows, read.after)
+        return chain.from_iterable(pages), pages.close
+
+    def _each_related(self, stmt: Select[Any], results: Iterator[Any]) -> Iterator[Any]:
+        """Yield sorted objects, with what is related to them."""
+        objects = list(results)
+        self._runtime.run(self._loader(stmt)(objects))
+        yield from objects
+
+    def _loader(self, stmt: Select[Any]) -> Load:
+        return loader(stmt, self._state.bound, lambda _, obj: call_after_load_hook(obj))
 
     def _load_related(self, stmt: Select[Any], objects: list[Any]) -> None:
         if stmt.related:
-            loader(stmt, self._state.bound, self._runtime, self._state.attach)(objects)
+            load = loader(stmt, self._state.bound, self._state.attach)
+            self._runtime.run(load(objects))
 
     def _attach_whole(self, stmt: Select[Any], bound: BoundModel, obj: Any) -> Any:
         """Return the session's object of a row; what is read in part stays out of the session."""

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Sequence
 from contextlib import closing
-from itertools import islice
 from typing import Any, Final
 
 from hbase_orm.binding.bound_model import BoundModel
-from hbase_orm.binding.runtime import Runtime
+from hbase_orm.binding.table_writer import TableWriter
 from hbase_orm.errors import CorruptRowError, FlushError, MissingCellError, QueryError
+from hbase_orm.execute import Pages, Reading, Rows
 from hbase_orm.model import Model
-from hbase_orm.ops import Row
+from hbase_orm.ops import Nested, Row, ask
 from hbase_orm.query import Select
-from hbase_orm.reading.stream import matching_rows, planned, rows_in_pages
+from hbase_orm.reading.stream import matching_rows
 from hbase_orm.writing.flush_outcome import FlushOutcome
 from hbase_orm.writing.row_write import RowWrite
 from hbase_orm.writing.send import BATCH_ROWS, send_writes
@@ -23,34 +24,34 @@ MOST_CORRUPT: Final = 1000
 
 
 def delete_rows(
+    rows: Rows,
     stmt: Select[Any],
     bound: BoundModel,
-    runtime: Runtime,
+    writer: TableWriter,
+    *,
     bound_to: Callable[[Model], BoundModel],
     note: Callable[[RowWrite], None],
-) -> int:
+) -> Reading[int]:
     """Delete what a statement selects and return how many rows that were.
 
     Args:
+        rows: Reads the rows of the statement's plan.
         stmt: The statement.
         bound: Its model.
-        runtime: What sends.
+        writer: The way to the tables.
         bound_to: Gives the model of an object, with the table of its row.
         note: Called with each row that was deleted.
 
     Raises:
-        QueryError: The statement asks for more than whole rows.
-        UnboundedScanError: It would read the whole table and does not allow it.
         FlushError: Some rows were not deleted, or their outcome is unknown. Those that do not
             decode are left, and named once all others are deleted.
     """
-    _refuse_extras(stmt)
-    pages = rows_in_pages(stmt, planned(stmt, bound, runtime), bound, runtime)
     deleted, corrupt = 0, FlushOutcome()
-    with closing(pages):
-        objects = islice(_decoded(pages, bound, stmt, corrupt), stmt.row_limit)
-        for batch in _batches(_delete_of(bound_to(obj), obj) for obj in objects):
-            outcome = runtime.run(send_writes(batch, runtime.writer, FlushOutcome()))
+    with closing(Pages(rows)) as pages:
+        deletes = _Deletes(pages, stmt, bound, bound_to, corrupt)
+        while batch := (yield from deletes.next_batch()):
+            sending = send_writes(batch, writer, FlushOutcome())
+            outcome = yield from ask(Nested(sending))
             for write in outcome.written:
                 note(write)
             deleted += len(outcome.written)
@@ -62,16 +63,48 @@ def delete_rows(
     return deleted
 
 
-def _decoded(
-    pages: Iterator[Sequence[Row]], bound: BoundModel, stmt: Select[Any], corrupt: FlushOutcome
-) -> Iterator[Any]:
-    """Yield what a statement selects, and note the rows that do not decode, the first of them."""
-    for page in pages:
+class _Deletes:
+    """The deletes of what a statement selects, batch by batch, page by page."""
+
+    def __init__(
+        self,
+        pages: Pages,
+        stmt: Select[Any],
+        bound: BoundModel,
+        bound_to: Callable[[Model], BoundModel],
+        corrupt: FlushOutcome,
+    ) -> None:
+        self._pages = pages
+        self._stmt = stmt
+        self._bound = bound
+        self._bound_to = bound_to
+        self._corrupt = corrupt
+        self._left = stmt.row_limit
+        self._objects: deque[Any] = deque()
+
+    def next_batch(self) -> Reading[list[RowWrite]]:
+        """Return the next deletes; none at the end."""
+        batch: list[RowWrite] = []
+        while len(batch) < BATCH_ROWS and self._left != 0:
+            if self._objects:
+                obj = self._objects.popleft()
+                batch.append(_delete_of(self._bound_to(obj), obj))
+                self._left = None if self._left is None else self._left - 1
+                continue
+            page = yield from self._pages.next()
+            if page is None:
+                self._left = 0  # the read has ended
+                break
+            self._objects.extend(self._decoded(page))
+        return batch
+
+    def _decoded(self, page: Sequence[Row]) -> list[Any]:
+        """Return what is selected of a page, and note the first rows that do not decode."""
         try:
-            objects = [obj for _, obj in matching_rows(iter((page,)), bound, stmt)]
+            return [obj for _, obj in matching_rows(iter((page,)), self._bound, self._stmt)]
         except (CorruptRowError, MissingCellError):
-            objects = [obj for row in page for obj in _decoded_row(row, bound, stmt, corrupt)]
-        yield from objects
+            rows = (_decoded_row(row, self._bound, self._stmt, self._corrupt) for row in page)
+            return [obj for objects in rows for obj in objects]
 
 
 def _decoded_row(
@@ -86,7 +119,12 @@ def _decoded_row(
         return []
 
 
-def _refuse_extras(stmt: Select[Any]) -> None:
+def refuse_extras(stmt: Select[Any]) -> None:
+    """Refuse a statement of which no rows can be deleted.
+
+    Raises:
+        QueryError: It asks for more than whole rows.
+    """
     if stmt.entries is not None:
         raise QueryError(
             "only whole rows can be deleted",
@@ -125,11 +163,6 @@ def _delete_of(bound: BoundModel, obj: Model) -> RowWrite:
     if row is None:
         raise AssertionError(obj)  # it was just read
     return RowWrite(bound, None, row.key, "delete")
-
-
-def _batches(writes: Iterator[RowWrite]) -> Iterator[list[RowWrite]]:
-    while batch := list(islice(writes, BATCH_ROWS)):
-        yield batch
 
 
 def _error(deleted: int, outcome: FlushOutcome) -> FlushError:
