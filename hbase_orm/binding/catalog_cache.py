@@ -24,25 +24,26 @@ class CatalogCache:
     Attributes:
         leases: What permits guarded writes.
         lease_s: How long what was read may be acted on, seconds.
+        monotonic_s: The clock of leases.
     """
 
     def __init__(self, monotonic_s: Callable[[], float], lease_s: float) -> None:
         """Start with nothing read."""
         self.leases = CatalogView(monotonic_s, lease_s)
         self.lease_s = lease_s
-        self._monotonic_s = monotonic_s
+        self.monotonic_s = monotonic_s
         self._entries: dict[str, ReadEntry] = {}
 
     def fresh(self, table: str) -> ReadEntry | None:
         """Return a table's entry if it was read less than a lease ago, else None."""
         read = self._entries.get(table)
-        return read if read is not None and self._monotonic_s() < read.at_s + self.lease_s else None
+        return read if read is not None and self.monotonic_s() < read.at_s + self.lease_s else None
 
     def entry(self, table: str) -> Protocol[CatalogEntry | None]:
         """Return the catalog's entry of a table, not older than a lease; opens no table."""
         read = self.fresh(table)
         if read is None:
-            at_s = self._monotonic_s()
+            at_s = self.monotonic_s()
             read = self._entries[table] = ReadEntry(at_s, (yield from read_entry(table)))
         return read.entry
 

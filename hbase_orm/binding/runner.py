@@ -14,7 +14,6 @@ from hbase_orm.gateway.coalesce import run_grouped
 from hbase_orm.gateway.drive import Driver, Patience, ProtocolResult
 from hbase_orm.gateway.row_sizes import ReadSizes
 from hbase_orm.index.catalog.catalog import CATALOG_TABLE
-from hbase_orm.index.catalog.entry import CatalogEntry
 from hbase_orm.ops import Operation, Protocol
 
 R = TypeVar("R")
@@ -102,17 +101,6 @@ class Runner:
         """Run a protocol to its end."""
         return self._driver.run(protocol)
 
-    def run_many(
-        self, protocols: Sequence[Protocol[R]], expected_bytes: Sequence[int] = ()
-    ) -> list[ProtocolResult[R]]:
-        """Run protocols with like requests joined; return how each ended, in order.
-
-        Args:
-            protocols: What to run.
-            expected_bytes: How much each is expected to read at a time at least, if known.
-        """
-        return self._run_group(self._driver, protocols, expected_bytes)
-
     def _driver_on(self, gateway: Gateway, parallel: int) -> Driver:
         return Driver(
             gateway,
@@ -139,13 +127,6 @@ class Runner:
         Raises the first failure, by position, once what had begun has ended.
         """
         return self._driver.each(work, items, self._fan_out)
-
-    def catalog_entry(self, table: str, patience: Patience | None = None) -> CatalogEntry | None:
-        """Return the catalog's entry of a table, not older than a lease; opens no table."""
-        read = self.catalog.fresh(table)
-        if read is not None:
-            return read.entry
-        return self._driver.run(self.catalog.entry(table), patience)
 
     def sleep(self, seconds: float) -> None:
         """Wait."""

@@ -192,12 +192,12 @@ class Pages:
 
     def __init__(self, rows: Rows) -> None:
         """Prepare to read; nothing of it runs yet."""
-        self._run = ProtocolRun(rows)
+        self._reading = ProtocolRun(rows)
         self._has_begun = False
 
     def next(self) -> Generator[Step, Any, Sequence[Any] | None]:
         """Return the next page; None at the end."""
-        run = self._run
+        run = self._reading
         if self._has_begun:
             run.send(None)
         else:
@@ -211,7 +211,7 @@ class Pages:
 
     def close(self) -> None:
         """End the read where it is; its scanners are left to whoever drives it."""
-        self._run.close()
+        self._reading.close()
 
 
 class _Scope:

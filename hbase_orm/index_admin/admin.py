@@ -15,7 +15,6 @@ from hbase_orm.errors import ConfigurationError
 from hbase_orm.index.catalog import catalog
 from hbase_orm.index.catalog.entry import (
     VERSION_COLUMN,
-    CatalogEntry,
     CatalogIndex,
     IndexState,
 )
@@ -36,6 +35,7 @@ from hbase_orm.index_admin.verify import (
     repair_entries,
 )
 from hbase_orm.model import Model
+from hbase_orm.ops import Protocol, RenewTimeLimit, ask
 from hbase_orm.schema import Index
 from hbase_orm.writing.options import MAX_TIMESTAMP_MS, check_number, check_pace
 
@@ -135,7 +135,8 @@ class IndexAdmin(ABC):
         build = IndexBuild(
             bound,
             name,
-            self._runtime,
+            self._runtime.writer,
+            parallel=self._runtime.parallel,
             settle_s=0.0 if is_memory else settle_s,
             rows_per_second=rows_per_second,
             on_progress=on_progress,
@@ -221,10 +222,10 @@ class IndexAdmin(ABC):
         """
         span = TimeSpan(_ms(since, 0), _ms(until, FOREVER_MS))
         sources = _sources(source)
-        verify = self._verify(
-            model, index, span, min_age_ms if repair else None, on_progress=on_progress
+        least_age_ms = min_age_ms if repair else None
+        return self._runtime.run(
+            self._verification(model, index, sources, span, least_age_ms, on_progress=on_progress)
         )
-        return self._runtime.run(verify.run(sources))
 
     def repair_indexes(
         self, model: type[Model], *, min_age_ms: int = MIN_AGE_MS
@@ -246,24 +247,26 @@ class IndexAdmin(ABC):
         if bound.guarded is None:
             return {}
         base_keys = {index.name: base_key_of(index) for index in bound.schema.indexes}
-        lease = lease_on(bound, self._runtime)
+        lease = lease_on(bound, self._runtime.writer)
         return self._runtime.run(repair_entries(lease, base_keys, min_age_ms))
 
     # --- the rest ---------------------------------------------------------------------------------
 
-    def _verify(
+    def _verification(
         self,
         model: type[Model],
         index: Index | str,
+        sources: Sequence[Source],
         span: TimeSpan,
         min_age_ms: int | None,
+        *,
         on_progress: Callable[[int], None] = _silent,
-    ) -> IndexVerify:
+    ) -> Protocol[Verification]:
         bound = self._bound_of(model)
         if min_age_ms is not None:
             check_number("min_age_ms", min_age_ms, -MAX_TIMESTAMP_MS, MAX_TIMESTAMP_MS)
         table, target = _guarded(bound, _declared_name(bound, index))
-        entry = self._entry_of(bound)
+        entry = yield from catalog.read_entry(bound.schema.table)
         known = None if entry is None else entry.indexes.get(target.name)
         if (
             entry is None
@@ -281,26 +284,24 @@ class IndexAdmin(ABC):
             bound.schema.table, entry, is_lww=table.is_lww, model=bound.schema.model_name
         )
         schema = next(each for each in bound.schema.indexes if each.name == target.name)
-        return IndexVerify(
+        verify = IndexVerify(
             table,
             in_table(target, known.table),
             base_key_of(schema),
-            RowReindexer(lease_on(bound, self._runtime)),
+            RowReindexer(lease_on(bound, self._runtime.writer)),
             self._runtime.guard_context,
             parallel=self._runtime.parallel,
             span=span,
             min_age_ms=min_age_ms,
             on_progress=on_progress,
         )
+        yield from ask(RenewTimeLimit())
+        return (yield from verify.run(sources))
 
     def _catalogued(self, bound: BoundModel) -> dict[str, CatalogIndex]:
         """Return the current catalog entries of the model's indexes."""
-        entry = self._entry_of(bound)
+        entry = self._runtime.run(catalog.read_entry(bound.schema.table))
         return {} if entry is None else dict(entry.indexes)
-
-    def _entry_of(self, bound: BoundModel) -> CatalogEntry | None:
-        entry: CatalogEntry | None = self._runtime.run(catalog.read_entry(bound.schema.table))
-        return entry
 
 
 def _status(bound: BoundModel, name: str, known: CatalogIndex | None) -> IndexStatus:

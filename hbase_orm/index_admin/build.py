@@ -15,7 +15,7 @@ from hbase_orm.binding import model_tables as tables
 from hbase_orm.binding.bound_model import BoundModel
 from hbase_orm.binding.existing_tables import described
 from hbase_orm.binding.maintained_indexes import check_indexes
-from hbase_orm.binding.runtime import Runtime
+from hbase_orm.binding.table_writer import TableWriter
 from hbase_orm.errors import CatalogLeaseError
 from hbase_orm.index.catalog import index_steps as build
 from hbase_orm.index.catalog.catalog import refuse_other_protocol
@@ -68,8 +68,9 @@ class IndexBuild:
         self,
         bound: BoundModel,
         name: str,
-        runtime: Runtime,
+        writer: TableWriter,
         *,
+        parallel: int,
         settle_s: float,
         rows_per_second: float | None,
         on_progress: OnProgress,
@@ -79,7 +80,8 @@ class IndexBuild:
         Args:
             bound: The model.
             name: The index.
-            runtime: Clocks, the lease on the catalog, and how much is done side by side.
+            writer: Clocks, and the lease on the catalog.
+            parallel: How much is done side by side.
             settle_s: How long a process may act on what the catalog said before, and a request of
                 it be under way.
             rows_per_second: At most so many rows, on average; None for no limit.
@@ -89,16 +91,17 @@ class IndexBuild:
             raise AssertionError(bound)
         self._bound = bound
         self._name = name
-        self._runtime = runtime
+        self._writer = writer
+        self._parallel = parallel
         self._settle_s = settle_s
         self._on_progress = on_progress
         self._whole_table: GuardedTable = bound.guarded
         self._declared: IndexTarget = next(i for i in bound.guarded.indexes if i.name == name)
-        self._lease = lease_on(bound, runtime, needs=name)
+        self._lease = lease_on(bound, writer, needs=name)
         self._reindexer = RowReindexer(self._lease)
         self._rows = 0
-        self._pace = _Pace(rows_per_second, runtime.monotonic_s)
-        self._writers_know_s = runtime.monotonic_s()
+        self._pace = _Pace(rows_per_second, writer.catalog.monotonic_s)
+        self._writers_know_s = writer.catalog.monotonic_s()
 
     @property
     def _table(self) -> str:
@@ -152,7 +155,7 @@ class IndexBuild:
         yield from build.finish_build(
             self._table, self._name, self._declared.table, index.incarnation
         )
-        self._runtime.catalog.forget(self._table)
+        self._writer.catalog.forget(self._table)
         yield from self._drop_retired()
 
     def _refuse_other_writers(self, entry: CatalogEntry) -> None:
@@ -178,7 +181,7 @@ class IndexBuild:
             return
         self._forget_catalog()
         # No reader may take an empty table for the index.
-        yield from ask(Sleep(self._runtime.lease_s))
+        yield from ask(Sleep(self._writer.catalog.lease_s))
         for index, table in lost:
             is_covering = bool(index.included)
             yield from tables.ensure_index_table(self._bound, table, is_covering=is_covering)
@@ -206,22 +209,22 @@ class IndexBuild:
             entry = yield from build.start_writing(
                 self._table, self._name, declared, index.incarnation
             )
-        self._writers_know_s = self._runtime.monotonic_s()
+        self._writers_know_s = self._writer.catalog.monotonic_s()
         self._forget_catalog()
         return entry.indexes[self._name]
 
     def _stop_reading(self, *, has_readers: bool) -> Protocol[None]:
         yield from build.stop_reading(self._table, self._name, is_lww=self._is_lww)
-        self._runtime.catalog.forget(self._table)
+        self._writer.catalog.forget(self._table)
         if has_readers:
-            yield from ask(Sleep(self._runtime.lease_s))
+            yield from ask(Sleep(self._writer.catalog.lease_s))
 
     def _backfill(self, index: CatalogIndex) -> Protocol[bool]:
         """Write the entries of all rows; return whether another builder has finished the build."""
         incarnation = index.incarnation
         while todo := [each for each in index.build if each.next is not None]:
             self._report("rows", index.build)
-            done = yield from self._round(index, todo[: self._runtime.parallel])
+            done = yield from self._round(index, todo[: self._parallel])
             entry = yield from build.checkpoint(self._table, self._name, incarnation, done)
             index = entry.indexes[self._name]
         if not build.is_built(index, incarnation):
@@ -242,7 +245,7 @@ class IndexBuild:
 
     def _page(self, index: CatalogIndex, each: BuildRange, page_rows: int) -> Protocol[list[Row]]:
         """Return the rows of a page; of an index that builds alone write, put their entries."""
-        table, context = self._whole_table, self._runtime.guard_context
+        table, context = self._whole_table, self._writer.guard_context
         if index.is_manual:
             target = self._target_of(index)
             return put_entries_of_page(table, target, _left(each), page_rows, context)
@@ -260,15 +263,15 @@ class IndexBuild:
             index,
             base_key_of(schema),
             self._reindexer,
-            context=self._runtime.guard_context,
-            parallel=self._runtime.parallel,
+            context=self._writer.guard_context,
+            parallel=self._parallel,
             page_rows=self._pace.round_rows,
             after_round=self._after_check,
         ).run()
 
     def _wait(self) -> Protocol[None]:
         until_s = self._writers_know_s + self._settle_s
-        while (left_s := until_s - self._runtime.monotonic_s()) > 0:
+        while (left_s := until_s - self._writer.catalog.monotonic_s()) > 0:
             self._on_progress(BuildProgress("wait", self._rows, 1.0))
             yield from ask(Sleep(min(left_s, _LONGEST_NAP_S)))
 
@@ -277,7 +280,7 @@ class IndexBuild:
         if index is None or not index.retired:
             return
         # Readers and writers by what the catalog said before may still use it.
-        yield from ask(Sleep(self._runtime.lease_s))
+        yield from ask(Sleep(self._writer.catalog.lease_s))
         yield from tables.drop_table(index.retired)
         yield from build.forget_retired(self._table, self._name, index.retired)
 
@@ -292,7 +295,7 @@ class IndexBuild:
         return replace(self._declared, table=table)
 
     def _forget_catalog(self) -> None:
-        self._runtime.catalog.forget(self._table)
+        self._writer.catalog.forget(self._table)
         self._lease.forget()
 
     def _after_check(self, reindexed: int, compared: int) -> Protocol[None]:

@@ -8,7 +8,7 @@ from functools import partial
 
 from hbase_orm.binding.bound_model import BoundModel
 from hbase_orm.binding.maintained_indexes import maintained_table
-from hbase_orm.binding.runtime import Runtime
+from hbase_orm.binding.table_writer import TableWriter
 from hbase_orm.errors import CatalogLeaseError, ConflictError
 from hbase_orm.index.catalog.catalog import CatalogView
 from hbase_orm.index.catalog.entry import CatalogEntry
@@ -90,8 +90,9 @@ class TableLease:
         return table, replace(self._context, permit=self._view.permit, renew=renew)
 
 
-def lease_on(bound: BoundModel, runtime: Runtime, needs: str | None = None) -> TableLease:
+def lease_on(bound: BoundModel, writer: TableWriter, needs: str | None = None) -> TableLease:
     """Return a model's lease on its own table; nothing is sent."""
-    view = CatalogView(runtime.monotonic_s, runtime.lease_s)
+    catalog = writer.catalog
+    view = CatalogView(catalog.monotonic_s, catalog.lease_s)
     kept_indexes = partial(maintained_table, bound)
-    return TableLease(bound.schema.table, kept_indexes, view, runtime.guard_context, needs)
+    return TableLease(bound.schema.table, kept_indexes, view, writer.guard_context, needs)

@@ -66,15 +66,12 @@ def _count(
     """Run a read and return how many results it has."""
     if stmt.entries is None:
         rows = through(rows, watched.pass_on)
-    if stmt.related and stmt.sort is None:
-        with closing(running.read(with_related(rows, bound, stmt, load, watched.rows))) as pages:
-            return sum(map(len, pages))
+    if stmt.related:
+        rows = with_related(rows, bound, stmt, load, watched.rows)
     with closing(running.read(rows)) as pages:
-        results = list(selected(pages, bound, stmt, watched.rows)) if stmt.related else None
-        if results is None:
-            return sum(1 for _ in selected(pages, bound, stmt, watched.rows))
-        running.run(load(results))
-        return len(results)
+        if stmt.related:
+            return sum(map(len, pages))
+        return sum(1 for _ in selected(pages, bound, stmt, watched.rows))
 
 
 def _related(load: Load, metered: MeteredGateway, objects: Sequence[Any]) -> Protocol[None]:
@@ -132,7 +129,7 @@ class _Watched(ReadObserver):
 
     def rows(self, rows: Iterable[Any]) -> Iterator[Any]:
         """Yield the rows that fulfil every condition."""
-        self.kept = 0
+        self.kept = self.kept or 0
         for row in rows:
             self.kept += 1
             yield row

@@ -13,9 +13,10 @@ from hbase_orm.execute import Emit, Pages, Rows
 from hbase_orm.model import Model
 from hbase_orm.model.fields.related import Relation
 from hbase_orm.ops import Nested, Protocol, RenewTimeLimit, ask
-from hbase_orm.query import Select
+from hbase_orm.query import Select, Sort
 from hbase_orm.reading.by_key import rows_with_keys
-from hbase_orm.reading.stream import Watch, selected
+from hbase_orm.reading.results import HeldRows, sort_values
+from hbase_orm.reading.stream import Watch, matching_rows, selected
 
 RELATED_ROWS: Final = 1000
 """More related rows are read by several requests."""
@@ -49,19 +50,31 @@ def loader(
 def with_related(
     rows: Rows, bound: BoundModel, stmt: Select[Any], load: Load, kept: Watch = iter
 ) -> Rows:
-    """Emit what a statement selects, the related objects of each page loaded before.
-
-    Not of a statement that sorts: there all objects are in memory before the first is known.
-    """
+    """Emit what a statement selects, the related objects of each page loaded before."""
     left = stmt.row_limit
     unlimited = replace(stmt, row_limit=None)
     with closing(Pages(rows)) as pages:
+        if stmt.sort is not None:  # all of them are in memory before the first is known
+            yield from _sorted_with_related(pages, bound, stmt, stmt.sort, load=load, kept=kept)
+            return
         while left != 0 and (page := (yield from pages.next())) is not None:
             objects = list(islice(selected(iter((page,)), bound, unlimited, kept), left))
             yield from ask(Nested(load(objects)))
             yield Emit(objects)
             if left is not None:
                 left -= len(objects)
+
+
+def _sorted_with_related(
+    pages: Pages, bound: BoundModel, stmt: Select[Any], sort: Sort, *, load: Load, kept: Watch
+) -> Rows:
+    held = HeldRows(sort)
+    while (page := (yield from pages.next())) is not None:
+        objects = (obj for _, obj in matching_rows(iter((page,)), bound, stmt))
+        held.take(kept((sort_values(obj, bound, sort.orders), obj) for obj in objects))
+    results = list(islice(held.in_order(), stmt.row_limit))
+    yield from ask(Nested(load(results)))
+    yield Emit(results)
 
 
 def _load(

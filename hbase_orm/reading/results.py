@@ -126,18 +126,39 @@ def in_order(pairs: Iterable[tuple[Values, Any]], sort: Sort) -> Iterator[Any]:
     Raises:
         QueryError: There are more than the sort's `max_rows`; nothing was yielded.
     """
-    held: list[tuple[Values, Any]] = []
-    for pair in pairs:
-        if len(held) == sort.max_rows:
-            raise QueryError(
-                "more rows match than max_rows= allows to sort in memory",
-                max_rows=sort.max_rows,
-                fix="add conditions, or raise max_rows; limit() is applied to the sorted rows",
-            )
-        held.append(pair)
-    for place, order in reversed([*enumerate(sort.orders)]):
-        held.sort(key=_rank_at(place), reverse=order.descending)
-    yield from (result for _, result in held)
+    held = HeldRows(sort)
+    held.take(pairs)
+    yield from held.in_order()
+
+
+class HeldRows:
+    """What is held in memory to be sorted, each with the values that it is sorted by."""
+
+    def __init__(self, sort: Sort) -> None:
+        """Start with nothing."""
+        self._sort = sort
+        self._held: list[tuple[Values, Any]] = []
+
+    def take(self, pairs: Iterable[tuple[Values, Any]]) -> None:
+        """Hold more.
+
+        Raises:
+            QueryError: There are more than the sort's `max_rows`.
+        """
+        for pair in pairs:
+            if len(self._held) == self._sort.max_rows:
+                raise QueryError(
+                    "more rows match than max_rows= allows to sort in memory",
+                    max_rows=self._sort.max_rows,
+                    fix="add conditions, or raise max_rows; limit() is applied to the sorted rows",
+                )
+            self._held.append(pair)
+
+    def in_order(self) -> Iterator[Any]:
+        """Return what is held, sorted."""
+        for place, order in reversed([*enumerate(self._sort.orders)]):
+            self._held.sort(key=_rank_at(place), reverse=order.descending)
+        return (result for _, result in self._held)
 
 
 def _rank_at(place: int) -> Callable[[tuple[Values, Any]], Any]:

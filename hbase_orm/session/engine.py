@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 from datetime import datetime
 from types import TracebackType
@@ -30,7 +30,7 @@ from hbase_orm.index_admin.admin import IndexAdmin
 from hbase_orm.model import Model
 from hbase_orm.model.declare.placement import base_of, model_of_key
 from hbase_orm.numbering.sequence import DEFAULT_BLOCK, SEQUENCES_TABLE, Sequence
-from hbase_orm.ops import ListRegions, Ping, RegionRange, ask
+from hbase_orm.ops import ListRegions, Ping, Protocol, RegionRange, RenewTimeLimit, ask
 from hbase_orm.reading.by_key import row_keys
 from hbase_orm.schema import TableSchema
 from hbase_orm.session.session import Session
@@ -160,14 +160,23 @@ class Engine(IndexAdmin):
         wanted = [bound for model in models for bound in self._tables_of(model, periods)]
         names = [model.__name__ for model in models]
         refuse_needless_periods(periods, [bound.tables for bound in wanted], names)
+        return self._runtime.run(self._creation(models, wanted))
+
+    def _creation(
+        self, models: Iterable[type[Model]], wanted: Iterable[BoundModel]
+    ) -> Protocol[list[str]]:
+        """Create the tables that are missing, and return their names."""
         for model in models:
             shared = self._shared_bound_of(model)
             if shared.keys.names is not None:
-                existing = self._runtime.run(shared.tables.existing())
-                self._runtime.run(tables.refuse_lost_dictionaries(shared, existing))
+                yield from ask(RenewTimeLimit())
+                existing = yield from shared.tables.existing()
+                yield from ask(RenewTimeLimit())
+                yield from tables.refuse_lost_dictionaries(shared, existing)
         made: list[str] = []
         for bound in wanted:
-            new = self._runtime.run(tables.create(bound))
+            yield from ask(RenewTimeLimit())
+            new = yield from tables.create(bound)
             self._runtime.catalog.forget(bound.schema.table)
             self._dictionaries.forget(new)
             made += new
@@ -180,11 +189,17 @@ class Engine(IndexAdmin):
         hold their numbers.
         """
         self.finish_clean_up()  # it is not meant for tables of these names that are made later
+        return self._runtime.run(self._removal(models))
+
+    def _removal(self, models: Iterable[type[Model]]) -> Protocol[list[str]]:
+        """Drop the tables of models, and return the names of those that existed."""
         dropped: list[str] = []
         for model in models:
             bound = self._shared_bound_of(model)
-            for name in self._runtime.run(bound.tables.existing()):
-                dropped += self._runtime.run(tables.drop(bound.in_table(name)))
+            yield from ask(RenewTimeLimit())
+            for name in (yield from bound.tables.existing()):
+                yield from ask(RenewTimeLimit())
+                dropped += yield from tables.drop(bound.in_table(name))
                 self._runtime.catalog.forget(name)
         return dropped
 

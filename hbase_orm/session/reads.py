@@ -168,19 +168,12 @@ class Reader:
         bound, runtime = self._state.bound(stmt.model), self._runtime
         chosen = runtime.run(planned(stmt, bound, runtime.catalog))
         read = read_of(stmt, chosen, bound, runtime.writer)
-        if not stmt.related or stmt.sort is not None:
+        if not stmt.related:
             pages = runtime.read(read.rows, read.after)
-            results = selected(pages, bound, stmt)
-            return self._each_related(stmt, results) if stmt.related else results, pages.close
+            return selected(pages, bound, stmt), pages.close
         rows = with_related(read.rows, bound, stmt, self._loader(stmt))
         pages = runtime.read(rows, read.after)
         return chain.from_iterable(pages), pages.close
-
-    def _each_related(self, stmt: Select[Any], results: Iterator[Any]) -> Iterator[Any]:
-        """Yield sorted objects, with what is related to them."""
-        objects = list(results)
-        self._runtime.run(self._loader(stmt)(objects))
-        yield from objects
 
     def _loader(self, stmt: Select[Any]) -> Load:
         return loader(stmt, self._state.bound, lambda _, obj: call_after_load_hook(obj))

@@ -28,6 +28,27 @@ HIDDEN_IMPORTS: set[str] = {
 REPEATED_CLASSES: set[str] = set()
 LONG_MODULES: set[str] = set()
 
+# Below the driver, or beside the library; everything else is above it.
+WITHOUT_PROTOCOLS = ("gateway", "ops", "server", "testing")
+
+# The modules above the driver that run protocols, or send requests, and why. What any other module
+# asks of HBase, it asks by a protocol that one of these runs.
+RUNS_PROTOCOLS = {
+    "binding.runner": "the runner itself: gives an engine's protocols to the driver",
+    "binding.runtime": "the same for reads",
+    "execute.steps": "drives a read: answers its requests, hands out its pages, closes its scanners",
+    "execute.meter": "a gateway around another one, which counts",
+    "binding.clean_up": "deletes what was put off, on a thread of its own",
+    "session.engine": "verbs of the engine",
+    "index_admin.admin": "verbs of the engine",
+    "session.reads": "verbs of the session: one protocol plans a statement, one read carries it out",
+    "session.immediate": "verbs of the session; a row's lock is taken between two protocols",
+    "session.flushing": "the session's flush",
+    "reading.analyze": "explain(analyze=True): a runner of its own, which is measured",
+    "writing.bulk": "verbs of the bulk writer, and the threads on which its batches are run",
+    "numbering.sequence": "the call of a sequence, which takes a block",
+}
+
 
 @dataclass(frozen=True)
 class Tree:
@@ -138,6 +159,58 @@ def retired_names(tree: Tree, retired: frozenset[str]) -> set[str]:
     }
 
 
+_RUNNERS = {"runtime", "runner", "running", "driver"}
+_RUNS = {"run", "read", "each", "through", "answering"}
+_SENDS = {"execute", "execute_within", "executing", "run_many", "run_protocol"}
+
+
+def _is_run(node: ast.AST) -> bool:
+    """Return whether a name or an attribute is what runs protocols, or sends a request."""
+    match node:
+        case ast.Attribute(attr=name, value=ast.Attribute(attr=of) | ast.Name(id=of)):
+            by_runner = name in _RUNS and of.strip("_") in _RUNNERS
+            return by_runner or name.strip("_") in _SENDS or name == "_run"
+        case ast.Attribute(attr=name) | ast.Name(id=name):
+            return name.strip("_") in _SENDS
+        case _:
+            return False
+
+
+def runs_protocols(tree: Tree) -> set[str]:
+    """Return the modules above the driver that run protocols, or send requests."""
+    return {
+        name
+        for name, module in tree.modules.items()
+        if name.partition(".")[0] not in WITHOUT_PROTOCOLS
+        and any(_is_run(node) for node in ast.walk(module))
+    }
+
+
+def _own_nodes(function: ast.FunctionDef) -> Iterator[ast.AST]:
+    """Yield what a function consists of, without the functions within it."""
+    waiting: list[ast.AST] = list(function.body)
+    while waiting:
+        node = waiting.pop()
+        yield node
+        if not isinstance(node, ast.FunctionDef | ast.Lambda):
+            waiting += ast.iter_child_nodes(node)
+
+
+def blocking_protocols(tree: Tree) -> set[str]:
+    """Return the generators above the driver that run a protocol in the middle of their work."""
+    blocking = set()
+    for name, module in tree.modules.items():
+        if name.partition(".")[0] in WITHOUT_PROTOCOLS:
+            continue
+        for function in ast.walk(module):
+            if isinstance(function, ast.FunctionDef):
+                nodes = list(_own_nodes(function))
+                is_generator = any(isinstance(node, ast.Yield | ast.YieldFrom) for node in nodes)
+                if is_generator and any(map(_is_run, nodes)):
+                    blocking.add(f"{name}: {function.name}")
+    return blocking
+
+
 @pytest.fixture(scope="module")
 def library() -> Tree:
     return Tree(ROOT / "hbase_orm")
@@ -174,6 +247,14 @@ def test_identifiers_have_no_retired_words(library: Tree) -> None:
     assert retired_names(library, retired_words()) == set()
 
 
+def test_only_the_outermost_verbs_run_protocols(library: Tree) -> None:
+    assert runs_protocols(library) == RUNS_PROTOCOLS.keys()
+
+
+def test_no_protocol_runs_another_one_or_sends_a_request_itself(library: Tree) -> None:
+    assert blocking_protocols(library) == {"execute.steps: stream"}  # the driver of reads
+
+
 # --- the checks themselves ------------------------------------------------------------------------
 
 WRONG = {
@@ -181,6 +262,12 @@ WRONG = {
     "one.py": "def late():\n    from wrong.two import Row\n    return Row\n",
     "two.py": "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from wrong import one\n"
     "class Row: ...\n",
+    "verbs.py": "class Verbs:\n    def get(self): return self._runtime.run(self.rows())\n",
+    "middle.py": "def rows(runtime):\n    yield 1\n    runtime.run(rows(runtime))\n"
+    "def sent(gateway):\n    def inner():\n        yield 2\n    return gateway.execute(1)\n",
+    "asks.py": "def rows():\n    def send(runtime): return runtime.run(1)\n    yield send\n",
+    "gateway.py": "def send(gateway):\n    yield gateway.execute(1)\n",
+    "build.py": "def build(work):\n    yield from work.run()\n    yield work.catalog.entry\n",
     "three.py": "class Row:\n    def toldRow(self, is_asked): self.mended_row = 1\n",
 }
 
@@ -214,3 +301,11 @@ def test_a_retired_word_is_noticed_in_any_spelling_of_an_identifier(wrong: Tree)
         "three: is_asked",
         "three: mended_row",
     }
+
+
+def test_what_runs_protocols_is_noticed_above_the_driver(wrong: Tree) -> None:
+    assert runs_protocols(wrong) == {"verbs", "middle", "asks"}
+
+
+def test_a_protocol_that_runs_another_one_is_noticed(wrong: Tree) -> None:
+    assert blocking_protocols(wrong) == {"middle: rows"}
