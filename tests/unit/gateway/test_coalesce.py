@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from hbase_orm.errors import ConnectionLostError, RejectedError
+from hbase_orm.errors import ConnectionLostError, RejectedError, TableNotFoundError
 from hbase_orm.gateway.base import Feature
 from hbase_orm.gateway.coalesce import GROUP_BYTES, GROUP_ROWS, IN_STEP, run_grouped
 from hbase_orm.gateway.drive import Driver
@@ -24,6 +24,7 @@ from hbase_orm.ops import (
     GetVersionsOfRows,
     MutateRow,
     MutateRows,
+    Nested,
     Operation,
     Protocol,
     Put,
@@ -97,6 +98,19 @@ def test_a_protocol_that_runs_others_goes_on_by_itself() -> None:
 
     row_a, row_b = (Row(row, {b"d:x": Cell(b"1", 7)}) for row in (b"a", b"b"))
     assert outcomes[0].result() == [[[row_a]], [[row_b]]]
+
+
+def test_a_protocol_within_another_one_is_run_by_itself_and_its_error_comes_back() -> None:
+    sends = gateway()
+
+    def nesting(table: str) -> Protocol[Any]:
+        yield from ask(put(b"a"))
+        return (yield from ask(Nested(doing(GetRows(table, (b"a",))))))
+
+    outcomes = run_grouped(driver(sends), [nesting("t"), nesting("none"), doing(put(b"b"))])
+
+    assert outcomes[0].result() == [[Row(b"a", {b"d:x": Cell(b"1", 7)})]]
+    assert isinstance(outcomes[1].error, TableNotFoundError)
 
 
 def test_reads_of_versions_go_out_as_one_and_each_gets_its_own() -> None:

@@ -67,6 +67,7 @@ _UNREPEATABLE: list[Operation[Any]] = [
     ops.Sleep(1.0),
     ops.Together(()),
     ops.SideBySide(()),
+    ops.Nested(ops.ask(ops.Ping())),
     ops.RenewTimeLimit(),
 ]
 

@@ -124,7 +124,7 @@ def test_every_kind_of_request_is_routed_above() -> None:
         if isinstance(kind, type) and issubclass(kind, Operation) and kind is not Operation
     }
 
-    for_drivers = {ops.RenewTimeLimit, ops.SideBySide, ops.Sleep, ops.Together}
+    for_drivers = {ops.Nested, ops.RenewTimeLimit, ops.SideBySide, ops.Sleep, ops.Together}
     assert {type(operation) for operation in _DATA + _ATOMIC} == kinds - for_drivers
 
 
