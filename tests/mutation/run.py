@@ -184,7 +184,7 @@ def run(results: Path, minutes: float, only: Sequence[str]) -> None:
         cache = CACHE / f"{tree}.json"
         is_certain = False
         while not is_certain:
-            measured = _measured(copy, places, cache)
+            measured = measured_once(copy, places, cache)
             known = {each.id for each in read_results(results) if each.tree == tree}
             waiting = [mutant for mutant in mutants if mutant.id not in known]
             for result in _judged(copy, waiting, places, measured, ends_s):
@@ -214,10 +214,18 @@ def _judged(
         yield result
 
 
-def _measured(copy: Copy, places: Mapping[str, Place], path: Path) -> Trial:
+def measured_once(copy: Copy, places: Mapping[str, Place], path: Path) -> Trial:
+    """Return how all tests ran with the statements watched: as kept in a file, or now.
+
+    Raises:
+        SystemExit: No test passed.
+    """
     if not path.exists():
         print("running all tests once ...", flush=True)
-        path.write_text(_json(measure(copy, places)))
+        trial = measure(copy, places)
+        if not trial.tests:  # the process ended before it answered
+            raise SystemExit("\n".join(["no test passed:", *copy.output_lines()[-20:]]))
+        path.write_text(_json(trial))
     trial = Trial(**json.loads(path.read_text()))
     print(f"{len(trial.tests)} tests pass, in {trial.cpu_s:.0f} CPU seconds", flush=True)
     return trial

@@ -178,6 +178,15 @@ class Copy:
                 path.write_text(source)
                 os.utime(path, ns=(mtime_ns, mtime_ns))
 
+    def output_lines(self) -> list[str]:
+        """Return what the last run printed."""
+        return self.output.read_text(errors="replace").splitlines()
+
+    @property
+    def output(self) -> Path:
+        """The file of what the last run printed."""
+        return self.root.parent / "output"
+
     def run(
         self,
         wanted: Mapping[str, float] | None = None,
@@ -264,7 +273,7 @@ def _enter(copy: Copy) -> None:
         "TMPDIR": str(copy.scratch),
         "HYPOTHESIS_PROFILE": PROFILE,
     }
-    output = os.open(copy.root.parent / "output", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    output = os.open(copy.output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     for stream in (1, 2):
         os.dup2(output, stream)
     # A failing example is enough: a smaller one takes long to find.

@@ -24,8 +24,8 @@ from tests.mutation.mutants import (
     write_list,
 )
 from tests.mutation.operators import changes, parse, text_of, watched
-from tests.mutation.run import rounds
-from tests.mutation.trials import MEMORY_LIMIT_BYTES, Copy
+from tests.mutation.run import measured_once, rounds
+from tests.mutation.trials import MEMORY_LIMIT_BYTES, Copy, Trial
 
 HOME = "hbase_orm.here"
 
@@ -380,6 +380,19 @@ def test_a_changed_copy_is_restored_with_its_times(tmp_path: Path) -> None:
 
     assert path.read_text() == "before"
     assert path.stat().st_mtime_ns == 10**9
+
+
+def test_a_run_in_which_no_test_passed_shows_what_it_printed_and_is_not_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = Copy(tmp_path / "copy", tmp_path / "scratch")
+    copy.output.write_text("a line\nkilled")
+    monkeypatch.setattr("tests.mutation.run.measure", lambda *_: Trial("failed"))
+
+    with pytest.raises(SystemExit, match="no test passed:\na line\nkilled"):
+        measured_once(copy, {}, tmp_path / "kept.json")
+
+    assert not (tmp_path / "kept.json").exists()
 
 
 RUN_OF_COPY = """
