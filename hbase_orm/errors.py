@@ -1,9 +1,9 @@
-"""Every error this library raises on purpose, in one tree.
+"""The classes of all errors that this library raises, in one tree.
 
-An error's text is static; its details are attributes, and `str()` appends them together with
-`fix`, the sentence that names the remedy. What a caller may do about a failed request
-is decided by the class: send it again (`RetryableError`), find out whether it was applied
-(`ConnectionLostError`), or never (`RejectedError`). This module imports nothing of the library.
+An error's text is static; its details are attributes, and `str()` appends them together with `fix`,
+the sentence that names the remedy. The class shows what a caller may do about a failed request:
+send it again (`RetryableError`), find out whether it was applied (`ConnectionLostError`), or never
+send it again (`RejectedError`). This module imports nothing of the library.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ _SHOWN_CHARACTERS: Final = 500
 
 
 def cut(text: str) -> str:
-    """Return a text for display; of a long one, its beginning and its length."""
+    """Return a text for display: a short text whole, a long one cut, with its length."""
     if len(text) <= _SHOWN_CHARACTERS:
         return text
     return f"{text[:_SHOWN_CHARACTERS]}… {len(text)} characters in all"
 
 
 def shown(value: Any) -> str:
-    """Return the `repr` of a value, cut if it is long; never an error, whatever the value is."""
+    """Return the `repr` of a value, cut if it is long; never raise, whatever the value is."""
     if isinstance(value, (bytes, bytearray, str)) and len(value) > _SHOWN_CHARACTERS:
         unit = "characters" if isinstance(value, str) else "bytes"
         beginning = _shown_plainly(value[:_SHOWN_CHARACTERS])[:_SHOWN_CHARACTERS]
@@ -40,9 +40,9 @@ class HBaseORMError(Exception):
     """The root of all errors of this library.
 
     Attributes:
-        text: What is wrong, the same for every occurrence.
+        text: What is wrong; the same text for every occurrence.
         fix: The remedy; empty where there is no general one.
-        details: The particulars; each is an attribute of the error as well.
+        details: The details of this occurrence by name; each is also an attribute of the error.
     """
 
     text: str
@@ -89,11 +89,11 @@ def _rebuild(
 
 
 class SchemaError(HBaseORMError):
-    """A declaration is wrong; raised when the model class is made."""
+    """A declaration is wrong; raised when the model class is created."""
 
 
 class RowKeyError(HBaseORMError, ValueError):
-    """A value cannot be part of a row key, or the key it makes is too long."""
+    """A value cannot be part of a row key, or makes the row key too long."""
 
 
 class CodecError(HBaseORMError, ValueError):
@@ -132,15 +132,15 @@ class UnboundedScanError(QueryError):
 
 
 class PageTokenError(QueryError):
-    """A page token is not one of this statement's."""
+    """A page token does not belong to the statement."""
 
 
 class RowNotFoundError(HBaseORMError):
-    """Exactly one row was expected and there is none."""
+    """One row was expected, but no row exists."""
 
 
 class MultipleRowsError(HBaseORMError):
-    """Exactly one row was expected and there are more."""
+    """One row was expected, but several exist."""
 
 
 class StreamInterruptedError(HBaseORMError):
@@ -151,11 +151,11 @@ class StreamInterruptedError(HBaseORMError):
 
 
 class ConflictError(HBaseORMError):
-    """A check-and-mutate lost against another writer: reload and decide."""
+    """Another writer changed the row first: load it again, and decide whether to write again."""
 
 
 class DuplicateRowError(ConflictError):
-    """The row to insert exists."""
+    """The row to insert exists already."""
 
 
 class UniqueViolationError(ConflictError):
@@ -176,14 +176,14 @@ class ClockError(HBaseORMError):
 
 
 class CatalogLeaseError(HBaseORMError):
-    """This process may no longer write guarded rows: its view of the catalog is too old."""
+    """This process may no longer write guarded rows: it last read the catalog too long ago."""
 
 
 class CounterOverflowError(HBaseORMError):
     """A counter overflowed 64 bits and wrapped around; the increment was applied.
 
     Attributes:
-        values: The new values of all counters of the increment, in its order.
+        values: The new values of all counters of the increment, in the order of the call.
     """
 
 
@@ -211,11 +211,11 @@ class ConnectionLostError(GatewayError):
 
 
 class ScannerExpiredError(GatewayError):
-    """The scanner is gone; open a new one after the last key seen."""
+    """The scanner is closed or expired; open a new one after the last key that was read."""
 
 
 class RejectedError(GatewayError):
-    """HBase refuses the request as it is; sending it again will not help."""
+    """HBase refuses the request; sending the same request again will not help."""
 
 
 class TableNotFoundError(RejectedError):
@@ -243,11 +243,11 @@ class NamespaceExistsError(RejectedError):
 
 
 class FeatureMissingError(RejectedError):
-    """The gateway cannot do this; the message names one that can."""
+    """The gateway does not support the request; the message names a gateway that does."""
 
 
 class FlushError(HBaseORMError):
-    """Some writes of a flush did not end well.
+    """Some writes of a flush failed, or their outcome is unknown.
 
     Attributes:
         written: Rows that HBase acknowledged, as (table, row key); a bulk writer and
@@ -258,7 +258,7 @@ class FlushError(HBaseORMError):
     """
 
     def __str__(self) -> str:
-        """Return the text, how many rows ended how, and the first that failed with its reason."""
+        """Return the text, the number of rows by outcome, and the first failure."""
         counts = {name: len(self.details.get(name, ())) for name in ("not_written", "unknown")}
         written = self.details.get("written", ())
         counts["written"] = written if isinstance(written, int) else len(written)
@@ -269,12 +269,12 @@ class FlushError(HBaseORMError):
 
 
 class FlushConflictError(FlushError, VersionConflictError):
-    """A flush met rows that somebody else had written since their objects were loaded.
+    """A flush did not write rows that other programs changed after their objects were loaded.
 
     Attributes:
         table: The table of the first such row.
         row: Its row key.
-        loaded_version: The version that its object has.
+        loaded_version: The version that the row's object has.
         stored_version: The version that the row has; 0 if the row does not exist.
     """
 
@@ -299,7 +299,7 @@ class MigrationError(HBaseORMError):
 
 
 class ServerError(HBaseORMError):
-    """The embedded server cannot do this."""
+    """An operation of the embedded server failed."""
 
 
 class ServerNotRunningError(ServerError):
@@ -307,19 +307,19 @@ class ServerNotRunningError(ServerError):
 
 
 class PortInUseError(ServerError):
-    """A port is taken by a process that is not ours."""
+    """Another process uses the port."""
 
 
 class JavaNotFoundError(ServerError):
-    """There is no Java."""
+    """No Java was found."""
 
 
 class JavaUnsuitableError(ServerError):
-    """No Java of this machine fits."""
+    """No Java on this machine has a suitable version."""
 
 
 class MavenNotFoundError(ServerError):
-    """Maven is missing, or it could not resolve the jars."""
+    """Maven is missing, or could not resolve the jars."""
 
 
 class DiskFullError(ServerError):
@@ -327,4 +327,4 @@ class DiskFullError(ServerError):
 
 
 class ServerDiedError(ServerError):
-    """The server's process ended before or while it served."""
+    """The server's process ended, while starting or later."""

@@ -1,9 +1,9 @@
 """Functions of fields: `func.count()`, `func.sum(Reading.value)`, `func.lower(Account.email)`.
 
-An aggregate is selected: `select(func.count(), func.max(Reading.at)).where(...)` gives one tuple,
-and with `.group_by(Reading.host)` one a group. The others are compared and indexed:
-`Index(func.lower(email))` serves `.where(func.lower(Account.email) == "a@x.org")`, which without
-the index is checked row by row. None of them needs an index.
+Aggregates can be selected: `select(func.count(), func.max(Reading.at)).where(...)` returns one
+tuple, and with `.group_by(Reading.host)` one tuple for each group. The other functions can be used
+in conditions and in indexes: `Index(func.lower(email))` speeds up `.where(func.lower(Account.email)
+== "a@x.org")`, which without the index is checked row by row. No function needs an index.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 def count(field: Expr[Any] | None = None, /) -> Expr[int]:
-    """Return the number of rows, or of those where a field is not None.
+    """Return the number of rows, or the number of rows in which a field is not None.
 
     Args:
         field: The field; without one, every row counts.
@@ -27,7 +27,7 @@ def count(field: Expr[Any] | None = None, /) -> Expr[int]:
 
 
 def sum(field: Expr[T], /) -> Expr[T]:  # noqa: A001 - called func.sum, as in SQL
-    """Return the sum of a field's values that are not None; of none at all it is zero.
+    """Return the sum of a field's values that are not None; the sum is zero without any values.
 
     Integers, floats, decimals and timedeltas can be added. Floats are added in the order of the
     rows.
@@ -46,12 +46,12 @@ def max(field: Expr[T], /) -> Expr[T]:  # noqa: A001 - called func.max, as in SQ
 
 
 def lower(field: Expr[str] | Expr[str | None], /) -> Expr[str]:
-    """Return a text in lower case, as `str.lower` makes it; None of None."""
+    """Return a text in lower case, as `str.lower` does; return None for None."""
     return FunctionExpr("lower", field)
 
 
 def digit_reversed(field: Expr[str] | Expr[str | None], /) -> Expr[str]:
-    """Return a text reversed, so that `startswith` on it matches endings.
+    """Return a text reversed, so that `startswith` on the reversed text matches endings.
 
     `func.digit_reversed(M.phone).startswith("7654")` finds the numbers that end with 4567.
     """
@@ -59,7 +59,7 @@ def digit_reversed(field: Expr[str] | Expr[str | None], /) -> Expr[str]:
 
 
 def day(field: Expr[datetime] | Expr[datetime | None], /) -> Expr[date]:
-    """Return the date of a time, in UTC; None of None."""
+    """Return the date of a time, in UTC; return None for None."""
     return FunctionExpr("day", field)
 
 
@@ -74,9 +74,9 @@ def each(
     | Expr[tuple[T, ...] | None],
     /,
 ) -> Expr[T]:
-    """Return the items of a collection: a condition holds if it holds for one item.
+    """Return the items of a collection: a condition is true if it is true for one item.
 
-    `!=` is the negation of `==`: no item equals the value. Of several conditions each may hold of
-    another item, but both ends of `between` are compared with the same one.
+    `!=` is the negation of `==`: no item equals the value. Several conditions may each be true for
+    another item, but `between` compares both ends with the same item.
     """
     return FunctionExpr("each", field)

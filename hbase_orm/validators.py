@@ -1,4 +1,4 @@
-"""Validators: what `column(validate=...)` asks when a value is set.
+"""Validators: functions for `column(validate=...)`, called with each value that is set.
 
 A validator is any function that raises `ValueError` for a value it refuses and returns None for
 others. These make the usual ones. The error that a program sees is a `ValidationError` that names
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 class _Validator:
-    """A test of values; it prints as it was written."""
+    """A test of values; its `repr` is the call that made it."""
 
     __slots__ = ("_reason", "_test", "_text")
 
@@ -50,7 +50,7 @@ def between(low: T, high: T, /) -> Callable[[T], None]:
     """Return a validator of values from `low` to `high`, both included; NaN is refused.
 
     Raises:
-        SchemaError: The bounds do not compare, or no value lies between them.
+        SchemaError: The bounds cannot be compared, or no value is between them.
 
     Examples:
         >>> between(1, 10)(11)
@@ -77,7 +77,7 @@ def one_of(*choices: T) -> Callable[[T], None]:
     """Return a validator of values that equal one of the choices.
 
     Raises:
-        SchemaError: There are none.
+        SchemaError: No choices are given.
 
     Examples:
         >>> one_of("s", "m", "l")("xl")
@@ -94,7 +94,7 @@ def matches(pattern: str, /) -> Callable[[str], None]:
     r"""Return a validator of text that a regular expression matches as a whole.
 
     Raises:
-        SchemaError: It is no regular expression.
+        SchemaError: The argument is not a regular expression.
 
     Examples:
         >>> matches(r"[a-z]+")("ab1")
@@ -155,10 +155,10 @@ def _checked_length(n: object, name: str) -> int:
 
 
 def all_of(*validators: Callable[[T], None]) -> Callable[[T], None]:
-    """Return a validator that asks several, in order; the first that refuses gives the reason.
+    """Return a validator that calls several validators in order; the first refusal is raised.
 
     Raises:
-        SchemaError: One of them is no function.
+        SchemaError: One of the arguments is not a function.
 
     Examples:
         >>> all_of(min_length(1), max_length(3))("long")
@@ -183,11 +183,11 @@ def all_of(*validators: Callable[[T], None]) -> Callable[[T], None]:
 
 
 def ask(validate: Callable[[Any], object], value: Any) -> None:
-    """Let a validator judge a value.
+    """Check a value by a validator.
 
     Raises:
-        ValueError: It refuses the value.
-        SchemaError: It answers, so nobody knows whether it refuses.
+        ValueError: The validator refuses the value.
+        SchemaError: The validator returned a value instead of raising or returning None.
     """
     answer = validate(value)
     if answer is not None:

@@ -1,8 +1,8 @@
 """`Model`: the class that users derive theirs from.
 
-Making a subclass resolves its declarations into a frozen `TableSchema` and compiles its mapping;
-every mistake raises then. An instance is its values in `__dict__` and what the library keeps of it
-in `__state__`.
+Creating a subclass resolves its declarations into a frozen `TableSchema` and compiles its mapping;
+every mistake raises an error at that time. An instance has its values in `__dict__` and the
+library's own data in `__state__`.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ from hbase_orm.schema import NO_FIELDS, Table, TableSchema
 class Model:
     """A row of a table as an object.
 
-    Derive a class from it, name the table, and declare families, key fields, columns, counters and
-    indexes in its body. `Model(abstract=True)` classes are mixins: their fields are inherited.
+    Derive a class from `Model`, name its table, and declare families, key fields, columns, counters
+    and indexes in its body. A class with `abstract=True` is a mixin: models inherit its fields.
     """
 
     __slots__ = ("__dict__", "__state__", "__weakref__")
@@ -77,15 +77,17 @@ class Model:
         record_type: str | None = None,
         timestamps: Literal["server", "client"] | None = None,
     ) -> None:
-        """Resolve the declarations.
+        """Resolve the declarations of a new model.
 
         Args:
-            table: `name`, `namespace:name`, a `Table` with options, or a table for each period.
+            table: `name`, `namespace:name`, a `Table` with options, or a `TablePerPeriod`.
             abstract: The class is a mixin without a table.
-            record_type: Which of the records in its base's table the class is.
-            timestamps: Who stamps the cells: HBase's servers, or this client by its own clock. Then
-                writes are exactly repeatable, and the last writer wins by the clients' clocks. None
-                leaves it to the engine. Rows under a guard have the guard's timestamps.
+            record_type: The record type of the class, for a class that shares the table of its
+                base.
+            timestamps: Who sets the timestamps of cells: "server" or "client". With "client",
+                writes can be repeated exactly, and of two writers the one with the later clock
+                wins. None takes the engine's option. Guarded rows have the timestamps of their
+                guard.
 
         Raises:
             SchemaError: Something in the declaration is wrong.
@@ -118,7 +120,7 @@ class Model:
         )
 
     def __init__(self, /, **values: Any) -> None:
-        """Make a new object from its fields, by keyword; nothing is sent.
+        """Create a new object from its fields, given by keyword; nothing is sent.
 
         Raises:
             ValidationError: A field is missing, unknown, or of the wrong type.
@@ -132,7 +134,7 @@ class Model:
             raise
 
     def _set_field(self, name: str, value: Any) -> None:
-        """Set a field after checking it.
+        """Check a value and set a field to it.
 
         Raises:
             ValidationError: The value has the wrong type, or the field is a counter.
@@ -162,7 +164,7 @@ class Model:
         __setattr__ = _set_field
 
     def __eq__(self, other: object) -> bool:
-        """Return whether `other` is of the same class and has equal fields, versions left aside."""
+        """Return whether `other` has the same class and equal fields; versions are ignored."""
         if type(other) is not type(self):
             return NotImplemented
         version = self.__schema__.version
@@ -184,11 +186,14 @@ class Model:
         return f"{type(self).__name__}({', '.join(parts)})"
 
     def __getstate__(self) -> tuple[Any, ...]:
-        """Return the fields, the row read and where: a pickle or a copy belongs to no session."""
+        """Return the fields, the row and its table, but not the session.
+
+        A copy belongs to no session.
+        """
         return pickled_state(self.__dict__, self.__state__)
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
-        """Take the fields, the row read and where."""
+        """Set the fields, the row and its table."""
         values, own = unpickled_state(state)
         self.__dict__.update(values)
         _set_state(self, own)
@@ -196,27 +201,27 @@ class Model:
     # --- hooks: a session calls those that a model defines ----------------------------------------
 
     def before_put(self) -> None:
-        """Prepare for being written; fields may be set. Called before each try of a write."""
+        """Hook: called before each attempt to write the row; may set fields."""
 
     def after_put(self) -> None:
-        """Note that the row was written and acknowledged."""
+        """Hook: called after the write of the row was acknowledged."""
 
     def before_delete(self) -> None:
-        """Prepare for the row's being deleted. Called before each try."""
+        """Hook: called before each attempt to delete the row."""
 
     def after_delete(self) -> None:
-        """Note that the row was deleted and acknowledged."""
+        """Hook: called after the delete of the row was acknowledged."""
 
     def after_load(self) -> None:
-        """Complete an object that was read, or read again."""
+        """Hook: called after the object was read or read again."""
 
     # --- objects and dicts ------------------------------------------------------------------------
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields by name; fields without a cell or a value are left out.
+        """Return the fields by name; fields without a value are left out.
 
-        That is a required column without a cell, and deferred fields and dynamic columns that were
-        not read. Computed properties and related objects are no fields.
+        A field has no value if it is a required column without a cell, or a deferred field or
+        dynamic columns that were not read. Properties and related objects are not fields.
         """
         values = self.__dict__ | self._entries()
         numbers = {column.name: 0 for column in self.__schema__.numbers}
@@ -227,7 +232,7 @@ class Model:
         return {name: fields[name] for name in self.__schema__.fields if name in fields}
 
     def _entries(self) -> dict[str, dict[Any, Any]]:
-        """Return copies of the maps of dynamic columns; an entry of None is an absent one."""
+        """Return copies of the maps of dynamic columns, without entries that are None."""
         names = (each.name for each in self.__schema__.dynamics)
         maps = {name: self.__dict__[name] for name in names if name in self.__dict__}
         return {
@@ -237,11 +242,13 @@ class Model:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any], /) -> Self:
-        """Make a new object from what `to_dict` returned; counters and version are left out.
+        """Create a new object from a dict such as `to_dict` returns.
+
+        Counters and the version are ignored.
 
         Raises:
             ValidationError: A field is missing, unknown, or of the wrong type.
-            SchemaError: The model makes no objects.
+            SchemaError: The model is abstract or the base of record types, and so has no objects.
         """
         check_makes_objects(cls)
         check_mapping(cls, values)
@@ -255,7 +262,7 @@ class Model:
 
     @classmethod
     def encode_key(cls, **key: Any) -> bytes:
-        """Return the row key of these key fields.
+        """Return the row key that is computed from these key fields.
 
         Raises:
             RowKeyError: A field is missing, unknown or does not fit.
@@ -266,25 +273,26 @@ class Model:
 
     @classmethod
     def decode_key(cls, data: bytes, /) -> Mapping[str, Any]:
-        """Return the key fields that a row key gives back; a `DecodedKey`, which names the others.
+        """Return the key fields that can be decoded from a row key, as a `DecodedKey`.
 
-        A base of record types gives those of the key's record type.
+        The `DecodedKey` also names the key fields that cannot be decoded. For the base of record
+        types, the fields are those of the key's record type.
 
         Raises:
-            CorruptRowError: The bytes are no key of this model.
+            CorruptRowError: The bytes are not a row key of this model.
         """
         layout: KeyLayout = model_of_key(cls, data).__schema__.row_layout
         return layout.decode(data)
 
     @classmethod
     def describe_key(cls, data: bytes | None = None, /) -> str:
-        """Return the row key's layout in one line, or what each part of a row key holds.
+        """Return the layout of the row key in one line, or the value of each part of one row key.
 
         Args:
             data: A row key; None describes the layout, as `[salt 16][host text][at millis desc]`.
 
         Raises:
-            CorruptRowError: The bytes are no key of this model.
+            CorruptRowError: The bytes are not a row key of this model.
         """
         if data is None:
             return layout_text(cls.__schema__.row_layout)
@@ -296,10 +304,10 @@ _set_state: SetState = Model.__dict__["__state__"].__set__
 
 
 def check_key_arguments(schema: TableSchema, key: Mapping[str, Any]) -> None:
-    """Refuse key arguments that are missing or unknown.
+    """Raise an error if key arguments are missing or unknown.
 
     Raises:
-        RowKeyError: Names the first such field; or the model is a base of record types.
+        RowKeyError: A key argument is missing or unknown, or the model is the base of record types.
     """
     if schema.record_types is not None:
         kinds = [model.__name__ for model in schema.record_types.models.values()]

@@ -1,4 +1,4 @@
-"""How objects print: long values are cut, for a megabyte in a log helps nobody."""
+"""The `repr` of objects: long values are cut."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MOST_ITEMS: Final = 10
 
 
 class _Printer(Repr):
-    """Cuts bytes as it cuts text: before they are printed."""
+    """A `Repr` that cuts long bytes as well as long text, before they are formatted."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -24,17 +24,17 @@ class _Printer(Repr):
         self.maxother = 2 * LONGEST_SHOWN  # a datetime with its time zone has 90
 
     def repr_bytes(self, value: bytes, level: int) -> str:
-        """Return bytes as they are written, the middle of long ones left out."""
+        """Return the `repr` of bytes; the middle of long bytes is left out."""
         del level
         return repr(value) if len(value) <= LONGEST_SHOWN else self._cut(value)
 
     def repr_str(self, x: str, level: int) -> str:
-        """Return text as it is written, the middle of a long one left out."""
+        """Return the `repr` of a text; the middle of a long text is left out."""
         del level
         return repr(x) if len(x) <= LONGEST_SHOWN else self._cut(x)
 
     def repr_int(self, x: int, level: int) -> str:
-        """Return a number; of one that is too long for Python to print, how long it is."""
+        """Return the `repr` of a number; for a number that Python cannot print, its length."""
         try:
             return super().repr_int(x, level)
         except ValueError:

@@ -1,4 +1,4 @@
-"""Why an attribute cannot be set, or an object cannot be made: the errors of `Model`."""
+"""The errors of `Model`: an attribute cannot be set, or an object cannot be created."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from hbase_orm.model.fields.related import Related
 
 
 def refuse_attribute(obj: Any, name: str, value: Any) -> None:
-    """Set an attribute that is no column, if the class has a property that lets it.
+    """Set an attribute that is not a column if it is a property with a setter; else raise an error.
 
     Raises:
-        ValidationError: It is a counter, a version or a related object.
+        ValidationError: The attribute is a counter, a version or a related object.
         AttributeError: The class has no such attribute.
     """
     if isinstance(obj.__schema__.fields.get(name), Counter):
@@ -48,7 +48,7 @@ def explain_arguments(obj: Any, values: Mapping[str, Any]) -> None:
     """Refuse constructor arguments that are unknown or missing.
 
     Raises:
-        ValidationError: Names the first such field.
+        ValidationError: An argument is unknown or missing; the error names the first such field.
     """
     model = type(obj).__name__
     fields = {n: f for n, f in obj.__schema__.fields.items() if isinstance(f, Mapped)}
@@ -78,7 +78,7 @@ def check_makes_objects(cls: Any) -> None:
     """Refuse a model that has no rows of its own.
 
     Raises:
-        SchemaError: It is abstract, or the base of record types.
+        SchemaError: The model is abstract, or the base of record types.
     """
     schema = getattr(cls, "__schema__", None)
     if schema is None or schema.record_types is not None:
@@ -90,7 +90,7 @@ def check_makes_objects(cls: Any) -> None:
 
 
 def refuse_object(obj: Any, /, **values: Any) -> None:
-    """Refuse an object of a base of record types: in the place of its constructor.
+    """Raise an error: the constructor of a model that is the base of record types.
 
     Raises:
         SchemaError: Always.
@@ -100,10 +100,10 @@ def refuse_object(obj: Any, /, **values: Any) -> None:
 
 
 def check_mapping(cls: type, values: object) -> None:
-    """Refuse what is no mapping of fields by name.
+    """Raise an error if the argument is not a mapping of field names to values.
 
     Raises:
-        ValidationError: It is none.
+        ValidationError: The argument is not such a mapping.
     """
     if not isinstance(values, Mapping) or not all(isinstance(name, str) for name in values):
         raise ValidationError(

@@ -1,7 +1,8 @@
-"""What the library keeps of an object beside its fields, as `obj.__state__`.
+"""The library's own data of an object, `obj.__state__`.
 
-That is the row it was read from, where that row is, who wants to know of its changes, and what few
-objects have: which deferred fields were read, related objects, a key under a random salt.
+It has the row that the object was read from, the row's table, the session that records changes,
+and, in few objects, the deferred fields that were read, related objects, or a row key with a random
+salt.
 """
 
 from __future__ import annotations
@@ -32,10 +33,11 @@ class InstanceState:
 
     Attributes:
         row: The row that the object was read from or last written as; None for a new object, and
-            for one whose row was deleted or is another object's now.
-        origin: The table and the servers of that row; None where nobody noted them.
+            for an object whose row was deleted or belongs to another object now.
+        origin: The table and the servers of that row; None if they are not recorded.
         on_change: Called with the object after a field was set, or None.
-        rare: What few objects have, by name. It is replaced, never changed: objects share it.
+        rare: Data that only few objects have, by name. The mapping is never changed in place,
+            because objects share it.
     """
 
     # No `__init__`: one of Python costs every object that is read about 0.2 us.
@@ -47,12 +49,12 @@ class InstanceState:
     rare: Mapping[str, Any]
 
     def is_foreign(self, origin: str) -> bool:
-        """Return whether the object stands for a row of another origin; a new object for none."""
+        """Return whether the object belongs to a row of another origin; False for a new object."""
         return self.row is not None and self.origin not in {None, origin}
 
     @property
     def deferred(self) -> frozenset[str]:
-        """The deferred fields that the row was read with."""
+        """The deferred fields that were read with the row."""
         names: frozenset[str] = self.rare.get(_DEFERRED, NO_FIELDS)
         return names
 
@@ -82,7 +84,7 @@ class InstanceState:
 
     @property
     def entry_range(self) -> str | None:
-        """What `columns_between` read of the row, as text; None for a whole row."""
+        """The range of `columns_between` that was read, as text; None for a whole row."""
         text: str | None = self.rare.get(_READ_IN_PART)
         return text
 
@@ -96,7 +98,7 @@ class InstanceState:
 
 
 def new_state(row: Row | None = None) -> InstanceState:
-    """Return the state of an object of this row, or of a new object, which no session has."""
+    """Return the state of an object of this row, or of a new object; it belongs to no session."""
     state = InstanceState()
     state.row = row
     state.origin = state.on_change = None
@@ -107,14 +109,14 @@ def new_state(row: Row | None = None) -> InstanceState:
 def state_lines(
     obj: str, row: str, scope: Scope, set_state: SetState, deferred: frozenset[str] = NO_FIELDS
 ) -> list[str]:
-    """Return the source that gives an object a state, as `new_state` makes it.
+    """Return the source that sets an object's state like `new_state`.
 
     Args:
-        obj: The variable of the object.
-        row: The variable of its row, or `None`.
-        scope: The names of the generated function.
-        set_state: Sets an object's `__state__`.
-        deferred: The deferred fields that the row was read with.
+        obj: The name of the variable that holds the object.
+        row: The name of the variable that holds its row, or "None".
+        scope: The global names of the generated function.
+        set_state: A function that sets an object's `__state__`.
+        deferred: The deferred fields that were read with the row.
     """
     rare = {_DEFERRED: deferred} if deferred else _NOTHING
     state = scope.local("state")
@@ -128,13 +130,13 @@ def state_lines(
 
 
 def row_key_of(obj: object) -> bytes | None:
-    """Return the key of the row that an object stands for; None if it stands for none."""
+    """Return the key of the row that an object belongs to; None if it belongs to no row."""
     state: InstanceState | None = getattr(obj, "__state__", None)  # unset while it is made
     return None if state is None or state.row is None else state.row.key
 
 
 def pickled_state(values: Mapping[str, Any], state: InstanceState) -> tuple[Any, ...]:
-    """Return what a pickle or a copy of an object has: fields, row and origin, but no session."""
+    """Return the data of a pickle or a copy of an object: fields, row and origin."""
     row = state.row
     if row is not None:
         row = Row(row.key, {column: Cell(*cell) for column, cell in row.cells.items()})
@@ -142,7 +144,7 @@ def pickled_state(values: Mapping[str, Any], state: InstanceState) -> tuple[Any,
 
 
 def unpickled_state(pickled: tuple[Any, ...]) -> tuple[dict[str, Any], InstanceState]:
-    """Return the fields and the state that `pickled_state` gave."""
+    """Return the fields and the state from the result of `pickled_state`."""
     values, row, *origin = pickled
     state = new_state(row)
     state.origin = origin[0] if origin else None

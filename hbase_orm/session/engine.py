@@ -1,4 +1,4 @@
-"""The engine: one a process, it holds the connections and makes sessions and tables."""
+"""The engine: it holds a process's connections to HBase, and creates sessions and tables."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from hbase_orm.session.session import Session
 
 
 class Engine(IndexAdmin):
-    """Connections to one HBase, and what is known of it. Threads may share it; forks may use it.
+    """The connections to one HBase. Threads may share an engine, and forked processes may use it.
 
     Attributes:
         options: The options of the URL.
@@ -66,7 +66,7 @@ class Engine(IndexAdmin):
         self._bound: dict[type[Model], tuple[TableSchema, BoundModel]] = {}
 
     def __repr__(self) -> str:
-        """Return where it is connected to."""
+        """Return the class with the address of the gateways."""
         return f"Engine({self._runtime.gateway!r})"
 
     def __enter__(self) -> Self:
@@ -80,13 +80,15 @@ class Engine(IndexAdmin):
         trace: TracebackType | None,
         /,
     ) -> None:
-        """Close it."""
+        """Close the engine."""
         self.close()
 
     def finish_clean_up(self) -> None:
-        """Delete the dead index entries that `clean_up=deferred` put off; return when it is done.
+        """Delete the stale index entries that the option `clean_up=deferred` left.
 
-        Without that option there are none.
+        Wait until it is done.
+
+        Without that option there is nothing to delete.
         """
         self._runtime.clean_up.finish()
 
@@ -101,22 +103,25 @@ class Engine(IndexAdmin):
     def sequence(
         self, name: str, *, block: int = DEFAULT_BLOCK, loaders: int = 1, loader: int = 0
     ) -> Sequence:
-        """Return a callable that gives a number at each call: 1 or more, never the same twice.
+        """Return a function that returns a new number at each call.
 
-        Made for `default_factory`. All processes that use one name in one namespace share its
-        numbers; each draws `block` of them by one request, and those it does not use are skipped.
-        Nothing is sent now; the first call makes the table `hbase_orm_sequences` if it is missing.
+        1 or more, never the same twice.
+
+        The function suits `default_factory`. All processes that use the same name in the same
+        namespace share the numbers; each reserves `block` numbers by one request, and reserved
+        numbers that it does not use are never given out. This method sends nothing; the first call
+        of the function creates the table `hbase_orm_sequences` if it is missing.
 
         Args:
-            name: The sequence.
-            block: How many numbers one request takes: many for loads, few where the numbers
-                shall stay low.
+            name: The name of the sequence.
+            block: How many numbers one request reserves: many for loads, few to keep the numbers
+                low.
             loaders: How many loaders share the sequence.
-            loader: Which of them this is, from 0: it gives numbers with `number % loaders ==
-                loader` only.
+            loader: The number of this loader, from 0: it gets only numbers with `number % loaders
+                == loader`.
 
         Raises:
-            ConfigurationError: The name cannot be a row key, or a number is out of range.
+            ConfigurationError: The name cannot be a row key, or an argument is out of range.
         """
         return Sequence(
             self._runtime.run,
@@ -128,7 +133,7 @@ class Engine(IndexAdmin):
         )
 
     def raw(self) -> AbstractContextManager[Any]:
-        """Return a `with` block around a happybase `Connection` of this engine's settings.
+        """Return a context manager of a happybase `Connection` with this engine's settings.
 
         Raises:
             ConfigurationError: The engine has no Thrift gateway.
@@ -140,21 +145,22 @@ class Engine(IndexAdmin):
     def create_tables(
         self, *models: type[Model], periods: tuple[datetime, datetime] | None = None
     ) -> list[str]:
-        """Create the models' tables where they are missing; return the names of what was made.
+        """Create the models' tables where they are missing; return the names of the created tables.
 
-        Families get their options, the table is pre-split (on the salt, or as declared), namespaces
-        are made, models with indexes get index tables, and substitutes their dictionaries. An
-        existing table is left as it is.
+        Families get their declared options, and tables are pre-split, by the salt or as declared.
+        Missing namespaces, index tables and dictionaries of substitutes are created too. An
+        existing table is not changed.
 
         Args:
             models: The models.
-            periods: The first time and the one after the last, for models with a table for each
-                period.
+            periods: The first time (included) and the last (excluded), for models with a table for
+                each period.
 
         Raises:
-            SchemaError: An existing table cannot carry the indexes, or is a dictionary's. Or
-                it is empty and its index is not, or it has rows and its dictionary is gone.
-            ConfigurationError: `periods` is missing, or given to no purpose.
+            SchemaError: An existing table cannot have the indexes, or is the table of a dictionary;
+                or the table is empty but its index is not; or the table has rows, but the table of
+                its dictionary is missing.
+            ConfigurationError: `periods` is missing, or given although no model needs it.
             FeatureMissingError: The engine has no Thrift2 gateway.
         """
         wanted = [bound for model in models for bound in self._tables_of(model, periods)]
@@ -185,8 +191,8 @@ class Engine(IndexAdmin):
     def drop_tables(self, *models: type[Model]) -> list[str]:
         """Drop the models' tables with all their rows; return the names of those that existed.
 
-        Of a model with a table for each period, all of them. Dictionaries stay: other tables may
-        hold their numbers.
+        For a model with a table for each period, drop the tables of all periods. Dictionaries are
+        kept, because other tables may hold their numbers.
         """
         self.finish_clean_up()  # it is not meant for tables of these names that are made later
         return self._runtime.run(self._removal(models))
@@ -206,7 +212,7 @@ class Engine(IndexAdmin):
     def _tables_of(
         self, model: type[Model], periods: tuple[datetime, datetime] | None
     ) -> list[BoundModel]:
-        """Return the model with each of its tables.
+        """Return one bound model for each table of a model.
 
         Raises:
             ConfigurationError: `periods` does not fit the model.
@@ -216,14 +222,14 @@ class Engine(IndexAdmin):
         return [bound if start is None else bound.with_table_at(start) for start in starts]
 
     def _shared_bound_of(self, model: type[Model]) -> BoundModel:
-        """Return the model that decides what its table is: the base of a record type."""
+        """Return the model that declares the table: for a record type, its base."""
         return self._bound_of(base_of(checked_model(model)) or model)
 
     def add_guard_family(self, model: type[Model]) -> None:
-        """Add the guards' family `_` to a model's existing table, online; safe to repeat.
+        """Add the family `_`, which holds the guards, to a model's existing table; safe to repeat.
 
         Raises:
-            TableNotFoundError: There is no such table.
+            TableNotFoundError: The table does not exist.
         """
         self._runtime.run(tables.add_guard_family(self._bound_of(model)))
 
@@ -232,10 +238,10 @@ class Engine(IndexAdmin):
 
         Args:
             model: The model.
-            at: A time of the period, for a model with a table for each.
+            at: A time in the period, for a model with a table for each period.
 
         Raises:
-            TableNotFoundError: There is no such table.
+            TableNotFoundError: The table does not exist.
             ConfigurationError: `at` is missing.
         """
         bound = self._bound_of(model)
@@ -245,8 +251,8 @@ class Engine(IndexAdmin):
     def row_keys(self, model: type[Model], /, **key: Any) -> tuple[bytes, ...]:
         """Return every row key that a row with these key fields can have.
 
-        Several under a random salt; none where a name in it has no number. Sends nothing but to
-        look up names.
+        A key with a random salt has several row keys; a key with a name that has no number yet has
+        none. The only requests are look-ups of such names.
 
         Raises:
             RowKeyError: A key field is missing, unknown or does not fit.
@@ -256,19 +262,20 @@ class Engine(IndexAdmin):
     def decode_key(
         self, model: type[Model], data: bytes, /, *, table: str | None = None
     ) -> Mapping[str, Any]:
-        """Return the key fields that a row key gives back, as `M.decode_key`, and names as well.
+        """Return the key fields that a row key contains, like `M.decode_key`, but with names.
 
-        Sends nothing but to look up the names that the key holds numbers of.
+        The only requests look up the names whose numbers the key holds.
 
         Args:
             model: The model.
             data: The row key.
-            table: The table it stands in. Where each period has one, its name and the key together
-                give back the time that is split over both.
+            table: The row's table. For a model with a table for each period, the table's name and
+                the row key together contain the time.
 
         Raises:
-            CorruptRowError: The bytes are no key of this model, or a dictionary lacks a number.
-            ConfigurationError: `table` is no table of the model's.
+            CorruptRowError: The bytes are not a row key of this model, or a dictionary lacks a
+                number.
+            ConfigurationError: `table` is not a table of the model.
         """
         bound = self._bound_of(model_of_key(checked_model(model), data))
         if table is not None:
@@ -279,7 +286,7 @@ class Engine(IndexAdmin):
     def table_state(self, model: type[Model]) -> TableState | None:
         """Return the state of a model's table in the catalog; None if the catalog has none.
 
-        A table in LOADING has a load under way, or one that was interrupted: run it again.
+        LOADING means that a load is running or was interrupted; run an interrupted load again.
         """
         table = self._bound_of(model).schema.table
         entry = self._runtime.run(catalog.read_entry(table))
@@ -301,10 +308,10 @@ class Engine(IndexAdmin):
 def connect(url: str, /) -> Engine:
     """Return an engine for `hbase://host[:port][/namespace]?thrift2=host:port&…` or `memory://`.
 
-    Checks that every gateway named answers and speaks the interface it is named for.
+    Checks that every gateway in the URL answers and speaks the expected Thrift interface.
 
     Raises:
-        ConfigurationError: The URL is wrong, or a port is another kind of gateway's.
+        ConfigurationError: The URL is wrong, or a port belongs to the other Thrift interface.
         GatewayError: A gateway does not answer.
     """
     options = parse_url(url)

@@ -1,7 +1,7 @@
-"""The flush of a session: what is pending is sent, then what hooks noted meanwhile, round by round.
+"""The flush of a session: it sends the pending objects, then those that hooks added, in rounds.
 
-A round prepares its objects, is worked out as a whole, and sent. Nothing of a round is sent if an
-object of it does not fit.
+A round calls the `before_*` hooks of its objects, computes all their writes, and sends these.
+Nothing of a round is sent if a value of one object does not fit.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from hbase_orm.writing.send import send_writes, warn_of_future
 
 @dataclass(slots=True)
 class Flush:
-    """Sends what a session has pending."""
+    """Sends the pending writes of a session."""
 
     _state: SessionState
     _pending: PendingWrites
     _is_running: bool = False
 
     def run(self) -> FlushReport:
-        """Send what is pending, and report; the errors are those of `Session.flush`."""
+        """Send the pending writes and return a report; raise the errors of `Session.flush`."""
         if self._is_running:
             raise QueryError(
                 "a hook of a flush cannot flush",
@@ -56,7 +56,10 @@ class Flush:
         return FlushReport(written=len(outcome.written))
 
     def _raise_failed(self, outcome: FlushOutcome, errors: HookErrors) -> None:
-        """Raise what a flush reports, or else what a hook raised, which becomes its context."""
+        """Raise the error of the flush, with the error of a hook as its context.
+
+        Or else the hook's error.
+        """
         try:
             if errors.raised:
                 errors.raise_first()
@@ -64,7 +67,7 @@ class Flush:
             self._refuse_failed(outcome)
 
     def _flush_rounds(self, outcome: FlushOutcome, errors: HookErrors) -> Protocol[None]:
-        """Send what is pending, then what the hooks of these writes noted, until nothing is."""
+        """Send the pending writes, then those that their hooks added, until nothing is pending."""
         self._pending.settle()
         if self._state.is_tracking:
             self._state.tracker.prune()
@@ -92,7 +95,7 @@ class Flush:
         self._hold_back(self._endless(), outcome)
 
     def _send_pending(self, outcome: FlushOutcome) -> Protocol[Sequence[RowWrite]]:
-        """Send what is pending, add to the outcome how it ended, and return what was written."""
+        """Send the pending writes, record their results, and return the written objects."""
         runtime = self._state.runtime
         self._prepare()
         self._refuse_lost_changes()
@@ -121,7 +124,10 @@ class Flush:
             self._state.tracker.refuse_lost_changes(self._state.pending)
 
     def _assign_numbers(self) -> Protocol[None]:
-        """Give a number to each new name in what is pending; drop deletes of rows without one."""
+        """Give a number to each new name in pending row keys.
+
+        Drop deletes of rows whose name has none.
+        """
         state = self._state
         named = [
             (obj, kind)
@@ -134,7 +140,7 @@ class Flush:
                 self._pending.drop(obj)  # there is no such row to delete
 
     def _writes(self) -> Protocol[list[RowWrite]]:
-        """Return what writes the objects that are pending."""
+        """Return the writes of the pending objects."""
         writes: list[RowWrite] = []
         for obj, kind in self._state.pending.values():
             bound = self._state.bound_to(obj)
@@ -143,7 +149,7 @@ class Flush:
         return writes
 
     def _note_interrupted(self, writes: Sequence[RowWrite], ended: FlushOutcome) -> None:
-        """Remember as unknown what was neither acknowledged nor refused before an interrupt."""
+        """After an interrupt, record writes without an answer as writes of unknown outcome."""
         answered = {id(write.obj) for write in ended.written}
         answered.update(id(write.obj) for write, _ in ended.failures)
         for write in writes:
@@ -151,7 +157,7 @@ class Flush:
                 self._pending.note_doubt(write)
 
     def _hold_back(self, error: Exception, outcome: FlushOutcome) -> None:
-        """Report what is pending as not written, after earlier rounds were written."""
+        """Report the pending writes as not written, when earlier rounds were written."""
         for obj, _ in self._state.pending.values():
             key = b""
             with suppress(HBaseORMError):  # such an object may be what the error is about
@@ -160,7 +166,7 @@ class Flush:
             outcome.record_not_written((write,), error)
 
     def _endless(self) -> ValidationError:
-        """Return the error of hooks that note further objects again and again."""
+        """Return the error of hooks that add more objects in every round."""
         obj, _ = next(reversed(self._state.pending.values()))
         return ValidationError(
             "the hooks of a flush add more objects in every round, without end",
@@ -171,14 +177,14 @@ class Flush:
         )
 
     def _refuse_failed(self, outcome: FlushOutcome) -> None:
-        """Raise what a flush reports, if not everything was written."""
+        """Raise the error of the flush if not everything was written."""
         if outcome.unexpected is not None:
             raise outcome.flush_error() from outcome.unexpected
         if outcome.has_failures:
             raise outcome.flush_error()
 
     def _prepare(self) -> None:
-        """Let what is pending prepare itself; a hook may change or note further objects."""
+        """Call the `before_*` hooks of the pending objects; a hook may change or add objects."""
         prepared: dict[tuple[int, str], Model] = {}
         rounds = 0
         while waiting := [

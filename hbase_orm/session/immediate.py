@@ -1,4 +1,4 @@
-"""Immediate writes: they are sent when they are called, and touch nothing that is pending."""
+"""Immediate writes: methods that send their write at once, and do not change what is pending."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ T = TypeVar("T")
 
 
 class ImmediateWrites:
-    """The methods of a session that write at once: an object, a row, or what a statement selects.
+    """The methods of a session that write at once: one object, one row, or the rows of a statement.
 
-    A request that was sent and not answered raises `ConnectionLostError`: the outcome is unknown.
-    Guarded rows (models with an index or a version column) find out by themselves what became of
-    it wherever they can, and then finish the write instead.
+    A request without an answer raises `ConnectionLostError`: its outcome is unknown. A write of a
+    guarded row (its model has an index or a version column) reads the row again to find out its
+    outcome, and finishes the write where it can, instead of raising.
     """
 
     _state: SessionState
@@ -53,18 +53,18 @@ class ImmediateWrites:
     def insert(self, obj: Model, /) -> None:
         """Write `obj` only if its row is absent.
 
-        A plain row is read first, then written under HBase's check that one column, which
-        every insert writes, has no cell: of two inserts one wins. A gateway that repeats the
-        request by itself may report our own row as `DuplicateRowError`; under a guard that is found
-        out. Under a random salt the row is read in all buckets, but two inserts at once may
-        both win, each in its own.
+        A plain row is read first. Then it is written only if HBase finds no cell in one column that
+        every insert writes, so that one of two concurrent inserts wins. If the gateway itself
+        repeats the request, this method may raise `DuplicateRowError` for its own row; guarded rows
+        do not have this problem. With a random salt the row is looked up in all buckets, but two
+        inserts at the same time may both succeed, each in another bucket.
 
         Raises:
-            DuplicateRowError: The row exists; `model`, `table` and `row` name it.
+            DuplicateRowError: The row exists already; `model`, `table` and `row` name it.
             FeatureMissingError: The engine has no Thrift2 gateway.
-            ValidationError: A value does not fit, the cell to check would be empty, the object was
-                read in part, as `replace` says, it belongs to another session, or the session holds
-                another object of a row that is gone.
+            ValidationError: A value does not fit; the cell to check would be empty; the object was
+                read only in part (see `replace`); it belongs to another session; or the session
+                holds another object of this row, which was deleted.
             ConnectionLostError: The outcome is unknown: read the row again, and decide whether to
                 repeat the write.
         """
@@ -76,15 +76,15 @@ class ImmediateWrites:
         call_after_write_hooks((write,))
 
     def replace(self, obj: Model, /) -> None:
-        """Make the row exactly `obj` in one atomic call: other cells, counters too, are gone.
+        """Replace the row by `obj` in one atomic call: all other cells, counters too, are deleted.
 
-        Readers see the row as it was or as it is. Of a plain row, cells that somebody else writes
-        while this runs may stay.
+        Readers see either the old row or the new one. In a plain row, cells that another program
+        writes during the call may remain.
 
         Raises:
             FeatureMissingError: The engine has no Thrift2 gateway.
-            ValidationError: The object was read in part: by `columns_between`, or without deferred
-                fields that were not set since; or it belongs to another session.
+            ValidationError: The object was read only in part (by `columns_between`, or without
+                deferred fields, which were not set since); or it belongs to another session.
             ConnectionLostError: The outcome is unknown; replacing again is safe.
         """
         self._refuse_without_guards(obj, "replace")
@@ -92,16 +92,19 @@ class ImmediateWrites:
         call_after_write_hooks((self._run(self._replacement(obj)),))
 
     def put_if(self, obj: Model, /, *conditions: Condition) -> bool:
-        """Write `obj` as a flush would, if its row fulfils the conditions; return whether it did.
+        """Write `obj` as a flush would if its row fulfils the conditions.
 
-        Of a loaded object the changes are written, of a new one all non-None fields. A row that
-        does not exist fulfils `is_null()` and nothing else. A guarded row is read and written under
-        its guard, so any conditions will do. On a plain row HBase compares one stored cell with
-        one value: a column that was never written fulfils no comparison, and what its bytes do
-        not decide is refused. The version column is compared only if a condition names it.
+        Return whether it was written.
+
+        For a loaded object its changes are written, for a new one all fields that are not None. A
+        row that does not exist fulfils only `is_null()`. A guarded row is read, and written under
+        its guard, so all conditions are allowed. For a plain row HBase compares one stored cell
+        with one value: a column without a cell fulfils no comparison, and a condition that cannot
+        be decided from the bytes is refused. The version column is compared only if a condition
+        names it.
 
         Raises:
-            QueryError: No condition, or one that a plain row cannot be checked for.
+            QueryError: There is no condition, or HBase cannot check it on a plain row.
             ValidationError: A value does not fit, or the object belongs to another session or
                 engine.
             FeatureMissingError: The engine has no Thrift2 gateway.
@@ -113,41 +116,43 @@ class ImmediateWrites:
         return self._write_if(write, conditions)
 
     def delete_if(self, obj: Model, /, *conditions: Condition) -> bool:
-        """Delete the row of `obj` if it fulfils the conditions; return whether it did.
+        """Delete the row of `obj` if it fulfils the conditions; return whether it was deleted.
 
-        They are checked as by `put_if`; of a row under a guard that does not exist the answer is
-        False.
+        The conditions are checked as in `put_if`. For a guarded row that does not exist the method
+        returns False.
 
         Raises:
-            QueryError, ValidationError, FeatureMissingError, ConnectionLostError: As `put_if`.
+            QueryError, ValidationError, FeatureMissingError, ConnectionLostError: As for `put_if`.
         """
         write = self._run(self._deletion(self._prepared(obj, "delete"), obj))
         return write is not None and self._write_if(write, conditions)
 
     def move(self, obj: M, /, **new_key: Any) -> M:
-        """Give the row of `obj` other key fields; return the object of the row that it is now.
+        """Move the row of `obj` to other key fields; return the object of the moved row.
 
-        HBase cannot rename a row: all cells in the model's families are inserted under the new key,
-        counters and entries too, read back, and then the original is deleted; index entries follow.
-        For a moment a reader finds both. A move that was interrupted is finished by moving again.
-        Cells get new timestamps, so a TTL begins again; versions before the newest stay behind. Let
-        nothing increment the row's counters meanwhile.
+        HBase cannot rename a row: all cells in the model's families, including counters and dynamic
+        columns, are inserted under the new row key and read back; then the original row is deleted,
+        and the index entries are updated. For a moment readers see both rows. Call `move` again to
+        finish an interrupted move. Cells get new timestamps, so that a TTL starts again; only the
+        newest version of each cell is moved. No program may increment the row's counters during the
+        move.
 
         Args:
-            obj: Without changes that are not flushed; it stands for no row afterwards.
+            obj: An object without changes that are not flushed; afterwards it belongs to no row.
             new_key: The key fields that change.
 
         Raises:
-            RowKeyError: A name is no key field, a value does not fit, or the row has this key.
+            RowKeyError: A name is not a key field, a value does not fit, or the row already has
+                this key.
             ValidationError: The object has changes that are not flushed, it belongs to another
-                session or engine, or the row has a value of a unique index that the copy would
-                have as well.
-            DuplicateRowError: Another row stands there; neither row was changed.
-            RowNotFoundError: The object has no row.
-            ConflictError: Others kept changing the row.
+                session or engine, or the row has a value of a unique index, which its copy would
+                have too.
+            DuplicateRowError: Another row has the new key; neither row was changed.
+            RowNotFoundError: The object's row does not exist.
+            ConflictError: Other writers changed the row at every attempt.
             CorruptRowError: The row does not decode; neither row was changed.
             FeatureMissingError: The engine has no Thrift2 gateway.
-            ConnectionLostError: It is not known how far this came; move again.
+            ConnectionLostError: Some steps may be done, others not; call `move` again.
         """
         return self._run(self._moving(obj, new_key))
 
@@ -184,21 +189,23 @@ class ImmediateWrites:
     # --- one row by its key -----------------------------------------------------------------------
 
     def update(self, model: type[M], change: Callable[[M], object], /, **key: Any) -> M:
-        """Read a row, change its object, and write it if nobody else did meanwhile; return it.
+        """Read a row, change its object, and write it unless another program changed the row.
 
-        After a conflict the row is read again and `change` is called again, with a new object: it
-        must do nothing but set fields. Needs a guarded model, since HBase's check of a plain row
-        covers one column only.
+        Return it.
+
+        After a conflict the row is read again, and `change` is called again with a new object: so
+        `change` must only set fields. The model must be guarded, because HBase checks only one
+        column of a plain row.
 
         Args:
             model: A model with a version column or an index.
-            change: Sets fields of the object it is given.
+            change: A function that sets fields of its argument, the object.
             key: The fields that the row key is computed from.
 
         Raises:
             QueryError: The model is plain.
-            RowNotFoundError: There is no such row.
-            ConflictError: Others won every round.
+            RowNotFoundError: The row does not exist.
+            ConflictError: Other writers changed the row at every attempt.
             ConnectionLostError: The outcome is unknown.
         """
         bound = self._state.bound_at(model, key)
@@ -219,17 +226,18 @@ class ImmediateWrites:
         guarded model that does not exist is written only if all required fields are assigned.
 
         Raises:
-            QueryError: Nothing to write, or a field that cannot be assigned.
-            RowKeyError: A key field is missing or does not fit, or is assigned.
+            QueryError: There is no assignment, or a field cannot be assigned.
+            RowKeyError: A key field is missing, does not fit, or is assigned.
             ValidationError: A value does not fit.
-            RowNotFoundError: The row does not exist, and this would not make it.
+            RowNotFoundError: The guarded row does not exist, and some required fields are not
+                assigned.
             ConnectionLostError: The outcome is unknown; writing again is safe.
         """
         bound = self._state.bound_at(model, key)
         self._run(put_cells(bound, assignments, key, self._writer))
 
     def delete_row(self, model: type[Model], /, **key: Any) -> None:
-        """Delete one row at once, without an object; one that does not exist is no error.
+        """Delete one row at once, without an object; do nothing if the row does not exist.
 
         Raises:
             RowKeyError: A key field is missing or does not fit.
@@ -240,15 +248,15 @@ class ImmediateWrites:
     def append(self, model: type[Model], field: Expr[T], value: T, /, **key: Any) -> T:
         """Append text or bytes to a column of one row, atomically; return the new value.
 
-        A column without a cell starts empty. A plain row need not exist; a guarded one must.
-        Never repeated by itself: after `ConnectionLostError` the outcome is unknown.
+        A column without a cell counts as empty. A plain row need not exist; a guarded row must. The
+        library never repeats the request: after `ConnectionLostError` the outcome is unknown.
 
         Raises:
             QueryError: The column is indexed, or its codec's bytes cannot be joined.
             RowKeyError: A key field is missing or does not fit.
             RowNotFoundError: A guarded row does not exist.
-            CorruptRowError: What the column holds does not decode; to a plain row the value was
-                appended all the same.
+            CorruptRowError: The column's value does not decode; in a plain row the value was
+                appended nevertheless.
         """
         bound = self._state.bound_at(model, key)
         tail = self._run(tail_of(bound, field, value, key))
@@ -258,17 +266,17 @@ class ImmediateWrites:
         return self._run_locked(tail.row_id, appending)
 
     def increment(self, model: type[Model], /, *increments: AddAmount, **key: Any) -> list[int]:
-        """Add to counters of one row at once, atomically; return their new values in order.
+        """Increment counters of one row at once, atomically; return their new values in order.
 
-        Never repeated by itself: after `ConnectionLostError` the outcome is unknown. Counters have
-        64 bits: above 2**63 - 1 HBase goes on at -2**63.
+        The library never repeats the request: after `ConnectionLostError` the outcome is unknown.
+        Counters have 64 bits: after 2**63 - 1 HBase continues with -2**63.
 
         Raises:
-            QueryError: Nothing to add, an amount outside 64 bits, or a field that is no counter of
-                the model.
+            QueryError: There is no amount, an amount does not fit 64 bits, or a field is not a
+                counter of the model.
             RowKeyError: A key field is missing or does not fit.
-            SchemaError: Other programs keep indexes of the table that the model does not declare.
-            CounterOverflowError: A counter went past 64 bits. The amounts were added; `values` are
+            SchemaError: The table has indexes that the model does not declare.
+            CounterOverflowError: A counter overflowed 64 bits. The amounts were added; `values` has
                 the new values.
         """
         amounts = amounts_by_column(self._state.bound(model), increments)
@@ -278,22 +286,25 @@ class ImmediateWrites:
     # --- many rows --------------------------------------------------------------------------------
 
     def delete_where(self, stmt: Select[Any], /) -> int:
-        """Delete every row that the statement selects, at once; return how many they were.
+        """Delete every row that the statement selects, at once; return the number of deleted rows.
 
-        Rows are read page by page in bounded memory, each is checked against all conditions, and
-        they are deleted in batches, rows with indexes one by one through their guards. The whole is
-        not atomic: a row that is changed after it was read is deleted all the same, and one that
-        comes later may stay. Safe to repeat. What is pending in the session stays pending.
+        Rows are read page by page in bounded memory and checked against all conditions. Plain rows
+        are deleted in batches, guarded rows one by one through their guards. The operation is not
+        atomic: a row that changes after it was read is deleted nevertheless, and a row that is
+        written during the call may remain. Safe to repeat. Pending objects of the session stay
+        pending.
 
         Args:
-            stmt: Needs a range of keys, or `.allow_full_scan()`; its limit and order hold.
+            stmt: A statement that limits the row key, or has `.allow_full_scan()`; its limit and
+                order apply.
 
         Raises:
             QueryError: The statement asks for more than whole rows.
-            UnboundedScanError: It would read the whole table and does not allow it.
+            UnboundedScanError: The statement would read the whole table, without
+                `.allow_full_scan()`.
             FlushError: Some rows were not deleted, or their outcome is unknown; `written` counts
-                those that were. Rows that do not decode are left and named, at most 1,000, once the
-                others are deleted.
+                the deleted rows. Rows that do not decode are not deleted; the error names at most
+                1,000 of them after all other rows are deleted.
         """
         check_statement(stmt)
         state = self._state
@@ -324,7 +335,7 @@ class ImmediateWrites:
         return self._runtime.run(protocol)
 
     def _run_locked(self, row_id: tuple[str, bytes], protocol: Protocol[T]) -> T:
-        """Run a protocol while no other thread of this engine changes the row."""
+        """Run a protocol under the engine's lock on the row, so that no other thread changes it."""
         return self._runtime.row_locks.hold(row_id, partial(self._runtime.run, protocol))
 
     def _refuse_without_guards(self, obj: Model, operation: str) -> None:
@@ -332,7 +343,7 @@ class ImmediateWrites:
         refuse_without_guards(bound.schema, bound.guarded, operation)
 
     def _insertion(self, obj: Model) -> Protocol[RowWrite]:
-        """Return what inserts an object."""
+        """Return the protocol that inserts an object."""
         bound = self._state.bound_to(obj)
         key = self._state.key_of_other(bound, obj)
         if key is not None and (yield from stored_row(bound, key, NO_FIELDS)) is not None:
@@ -340,13 +351,13 @@ class ImmediateWrites:
         return (yield from self._whole_write(obj, "insert"))
 
     def _replacement(self, obj: Model) -> Protocol[RowWrite]:
-        """Replace the row of an object, and return its write."""
+        """Replace the row of an object, and return the row write."""
         write = yield from self._whole_write(obj, "replace")
         self._pending.mark_clean((yield from replace_row(write, self._writer)))
         return write
 
     def _deletion(self, bound: BoundModel, obj: Model) -> Protocol[RowWrite | None]:
-        """Return what deletes the row of an object; None if a name in its key has no number."""
+        """Return the write that deletes an object's row; None if a name has no number."""
         if (yield from assign_substitute_numbers([(obj, "delete")], self._state.bound)):
             return None
         return (yield from write_of(bound, obj, "delete"))
@@ -356,7 +367,7 @@ class ImmediateWrites:
         return (yield from write_of(self._state.bound_to(obj), obj, kind))
 
     def _prepared(self, obj: Model, kind: Any) -> BoundModel:
-        """Return the model of an object that was checked and has prepared itself."""
+        """Check an object, call its hook, and return its bound model."""
         self._refuse_without_guards(obj, f"{kind}_if")
         bound = self._state.refuse_other(obj)
         refuse_foreign(bound, obj)

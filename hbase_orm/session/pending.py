@@ -1,4 +1,4 @@
-"""What a session has pending: the writes that the next flush sends, and how the last ones ended."""
+"""The pending writes of a session: what the next flush sends, and the outcome of the last flush."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from hbase_orm.writing.row_write import RowWrite, keep_row
 
 @dataclass(slots=True)
 class PendingWrites:
-    """Notes what a flush is to write, and what was written.
+    """Records what the next flush has to write, and what was written.
 
     Attributes:
-        outcome: How the last request of a flush ended, until that is noted of the objects.
+        outcome: The results of a flush that are not applied to the objects yet.
     """
 
     _state: SessionState
@@ -38,10 +38,10 @@ class PendingWrites:
         ttl: timedelta | None = None,
         timestamp_ms: int | None = None,
     ) -> None:
-        """Note that the next flush is to "put" or "delete" the row of an object.
+        """Record that the next flush has to "put" or "delete" the row of an object.
 
         Raises:
-            RowKeyError: Its row key cannot be made.
+            RowKeyError: The object's row key cannot be computed.
             ValidationError: The session has another object of this row, the object belongs to
                 another session or engine, or an option does not fit.
         """
@@ -91,7 +91,7 @@ class PendingWrites:
     # --- tries of unknown outcome -----------------------------------------------------------------
 
     def with_options(self, write: RowWrite) -> RowWrite:
-        """Return a write with its options, which know its own earlier tries."""
+        """Return a write with its options, which record earlier attempts of the same write."""
         options = self._state.options.get(id(write.obj))
         if options is None and write.version is not None:
             # An interrupted flush must know its own write from another's: noted before it is sent.
@@ -99,12 +99,12 @@ class PendingWrites:
         return write if options is None else options.of(write)
 
     def settling(self, write: RowWrite) -> RowWrite:
-        """Return a write with what its tries of unknown outcome left in doubt."""
+        """Return a write that knows which of its earlier attempts have an unknown outcome."""
         options = self._state.options.get(id(write.obj))
         return write if options is None else options.settling(write)
 
     def note_doubt(self, write: RowWrite) -> None:
-        """Remember a try whose outcome is unknown."""
+        """Record an attempt whose outcome is unknown."""
         if write.obj is not None:
             earlier = self._state.options.get(id(write.obj), WriteOptions())
             self._state.options[id(write.obj)] = earlier.after(write)
@@ -112,10 +112,10 @@ class PendingWrites:
     # --- what was written -------------------------------------------------------------------------
 
     def settle(self, *, is_late: bool = True) -> None:
-        """Note what the last flush got acknowledged, unless that is done.
+        """Apply the results of the last flush to its objects, unless that is done already.
 
-        An exception from outside may end a flush at any step, this one included: then the next
-        use of the session goes on here. What was noted of the objects meanwhile stays.
+        An exception from outside, such as Ctrl-C, may end a flush at any step, this one included;
+        the next use of the session then continues here. Changes of the objects in between are kept.
         """
         outcome, pending = self.outcome, self._state.pending
         if outcome is None:
@@ -132,7 +132,7 @@ class PendingWrites:
         self.outcome = None
 
     def mark_clean(self, write: RowWrite) -> None:
-        """Note that a write was acknowledged: its object stands for the row as it is now."""
+        """Record that a write was acknowledged: its object now matches the row."""
         obj, state = write.obj, self._state
         if obj is None:
             return
@@ -151,7 +151,7 @@ class PendingWrites:
             state.tracker.add(write.bound, obj)
 
     def mark_deleted(self, write: RowWrite) -> None:
-        """Let the object of a deleted row be a new one, written only if that is pending."""
+        """Treat the object of a deleted row as a new object."""
         state = self._state
         obj = state.identity.find(write.bound, write.key)
         if obj is None:

@@ -1,7 +1,7 @@
 """The reads of a session: gets, statements, streams and pages.
 
-The docstrings of `Session` describe what each returns and raises. Reads see what HBase has, not
-what is pending.
+The docstrings of `Session` describe what each method returns and raises. Reads return what HBase
+stores; pending writes are not visible.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class Reader:
-    """Reads rows and gives the objects of a session."""
+    """Reads rows and returns them as objects of a session."""
 
     _state: SessionState
     _runtime: Runtime
@@ -47,7 +47,7 @@ class Reader:
     def get_many(
         self, model: type[M], keys: Iterable[tuple[Any, ...] | Mapping[str, Any]]
     ) -> list[M | None]:
-        """Return the objects of several rows, None where there is none, positions kept."""
+        """Return the objects of several rows in the order of the keys, None for an absent row."""
         bound = self._state.bound(model)
         wanted = several_keys(keys)
         self._runtime.open_reads.close_dropped()
@@ -67,7 +67,7 @@ class Reader:
         return self._runtime.run(stored_cells(bound, key, self._runtime.features))
 
     def refresh(self, obj: Model, fields: Iterable[Expr[Any]], pending: PendingWrites) -> None:
-        """Read the row of an object again; its changes and what is pending for it are dropped."""
+        """Read the row of an object again; its changes and its pending write are dropped."""
         state = self._state
         pending.settle()
         bound = state.refuse_other(obj)
@@ -128,7 +128,7 @@ class Reader:
         return Stream(with_after_load(stmt, items), close)
 
     def page(self, stmt: Select[T], size: int, token: str | None) -> Page[T]:
-        """Return the next objects that the statement selects, and a token to go on from."""
+        """Return the next objects that the statement selects, and a token for the next page."""
         check_statement(stmt)
         bound, runtime = self._state.bound(stmt.model), self._runtime
         request = page_request(stmt, size, token, bound=bound, now_ms=runtime.guard_context.now_ms)
@@ -153,7 +153,7 @@ class Reader:
         return bool(self.count(stmt.limit(1)))
 
     def explain(self, stmt: Select[Any], *, analyze: bool) -> Plan:
-        """Return what would be sent for the statement, or what was, with measurements."""
+        """Return the plan of the statement; with `analyze`, also run it."""
         check_statement(stmt)
         if analyze:
             return analyzed(stmt, self._state.bound, self._runtime)
@@ -164,7 +164,10 @@ class Reader:
     # --- shared -----------------------------------------------------------------------------------
 
     def _selected(self, stmt: Select[Any]) -> tuple[Iterator[Any], Callable[[], None]]:
-        """Return what the statement selects, and what ends it; no hook of an object was called."""
+        """Return what the statement selects, and a function that ends the read.
+
+        Hooks are not called yet.
+        """
         bound, runtime = self._state.bound(stmt.model), self._runtime
         chosen = runtime.run(planned(stmt, bound, runtime.catalog))
         read = read_of(stmt, chosen, bound, runtime.writer)
@@ -184,7 +187,7 @@ class Reader:
             self._runtime.run(load(objects))
 
     def _attach_whole(self, stmt: Select[Any], bound: BoundModel, obj: Any) -> Any:
-        """Return the session's object of a row; what is read in part stays out of the session."""
+        """Return the session's object of a row; objects read in part stay outside it."""
         if stmt.selection is not None:
             return obj  # values of fields
         is_whole = stmt.entries is None and stmt.times is None
@@ -194,7 +197,7 @@ class Reader:
 def _stored(
     bound: BoundModel, obj: Model, deferred: frozenset[str]
 ) -> Protocol[tuple[bytes | None, Row | None, LoadedNames | None]]:
-    """Return the row key of an object, its row, and the names in it; None where there is none."""
+    """Return an object's row key, row, and names in the key; each may be None."""
     yield from bound.keys.look_up_names([obj.__dict__])
     key = bound.keys.known_of(obj)
     row = None if key is None else (yield from stored_row(bound, key, deferred))

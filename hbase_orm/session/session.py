@@ -1,7 +1,8 @@
 """The session: what an application holds while it works with objects.
 
-A unit of work, not a transaction: `add` and `delete` only note what is meant, `flush` sends it, and
-queries see what HBase has, not what is pending. A session belongs to one thread at a time.
+A session is a unit of work, not a transaction: `add` and `delete` only record a write, `flush`
+sends it, and queries return what HBase stores, without pending writes. A session may be used by
+only one thread at a time.
 """
 
 from __future__ import annotations
@@ -34,12 +35,12 @@ T = TypeVar("T")
 class Session(ImmediateWrites):
     """Reads and writes objects of models; made by `engine.session()`.
 
-    As a context manager it flushes when the block ends well and closes itself; after an exception
-    nothing more is sent.
+    As a context manager, a session flushes at the end of the block and closes. After an exception
+    in the block it closes without a flush.
     """
 
     def __init__(self, runtime: Runtime, bound_of: Callable[[type[Model]], BoundModel]) -> None:
-        """Start with nothing loaded and nothing pending."""
+        """Start without objects and without pending writes."""
         state = SessionState(runtime, bound_of)
         self._bound_of = bound_of
         self._state = state
@@ -49,7 +50,7 @@ class Session(ImmediateWrites):
         self._flush: Flush | None = None
 
     def __repr__(self) -> str:
-        """Return how much is loaded and pending."""
+        """Return the number of loaded and of pending objects."""
         return f"Session(loaded={len(self._state.identity)}, pending={len(self._state.pending)})"
 
     def __enter__(self) -> Self:
@@ -71,16 +72,16 @@ class Session(ImmediateWrites):
             self.close()
 
     def close(self) -> None:
-        """Forget everything loaded and pending; the objects live on, unattached.
+        """Forget all objects and pending writes; the objects stay usable, without a session.
 
-        The session is unusable afterwards; closing twice is fine.
+        The session cannot be used afterwards; closing it twice is allowed.
         """
         self._state.close()
 
     # --- reads ------------------------------------------------------------------------------------
 
     def get(self, model: type[M], /, **key: Any) -> M | None:
-        """Return the object of one row, or None.
+        """Return the object of one row, or None if the row does not exist.
 
         Raises:
             RowKeyError: A key field is missing, unknown or does not fit.
@@ -90,15 +91,16 @@ class Session(ImmediateWrites):
     def get_many(
         self, model: type[M], keys: Iterable[tuple[Any, ...] | Mapping[str, Any]], /
     ) -> list[M | None]:
-        """Return the objects of several rows, None where there is none, positions kept.
+        """Return the objects of several rows in the order of the keys, None for an absent row.
 
         Args:
-            model: The class.
-            keys: Key fields by name, or as tuples in the order of declaration.
+            model: The model of the rows.
+            keys: The key fields of each row, as a mapping by name or as a tuple in the order of
+                declaration.
 
         Raises:
             RowKeyError: A key field is missing, unknown or does not fit; nothing was sent.
-            QueryError: `keys` is no list of keys.
+            QueryError: `keys` is not a list of keys.
         """
         return self._reader.get_many(model, keys)
 
@@ -107,67 +109,72 @@ class Session(ImmediateWrites):
         return self._reader.all(stmt)
 
     def first(self, stmt: Select[T], /) -> T | None:
-        """Return the first that the statement selects, or None."""
+        """Return the first object or value that the statement selects, or None."""
         return self._reader.first(stmt)
 
     def one(self, stmt: Select[T], /) -> T:
-        """Return the only one that the statement selects.
+        """Return the only object or value that the statement selects.
 
         Raises:
-            RowNotFoundError: There is none.
-            MultipleRowsError: There are more.
+            RowNotFoundError: No row matches.
+            MultipleRowsError: More than one row matches.
         """
         return self._reader.one(stmt)
 
     def stream(self, stmt: Select[T], /) -> Stream[T]:
         """Return an iterator over what the statement selects, in constant memory.
 
-        Through an index it remembers the row keys that it gave.
+        A stream through an index keeps the row keys of its results in memory.
 
-        Its objects are not attached to the session. Close it, or use it as a context manager, to
-        release the server's scanners before its end.
+        The objects are not attached to the session. Close the iterator, or use it as a context
+        manager, to release the server's scanners before its end.
         """
         return self._reader.stream(stmt)
 
     def page(self, stmt: Select[T], /, *, size: int, token: str | None = None) -> Page[T]:
         """Return the next objects that the statement selects, and a token to go on from.
 
-        Rows that are written or deleted meanwhile may show or not; no other row is left out or
-        given twice.
+        A row that is written or deleted between two pages may appear or not; all other rows are
+        returned exactly once.
 
         Args:
             stmt: The statement.
-            size: At most so many objects, 1 or more.
-            token: The token of the page before, from any process; None begins.
+            size: The largest number of objects of the page, 1 or more.
+            token: The token of the previous page, which another process may have read; None for the
+                first page.
 
         Raises:
             QueryError: The size is not a positive integer.
-            PageTokenError: The token is none, or another statement's.
+            PageTokenError: The token is not valid, or belongs to another statement.
         """
         return self._reader.page(stmt, size, token)
 
     def count(self, stmt: Select[Any], /) -> int:
         """Return how many objects, tuples or groups the statement selects.
 
-        Of the rows only keys are read, and the columns that conditions compare.
+        Only row keys and the columns that the conditions compare are read.
         """
         return self._reader.count(stmt)
 
     def exists(self, stmt: Select[Any], /) -> bool:
-        """Return whether the statement selects anything; reads as little as `count`, of one row."""
+        """Return whether the statement selects anything.
+
+        Reads at most one matching row, and of it as little as `count` does.
+        """
         return self._reader.exists(stmt)
 
     def explain(self, stmt: Select[Any], /, *, analyze: bool = False) -> Plan:
-        """Return what would be sent for the statement; it prints as a tree.
+        """Return the plan of a statement: what would be sent to HBase. The plan prints as a tree.
 
-        Sends nothing, but to look up names that have a number in their stead, the tables of a
-        statement that reads all of them, and, once a lease, whether an index may be used.
+        Sends no reads of rows. It may look up names that the row key stores as numbers, list the
+        tables of a model with a table for each period, and read the catalog once per lease time to
+        learn which indexes may be used.
 
         Args:
             stmt: The statement.
-            analyze: Run it as `stream` does, and add what was measured: rows fetched, kept and
-                dropped, stale index entries, and requests, bytes and time of each step. That sends
-                what the statement sends, no more.
+            analyze: Run the statement as `stream` does, and add measurements to the plan: rows
+                fetched, kept and dropped, stale index entries, and the requests, bytes and time of
+                each step.
         """
         return self._reader.explain(stmt, analyze=analyze)
 
@@ -177,12 +184,12 @@ class Session(ImmediateWrites):
         A family keeps one version unless it is declared with more: `Family(versions=5)`.
 
         Args:
-            obj: The object; its own values do not matter.
-            field: A column, counter, or an entry of dynamic columns.
-            limit: At most so many versions, 1 or more.
+            obj: An object of the row; its own values are not used.
+            field: A column, a counter, or an entry of dynamic columns.
+            limit: The largest number of versions, 1 or more.
 
         Raises:
-            QueryError: The field has no column, or the limit is not positive.
+            QueryError: The field is not stored in a column, or the limit is not positive.
             CorruptRowError: A version does not decode.
         """
         return self._reader.history(obj, field, limit)
@@ -190,8 +197,9 @@ class Session(ImmediateWrites):
     def stored_cells(self, model: type[Model], /, **key: Any) -> list[StoredCell]:
         """Return what HBase stores of a row: every version, deleted cells, and tombstones.
 
-        To find out why a cell is not seen. What a flush or compaction dropped is gone. Of a row
-        under a random salt, all rows that the key can have.
+        Use it to find out why a cell is not visible. Cells that an HBase flush or compaction
+        removed are not returned. For a key with a random salt, the rows in all buckets are
+        returned.
 
         Raises:
             RowKeyError: A key field is missing, unknown or does not fit.
@@ -204,14 +212,14 @@ class Session(ImmediateWrites):
 
         Args:
             obj: The object.
-            fields: Deferred fields to load: `session.refresh(doc, Doc.body)`. Those that the object
-                was loaded with are read again without being named.
+            fields: Deferred fields to load: `session.refresh(doc, Doc.body)`. Deferred fields that
+                the object has already are read again without being named.
 
         Raises:
-            RowNotFoundError: There is no such row.
-            QueryError: Not a field of the model.
-            ValidationError: The session holds another object of it, or it belongs to another
-                session.
+            RowNotFoundError: The row does not exist.
+            QueryError: An argument is not a field of the model.
+            ValidationError: The session holds another object of the row, or `obj` belongs to
+                another session.
         """
         self._reader.refresh(obj, fields, self._pending)
 
@@ -220,71 +228,77 @@ class Session(ImmediateWrites):
     def add(
         self, obj: Model, /, *, ttl: timedelta | None = None, timestamp_ms: int | None = None
     ) -> None:
-        """Note that `obj` is to be written by the next flush.
+        """Record that the next flush has to write `obj`.
 
-        A new object puts its non-None cells, a loaded one its changes; other cells of the row stay.
+        For a new object the flush puts all fields that are not None, for a loaded one its changes;
+        other cells of the row are kept.
 
         Args:
             obj: The object.
-            ttl: How long the cells live that are put, if that is shorter than their family's ttl;
-                what lies below is seen again afterwards. Plain models only.
-            timestamp_ms: The timestamp of what is written, milliseconds since 1970; a cell with a
-                newer one, or a delete at this one, hides it. Plain models only.
+            ttl: The time to live of the cells that are put, if it is shorter than the ttl of their
+                family. Afterwards older versions of these cells are visible again. Plain models
+                only.
+            timestamp_ms: The timestamp of the cells that are put, in milliseconds since 1970; an
+                existing cell with a newer timestamp, or a delete at this timestamp, hides them.
+                Plain models only.
 
         Raises:
-            RowKeyError: Its row key cannot be made.
+            RowKeyError: The row key of the object cannot be computed.
             ValidationError: The session holds another object of this row, the object belongs to
                 another session or engine, or an option does not fit.
         """
         self._pending.note(obj, "put", ttl=ttl, timestamp_ms=timestamp_ms)
 
     def add_all(self, objects: Iterable[Model], /) -> None:
-        """Note that each of these objects is to be written by the next flush."""
+        """Record that the next flush has to write each of these objects."""
         for obj in objects:
             self.add(obj)
 
     def delete(self, obj: Model, /, *, timestamp_ms: int | None = None) -> None:
-        """Note that the row of `obj` is to be deleted by the next flush.
+        """Record that the next flush has to delete the row of `obj`.
 
         Args:
             obj: The object.
-            timestamp_ms: Delete cells up to this timestamp, milliseconds since 1970; newer ones
-                stay. Plain models only.
+            timestamp_ms: Delete cells up to this timestamp, in milliseconds since 1970; newer cells
+                are kept. Plain models only.
 
         Raises:
-            RowKeyError: Its row key cannot be made.
+            RowKeyError: The row key of the object cannot be computed.
             ValidationError: The session holds another object of this row, the object belongs to
                 another session or engine, or the timestamp does not fit.
         """
         self._pending.note(obj, "delete", timestamp_ms=timestamp_ms)
 
     def expunge(self, obj: Model, /) -> None:
-        """Forget `obj` and what is pending for it; the object lives on, unattached."""
+        """Remove `obj` and its pending write from the session; the object stays usable."""
         self._pending.expunge(obj)
 
     def flush(self) -> FlushReport:
-        """Send what is pending, in order, and report.
+        """Send the pending writes, in order, and return a report.
 
-        What hooks add, delete or change is sent too: what `before_*` hooks note with the rest, and
-        what `after_*` hooks note in a further round, until nothing is pending.
+        Objects that hooks add, delete or change are sent too: those of `before_*` hooks in the same
+        round, those of `after_*` hooks in a further round, until nothing is pending.
 
         Safe to call again after an error, and after an exception from outside (Ctrl-C, a time
-        limit) that interrupted it: what was acknowledged is not pending any more, and of the rest
-        what was written all the same is no conflict.
+        limit) that interrupted it: acknowledged writes are not pending any more, and a write that
+        reached HBase without an acknowledgement does not count as a conflict.
 
         Raises:
-            ValidationError: A value does not fit, hooks note more without end, or an object was
-                changed in place that no longer stands for its row; nothing was sent.
-            RowKeyError: The row key of an index entry is too long; nothing was sent. Either way
-                the flush goes on once the object is corrected, or forgotten by `expunge`.
-            FlushConflictError: Some were written by others since their objects were loaded.
-            ConflictError: A value was changed in place after its object had got another one from
-                its row; nothing was sent.
-            FlushError: Some rows were not written, or their outcome is unknown. What `after_*`
-                hooks noted and does not fit, or has no end, is not written: others were.
-            QueryError: A hook of a flush calls this.
-            Exception: What a hook raised: a `before_*` hook before its round is sent, an `after_*`
-                hook when everything was written and every hook was called.
+            ValidationError: A value does not fit; hooks add objects without end; or an object that
+                no longer belongs to its row was changed in place. Nothing was sent.
+            RowKeyError: The row key of an index entry is too long; nothing was sent. After both
+                errors correct the object or `expunge` it, and flush again.
+            FlushConflictError: Other programs wrote some of the rows after their objects were
+                loaded.
+            ConflictError: A dict or list was changed in place after its object got a newer value
+                from the row; nothing was sent.
+            FlushError: Some rows were not written, or their outcome is unknown. Also raised if
+                objects that `after_*` hooks added do not fit or have no end, because earlier rounds
+                were written.
+            QueryError: A hook of a flush called `flush`.
+            Exception: The error of a hook. That of a `before_*` hook is raised before its round is
+                sent, that of an `after_*` hook when everything was written and every hook was
+                called.
         """
         if self._flush is None:
             if self._state.is_clean:
@@ -302,26 +316,26 @@ class Session(ImmediateWrites):
         parallel: int | None = None,
         progress: Progress | None = None,
     ) -> Bulk:
-        """Return a writer for any number of rows, in constant memory.
+        """Return a bulk writer, which writes any number of rows in constant memory.
 
-        It takes objects inside its `with` block only, and in one block: elsewhere `add` raises
-        `QueryError`. Safe to abandon before the block: it has no threads until then.
+        A bulk writer can be used in one `with` block only: outside of it `add` raises `QueryError`.
+        It starts its threads when the block begins.
 
         Args:
-            batch_rows: Most rows in one request; it also ends at about 2 MiB of cells.
-            insert_only: The rows are known to be new. A table with indexes that nobody has written
-                yet is then loaded in plain batches that carry their guards; an interrupted load is
-                resumed by loading the same rows again, and nothing is doubled. A row that stands
-                twice in a load is refused with `DuplicateRowError` while the first is on its way;
-                further apart that is not noticed, and the row may lack index entries: load each
-                row once, and from one process at a time. Otherwise each row of a table with
-                indexes is checked, and one that exists is reported with `DuplicateRowError`.
-                Without indexes nothing is checked.
-            parallel: Most batches under way at once, each on a connection; more than the pool has
-                only wait for each other. None: 3, and 6 in such a load. 1 sends a batch when the
-                one before it was answered.
-            progress: Called in this thread after each batch with a `FlushReport` of what was
-                written so far. What it raises ends the bulk.
+            batch_rows: The largest number of rows in one request; a request also ends at about 2
+                MiB of cells.
+            insert_only: The rows are known to be new. A table with indexes and without any earlier
+                writes is then loaded in plain batches that include the guards; to resume an
+                interrupted load, load the same rows again. Load each row only once, and from one
+                process at a time: a second row with the same key raises `DuplicateRowError` only
+                while the first is being written; later it is not noticed, and the row may lack
+                index entries. In a table with indexes and earlier writes each row is checked, and
+                an existing row raises `DuplicateRowError`. Without indexes nothing is checked.
+            parallel: The largest number of batches in progress at once, each on its own connection
+                of the pool. None means 3, and 6 in a load without checks. With 1 each batch waits
+                for the answer to the one before.
+            progress: A function that is called in this thread after each batch with a `FlushReport`
+                of the rows written so far. An exception of it ends the bulk.
 
         Raises:
             QueryError: `batch_rows` or `parallel` is not a positive integer.

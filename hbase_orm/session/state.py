@@ -1,4 +1,4 @@
-"""What every part of a session works on: the models it knows, its objects, what is pending."""
+"""The state that the parts of a session share: bound models, objects and pending writes."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from hbase_orm.writing.options import WriteOptions
 
 
 class ChangeListener:
-    """Notes the changes of objects in a session, for as long as somebody holds the session."""
+    """Records changes of objects in a session; refers to the session weakly."""
 
     __slots__ = ("_session",)
 
     def __init__(self, session: SessionState) -> None:
-        """Note changes in `session`."""
+        """Record changes in `session`."""
         self._session = ref(session)
 
     def __call__(self, obj: Model) -> None:
-        """Note that an object has changed."""
+        """Record that an object has changed."""
         session = self.session
         if session is not None:
             session.note_change(obj)
 
     @property
     def session(self) -> SessionState | None:
-        """The session; None once it is gone."""
+        """The session, or None after it was deleted."""
         return self._session()
 
 
@@ -43,17 +43,16 @@ class SessionState:
     """The models, the objects and the pending writes of a session.
 
     Attributes:
-        runtime: What sends its requests.
-        is_closed: Whether it is unusable.
-        identity: Its objects by row.
-        pending: By the id of an object, the object and what the next flush does with its row: "put"
-            or "delete".
-        options: By the id of an object, the options and earlier tries of its write.
-        listener: What its objects call when they change.
+        runtime: The runtime that sends the session's requests.
+        is_closed: Whether the session is closed.
+        identity: The objects of the session by row.
+        pending: By the id of an object, the object and its pending write: "put" or "delete".
+        options: By the id of an object, the options and earlier attempts of its write.
+        listener: The function that the objects call when they change.
     """
 
     def __init__(self, runtime: Runtime, bound_of: Callable[[type[Model]], BoundModel]) -> None:
-        """Start with nothing loaded and nothing pending."""
+        """Start without objects and without pending writes."""
         self.runtime = runtime
         self.is_closed = False
         self.identity = IdentityMap()
@@ -65,23 +64,23 @@ class SessionState:
 
     @property
     def tracker(self) -> MutationTracker:
-        """Its objects whose values can change in place."""
+        """The objects of the session whose values can change in place."""
         if self._tracker is None:
             self._tracker = MutationTracker()
         return self._tracker
 
     @property
     def is_tracking(self) -> bool:
-        """Whether it holds objects whose values can change in place."""
+        """Whether the session holds objects whose values can change in place."""
         return bool(self._tracker)
 
     @property
     def is_clean(self) -> bool:
-        """Whether nothing is pending, nor can have changed in place."""
+        """Whether nothing is pending and no held object can change in place."""
         return not self.pending and not self._tracker
 
     def close(self) -> None:
-        """Forget every object, and what is pending."""
+        """Forget all objects and pending writes."""
         self.is_closed = True
         for obj, _ in self.pending.values():
             if self.owner_of(obj) is self:
@@ -96,10 +95,10 @@ class SessionState:
     # --- models -----------------------------------------------------------------------------------
 
     def refuse_closed(self) -> None:
-        """Refuse to go on in a closed session.
+        """Raise an error if the session is closed.
 
         Raises:
-            ConfigurationError: It is closed.
+            ConfigurationError: The session is closed.
         """
         if self.is_closed:
             raise ConfigurationError(
@@ -107,7 +106,7 @@ class SessionState:
             )
 
     def bound(self, model: type[Model]) -> BoundModel:
-        """Return a model as the engine sees it.
+        """Return the bound model of a model: the model as this engine uses it.
 
         Raises:
             ConfigurationError: The session is closed.
@@ -117,11 +116,11 @@ class SessionState:
         return self._bound_of(model)
 
     def bound_to(self, obj: Model) -> BoundModel:
-        """Return the model of an object, with the table of its row."""
+        """Return the bound model of an object, with the table of the object's row."""
         return self.bound(type(obj)).with_table_of(obj.__dict__)
 
     def bound_at(self, model: type[Model], key: dict[str, Any]) -> BoundModel:
-        """Return a model with the table of the row that has these key fields.
+        """Return a bound model with the table of the row that has these key fields.
 
         Raises:
             RowKeyError: A key field is missing or unknown.
@@ -133,21 +132,24 @@ class SessionState:
     # --- objects ----------------------------------------------------------------------------------
 
     def note_change(self, obj: Model) -> None:
-        """Let the next flush write what changed of an object."""
+        """Record that the next flush has to write an object's changes."""
         self.pending.setdefault(id(obj), (obj, "put"))
 
     def note_changes_in_place(self) -> None:
-        """Let the next flush write what changed in place."""
+        """Record that the next flush has to write the values that were changed in place."""
         if self.is_tracking:
             for obj in self.tracker.changed():
                 self.note_change(obj)
 
     def attach(self, bound: BoundModel, obj: Any) -> Any:
-        """Return the session's one object of a row that was read, after its hook was called."""
+        """Call the load hook of a read object, and return the session's object of its row."""
         return call_after_load_hook(self.object_of_row(bound, obj))
 
     def object_of_row(self, bound: BoundModel, obj: Any) -> Any:
-        """Return the session's one object of a row: `obj`, or an earlier one brought up to date."""
+        """Return the session's object of a row.
+
+        `obj`, or an earlier object with the newly read values.
+        """
         if bound.kinds is not None or not bound.tables.is_only:
             bound = self.bound_to(obj)
         state = obj.__state__
@@ -167,7 +169,7 @@ class SessionState:
     def reread(
         self, bound: BoundModel, obj: Model, fresh: Model, *, drops_changes: bool = False
     ) -> None:
-        """Bring the session's object of a row up to what `fresh` was read with."""
+        """Give the session's object of a row the values of `fresh`, which was read from it."""
         pending = self.pending.get(id(obj))
         in_doubt = self.options.get(id(obj), WriteOptions()).in_doubt
         replaced = refresh(
@@ -185,15 +187,15 @@ class SessionState:
     # --- whose an object is -----------------------------------------------------------------------
 
     def owner_of(self, obj: Model) -> SessionState | None:
-        """Return the session that notes an object's changes, or None."""
+        """Return the session that an object belongs to, or None."""
         listener = obj.__state__.on_change
         return listener.session if isinstance(listener, ChangeListener) else None
 
     def refuse_owned(self, obj: Model) -> None:
-        """Refuse an object of another session, which would not write its further changes.
+        """Refuse an object that belongs to another session, which records its changes.
 
         Raises:
-            ValidationError: It is one.
+            ValidationError: The object belongs to another session.
         """
         listener = obj.__state__.on_change
         if listener is None or listener is self.listener:
@@ -206,12 +208,13 @@ class SessionState:
             )
 
     def refuse_other(self, obj: Model) -> BoundModel:
-        """Refuse a second object of a row, and return the model of `obj`, as `bound_to` does.
+        """Refuse a second object of a row; return the bound model of `obj`, as `bound_to` does.
 
-        What one of two objects writes, the other does not know.
+        With two objects of one row, one would not know what the other writes.
 
         Raises:
-            ValidationError: The session has another object of the row, or another one has `obj`.
+            ValidationError: The session has another object of the row, or another session has
+                `obj`.
         """
         self.refuse_owned(obj)
         bound = self.bound_to(obj)
@@ -236,10 +239,10 @@ class SessionState:
 
 
 def check_statement(stmt: object) -> None:
-    """Refuse what is no statement.
+    """Raise an error if the argument is not a statement.
 
     Raises:
-        QueryError: It is none.
+        QueryError: The argument is not a statement.
     """
     if not isinstance(stmt, Select):
         raise QueryError(

@@ -1,8 +1,8 @@
 """The objects of a session whose values can change in place: dicts and lists.
 
-They are held until their bytes were compared and nobody else holds them, or any part of their
-values, any more: a change in place is then neither lost with an object that the program let go, nor
-kept in memory for nothing.
+The session holds such an object until its values were compared with the row and the program no
+longer refers to the object or to a part of its values. So no change in place is lost, even if the
+program drops the object, and no object is kept longer than needed.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ _FIRST_LIMIT: Final = 1000
 
 @dataclass(slots=True)
 class _Watch:
-    """An object that is held, with values that it had and that the program may still hold.
+    """A held object, with its former values, which the program may still refer to.
 
-    `superseded` is what it was in place when another object came to stand for its row.
+    `superseded` has the object's values at the time when another object took over its row.
     """
 
     bound: BoundModel
@@ -42,12 +42,12 @@ class MutationTracker:
     """The objects that a flush compares with the rows they were read from."""
 
     def __init__(self) -> None:
-        """Start with none."""
+        """Start without objects."""
         self._objects: dict[int, _Watch] = {}
         self._limit = _FIRST_LIMIT
 
     def __len__(self) -> int:
-        """Return how many are held."""
+        """Return the number of held objects."""
         return len(self._objects)
 
     def add(self, bound: BoundModel, obj: Model) -> None:
@@ -61,27 +61,27 @@ class MutationTracker:
             self.prune()
 
     def note_replaced(self, obj: Model, replaced: Iterable[Replaced]) -> None:
-        """Watch values that an object lost when its row was read again."""
+        """Watch an object's former values, which were replaced when its row was read again."""
         watch = self._objects.get(id(obj))
         if watch is not None:
             watch.replaced += replaced
 
     def supersede(self, bound: BoundModel, obj: Model) -> None:
-        """Watch an object whose changes no flush would write."""
+        """Watch an object that another object replaced: no flush would write its changes."""
         self.forget(obj)
         with suppress(CodecError, ValidationError):  # what does not fit was never to be written
             self._objects[id(obj)] = _Watch(bound, obj, row_in_place(bound.schema, obj))
 
     def forget(self, obj: Model | None) -> None:
-        """Hold an object no longer; None is none."""
+        """Stop holding an object; do nothing for None."""
         self._objects.pop(id(obj), None)
 
     def clear(self) -> None:
-        """Hold nothing."""
+        """Stop holding all objects."""
         self._objects.clear()
 
     def changed(self) -> Iterator[Model]:
-        """Yield the objects that differ from what was read."""
+        """Yield the objects whose values differ from the row that was read."""
         watches = tuple(self._objects.values())
         return (
             watch.obj
@@ -90,14 +90,14 @@ class MutationTracker:
         )
 
     def refuse_lost_changes(self, pending: Container[int]) -> None:
-        """Refuse to go on if something changed in place that would be written nowhere.
+        """Raise an error if a value was changed in place and no flush would write the change.
 
         Args:
-            pending: The ids of the objects that are written.
+            pending: The ids of the objects that will be written.
 
         Raises:
-            ConflictError: A value changed after its object had lost it.
-            ValidationError: An object changed after another one had come to stand for its row.
+            ConflictError: A former value of an object was changed in place.
+            ValidationError: An object was changed in place after another object took over its row.
         """
         for watch in self._objects.values():
             if id(watch.obj) not in pending and _is_superseded_and_changed(watch):
@@ -116,9 +116,10 @@ class MutationTracker:
                     )
 
     def prune(self) -> None:
-        """Let go of objects that are unchanged and that nobody else can change any more.
+        """Stop holding objects that are unchanged and that the program no longer refers to.
 
-        Where references are not counted exactly, all are kept until they are forgotten.
+        Where Python does not count references exactly, all objects are held until they are
+        forgotten.
         """
         if self._objects and counts_are_exact():
             for number in tuple(self._objects):

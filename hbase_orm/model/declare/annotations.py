@@ -1,4 +1,4 @@
-"""Resolves the annotations of a model's fields to types when the class is made."""
+"""Resolves the annotations of a model's fields to types when the class is created."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def field_type(cls: type, name: str) -> tuple[Any, bool]:
     """Return the type a field is annotated with and whether None is allowed.
 
     Raises:
-        SchemaError: There is no annotation of ours, or it cannot be resolved.
+        SchemaError: The field has no annotation of this library, or it cannot be resolved.
     """
     owner = declaring_class(cls, name)
     annotation = vars(owner).get("__annotations__", {}).get(name)
@@ -76,16 +76,19 @@ def field_type(cls: type, name: str) -> tuple[Any, bool]:
 
 
 def declaring_class(cls: type, name: str) -> type:
-    """Return the class whose body declares a field; those that inherit it have a copy."""
+    """Return the class whose body declares a field.
+
+    Models that inherit the field have a copy of it.
+    """
     bases = (base for base in cls.__mro__ if name in vars(base))
     return next(base for base in bases if getattr(vars(base)[name], "inherited_from", None) is None)
 
 
 def resolve_annotation(owner: type, name: str, annotation: str) -> Any:
-    """Return what an annotation in the body of `owner` means.
+    """Return the type that an annotation in the body of `owner` stands for.
 
     Raises:
-        SchemaError: It cannot be resolved when the class is made.
+        SchemaError: The annotation cannot be resolved when the class is created.
     """
     module = sys.modules.get(owner.__module__)
     scope = dict(vars(module)) if module is not None else {}
@@ -114,7 +117,7 @@ def resolve_annotation(owner: type, name: str, annotation: str) -> Any:
 
 
 class _BareTypes(ast.NodeTransformer):
-    """Takes `Annotated` and numbers out of a text, so that they are not run."""
+    """Replaces `Annotated` and arithmetic in an annotation text, so that they are not evaluated."""
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
         """Return only the type of `Annotated[type, anything]`."""
@@ -125,16 +128,19 @@ class _BareTypes(ast.NodeTransformer):
         return self.generic_visit(node)
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
-        """Return the number that is computed of numbers."""
+        """Return the result of an operation on two numbers."""
         return _computed(node) or self.generic_visit(node)
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
-        """Return the number that is computed of a number."""
+        """Return the result of an operation on one number."""
         return _computed(node) or self.generic_visit(node)
 
 
 def _computed(node: ast.BinOp | ast.UnaryOp) -> ast.Constant | None:
-    """Return the number that an expression of numbers alone is; None for any other, or a large."""
+    """Return the value of an expression of numbers only.
+
+    None for other expressions and large results.
+    """
     of_numbers = (ast.BinOp, ast.UnaryOp, ast.Constant, *_OF_NUMBERS)
     for each in ast.walk(node):
         is_number = not isinstance(each, ast.Constant) or type(each.value) is int
@@ -150,10 +156,12 @@ def _computed(node: ast.BinOp | ast.UnaryOp) -> ast.Constant | None:
 
 
 def _check_names_types(owner: type, name: str, annotation: str, expression: ast.AST) -> None:
-    """Refuse a text that does more than name types: a model may be made of texts from outside.
+    """Refuse an annotation text that does more than name types.
+
+    It may come from outside the program.
 
     Raises:
-        SchemaError: It calls or computes something.
+        SchemaError: The text calls or computes something.
     """
     for node in ast.walk(expression):
         if not isinstance(node, _OF_TYPES):
@@ -169,10 +177,11 @@ def _check_names_types(owner: type, name: str, annotation: str, expression: ast.
 
 
 def check_annotations(cls: type) -> None:
-    """Refuse `host: Key[str]` without a value: type checkers would take it for a field.
+    """Refuse `host: Key[str]` without `= key()`: type checkers would treat it as a field.
 
     Raises:
-        SchemaError: Names the class and the field.
+        SchemaError: A field has an annotation but no value; the error names the class and the
+            field.
     """
     for base in cls.__mro__:
         for name, annotation in vars(base).get("__annotations__", {}).items():

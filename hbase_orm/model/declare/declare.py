@@ -44,14 +44,14 @@ def declared(cls: type, kind: type | tuple[type, ...]) -> dict[str, Any]:
 
 
 def build_schema(cls: type, placement: RowPlacement) -> TableSchema:
-    """Return the description of a model's table.
+    """Return the schema of a model's table.
 
     Args:
         cls: The model.
-        placement: Where its rows are.
+        placement: The table of the model's rows.
 
     Raises:
-        SchemaError: The declaration is wrong; it names the class, the field and the fix.
+        SchemaError: The declaration is wrong; the error names the class, the field and the fix.
     """
     check_annotations(cls)
     fields: dict[str, Field] = declared(cls, (Mapped, Counter, Version))
@@ -114,10 +114,10 @@ def _only_version(
 
 
 def stamped(schema: TableSchema, timestamps: str | None) -> TableSchema:
-    """Return a description that names who stamps the cells.
+    """Return a schema with the model's choice of who sets the timestamps of cells.
 
     Raises:
-        SchemaError: There is no such choice, or the model is guarded.
+        SchemaError: `timestamps=` has a wrong value, or the model is guarded.
     """
     if timestamps not in {None, "server", "client"}:
         raise SchemaError(
@@ -136,7 +136,7 @@ def stamped(schema: TableSchema, timestamps: str | None) -> TableSchema:
 
 
 def with_own_fields(cls: type, schema: TableSchema) -> TableSchema:
-    """Give a model fields of its own for those that it inherits, and return its description.
+    """Give a model its own copies of inherited fields, and return its schema with them.
 
     `Sub.host` then means the rows of `Sub`, though a base declared it.
     """
@@ -173,7 +173,7 @@ def _check_families(cls: type, families: Mapping[str, Family]) -> None:
 
 @contextmanager
 def of_model(cls: type) -> Iterator[None]:
-    """Add the model's name to errors about its parts."""
+    """Add the model's name to errors that are raised inside the block."""
     try:
         yield
     except SchemaError as error:
@@ -240,10 +240,10 @@ def _refuse_mutable(field: Mapped[Any], where: Mapping[str, str]) -> None:
 
 
 def check_type(codec: Codec[Any], python_type: Any, where: Mapping[str, str]) -> None:
-    """Refuse a codec for another type than the annotated one.
+    """Refuse a codec that does not store the annotated type.
 
     Raises:
-        SchemaError: Neither type is the other's base.
+        SchemaError: Neither type is a base class of the other.
     """
     if not isinstance(python_type, type) or python_type in {object, Any}:  # Any is a class
         return
@@ -318,10 +318,11 @@ def _has_value(field: Mapped[Any]) -> bool:
 def family_of(
     cls: type, name: str, family: Family | None, families: Mapping[str, Family]
 ) -> Family:
-    """Return the family of a field: the one it names, or the model's only one.
+    """Return the family of a field: the family that the field names, or the model's only family.
 
     Raises:
-        SchemaError: It names none and the model has several, or it names another model's.
+        SchemaError: The field names no family and the model has several, or it names a family of
+            another model.
     """
     if family is None:
         if len(families) > 1:

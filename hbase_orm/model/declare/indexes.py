@@ -1,4 +1,4 @@
-"""The indexes of a model: added to what describes its table once all of its fields are known."""
+"""The indexes of a model: added to its schema when all fields are known."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from hbase_orm.schema import Index, TableSchema, index_schema
 
 
 def with_indexes(cls: type, schema: TableSchema) -> TableSchema:
-    """Return the description of a model's table with its indexes.
+    """Return a schema with the model's indexes added.
 
     Raises:
-        SchemaError: A declaration is wrong; it names the class, the index and the fix.
+        SchemaError: A declaration is wrong; the error names the class, the index and the fix.
     """
     indexes: dict[str, Index] = declared(cls, Index)
     with of_model(cls):
@@ -34,7 +34,7 @@ def with_indexes(cls: type, schema: TableSchema) -> TableSchema:
 
 
 def _check_names(indexes: dict[str, Index]) -> None:
-    """Refuse names that no class's body has, and one index under two names: it has one table."""
+    """Refuse names that are not Python identifiers, and one Index object under two names."""
     for name, index in indexes.items():
         if not is_identifier(name):
             raise SchemaError(
@@ -52,7 +52,7 @@ def _check_names(indexes: dict[str, Index]) -> None:
 
 
 def _check_lists(cls: type) -> None:
-    """Refuse indexes within a list, a tuple or the like: nobody would keep them."""
+    """Refuse indexes inside a list, a tuple or the like: they would be silently ignored."""
     for name, value in declared(cls, (list, tuple, set, dict)).items():
         held = (*value, *value.values()) if isinstance(value, dict) else value
         if any(isinstance(each, Index) for each in held):

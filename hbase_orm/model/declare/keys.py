@@ -33,13 +33,13 @@ from hbase_orm.schema.options import check_table_name
 
 @dataclass(frozen=True, slots=True)
 class RowPlacement:
-    """Where a model's rows are.
+    """The table of a model's rows.
 
     Attributes:
-        table: The table; of tables per period, their pattern.
+        table: The name of the table; for a table for each period, the pattern of their names.
         periods: Set if there is a table for each period.
-        record: The model's record type, or the codec of all of them, of a base.
-        packed: The offset that is the qualifier of the model's one column, or None.
+        record: The record type of the model; for the base of record types, their codec.
+        packed: The offset that is the qualifier of the model's only column, or None.
     """
 
     table: Table
@@ -84,10 +84,10 @@ def key_layout(
 
 
 def _check_dictionary(dictionary: str, placement: RowPlacement) -> None:
-    """Refuse a dictionary that cannot be a table, or is one of the model's own.
+    """Refuse a dictionary whose name cannot be a table's name or is the model's own table.
 
     Raises:
-        SchemaError: Names it.
+        SchemaError: The error names the dictionary.
     """
     check_table_name(dictionary)
     periods = placement.periods
@@ -104,10 +104,11 @@ def _check_dictionary(dictionary: str, placement: RowPlacement) -> None:
 
 
 def _check_salt(first: KeySource) -> None:
-    """Refuse a salt of all that follows where that is not all in the row key.
+    """Refuse a salt of all key fields if one of them is stored in the qualifier.
 
     Raises:
-        SchemaError: It would hash the qualifier too, and scatter the cells of one period.
+        SchemaError: The salt would depend on the qualifier, and put the cells of one period into
+            several rows.
     """
     if isinstance(first, Salt) and not first.of:
         raise SchemaError(
@@ -118,10 +119,10 @@ def _check_salt(first: KeySource) -> None:
 
 
 def _check_together(components: tuple[KeySource, ...], packed: Offset) -> None:
-    """Refuse a row key that differs between the cells of one period: each would be a row.
+    """Refuse a row key that differs between the cells of one period, which must share a row.
 
     Raises:
-        SchemaError: Names the component.
+        SchemaError: A component differs; the error names it.
     """
     for component in components:
         if isinstance(component, RandomSalt) or _differs_in_period(component, packed):
@@ -134,7 +135,7 @@ def _check_together(components: tuple[KeySource, ...], packed: Offset) -> None:
 
 
 def _differs_in_period(source: KeySource, packed: Offset) -> bool:
-    """Return whether what a part is made of differs between the cells of one period."""
+    """Return whether a part's inputs can differ between the cells of one period."""
     if source is packed.of[0]:
         return True
     if isinstance(source, Period) and source.of == packed.of:
@@ -143,10 +144,10 @@ def _differs_in_period(source: KeySource, packed: Offset) -> bool:
 
 
 def rowkey_of(cls: type) -> RowKey | None:
-    """Return what a model declares of its row key, or None if it leaves that to its key fields.
+    """Return the model's `__rowkey__`, or None if it declares none.
 
     Raises:
-        SchemaError: It is not what `rowkey` returns.
+        SchemaError: `__rowkey__` is not a result of `rowkey`.
     """
     declared: Any = getattr(cls, "__rowkey__", None)
     if declared is not None and not isinstance(declared, RowKey):
@@ -162,7 +163,7 @@ def rowkey_of(cls: type) -> RowKey | None:
 def _components(
     cls: type, keys: Mapping[str, Key[Any]], *, is_record_type: bool
 ) -> tuple[KeySource, ...]:
-    """Return the declared components; a record type's own key fields follow its base's."""
+    """Return the declared components; for a record type, its base's and then its own key fields."""
     declared = rowkey_of(cls)
     if declared is None:
         return tuple(keys.values())
@@ -176,10 +177,12 @@ def _components(
 
 
 def _check_kind(cls: type, declared: RowKey) -> None:
-    """Refuse a record type whose keys do not begin as its base's: nobody could recognize it.
+    """Refuse a record type whose row keys do not begin like its base's.
+
+    Readers could not recognize it.
 
     Raises:
-        SchemaError: Shows how they must begin.
+        SchemaError: The beginnings differ; the error shows how the row key must begin.
     """
     base = next(vars(base)["__rowkey__"] for base in cls.__mro__[1:] if "__rowkey__" in vars(base))
     if _before_kind(declared) != _before_kind(base):
@@ -193,7 +196,7 @@ def _check_kind(cls: type, declared: RowKey) -> None:
 
 
 def _before_kind(key: RowKey) -> tuple[int, ...] | None:
-    """Return which components stand before the record type; None if there is none."""
+    """Return the components before the record type; None if the key has no record type."""
     for number, component in enumerate(key.components):
         if isinstance(component, RecordType):
             return tuple(map(id, key.components[:number]))
@@ -204,10 +207,10 @@ def _check_identity(name: str, codec: Codec[Any]) -> None:
     """Refuse a codec whose bytes do not identify a row.
 
     Equal values may have several encodings: dicts in another order, 1 and 1.0, `Decimal("1.0")` and
-    `Decimal("1.00")`. Each would be a row of its own.
+    `Decimal("1.00")`. Each encoding would be another row.
 
     Raises:
-        SchemaError: Names the field and the codec.
+        SchemaError: The codec may encode equal values differently; the error names field and codec.
     """
     if isinstance(codec, (Packed, BytesDecimal)):
         raise SchemaError(

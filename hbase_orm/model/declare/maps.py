@@ -1,4 +1,4 @@
-"""The dynamic columns of a model: resolved, checked, and added to what describes its table."""
+"""The dynamic columns of a model: resolved, checked, and added to its schema."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _TYPES: Final = 2  # of a map: the names' and the values'
 
 
 def with_dynamics(cls: type, schema: TableSchema) -> TableSchema:
-    """Return the description of a model's table with its dynamic columns.
+    """Return a schema with the model's dynamic columns added.
 
     Raises:
-        SchemaError: A declaration is wrong; it names the class, the field and the fix.
+        SchemaError: A declaration is wrong; the error names the class, the field and the fix.
     """
     fields: dict[str, Dynamic[Any, Any]] = declared(cls, Dynamic)
     if not fields:
@@ -62,7 +62,7 @@ def _dynamic(
 
 
 def _entry_types(cls: type, name: str) -> tuple[Any, Any]:
-    """Return the types that `Dynamic[K, V]` names; None in V is left aside."""
+    """Return the types that `Dynamic[K, V]` names; a None in V is ignored."""
     owner = declaring_class(cls, name)
     annotation = vars(owner).get("__annotations__", {}).get(name)
     if isinstance(annotation, str):
@@ -109,7 +109,7 @@ def _codec(
 
 
 def _check_names_differ(field: Dynamic[Any, Any], codec: Codec[Any]) -> None:
-    """Refuse a codec by which two qualifiers would be one name, or a name no key of a dict."""
+    """Refuse a codec that decodes two qualifiers to one name, or to a name that is not hashable."""
     kind = codec.python_type
     is_hashed = getattr(kind, "__hash__", None) is not None
     if codec.canonical and is_hashed and not issubclass(kind, float):
@@ -127,7 +127,7 @@ def _check_names_differ(field: Dynamic[Any, Any], codec: Codec[Any]) -> None:
 def _check_apart(dynamics: Sequence[DynamicSchema], schema: TableSchema) -> None:
     """Refuse columns that would belong to two fields.
 
-    A map over a whole family leaves its declared columns out; with a prefix one can avoid them.
+    A map over a whole family skips declared columns; a map with a prefix must not contain any.
     """
     by_column = {column.column: name for name, column in schema.column_by_name.items()}
     for dynamic in dynamics:

@@ -1,7 +1,7 @@
-"""What fields and indexes may be called: as a class's body could call them.
+"""Checks of the names of fields and indexes: they must be Python identifiers.
 
-A program may make a model of names from outside, by `type()` or `types.new_class()`, which take any
-text. The functions that are generated for a model hold these names.
+A program may create a model with `type()` or `types.new_class()`, which accept any text as a name.
+Generated functions contain these names, so they must be safe.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ RESERVED_NAMES: Final = frozenset(
 
 
 def check_names(cls: type, fields: Iterable[str]) -> None:
-    """Refuse fields whose names are no Python identifiers, or the library's own.
+    """Refuse fields whose names are not Python identifiers or are reserved by the library.
 
     Raises:
-        SchemaError: Names the first such field.
+        SchemaError: A name is refused; the error names the first such field.
     """
     for name in fields:
         where = {"model": cls.__name__, "field": name}
@@ -44,8 +44,8 @@ def check_names(cls: type, fields: Iterable[str]) -> None:
 def is_identifier(name: str) -> bool:
     """Return whether a class's body could have an attribute of this name.
 
-    Python reads names in their NFKC form: `obj.ﬁeld` is `obj.field`, and no attribute that is
-    called otherwise would be reached by its name.
+    Python normalizes names to NFKC: `obj.ﬁeld` means `obj.field`, so an attribute with a name in
+    another form could not be accessed.
     """
     is_text = type(name) is str  # one derived from it may print as something else
     return (

@@ -1,6 +1,7 @@
 """Models whose objects are cells: the qualifier of their one column is an offset of a time.
 
-OpenTSDB keeps the points of an hour so: one row for the hour, a column for each second in it.
+OpenTSDB stores the points of an hour in this way: one row for the hour, with a column for each
+second.
 """
 
 from __future__ import annotations
@@ -18,10 +19,10 @@ Field = Mapped[Any] | Counter | Version
 
 
 def packed_offset(fields: Mapping[str, Any], indexes: Mapping[str, Index]) -> Offset | None:
-    """Return the offset that is the qualifier of a model's one column, or None.
+    """Return the offset that is the qualifier of a model's only column, or None.
 
     Raises:
-        SchemaError: The model has another column or an index, or its key is stored as well.
+        SchemaError: The model has another column or an index, or stores a key field in a column.
     """
     packed = {n: f for n, f in fields.items() if isinstance(getattr(f, "qualifier", None), Offset)}
     if not packed:
@@ -44,10 +45,11 @@ def packed_offset(fields: Mapping[str, Any], indexes: Mapping[str, Index]) -> Of
 
 
 def check_packed(layout: KeyLayout, *, nullable: bool) -> int:
-    """Return how many bytes the qualifier has, which is the last part of the layout.
+    """Return the width of the qualifier in bytes; the qualifier is the last part of the layout.
 
     Raises:
-        SchemaError: It has no fixed width, the value may be None, or the key has a record type.
+        SchemaError: The qualifier has no fixed width, the value may be None, or the key has a
+            record type.
     """
     if any(part.name == RecordType.kind for part in layout.parts):
         raise SchemaError(

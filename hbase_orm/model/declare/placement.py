@@ -1,4 +1,4 @@
-"""Where a model's rows are: a table of its own, one a period, or a base's that it shares."""
+"""The table of a model's rows: its own, one for each period, or the shared table of its base."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _PART: Final = RecordType.kind  # what the part of a row key is called
 def placement_of(
     cls: type, table: str | Table | TablePerPeriod | None, record_type: str | None
 ) -> RowPlacement:
-    """Return where the rows of a model are.
+    """Return the placement of a model's rows.
 
     Raises:
-        SchemaError: No table is named, or a record type has no base to be a record of.
+        SchemaError: The model names no table, or a record type has no base with `RecordType()`.
     """
     if record_type is not None:
         return _placement_of_record_type(cls, table, record_type)
@@ -47,10 +47,10 @@ def placement_of(
 
 
 def _example(periods: TablePerPeriod) -> str:
-    """Return a name as one of the tables has it.
+    """Return the name of one of the tables per period, as an example.
 
     Raises:
-        SchemaError: It is no table's name.
+        SchemaError: The result is not allowed as a table's name.
     """
     example = periods.name
     for directive in "YmdH":
@@ -60,7 +60,7 @@ def _example(periods: TablePerPeriod) -> str:
 
 
 def base_of(cls: type) -> type[Any] | None:
-    """Return the model whose table holds records of several types, this one among them."""
+    """Return the base of a record type: the model whose table the record types share."""
     own: TableSchema | None = vars(cls).get("__schema__")
     if own is not None and own.record_types is not None:
         return None  # a base itself
@@ -104,7 +104,7 @@ def join_base(cls: Any) -> None:
     """Add a new record type to its base.
 
     Raises:
-        SchemaError: Another record type begins like this one, or the class has indexes.
+        SchemaError: One record type is a prefix of another, or the class has indexes.
     """
     schema: TableSchema = cls.__schema__
     base: Any = base_of(cls)
@@ -131,9 +131,9 @@ def _name_of(derivation: Any) -> str:
 
 
 def model_finder(base: Any) -> Callable[[bytes], Any]:
-    """Return a function from a row key in a base's table to the class of its record type.
+    """Return a function that returns the class of a row key's record type.
 
-    It raises CorruptRowError for a record type that no class declares.
+    The function raises CorruptRowError for a record type that no class declares.
     """
     schema: TableSchema = base.__schema__
     models = _models_of(base)
@@ -155,7 +155,9 @@ def model_finder(base: Any) -> Callable[[bytes], Any]:
 
 
 def model_of_key(model: Any, key: bytes) -> Any:
-    """Return the model that a row key is of: of a base of record types, the kind's, else itself.
+    """Return the model of a row key.
+
+    For the base of record types the record type's model, else `model`.
 
     Raises:
         CorruptRowError: No class declares the key's record type.
@@ -166,7 +168,7 @@ def model_of_key(model: Any, key: bytes) -> Any:
 def record_type_test(model: Any) -> Callable[[bytes], bool] | None:
     """Return a function that recognizes the row keys of a record type in its base's table.
 
-    None for a model that is none.
+    Return None for a model without a record type.
     """
     base = base_of(model)
     if base is None:
@@ -184,7 +186,7 @@ def record_type_test(model: Any) -> Callable[[bytes], bool] | None:
 
 
 def kind_names(base: Any) -> list[str]:
-    """Return the names of the classes of a base's record types, as they were declared."""
+    """Return the class names of a base's record types, in order of declaration."""
     return [model.__name__ for model in _models_of(base).values()]
 
 

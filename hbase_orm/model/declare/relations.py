@@ -1,4 +1,4 @@
-"""Resolves the related fields of a model: which model, and by which of its own fields."""
+"""Resolves the related fields of a model: the related model, and the fields of its row key."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from hbase_orm.schema import TableSchema
 
 
 def relations(cls: type[Any]) -> Mapping[str, Relation]:
-    """Return the related fields of a model whose own schema is made.
+    """Return the related fields of a model; its own schema must be complete.
 
     Raises:
-        SchemaError: A declaration does not fit the related model; it names the field and the fix.
+        SchemaError: A declaration does not fit the related model; the error names the field and the
+            fix.
     """
     fields: dict[str, Related[Any]] = declared(cls, Related)
     check_names(cls, fields)

@@ -1,4 +1,4 @@
-"""Counters and versions: numbers that HBase or this library counts, and nobody sets."""
+"""Counters and versions: numbers that HBase or this library increments, and programs cannot set."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class CounterExpr(Expr[int]):
         """Return the amount to add, negative to subtract.
 
         Raises:
-            QueryError: Not an integer, or outside 64 bits.
+            QueryError: The amount is not an integer, or does not fit 64 bits.
         """
         if not isinstance(amount, int) or not -(1 << 63) <= amount < 1 << 63:
             raise QueryError(
@@ -32,10 +32,10 @@ class CounterExpr(Expr[int]):
 
 
 class _Counted(Attribute, Generic[E]):
-    """A number that nobody sets; on an instance without the cell it reads 0.
+    """A number that programs cannot set; without a cell its value is 0.
 
     Attributes:
-        family: Where it is stored; None means the model's only family.
+        family: The family of the column; None means the model's only family.
         qualifier: The column's qualifier; None means the field's name.
     """
 
@@ -55,18 +55,18 @@ class _Counted(Attribute, Generic[E]):
     if TYPE_CHECKING:
 
         def __set__(self, instance: Any, value: Never, /) -> None:
-            """Refuse: it is counted."""
+            """Refuse to set the number: only increments and writes change it."""
 
 
 class Counter(_Counted[CounterExpr], CounterExpr):
-    """A 64-bit counter that HBase adds to: `hits: Counter = counter(d)`; absent, it reads 0."""
+    """A 64-bit counter that HBase increments: `hits: Counter = counter(d)`; absent, it reads 0."""
 
 
 class Version(_Counted[Expr[int]], Expr[int]):
-    """How often this library wrote the row: `revision: Version = version(d)`; 0 in a new object.
+    """The number of writes of the row by this library: `revision: Version = version(d)`; 0 if new.
 
-    A model with one is written under a guard: the flush of an object whose row somebody else has
-    written since it was loaded raises `VersionConflictError`.
+    Rows of a model with a version column have a guard: a flush raises `VersionConflictError` for an
+    object whose row another program wrote after the object was loaded.
     """
 
 
@@ -76,9 +76,9 @@ def counter(
     """Declare a counter: a 64-bit number that `session.increment` adds to atomically.
 
     Args:
-        family: Where; None means the model's only family.
+        family: The family of the column; None means the model's only family.
         qualifier: The column's name in its family; None means the field's name.
-        init: Always False: type checkers read it and keep counters out of constructors.
+        init: Always False, so that type checkers leave the counter out of the constructor.
     """
     if init:
         raise SchemaError("a counter cannot be a constructor argument", fix="leave init= out")
@@ -91,9 +91,9 @@ def version(
     """Declare the column that counts the writes of a row; a model has at most one.
 
     Args:
-        family: Where; None means the model's only family.
+        family: The family of the column; None means the model's only family.
         qualifier: The column's name in its family; None means the field's name.
-        init: Always False: type checkers read it and keep versions out of constructors.
+        init: Always False, so that type checkers leave the version out of the constructor.
     """
     if init:
         raise SchemaError(

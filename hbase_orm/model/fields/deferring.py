@@ -1,4 +1,4 @@
-"""Deferred fields of objects: which an object was read with, and which models may have them."""
+"""Deferred fields: which of them an object was read with, and which fields may be deferred."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def not_loaded(obj: Any, name: str) -> NotLoadedError:
 
 
 def _reading(obj: Any, name: str) -> str:
-    """Return how to read a deferred field: what a row was is not what refresh reads."""
+    """Return the advice how to read a deferred field; for an object of the past it is another."""
     field = f"{type(obj).__name__}.{name}"
     if row_key_of(obj) is None:
         return f"read the value with select({field}), of the past with its .as_of(time)"
@@ -37,16 +37,16 @@ def _reading(obj: Any, name: str) -> str:
 
 
 def unloaded(obj: Any) -> list[str]:
-    """Return the deferred fields that an object was read without, and that nobody set."""
+    """Return the deferred fields of an object that were neither read nor set."""
     fields = [column.name for column in obj.__schema__.deferred]
     return [name for name in fields if not is_loaded(obj, name)]
 
 
 def refuse_unloaded(obj: Any) -> None:
-    """Refuse to write a whole row of an object that was read without deferred fields.
+    """Refuse to write a whole row from an object that was read without deferred fields.
 
     Raises:
-        ValidationError: It names them.
+        ValidationError: Deferred fields are missing; the error names them.
     """
     lacking = unloaded(obj)
     if lacking:
@@ -56,12 +56,13 @@ def refuse_unloaded(obj: Any) -> None:
 
 
 def refuse_partial(obj: Any) -> None:
-    """Refuse to put an object that lacks fields where there may be no row that has them.
+    """Refuse to put an object without its deferred fields if the row may not exist.
 
-    An object of a row may lack deferred fields that a row need not have; one of no row, nothing.
+    An object that belongs to a row may lack deferred fields that are nullable; an object without a
+    row may lack none.
 
     Raises:
-        ValidationError: It names them.
+        ValidationError: Deferred fields are missing; the error names them.
     """
     schema = type(obj).__schema__
     if not schema.deferred:
@@ -90,10 +91,10 @@ def _lacking(obj: Any, fields: list[str], text: str) -> ValidationError:
 
 
 def deferred_among(schema: TableSchema, fields: Iterable[Any]) -> frozenset[str]:
-    """Return the names of those of some fields of a model that are deferred.
+    """Return the names of the deferred ones among some fields of a model.
 
     Raises:
-        QueryError: One is no field of the model.
+        QueryError: One of the fields is not a field of the model.
     """
     names = set[str]()
     for field in fields:
@@ -109,7 +110,7 @@ def deferred_among(schema: TableSchema, fields: Iterable[Any]) -> frozenset[str]
 
 
 def set_unread(obj: Any) -> frozenset[str]:
-    """Return the deferred fields that the program set, and that were not read."""
+    """Return the deferred fields that were set by the program without having been read."""
     deferred, values = obj.__schema__.deferred, obj.__dict__
     if not deferred:
         return NO_FIELDS
@@ -129,7 +130,7 @@ def cleared(obj: Any) -> list[bytes]:
 
 
 def note_written(obj: Any) -> None:
-    """Count the deferred fields that a written object has a value of as read."""
+    """Mark the deferred fields that a written object has values for as loaded."""
     deferred, values = obj.__schema__.deferred, obj.__dict__
     if deferred:
         names = frozenset(column.name for column in deferred if column.name in values)
@@ -141,11 +142,11 @@ def check_deferred(cls: type, schema: TableSchema, related: Mapping[str, Relatio
 
     Args:
         cls: The model.
-        schema: Its description, indexes and dynamic columns included.
-        related: Its related fields.
+        schema: The model's schema, with indexes and dynamic columns.
+        related: The related fields of the model.
 
     Raises:
-        SchemaError: It names the field and why it cannot be deferred.
+        SchemaError: A field cannot be deferred; the error names the field and the reason.
     """
     by_index = {
         column.column: index.name
@@ -174,7 +175,7 @@ def check_deferred(cls: type, schema: TableSchema, related: Mapping[str, Relatio
 
 
 def _check_separable(cls: type, schema: TableSchema, column: ColumnSchema) -> None:
-    """Refuse a column that cannot be left out of what is read beside it."""
+    """Refuse a deferred column that is always read together with other columns."""
     if not schema.storage.has_own_rows:
         raise SchemaError(
             "the object is stored in a single cell, so this field cannot be deferred",

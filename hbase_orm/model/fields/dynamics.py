@@ -18,14 +18,14 @@ V = TypeVar("V")
 class Dynamic(Attribute, DynamicExpr[K, V]):
     """A map over the columns of a family whose qualifiers start with a prefix.
 
-    An object's attribute is a dict: change it in place or set it; an entry of None is an absent
-    one. The next flush sends the entries that differ from those read, one cell each.
+    An object's attribute is a dict, which can be changed in place or set. An entry whose value is
+    None counts as absent. The next flush sends one cell for each entry that differs from the row.
 
     Attributes:
-        family: Where the columns are; None means the model's only family.
-        prefix: What their qualifiers start with; "" takes the whole family.
-        given_name_codec: How the rest of a qualifier is stored; None takes the default.
-        codec: How values are stored; None takes the default.
+        family: The family of the columns; None means the model's only family.
+        prefix: The prefix of the qualifiers; "" means the whole family.
+        given_name_codec: The codec of a name, the rest of the qualifier; None takes the default.
+        codec: The codec of the values; None takes the default.
     """
 
     def __init__(
@@ -92,12 +92,13 @@ def dynamic(
     """Declare dynamic columns: a map from the rest of a qualifier to its cell's value.
 
     Args:
-        family: Where; None means the model's only family.
-        prefix: What the qualifiers start with; "" takes all of the family but its declared columns.
-        name: The bytes of a name, which follow the prefix; None takes the default of the annotated
-            type. No two byte strings may stand for one name.
-        codec: The bytes of a value; None takes the default of the annotated type.
-        init: Always False: type checkers read it and keep the field out of constructors.
+        family: The family of the columns; None means the model's only family.
+        prefix: The prefix of the qualifiers; "" takes all columns of the family except declared
+            ones.
+        name: The codec of a name, whose bytes follow the prefix; None takes the default of the
+            annotated type. The codec must encode each name in one way only.
+        codec: The codec of a value; None takes the default of the annotated type.
+        init: Always False, so that type checkers leave the field out of the constructor.
     """
     if init:
         raise SchemaError("dynamic columns cannot be constructor arguments", fix="leave init= out")

@@ -1,8 +1,9 @@
-"""Field descriptors: what a model's body declares, and what an instance's attributes are.
+"""Field descriptors: the attributes that a model's body declares and its instances have.
 
 On the class a field is an expression (`Reading.host == "a"`); on an instance it is the value. A
-value lives in the instance's `__dict__`, so reading it costs no call of ours: the descriptor is
-only called when there is no value, and raises why. Setting goes through `Model.__setattr__`.
+value is in the instance's `__dict__`, so that reading it calls no code of the library: Python calls
+the descriptor only if there is no value, and the descriptor raises an error. Setting a field calls
+`Model.__setattr__`.
 """
 
 from __future__ import annotations
@@ -33,16 +34,16 @@ UNSET: Final = Unset()
 
 
 class Attribute(Owned):
-    """A field by the name that it is assigned to.
+    """A field that knows the attribute name it is assigned to.
 
     Attributes:
-        name: That name; empty until the class is made.
+        name: The attribute name; empty until the class is created.
     """
 
     name: str = ""
 
     def __set_name__(self, owner: type, name: str) -> None:
-        """Take the attribute's name."""
+        """Store the attribute's name."""
         self.name = name
         self.model_name = owner.__name__
         self.owner = owner
@@ -52,15 +53,16 @@ class Mapped(Attribute, Expr[T]):
     """A field stored in a column: `value: Mapped[float] = column(d, "v")`.
 
     Attributes:
-        family: Where it is stored; None means the model's only family.
-        qualifier: The column's qualifier, or the offset that is it; None means the field's name.
-        codec: How it is stored; None means the default for the annotated type.
+        family: The family of the column; None means the model's only family.
+        qualifier: The column's qualifier, or the offset that is used as the qualifier; None means
+            the field's name.
+        codec: The codec of the value; None means the default for the annotated type.
         default: The value of new objects, or UNSET.
-        default_factory: Makes the value of new objects, or None.
-        onupdate: Makes the value that a changed object is written with, or None.
-        validate: Raises ValueError for a value that must not be set, or None.
+        default_factory: A function that returns the value of new objects, or None.
+        onupdate: A function that returns a new value whenever a changed object is written, or None.
+        validate: A function that raises ValueError for a value that is not allowed, or None.
         is_in_repr: Whether the `repr` of objects shows it.
-        is_deferred: Whether reads of objects leave it out.
+        is_deferred: Whether reads of objects leave the field out.
     """
 
     def __init__(
@@ -104,7 +106,7 @@ class Mapped(Attribute, Expr[T]):
 
     @property
     def has_default(self) -> bool:
-        """Whether new objects need no value."""
+        """Whether a new object can be created without a value of the field."""
         return self.default is not UNSET or self.default_factory is not None
 
     @overload
@@ -196,9 +198,9 @@ def key(
     """Declare a field of the row key.
 
     Args:
-        codec: Its bytes in the key; None takes the default of the annotated type.
-        default: The value of new objects that name none.
-        default_factory: Makes that value.
+        codec: The codec in the row key; None takes the default of the annotated type.
+        default: The value of new objects that are created without one.
+        default_factory: A function that returns the default.
         family: Store the value in a column as well.
         qualifier: The qualifier of that column.
     """
@@ -305,23 +307,25 @@ def column(
     """Declare a field that is stored in a column.
 
     Args:
-        family: Where; None means the model's only family.
+        family: The family of the column; None means the model's only family.
         qualifier: The column's name in its family; None means the field's name, "" is a qualifier.
-            An `Offset` packs the cells of a period into one row: an object is then one cell, the
-            model has no other column, and its key holds the `Period` of the same time.
-        codec: The bytes; None takes the default of the annotated type.
-        default: The value of new objects that name none, and of rows without the cell.
-        default_factory: Makes that value.
-        onupdate: Makes the value that a loaded object is written with when it was changed and this
-            field was not; it is set on the object, too. New objects take the default.
-        validate: Raises ValueError for a value that must not be set; see `validators`. Called
-            when an object is made and when the field is set, never for None, and never for what is
-            read.
+            With an `Offset`, an object is one cell, and the objects of a period share a row: the
+            model then has no other column, and its row key has the `Period` of the same time.
+        codec: The codec of the value; None takes the default of the annotated type.
+        default: The value of new objects that are created without one, and of rows without the
+            cell.
+        default_factory: A function that returns the default.
+        onupdate: A function that returns a new value of the field. It is called when a loaded
+            object is written and other fields were changed, but not this one. New objects take the
+            default.
+        validate: A function that raises ValueError for a value that is not allowed; see
+            `validators`. It is called when an object is created and when the field is set, but not
+            for None and not for values read from HBase.
         repr: Whether the `repr` of objects shows the field.
-        deferred: Leave the cell out where objects are read: for large values that are seldom
-            looked at. The attribute then raises NotLoadedError until `session.refresh(obj, M.body)`
-            reads it or the program sets it; `select(M.body)` gives the values alone. A statement
-            that compares the field or sorts by it reads it. What is not loaded is not written.
+        deferred: Do not read the field with objects: for large values that are seldom needed. The
+            attribute then raises NotLoadedError until `session.refresh(obj, M.body)` reads it or
+            the program sets it; `select(M.body)` returns the values only. A statement that compares
+            the field or sorts by it reads it. A field that is not loaded is not written.
     """
     return Mapped(
         family=family,

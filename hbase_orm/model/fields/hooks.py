@@ -1,6 +1,6 @@
 """Hooks: methods of a model that a session calls when its objects are loaded and written.
 
-Which of them a class defines is worked out once, so that models without hooks pay for none.
+Which hooks a class defines is computed once, so that models without hooks have no extra cost.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ HOOKS: Final = ("before_put", "after_put", "before_delete", "after_delete", "aft
 
 @dataclass(frozen=True, slots=True)
 class Hooks:
-    """Which hooks a model has, and the fields that are renewed at each change.
+    """Which hooks a model has, and its fields with `onupdate`.
 
     Attributes:
-        before_put: Whether the model defines the hook; the others likewise.
+        before_put: Whether the model defines this hook; the other hooks have attributes like it.
         renewed: Fields with `onupdate`, each with its function.
-        has_before_write: Whether objects prepare themselves for a write or a delete.
+        has_before_write: Whether something is called before a write or a delete.
         has_after_write: Whether a hook is called for writes that were acknowledged.
     """
 
@@ -44,10 +44,10 @@ class Hooks:
 
 
 def hooks_of(cls: type, base: type, fields: tuple[Mapped[Any], ...]) -> Hooks:
-    """Return the hooks of a model, which differ from those of `base`.
+    """Return the hooks that a model overrides from `base`.
 
     Raises:
-        SchemaError: A hook is no method.
+        SchemaError: The name of a hook is used for something that is not a method.
     """
     own = {name: getattr(cls, name) is not getattr(base, name) for name in HOOKS}
     for name, is_own in own.items():

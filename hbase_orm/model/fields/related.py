@@ -1,7 +1,8 @@
 """Related rows: `customer: Related[Customer] = related(customer_id=customer_id)`.
 
-The row is read by its key, whose fields this model has too. Nothing is loaded by reading the
-attribute: `.load_related(Order.customer)` of a statement loads those of a page by one request.
+The related row is read by its row key, whose values are fields of this model. Reading the attribute
+sends no request: `.load_related(Order.customer)` in a statement loads the related rows of a page by
+one request.
 """
 
 from __future__ import annotations
@@ -19,12 +20,12 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """A related field that its model has resolved.
+    """A related field whose model and key are resolved.
 
     Attributes:
         name: The field.
         target: The model of the related row.
-        key: The model's field for each key argument of the target.
+        key: For each key argument of the target, the field of this model that has its value.
     """
 
     name: str
@@ -37,7 +38,7 @@ class Relation:
         return tuple(values.get(name) for name in self.key.values())
 
     def put(self, obj: Any, related: Any) -> None:
-        """Let the field of `obj` read `related`, an object or None."""
+        """Set the field of `obj` to `related`, an object or None."""
         state: InstanceState = obj.__state__
         state.related = {**state.related, self.name: (self.key_of(obj), related)}
 
@@ -50,22 +51,23 @@ class RelatedExpr(NoColumn, Generic[T]):
 
     @property
     def instead(self) -> str:
-        """Comparing the fields of the other row's key."""
+        """The advice for a comparison: compare the fields of the related row's key."""
         return f"compare the fields that {self!r} is found by; .load_related({self!r}) loads it"
 
     def __repr__(self) -> str:
-        """Return the field as one writes it."""
+        """Return the field as it is written in a program."""
         return f"{self.model_name}.{self.name}"
 
 
 class Related(RelatedExpr[T]):
     """The object of another row: `customer: Related[Customer] = related(customer_id=customer_id)`.
 
-    It is read after `.load_related()`, and None where the row does not exist or a field of the key
-    is None. It is no constructor argument, is never written, and does not count for `==`.
+    The object is loaded by `.load_related()`; it is None if its row does not exist or a field of
+    its key is None. The attribute is not a constructor argument, is never written, and is ignored
+    by `==`.
 
     Attributes:
-        key: The model's field for each key argument of the related model.
+        key: For each key argument of the related model, the field of this model that has its value.
     """
 
     def __init__(self, key: Mapping[str, Expr[Any]]) -> None:
@@ -85,7 +87,7 @@ class Related(RelatedExpr[T]):
         """Return the related object, or None if there is none.
 
         Raises:
-            NotLoadedError: It was not loaded, or the fields of its key have changed since.
+            NotLoadedError: The object was not loaded, or the fields of its key have changed since.
         """
         if instance is None:
             return self
@@ -108,7 +110,7 @@ class Related(RelatedExpr[T]):
     if TYPE_CHECKING:  # at run time Model.__setattr__ refuses
 
         def __set__(self, instance: Any, value: Never, /) -> None:
-            """Refuse: the fields of its key decide which row is related."""
+            """Refuse to set the object: the fields of its key define the related row."""
 
 
 def related(*, init: Literal[False] = False, **key: Expr[Any]) -> Related[Any]:
@@ -116,10 +118,10 @@ def related(*, init: Literal[False] = False, **key: Expr[Any]) -> Related[Any]:
 
     Args:
         key: Each key argument of the related model, and the field of this one that holds it.
-        init: Always False: type checkers read it and keep related objects out of constructors.
+        init: Always False, so that type checkers leave the field out of the constructor.
 
     Raises:
-        SchemaError: Not fields by the names of key arguments.
+        SchemaError: An argument is not a field.
     """
     if init or not key or not all(isinstance(field, Expr) for field in key.values()):
         raise SchemaError(

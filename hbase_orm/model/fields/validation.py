@@ -13,7 +13,7 @@ Check = Callable[[Any], Any]
 
 
 def validated(model: str, field: Mapped[Any], check: Check) -> Check:
-    """Return what checks and rounds a value and then calls the field's validator, if there is one.
+    """Return a function that checks and rounds a value, then calls the field's validator, if any.
 
     None, which stands for an absent cell, is not validated.
     """
@@ -48,7 +48,7 @@ def check_default(field: Mapped[Any], value: Any, where: Mapping[str, str]) -> N
     """Refuse a constant default that the field's validator refuses.
 
     Raises:
-        SchemaError: It does, or it answers instead of raising.
+        SchemaError: The validator refuses the default, or returns a value.
     """
     if field.validate is None:
         return
@@ -68,5 +68,5 @@ def check_default(field: Mapped[Any], value: Any, where: Mapping[str, str]) -> N
 
 
 def of_field(error: SchemaError, where: Mapping[str, str]) -> SchemaError:
-    """Return an error of a validator that names the field."""
+    """Return an error of a validator with the name of the field added."""
     return SchemaError(error.text, fix=error.fix, **{**where, **error.details})

@@ -1,1 +1,1 @@
-"""Objects to cells and back, by functions generated once a model."""
+"""Objects to cells and back, by functions generated once for each model."""

@@ -1,7 +1,7 @@
 """Entries of dynamic columns: from cells to an object's maps and back.
 
-What the generated functions of a model do with the usual name and value stands here as source;
-what they leave to the codecs, as calls that raise what is wrong.
+This module has the source that generated functions contain for usual names and values, and the
+functions they call for all others, which call the codecs and raise errors.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from hbase_orm.schema import DynamicSchema, TableSchema
 
 
 def reading_lines(schema: TableSchema, scope: Scope) -> list[str]:
-    """Return the source that fills the maps of an object: `d` is its `__dict__`, `row` the row."""
+    """Return the source that reads an object's maps from `row` into `d`, its `__dict__`."""
     if not schema.dynamics:
         return []
     lines, branches = [], []
@@ -44,7 +44,7 @@ def reading_lines(schema: TableSchema, scope: Scope) -> list[str]:
 
 
 def _belongs(dynamic: DynamicSchema, column: str, scope: Scope) -> str:
-    """Return the condition that a column is that of an entry: a slice is faster than a call."""
+    """Return the source of the test whether a column is an entry's, by a slice, not a call."""
     test = f"{column}[:{len(dynamic.prefix)}] == {literal(dynamic.prefix)}"
     if not dynamic.taken:
         return test
@@ -52,7 +52,7 @@ def _belongs(dynamic: DynamicSchema, column: str, scope: Scope) -> str:
 
 
 def read_entries(schema: TableSchema, values: dict[str, Any], row: Row) -> None:
-    """Read the maps of an object by calls of the codecs.
+    """Read the maps of an object by calls to the codecs.
 
     Raises:
         CorruptRowError: A qualifier or a cell does not decode.
@@ -91,7 +91,7 @@ def _decoded(
 
 
 def writing_lines(schema: TableSchema, scope: Scope) -> list[str]:
-    """Return the source that adds an object's entries to `cells`: `d` is its `__dict__`."""
+    """Return the source that adds the entries in `d`, an object's `__dict__`, to `cells`."""
     lines: list[str] = []
     for dynamic in schema.dynamics:
         column = scope.bind(dynamic.prefix, "prefix")
@@ -113,10 +113,10 @@ def writing_lines(schema: TableSchema, scope: Scope) -> list[str]:
 
 
 def entry_cells(schema: TableSchema, dynamic: DynamicSchema, entries: object) -> dict[bytes, bytes]:
-    """Return the cells of a map's entries, those of None left out.
+    """Return the cells of a map's entries, without entries that are None.
 
     Raises:
-        ValidationError: Names the entry that has the wrong type or does not fit.
+        ValidationError: An entry has the wrong type or does not fit; the error names it.
     """
     cells: dict[bytes, bytes] = {}
     for name, value in _checked_map(schema, dynamic, entries).items():
@@ -142,10 +142,10 @@ def entry_cells(schema: TableSchema, dynamic: DynamicSchema, entries: object) ->
 
 
 def checked_entries(schema: TableSchema, dynamic: DynamicSchema, entries: object) -> dict[Any, Any]:
-    """Return a copy of a map that is set, rounded as it is stored, entries of None left out.
+    """Return a copy of a map, with values rounded as they are stored and without None entries.
 
     Raises:
-        ValidationError: It is no map, or an entry does not fit.
+        ValidationError: The value is not a mapping, or an entry does not fit.
     """
     entry_cells(schema, dynamic, entries)
     checked = dict(_checked_map(schema, dynamic, entries))
@@ -154,7 +154,7 @@ def checked_entries(schema: TableSchema, dynamic: DynamicSchema, entries: object
 
 
 def settle_map(dynamic: DynamicSchema, entries: dict[Any, Any]) -> None:
-    """Change a valid map into the map that reading it back would give."""
+    """Change a valid map in place to what a read of the stored map would return."""
     codecs = (dynamic.name_codec, dynamic.codec)
     if None not in entries.values() and not any(codec.coarse for codec in codecs):
         return
@@ -168,7 +168,7 @@ def settle_map(dynamic: DynamicSchema, entries: dict[Any, Any]) -> None:
 
 
 def settle(schema: TableSchema, values: Mapping[str, Any]) -> None:
-    """Change the maps in an object's `__dict__` into those that reading its row would give."""
+    """Change the maps in an object's `__dict__` to what a read of its row would return."""
     for dynamic in schema.dynamics:
         if dynamic.name in values:
             settle_map(dynamic, values[dynamic.name])

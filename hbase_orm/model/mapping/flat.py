@@ -1,7 +1,7 @@
 """Objects to flat rows: a key and then a value for each column, as `ops.PutRows` takes them.
 
-Bulk writing makes one of each object. Of values that do not fit the generated function returns
-None, and the plain way raises what is wrong, or does what else is to be done.
+Bulk writes convert each object to a flat row. For values that need special treatment the generated
+function returns None; the bulk writer then uses the usual conversion, which raises the errors.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ Flattener = Callable[[dict[str, Any], bytes], tuple[int, FlatRow] | None]
 
 @lru_cache(maxsize=_KEPT)
 def flattener_of(model: Any, *more: tuple[bytes, bytes], cell_bytes: int = 0) -> Flattener | None:
-    """Return a function that makes flat rows; None for models whose rows have not one shape.
+    """Return a function that makes flat rows; None for models whose rows have varying columns.
 
     Args:
-        model: The class. A row has the columns in the order of its schema.
-        more: Columns whose values stand at the end of each row, with these values.
-        cell_bytes: What a cell takes beside its row key, column and value.
+        model: The model; a flat row has its columns in the order of the schema.
+        more: Further columns with constant values, which are added at the end of each row.
+        cell_bytes: The bytes that a cell needs in addition to its row key, column and value.
     """
     schema: TableSchema = model.__schema__
     if schema.dynamics or not schema.storage.has_own_rows:

@@ -1,8 +1,8 @@
-"""Instances to cells and back, by functions generated once a model and column set.
+"""Instances to cells and back, by functions generated once for each model and set of columns.
 
-Nothing here looks a codec up per cell: the generated source names each column and has what its
-codec does with a usual value. Where that fails, the codecs are called cell by cell: they raise what
-is wrong, or know what else to do.
+For speed, the generated source names each column and contains what its codec does with usual
+values, so that no codec is looked up or called for a cell. For other values the codecs are called
+cell by cell, and raise an error or convert the value.
 """
 
 from __future__ import annotations
@@ -38,12 +38,14 @@ class Mapping:
     """The generated functions of one model.
 
     Attributes:
-        initialize: Fills a new object's `__dict__` from constructor arguments.
-        hydrate: Makes an object of a row that was read with all of the model's columns but deferred
-            ones, and of the `KeyContext` if its key needs one.
-        hydrator: Returns what does so of a row that was read with some deferred fields, too.
-        dehydrate: Returns the non-None cells of an object's `__dict__`.
-        encode_key: Returns the row key of an object's `__dict__`, with the numbers looked up in it.
+        initialize: A function that fills a new object's `__dict__` from constructor arguments.
+        hydrate: A function that makes an object from a row that was read without deferred columns,
+            and from the `KeyContext` if the row key needs one.
+        hydrator: A function that returns such a function for rows that were read with some deferred
+            fields.
+        dehydrate: A function that returns the cells of an object's `__dict__`, without None.
+        encode_key: A function that returns the row key of an object's `__dict__` and of the numbers
+            that were looked up for it.
     """
 
     initialize: Callable[..., None]
@@ -58,7 +60,7 @@ def hydrators(
 ) -> Callable[[AbstractSet[str]], Hydrator]:
     """Return a factory of hydrators for objects that are read with some deferred fields.
 
-    Names of fields that are not deferred make no difference.
+    Names of fields that are not deferred are ignored.
     """
     names = frozenset(column.name for column in schema.deferred)
 
@@ -100,14 +102,17 @@ def _compile_hydrator(
 
 
 def _without(hidden: frozenset[bytes], row: Row) -> Row:
-    """Return a row without the cells of deferred fields: a scan sends them without their values."""
+    """Return a row without the cells of deferred fields, which a scan returns with empty values."""
     if hidden.isdisjoint(row.cells):
         return row
     return Row(row.key, {name: cell for name, cell in row.cells.items() if name not in hidden})
 
 
 def read_columns(schema: TableSchema) -> list[ColumnSchema]:
-    """Return the columns that fields are read from: a key field is read from the key if it can."""
+    """Return the columns from which fields are read.
+
+    Key fields are read from the row key if possible.
+    """
     return [column for column in schema.columns if column.name not in schema.layout.decoded]
 
 
@@ -139,7 +144,7 @@ def _with_default(column: ColumnSchema, values: dict[str, Any], row: Row) -> Row
 def _read_plainly(
     schema: TableSchema, columns: Sequence[ColumnSchema], values: dict[str, Any], row: Row
 ) -> Row:
-    """Read the cells by calls of the codecs; return the row with the cells of defaults.
+    """Read the cells by calls to the codecs; return the row with added cells for defaults.
 
     Raises:
         CorruptRowError: A cell does not decode.
@@ -218,7 +223,7 @@ def _required(column: ColumnSchema, value: str) -> list[str]:
 
 
 def _write_plainly(schema: TableSchema, values: dict[str, Any]) -> dict[bytes, bytes]:
-    """Encode the fields by calls of the codecs.
+    """Encode the fields by calls to the codecs.
 
     Raises:
         ValidationError: A field does not fit its codec, or a required one has no value.
@@ -324,7 +329,7 @@ def _checker(
 
 
 def checkers(schema: TableSchema) -> dict[str, Callable[[Any], Any]]:
-    """Return, by field, the function that checks and rounds a value that is set."""
+    """Return, by field name, the functions that check and round values that are set."""
     checks = {
         name: _checker(schema.model_name, name, codec, nullable=False, is_key=True)
         for name, codec in schema.layout.codecs.items()

@@ -1,8 +1,8 @@
-"""Rows to values of a few fields, without an object: functions generated once a model and fields.
+"""Rows to values of a few fields, without an object: functions generated once for each selection.
 
-A field reads as it does in an object: from the key if it can, else from its column. Without the
-cell it is None if nullable, its declared default, or a counter's 0. A required field without one is
-None here as well; `check_present` refuses it if its cell is missing.
+A field is read as in an object: from the row key if possible, else from its column. Without a cell,
+the value is None, the declared default, or 0 for a counter. A required field without a cell is None
+here too; `check_present` raises the error.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def _from_cell(schema: TableSchema, column: ColumnSchema, place: str, scope: Sco
 def _read_plainly(
     schema: TableSchema, columns: Sequence[ColumnSchema], row: Row
 ) -> tuple[Any, ...]:
-    """Read the cells by calls of the codecs.
+    """Read the cells by calls to the codecs.
 
     Raises:
         CorruptRowError: A cell does not decode.
@@ -92,7 +92,7 @@ def _read_plainly(
 
 
 def required(schema: TableSchema, names: Sequence[str]) -> list[tuple[int, ColumnSchema]]:
-    """Return the fields that have no value without a cell, each with its place in `names`."""
+    """Return the required fields, each with its position in `names`."""
     columns = []
     for place, name in enumerate(names):
         column = schema.column_by_name.get(name)
@@ -106,10 +106,10 @@ def required(schema: TableSchema, names: Sequence[str]) -> list[tuple[int, Colum
 def check_present(
     schema: TableSchema, wanted: Sequence[tuple[int, ColumnSchema]], row: Row, values: Sequence[Any]
 ) -> None:
-    """Refuse a row without the cell of a field that is given.
+    """Raise an error if a row lacks the cell of a required field.
 
     Raises:
-        MissingCellError: It names row and column.
+        MissingCellError: A cell is missing; the error names the row and the column.
     """
     for place, column in wanted:
         if values[place] is None and column.column not in row.cells:

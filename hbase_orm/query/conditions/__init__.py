@@ -1,1 +1,1 @@
-"""What the conditions of a statement say about its fields, and the filters a server applies."""
+"""The bounds that a statement's conditions set for its fields, and the filters for the server."""

@@ -1,10 +1,10 @@
-"""What the conditions of a statement say about each field: equal values, or a range of them.
+"""The bounds that a statement's conditions set for each field: a list of values, or a range.
 
-An OR makes alternatives without it, each with bounds of its own.
+A statement with OR is split into alternatives without OR; each alternative has its own bounds.
 
-Bounds are exact for stored values: a codec coarser than its type cannot store every value that a
-condition may name, so `at > 5.5 ms` becomes "above 5 ms", and `at == 5.5 ms` matches nothing. A
-codec that rounds up instead (32-bit floats round to the nearest) has its ends moved likewise.
+Bounds are exact for stored values: a codec may be coarser than its type. With a codec of
+milliseconds, `at > 5.5 ms` becomes "above 5 ms", and `at == 5.5 ms` matches nothing. For codecs
+that round to the nearest value, such as 32-bit floats, the ends are adjusted too.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _OfItem = Comparison | InValues | StartsWith | ItemBetween
 
 
 class NothingMatchesError(Exception):
-    """The conditions contradict each other; never leaves this package."""
+    """The conditions contradict each other. Caught inside this package."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +53,14 @@ class End:
 
 @dataclass(slots=True)
 class Bounds:
-    """The known bounds of one field; built up by `narrow`.
+    """The known bounds of one field.
 
     Attributes:
-        equals: The only values it can have, None among them if it may be absent; or None.
+        equals: The only values that the field can have, including None if it may be absent; None if
+            unknown.
         low: The lower end, or None.
         high: The upper end, or None.
-        prefix: What its text starts with, or None.
+        prefix: The prefix of the field's text, or None.
         excludes_none: Whether a row where the field is None cannot match.
     """
 
@@ -71,7 +72,7 @@ class Bounds:
 
     @property
     def has_range(self) -> bool:
-        """Whether there is any end, or a prefix that leaves some out."""
+        """Whether the bounds have an end or a prefix that is not empty."""
         return not (self.low is None and self.high is None and not self.prefix)
 
 
@@ -80,10 +81,11 @@ def bounds_of(schema: TableSchema, conditions: Sequence[Condition]) -> dict[str,
 
     Args:
         schema: The table.
-        conditions: They have been checked: each is on a field of the table, by a fitting value.
+        conditions: Conditions that were checked: each is on a field of the table, with a fitting
+            value.
 
     Raises:
-        NothingMatchesError: No row can fulfil them all.
+        NothingMatchesError: No row can fulfil all conditions.
     """
     keys = {name: Bounds(excludes_none=True) for name in schema.layout.names}
     by_field: dict[str, Bounds] = {}
@@ -111,15 +113,15 @@ def bounds_of(schema: TableSchema, conditions: Sequence[Condition]) -> dict[str,
 
 
 def is_indexed(schema: TableSchema, of: Expr[Any]) -> bool:
-    """Return whether an index has an expression for a part."""
+    """Return whether an index has this expression as one of its parts."""
     return any(of.name == each.name for index in schema.indexes for each in index.expressions)
 
 
 def _narrow_by_item(schema: TableSchema, by_field: dict[str, Bounds], condition: _OfItem) -> None:
-    """Note what a condition says of one item of a collection.
+    """Narrow the bounds by a condition on one item of a collection.
 
-    Another condition may hold of another item: the two do not narrow each other, and the better
-    one is kept.
+    Two conditions may be true for different items: so they do not narrow each other, and only the
+    narrower one is kept.
     """
     if isinstance(condition, Comparison) and condition.operator == "!=":
         return  # of no item
@@ -185,7 +187,7 @@ def _narrow(bounds: Bounds, codec: Codec[Any], operator: Operator, value: Any) -
 
 
 def storable(codec: Codec[Any], values: Sequence[Any]) -> tuple[Any, ...]:
-    """Return the stored values that equal one of `values`; None is no stored value."""
+    """Return the stored values that equal one of `values`; None is left out."""
     stored_values: list[Any] = []
     for value in values:
         if value is None:
@@ -209,10 +211,10 @@ def _narrow_equal(bounds: Bounds, values: tuple[Any, ...]) -> None:
 
 
 def low_end(codec: Codec[Any], operator: Operator, value: Any) -> End | None:
-    """Return where the stored values above a value begin; None if that is not known.
+    """Return the lower end of the stored values above a value; None if it is unknown.
 
     Raises:
-        NothingMatchesError: There are none.
+        NothingMatchesError: There are no such stored values.
     """
     try:
         stored = codec.normalize(value)
@@ -234,10 +236,10 @@ def low_end(codec: Codec[Any], operator: Operator, value: Any) -> End | None:
 
 
 def high_end(codec: Codec[Any], operator: Operator, value: Any) -> End | None:
-    """Return where the stored values below a value end; None if that is not known.
+    """Return the upper end of the stored values below a value; None if it is unknown.
 
     Raises:
-        NothingMatchesError: There are none.
+        NothingMatchesError: There are no such stored values.
     """
     try:
         stored = codec.normalize(value)
@@ -288,10 +290,10 @@ def _check_consistent(name: str, bounds: Bounds) -> None:
 
 
 def check_ends(name: str, bounds: Bounds) -> None:
-    """Refuse ends with nothing between them.
+    """Raise an error if no value is between the ends.
 
     Raises:
-        NothingMatchesError: The upper end lies below the lower one.
+        NothingMatchesError: The upper end is below the lower end.
     """
     low, high = bounds.low, bounds.high
     if low is None or high is None:
@@ -313,7 +315,10 @@ def _within(value: Any, bounds: Bounds) -> bool:
 
 
 def groups_of(conditions: Sequence[Condition]) -> tuple[Group, ...]:
-    """Return groups of conditions: all of `conditions` hold exactly if all of one group do."""
+    """Return groups of conditions without OR.
+
+    A row matches if it fulfils all conditions of one group.
+    """
     groups: list[Group] = [()]
     for condition in conditions:
         options = _options(condition)
@@ -333,7 +338,7 @@ def _options(condition: Condition) -> tuple[Group, ...]:
 
 
 def _joined(conditions: Sequence[Condition]) -> list[Condition]:
-    """Return the alternatives with the equal values of each field joined in one list."""
+    """Return fewer alternatives: those that differ only in the values of one field are joined."""
     equal: dict[str, InValues] = {}
     others: list[Condition] = []
     for condition in conditions:
@@ -352,11 +357,11 @@ def _joined(conditions: Sequence[Condition]) -> list[Condition]:
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
-    """Conditions without OR that some row can fulfil, and what they say.
+    """Conditions without OR that a row can fulfil, and their bounds.
 
     Attributes:
-        conditions: They all hold.
-        bounds: What they say of each field.
+        conditions: The conditions, which must all be true.
+        bounds: The bounds of each field.
     """
 
     conditions: Sequence[Condition]
@@ -366,19 +371,19 @@ class Alternative:
 def bounds_of_each(
     schema: TableSchema, conditions: Sequence[Condition]
 ) -> list[Mapping[str, Bounds]]:
-    """Return the bounds of every alternative that some row can fulfil.
+    """Return the bounds of every alternative that a row can fulfil.
 
     Raises:
-        NothingMatchesError: There is none.
+        NothingMatchesError: No row can fulfil any alternative.
     """
     return [each.bounds for each in alternatives_of(schema, conditions)]
 
 
 def alternatives_of(schema: TableSchema, conditions: Sequence[Condition]) -> list[Alternative]:
-    """Return every alternative that some row can fulfil.
+    """Return every alternative that a row can fulfil.
 
     Raises:
-        NothingMatchesError: There is none.
+        NothingMatchesError: No row can fulfil any alternative.
     """
     fulfillable, reason = [], ""
     for group in groups_of(conditions):

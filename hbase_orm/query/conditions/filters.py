@@ -1,7 +1,7 @@
 r"""Server-side filters as typed values that print in HBase's filter language.
 
-A value stands in the text as its bytes: the language quotes with `'`, doubles that quote inside and
-escapes nothing else, so every byte is safe. Nothing else in the library writes filter text.
+A value is written into the text as its bytes: the language quotes with `'` and doubles a `'`
+inside; nothing else is escaped, so every byte is safe. Only this module writes filter text.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ _NEGATED: Final[Mapping[Symbol, Symbol]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class ByteTest:
-    """A comparison of stored bytes, unsigned, from the left: `stored symbol operand`.
+    """A comparison of stored bytes, `stored symbol operand`, in unsigned lexicographic order.
 
     Attributes:
-        symbol: How they compare.
-        operand: What they are compared with.
-        comparator: All of the stored bytes, or only as many as the operand has.
+        symbol: The comparison operator.
+        operand: The bytes to compare with.
+        comparator: Whether all stored bytes are compared, or only as many as the operand has.
     """
 
     symbol: Symbol
@@ -49,11 +49,11 @@ NO_BYTES: Final = ByteTest("<", b"")
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Decides on rows, or on what of them is sent; `bytes()` is its text."""
+    """Decides which rows, or which of their cells, the server sends; `bytes()` returns its text."""
 
     @property
     def tests(self) -> int:
-        """How many comparisons a server makes for a row, at most."""
+        """The largest number of comparisons that a server makes for a row."""
         return 0
 
     def __bytes__(self) -> bytes:
@@ -63,11 +63,11 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class ColumnFilter(Filter):
-    """Whole rows by the newest cell of one column, which the scan must read.
+    """Passes whole rows by the newest cell of one column, which the scan must read.
 
     Attributes:
         column: `family:qualifier`.
-        test: What its bytes must fulfil.
+        test: The test of the cell's bytes.
         passes_missing: Whether rows without the cell pass.
     """
 
@@ -95,7 +95,7 @@ class ColumnFilter(Filter):
 
 @dataclass(frozen=True, slots=True)
 class RowKeyFilter(Filter):
-    """Whole rows by their key."""
+    """Passes whole rows by their row key."""
 
     test: ByteTest
 
@@ -111,7 +111,7 @@ class RowKeyFilter(Filter):
 
 @dataclass(frozen=True, slots=True)
 class KeyOnly(Filter):
-    """All cells, their values left out."""
+    """Passes all cells, without their values."""
 
     def __bytes__(self) -> bytes:
         """Return a KeyOnlyFilter."""
@@ -120,7 +120,7 @@ class KeyOnly(Filter):
 
 @dataclass(frozen=True, slots=True)
 class FirstKeyOnly(Filter):
-    """The first cell of each row."""
+    """Passes only the first cell of each row."""
 
     def __bytes__(self) -> bytes:
         """Return a FirstKeyOnlyFilter."""
@@ -129,7 +129,7 @@ class FirstKeyOnly(Filter):
 
 @dataclass(frozen=True, slots=True)
 class QualifierFilter(Filter):
-    """Cells by their qualifier."""
+    """Passes cells by their qualifier."""
 
     test: ByteTest
 
@@ -145,13 +145,13 @@ class QualifierFilter(Filter):
 
 @dataclass(frozen=True, slots=True)
 class ColumnRange(Filter):
-    """Cells whose qualifiers lie in a range; the server seeks to its start and stops at its end.
+    """Passes cells with qualifiers in a range; the server seeks to its start and stops at its end.
 
     Attributes:
-        low: The low end; no bytes for none.
-        low_included: Whether it is in the range.
-        high: The high end; no bytes for none.
-        high_included: Whether it is in the range.
+        low: The low end; empty means no low end.
+        low_included: Whether the low end is in the range.
+        high: The high end; empty means no high end.
+        high_included: Whether the high end is in the range.
     """
 
     low: bytes
@@ -161,14 +161,14 @@ class ColumnRange(Filter):
 
     @property
     def is_empty(self) -> bool:
-        """Whether no qualifier lies in the range."""
+        """Whether no qualifier can be in the range."""
         if not self.high:
             return False
         both = self.low_included and self.high_included
         return self.low > self.high or (self.low == self.high and not both)
 
     def holds(self, qualifier: bytes) -> bool:
-        """Return whether a qualifier lies in the range."""
+        """Return whether a qualifier is in the range."""
         if qualifier < self.low or (qualifier == self.low and not self.low_included):
             return False
         if not self.high or qualifier < self.high:
@@ -185,7 +185,7 @@ class ColumnRange(Filter):
 
 @dataclass(frozen=True, slots=True)
 class ColumnPage(Filter):
-    """The first columns of each row, of those that the filters before it let through."""
+    """Passes only the first columns of each row, counted after the filters before this one."""
 
     columns: int
 
@@ -196,7 +196,7 @@ class ColumnPage(Filter):
 
 @dataclass(frozen=True, slots=True)
 class OnlyColumn(Filter):
-    """The cells of one column: rows without it are left out, unless another filter passes some."""
+    """Passes the cells of one column only, so that rows without this column are left out."""
 
     column: bytes
 
@@ -215,7 +215,7 @@ class OnlyColumn(Filter):
 
 @dataclass(frozen=True, slots=True)
 class NotColumn(Filter):
-    """The cells of all columns but one."""
+    """Passes the cells of all columns but one."""
 
     column: bytes
 
@@ -234,13 +234,13 @@ class NotColumn(Filter):
 
 @dataclass(frozen=True, slots=True)
 class AllOf(Filter):
-    """Rows that pass every part; two parts or more."""
+    """Passes rows that pass every one of two or more parts."""
 
     parts: tuple[Filter, ...]
 
     @property
     def tests(self) -> int:
-        """Those of the parts."""
+        """The sum of the tests of the parts."""
         return sum(part.tests for part in self.parts)
 
     def __bytes__(self) -> bytes:
@@ -250,13 +250,13 @@ class AllOf(Filter):
 
 @dataclass(frozen=True, slots=True)
 class AnyOf(Filter):
-    """Rows that pass at least one part; two parts or more."""
+    """Passes rows that pass at least one of two or more parts."""
 
     parts: tuple[Filter, ...]
 
     @property
     def tests(self) -> int:
-        """Those of the parts."""
+        """The sum of the tests of the parts."""
         return sum(part.tests for part in self.parts)
 
     def __bytes__(self) -> bytes:
@@ -274,7 +274,7 @@ def _call(name: bytes, *arguments: bytes) -> bytes:
 
 
 def _quoted(*pieces: bytes) -> bytes:
-    r"""Return the pieces as one argument.
+    r"""Return the pieces as one quoted argument.
 
     Examples:
         >>> _quoted(b"binary:", b"it's \x00")

@@ -16,15 +16,15 @@ class TimeRange:
     """A range of timestamps, milliseconds since 1970.
 
     Attributes:
-        from_ms: The first.
-        before_ms: The one after the last.
+        from_ms: The first timestamp of the range.
+        before_ms: The timestamp after the last one of the range.
     """
 
     from_ms: int
     before_ms: int
 
     def __repr__(self) -> str:
-        """Return it as a range."""
+        """Return the range as `[from, before)`."""
         return f"timestamps [{self.from_ms}, {self.before_ms})"
 
 
@@ -32,7 +32,7 @@ def until(at: datetime) -> TimeRange:
     """Return the timestamps at or before a time.
 
     Raises:
-        QueryError: It is no time, has no time zone, or lies before 1970.
+        QueryError: The argument is not a datetime, has no time zone, or is before 1970.
     """
     return TimeRange(0, _milliseconds("as_of", at) + 1)
 
@@ -41,7 +41,7 @@ def between(start: datetime, stop: datetime) -> TimeRange:
     """Return the timestamps from `start` on and before `stop`.
 
     Raises:
-        QueryError: As `until`; or the range is empty.
+        QueryError: As for `until`; or the range is empty.
     """
     method = "between_timestamps"
     from_ms, before_ms = (_milliseconds(method, at, up=True) for at in (start, stop))

@@ -1,4 +1,4 @@
-"""Which index would have made a refused statement cheap."""
+"""The advice in errors of refused statements: which index would help."""
 
 from __future__ import annotations
 
@@ -23,10 +23,11 @@ from hbase_orm.schema import (
 
 
 def narrowing_index(statement: Select[Any], schema: TableSchema) -> str | None:
-    """Return the declaration of an index that would narrow what is read, or None.
+    """Return the declaration of an index that would reduce the rows to read, or None.
 
-    Its fields are those that every alternative of the conditions compares in a way that leaves out
-    None and gives a range of an index: first those with equal values, then one with a range.
+    The index has the fields that every alternative of the conditions compares, if the comparison
+    excludes None and gives a range of the index: first the fields compared by equality, then one
+    field with a range.
     """
     alternatives = _alternatives(statement, schema)
     codecs = _indexable(statement, schema)
@@ -40,7 +41,7 @@ def narrowing_index(statement: Select[Any], schema: TableSchema) -> str | None:
 
 
 def _functions(statement: Select[Any], schema: TableSchema) -> list[str]:
-    """Return the functions of fields that an index would narrow by, as they are declared."""
+    """Return the functions of fields that would be useful in an index, as they are declared."""
     functions: list[FunctionExpr[Any]] = []
     for condition in statement.conditions:
         match condition:
@@ -61,10 +62,10 @@ def _has_codec(schema: TableSchema, of: FunctionExpr[Any]) -> bool:
 
 
 def ordering_index(statement: Select[Any], schema: TableSchema) -> str | None:
-    """Return how an index would give a statement's order, or None if none would.
+    """Return the declaration of an index that has a statement's order, or None.
 
-    The fields with one equal value each come first in it. A field that may be None would be
-    missing from it, so the conditions must exclude that.
+    The index begins with the fields that are compared with one value. Rows in which a field is None
+    have no entry, so the conditions must exclude None.
     """
     alternatives = _alternatives(statement, schema)
     if len(alternatives) != 1:
@@ -83,7 +84,7 @@ def ordering_index(statement: Select[Any], schema: TableSchema) -> str | None:
 
 
 def compares_different_fields(statement: Select[Any], schema: TableSchema) -> bool:
-    """Return whether each alternative narrows some field, but no field is narrowed by all."""
+    """Return whether every alternative narrows a field, but not the same field."""
     alternatives = _alternatives(statement, schema)
     narrowed = [
         {name for name, each in alternative.items() if _narrows(each)}
@@ -104,7 +105,10 @@ def _alternatives(statement: Select[Any], schema: TableSchema) -> Sequence[Mappi
 
 
 def _indexable(statement: Select[Any], schema: TableSchema) -> dict[str, Codec[Any]]:
-    """Return the fields that may be in an index, key fields first; none of most kinds of tables."""
+    """Return the fields that an index may have, key fields first.
+
+    Empty if the model cannot have indexes.
+    """
     layout = schema.layout
     is_shared = schema.record_types is not None or base_of(statement.model) is not None
     if is_shared or layout.table_period is not None or not schema.storage.has_own_rows:

@@ -1,4 +1,4 @@
-"""The ways to read a statement's rows: the row key, the indexes, and the order each gives."""
+"""The ways to read a statement's rows: by the row key or by an index, and in which order."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ class Candidate:
 
     Attributes:
         index: The index, or None for the row key.
-        layout: The key that is read.
-        parts: The parts of that key that decide the order of the rows, the row key's behind an
-            index's own.
-        access: How far the conditions narrow it.
-        fetch: What is read of each row.
+        layout: The layout of the key that is read: the row key or the index's entry key.
+        parts: The parts of that key that decide the order of the rows; for an index, its own parts
+            and then those of the row key.
+        access: The paths of the key to read, as the conditions narrow it.
+        fetch: The columns that are read of each row.
     """
 
     index: IndexSchema | None
@@ -61,7 +61,10 @@ class Candidate:
 
     @property
     def rank(self) -> tuple[int, int, bool]:
-        """The sort key of candidates: a whole key that can be got, a longer run, a range."""
+        """The sort key of candidates.
+
+        First a complete key, then the length of the leading run, then a range.
+        """
         is_complete, run, has_range = self.access.rank
         # A whole index prefix is no whole key, but for a unique index: then it names a claim.
         is_got = is_complete and (self.index is None or self.index.unique)
@@ -69,7 +72,10 @@ class Candidate:
 
     @property
     def following(self) -> list[Part]:
-        """The parts that decide the order of the rows: those without a single common value."""
+        """The parts that decide the order of the rows.
+
+        Those that do not have one value in all rows.
+        """
         return [part for part in self.parts if part.name not in self.access.constant]
 
     @property
@@ -78,9 +84,11 @@ class Candidate:
         return len({path.start for path in self.access.paths}) > 1
 
     def scan_direction(self, statement: Select[Any]) -> bool | None:
-        """Return whether the scan runs in reverse to give a statement's order; None if it cannot.
+        """Return whether a reverse scan gives a statement's order.
 
-        The groups of a statement must come one after the other.
+        None if no scan direction gives it.
+
+        None also if a scan would not read the rows of each group one after another.
         """
         reverse = self.order_direction(statement.orders)
         groups = {group.name for group in statement.groups}
@@ -90,7 +98,7 @@ class Candidate:
         return reverse if is_grouped else None
 
     def order_direction(self, orders: Sequence[Order]) -> bool | None:
-        """Return whether the scan runs in reverse to give `orders`; None if it cannot give them."""
+        """Return whether a reverse scan gives `orders`; None if no scan direction gives them."""
         following = self.following
         deciding = [order for order in orders if order.field.name not in self.access.constant]
         period = self.layout.table_period
@@ -109,7 +117,7 @@ class Candidate:
         return bool(reverse)
 
     def _take(self, following: list[Part], name: str) -> bool | None:
-        """Take the parts that sort by a field off the front; return whether they ascend."""
+        """Remove the first parts, which sort by a field; return whether they ascend."""
         first = following.pop(0) if following else None
         if first is None or name not in first.fields or not first.is_ordered:
             return None
@@ -158,17 +166,18 @@ def candidates_by_index(
     alternatives: Sequence[Alternative],
     whole: Alternative,
 ) -> list[Candidate]:
-    """Return the ways to read a statement's rows by the indexes that it may use.
+    """Return one candidate for each index that a statement may use.
 
     Args:
         statement: The statement.
         schema: The table.
-        alternatives: The alternatives.
-        whole: What holds in all of them: what an index is read by where they are far too many.
+        alternatives: The alternatives of the statement's conditions.
+        whole: The bounds that all alternatives share; they are used if the alternatives are too
+            many.
 
     Raises:
-        QueryError: The index that the statement names is not the model's, or lacks rows that can
-            match.
+        QueryError: The statement names an index of another model, or an index without entries for
+            some rows that can match.
     """
     named = statement.index
     if isinstance(named, AnyIndex):
@@ -212,7 +221,7 @@ def _named(
 def _candidate(
     schema: TableSchema, index: IndexSchema, alternatives: Sequence[Alternative], whole: Alternative
 ) -> Candidate | None:
-    """Return how an index is read, or None if rows that can match have no entry."""
+    """Return the candidate of an index, or None if some rows that can match have no entry."""
     if not all(_covers(schema, index, alternative) for alternative in alternatives):
         return None
     layout = index.layout
@@ -226,7 +235,7 @@ def _candidate(
 
 
 def _covers(schema: TableSchema, index: IndexSchema, alternative: Alternative) -> bool:
-    """Return whether every row of an alternative has an entry."""
+    """Return whether every row that fulfils an alternative has an entry."""
     parts = zip(index.layout.parts, index.expressions, strict=True)
     return is_implied(schema, alternative, index.where) and all(
         _has_value(schema, part, of, alternative.bounds) for part, of in parts
@@ -253,7 +262,7 @@ def _has_value(
 def index_bounds(
     schema: TableSchema, index: IndexSchema, bounds: Mapping[str, Bounds]
 ) -> dict[str, Bounds]:
-    """Return the bounds of the parts of an index, by function values and the index's codecs."""
+    """Return the bounds of an index's parts, with functions applied and in the index's codecs."""
     in_index = dict(bounds)
     for part, of in zip(index.layout.parts, index.expressions, strict=True):
         own = bounds.get(part.name)
@@ -280,7 +289,7 @@ def _of_function(
 
 
 def _in_codec(bounds: Bounds, codec: Codec[Any]) -> Bounds:
-    """Return bounds by values that a codec can store; what it cannot is no entry's."""
+    """Return the bounds without values that the codec cannot store, since no entry has them."""
     equals = None
     if bounds.equals is not None:
         equals = tuple(v for v in bounds.equals if v is None or _stores(codec, v))
@@ -309,7 +318,7 @@ def _stores(codec: Codec[Any], value: Any) -> bool:
 
 
 def bucket_before(index: IndexSchema, key: bytes) -> bytes:
-    """Return an entry's key with its bucket in front, if the index is salted."""
+    """Return an entry's key, with its bucket as a prefix if the index is salted."""
     return bytes((bucket_of(key, index.salt),)) + key if index.salt else key
 
 
@@ -325,12 +334,12 @@ def _behind(bucket: bytes, key_range: KeyRange) -> KeyRange:
 
 
 def reads_of_shape(template: IndexPlan, ranges: Sequence[KeyRange], key: bytes) -> dict[str, Any]:
-    """Return what a plan of the same shape reads for other values.
+    """Return the ranges and keys that a plan of the same shape reads for other values.
 
     Args:
-        template: The plan of the values that came first.
-        ranges: The entries, without buckets.
-        key: The values, where the plan asks for one claim.
+        template: The plan of the first statement of this shape.
+        ranges: The ranges of entry keys, without buckets.
+        key: The values of the claim, if the plan reads one claim of a unique index.
     """
     if template.keys:
         return {"keys": (bucket_before(template.index, key),)}
@@ -340,11 +349,11 @@ def reads_of_shape(template: IndexPlan, ranges: Sequence[KeyRange], key: bytes) 
 
 
 def is_covered(statement: Select[Any], schema: TableSchema, index: IndexSchema) -> bool:
-    """Return whether entries alone answer a statement: all it reads stands in them.
+    """Return whether entries alone answer a statement, because they hold all that it reads.
 
-    Objects are whole rows; values are read of the row key, of indexed columns whose bytes the
-    entry gives back, and of included ones. Of several entries of a row one counts, and only the
-    row shows which.
+    Objects need their rows. Values can come from the row key, from included columns, and from
+    indexed columns that can be decoded from the entry key. An index with several entries of a row
+    needs the row, because only one of its entries must count.
     """
     if (
         index.is_multi_valued
@@ -359,6 +368,6 @@ def is_covered(statement: Select[Any], schema: TableSchema, index: IndexSchema) 
 
 
 def decoded_columns(index: IndexSchema) -> dict[str, ColumnSchema]:
-    """Return the columns whose values an entry's key gives back, by the name of their part."""
+    """Return the columns that can be decoded from an entry key, by the name of their part."""
     plain = {of.name for of in index.expressions if not isinstance(of, FunctionExpr)}
     return {column.name: column for column in index.columns if column.name in plain}

@@ -1,4 +1,4 @@
-"""From one condition to the one comparison of a stored cell that HBase makes before a write."""
+"""From one condition to one comparison of a stored cell, which HBase makes before a write."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _GUARDED = "declare a version column, revision: Version = version(), which allow
 
 
 class CellTest(NamedTuple):
-    """`stored operator expected`; no bytes to be equal to mean that there is no cell."""
+    """A comparison `stored operator expected`; `== b""` means that the cell is absent."""
 
     column: bytes
     operator: Operator
@@ -32,10 +32,11 @@ class CellTest(NamedTuple):
 
 
 def check_flat(schema: TableSchema, conditions: Sequence[Condition]) -> tuple[Condition, ...]:
-    """Return conditions of a write laid flat, after refusing what does not fit the model.
+    """Check the conditions of a write, and return them as a flat list without nested ANDs.
 
     Raises:
-        QueryError: There are none, one is of another model, or compares with another type.
+        QueryError: There is no condition, or a condition is on another model or compares with a
+            value of another type.
     """
     for condition in conditions:
         if not isinstance(condition, Condition):
@@ -56,7 +57,7 @@ def check_flat(schema: TableSchema, conditions: Sequence[Condition]) -> tuple[Co
 
 
 def holds_for_absent_row(conditions: Sequence[Condition]) -> bool:
-    """Return whether conditions hold where there is no row: only `is_null()` does."""
+    """Return whether conditions are true for a row that does not exist: only `is_null()` is."""
     return all(
         isinstance(each, Comparison) and each.operator == "==" and each.value is None
         for each in conditions
@@ -67,11 +68,11 @@ def cell_test(schema: TableSchema, conditions: Sequence[Condition]) -> CellTest:
     """Return the comparison that HBase makes for a plain row.
 
     Args:
-        schema: The model's.
-        conditions: What `check_flat` returned.
+        schema: The schema of the model.
+        conditions: The result of `check_flat`.
 
     Raises:
-        QueryError: HBase cannot decide this by one comparison of one cell.
+        QueryError: HBase cannot decide the conditions by one comparison of one cell.
     """
     only = conditions[0]
     if len(conditions) > 1 or not isinstance(only, Comparison):
@@ -116,7 +117,7 @@ def _null_test(schema: TableSchema, column: ColumnSchema, condition: Comparison)
 
 
 def may_be_empty(codec: Codec[Any]) -> bool:
-    """Return whether some value other than None has no bytes."""
+    """Return whether a value other than None can be encoded as empty bytes."""
     if codec.width_bytes is not None or codec.empty_is_null:
         return False
     try:

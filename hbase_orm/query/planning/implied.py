@@ -1,7 +1,7 @@
-"""Whether a statement's conditions imply those of a partial index: only then it can be used.
+"""Whether a statement's conditions imply those of a partial index; otherwise it cannot be used.
 
-The answer is careful: True only if every row that can match fulfils the index's conditions. It
-knows the same condition written again, equal values that all fulfil it, and ranges within its own.
+The answer is True only if every row that can match surely fulfils the index's conditions. The test
+recognizes the same condition, equal values that all fulfil it, and ranges inside its range.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _Leaf = Comparison | InValues | StartsWith
 
 
 def is_implied(schema: TableSchema, alternative: Alternative, where: Sequence[Condition]) -> bool:
-    """Return whether all rows of one alternative fulfil all of `where`."""
+    """Return whether all rows of one alternative fulfil all conditions in `where`."""
     stated = frozenset(map(condition_text, alternative.conditions))
     return all(_implies(schema, alternative, stated, each) for each in where)
 
@@ -53,7 +53,7 @@ def _implies(
 
 
 def _follows(schema: TableSchema, alternative: Alternative, leaf: _Leaf, *, wanted: bool) -> bool:
-    """Return whether a comparison is `wanted`, true or false, for every value that is left."""
+    """Return whether a comparison is `wanted` (True or False) for every value within bounds."""
     of = leaf.field
     if isinstance(of, FunctionExpr) and of.is_each:
         return False  # the items of a collection say nothing of each other
@@ -81,7 +81,7 @@ def _starts(text: Any, prefix: Any) -> bool:
 
 
 def _leaves_out(bounds: Bounds, value: Any, codec: Codec[Any]) -> bool:
-    """Return whether a value lies outside of bounds."""
+    """Return whether a value is outside of bounds."""
     if value is None:
         return bounds.excludes_none
     value = codec.comparable(value)
@@ -101,7 +101,10 @@ def _lies_within(bounds: Bounds, comparison: Comparison, codec: Codec[Any]) -> b
 
 
 def _is_above(bounds: Bounds, value: Any, *, included: bool) -> bool:
-    """Return whether all that is left lies above a value, or at it if that is not `included`."""
+    """Return whether all values within bounds are above a value.
+
+    Or equal to it, if `included` is false.
+    """
     low = bounds.low
     if low is None:
         return False

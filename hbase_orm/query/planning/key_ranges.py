@@ -1,4 +1,4 @@
-"""The ranges of row keys that a statement reads: one for each combination of values."""
+"""The ranges of row keys that a statement reads: one range for each combination of known values."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ _NOTHING_MORE: Final = KeyRange(stop=b"\x00")
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """One combination of values.
+    """One combination of known values, and the bytes of the key that they give.
 
     Attributes:
         known: The values of fields, and of derived parts by the part's name.
-        start: The period of the table, where there is a table for each.
+        start: The start of the table's period, for a model with a table for each period.
         spread: The bytes of the part that spreads keys, once they are known.
-        rest: The bytes of the leading run behind it.
-        decided: The names in `known` whose values the conditions decided.
+        rest: The bytes of the leading run after that part.
+        decided: The names in `known` whose values come from conditions.
     """
 
     known: Mapping[str, Any] = field(default_factory=dict)
@@ -45,31 +45,33 @@ class Path:
     decided: frozenset[str] = frozenset()
 
     def with_value(self, name: str, value: Any, *, from_condition: bool = True) -> Path:
-        """Return the path with one value more; whether a condition decided it."""
+        """Return the path with one more known value, which may come from a condition."""
         decided = self.decided | {name} if from_condition else self.decided
         return Path({**self.known, name: value}, self.start, self.spread, self.rest, decided)
 
     def extended(self, data: bytes) -> Path:
-        """Return the path with more bytes of the leading run."""
+        """Return the path with more bytes added to the leading run."""
         return Path(self.known, self.start, self.spread, self.rest + data, self.decided)
 
     def in_bucket(self, spread: bytes) -> Path:
-        """Return the path in one bucket."""
+        """Return the path with the bytes of one bucket."""
         return Path(self.known, self.start, spread, self.rest, self.decided)
 
 
 @dataclass(frozen=True, slots=True)
 class KeyAccess:
-    """How far bounds narrow a key.
+    """The paths of a key that bounds leave, and what follows them.
 
     Attributes:
-        paths: One for each combination of values.
-        limits: Of the part after the run, for each path; None if nothing narrows it.
-        run: How many parts, behind the one that spreads keys, are known.
-        decided_count: How many of these a condition decided.
+        paths: One path for each combination of known values.
+        limits: For each path, the range of the part after the leading run; None if nothing narrows
+            it.
+        run: The number of known parts at the beginning of the key, after the part that spreads
+            keys.
+        decided_count: The number of these parts whose values come from conditions.
         is_complete: Whether every part is known, so that the paths are whole keys.
-        narrows: Whether less than the whole table, or than every table, is read.
-        constant: The fields and parts that have one value along every path.
+        narrows: Whether less than the whole table is read, or less than all tables.
+        constant: The fields and parts that have the same value in all paths.
     """
 
     paths: tuple[Path, ...]
@@ -82,16 +84,19 @@ class KeyAccess:
 
     @property
     def has_range(self) -> bool:
-        """Whether there is a range after the run, along every path."""
+        """Whether every path has a range after the leading run."""
         return all(limits is not None for limits in self.limits)
 
     @property
     def rank(self) -> tuple[bool, int, bool]:
-        """The sort key of plans: a whole key, a longer run, a range after it."""
+        """The sort key of plans.
+
+        First a complete key, then the length of the run, then a range after it.
+        """
         return self.is_complete, self.decided_count, self.has_range
 
     def within(self, start: datetime) -> KeyAccess:
-        """Return what lies in the table of one period."""
+        """Return the access with only the paths in the table of one period."""
         pairs = [
             (path, limits)
             for path, limits in zip(self.paths, self.limits, strict=True)
@@ -104,7 +109,7 @@ class KeyAccess:
         )
 
     def ranges_by_spread(self) -> dict[bytes, list[KeyRange]]:
-        """Return the ranges of row keys, sorted and disjoint, behind each part that spreads."""
+        """Return sorted, disjoint ranges of row keys for each value of the spreading part."""
         by_spread: dict[bytes, list[KeyRange]] = {}
         for path, limits in zip(self.paths, self.limits, strict=True):
             prefix = path.spread + path.rest
@@ -121,7 +126,7 @@ def _shift(limits: KeyRange, prefix: bytes) -> KeyRange:
 
 
 def constant_of(paths: Sequence[Path]) -> frozenset[str]:
-    """Return what has one and the same value along every path."""
+    """Return the fields and parts that have the same value in all paths."""
     if not paths:
         return frozenset()
     first = paths[0].known
@@ -139,11 +144,11 @@ def _is_same(one: Any, other: Any) -> bool:
 
 
 def united(accesses: Sequence[KeyAccess], *, are_whole_keys: bool) -> KeyAccess | None:
-    """Return the ranges that several alternatives read of one key; None if they are too many.
+    """Return the joined ranges of several alternatives for one key; None if they are too many.
 
     Args:
-        accesses: Each alternative's.
-        are_whole_keys: Whether nothing follows in a key whose parts are all known.
+        accesses: The access of each alternative.
+        are_whole_keys: Whether a key with all parts known is one row key, and not a prefix.
     """
     if len(accesses) == 1:
         return accesses[0]
@@ -178,14 +183,14 @@ def limits_of(
     known: Mapping[str, Any],
     start: datetime | None,
 ) -> KeyRange | None:
-    """Return what the bounds leave of a part, or None if they do not narrow it.
+    """Return the range of a part's values within the bounds; None if they do not narrow it.
 
     Args:
-        layout: The key.
+        layout: The layout of the key.
         part: The part.
-        bounds: What is known of each field.
-        known: The values of fields and parts before it.
-        start: The period of the table, where there is a table for each.
+        bounds: The bounds of each field.
+        known: The values of fields and parts before this part.
+        start: The start of the table's period, for a model with a table for each period.
     """
     if part.derivation is None:
         return _of_field(part, bounds.get(part.name))
@@ -196,7 +201,7 @@ def limits_of(
 
 
 def spanned(bounds: Bounds) -> Bounds:
-    """Return the bounds with equal times between the first and the last of them."""
+    """Return bounds from the first to the last of a field's equal times, instead of the list."""
     equals = bounds.equals
     if not equals or None in equals or not isinstance(equals[0], datetime):
         return bounds
@@ -240,7 +245,7 @@ def _of_field(part: Part, bounds: Bounds | None) -> KeyRange | None:
 
 
 def _around(part: Part, values: Sequence[Any]) -> KeyRange:
-    """Return the range from the first to the last of values, in the order of their bytes."""
+    """Return the range from the smallest to the largest value, in the order of their bytes."""
     encoded = []
     for value in values:
         try:
@@ -272,7 +277,7 @@ def _between(part: Part, low: End | None, high: End | None) -> KeyRange:
 
 
 def _span(part: Part, low: tuple[bytes, bool] | None, high: tuple[bytes, bool] | None) -> KeyRange:
-    """Return the range between the bytes of two ends, each with whether it is included."""
+    """Return the range between the bytes of two ends, each of which is included or excluded."""
     start: bytes | None = b""
     if low is not None:
         start = low[0] if low[1] else _just_after(part, low[0])
@@ -289,7 +294,7 @@ def _just_after(part: Part, data: bytes) -> bytes | None:
 
 
 def offset_behind(layout: KeyLayout, period: Part) -> Part | None:
-    """Return the offset right behind a period if the two sort together as the time does."""
+    """Return the offset part that follows a period, if both together sort like the time."""
     joining = layout.joining(period.fields[0])
     following = layout.parts[layout.parts.index(period) + 1 :]
     if joining is None or joining[0] is not period or following[:1] != (joining[1],):
@@ -302,7 +307,7 @@ def offset_behind(layout: KeyLayout, period: Part) -> Part | None:
 def _of_period(
     layout: KeyLayout, part: Part, period: PeriodOf, bounds: Bounds | None
 ) -> KeyRange | None:
-    """Return one range over the periods of a time, to the very offset if that comes next."""
+    """Return one range over the periods of a time; exact if the offset follows."""
     if bounds is None or (bounds.low is None and bounds.high is None) or not part.is_ordered:
         return None
     offset = offset_behind(layout, part)
@@ -350,6 +355,6 @@ def _of_offset(
 
 
 def _beginning(part: Part) -> KeyRange:
-    """Return the range of what all values of a part begin with."""
+    """Return the range of the bytes that all values of a part begin with."""
     codec = part.codec
     return KeyRange.prefix(codec.beginning) if isinstance(codec, Strftime) else KeyRange()

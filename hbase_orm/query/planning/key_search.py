@@ -1,9 +1,9 @@
-"""The search of one key: its leading run of parts with known values, in every combination.
+"""The search for the leading run of a key's known parts, in every combination of their values.
 
-A part is known if its field is compared by ==, if all that it is derived of is known, or if the
-values it can have are few. Each value then begins a path of its own, and the parts that follow are
-known or not along that path. So a part that is derived of a later field (`[salt of user][user]`)
-and that field always have values that fit each other.
+A part is known if its field is compared by ==, if it is derived from known values, or if it can
+have only few values. Each value begins a new path, and the following parts are computed for each
+path. So a part that is derived from a later field (`[salt of user][user]`) always has a value that
+fits the field's value.
 """
 
 from __future__ import annotations
@@ -51,13 +51,14 @@ class Search:
         numbers: Numbers = NO_NUMBERS,
         tables: Sequence[datetime] | None = None,
     ) -> None:
-        """Prepare.
+        """Prepare the search.
 
         Args:
-            layout: The key.
-            bounds: What the conditions say of each field.
-            numbers: The numbers of names, as the dictionaries have them.
-            tables: The periods that have a table; None if only the bounds decide which to read.
+            layout: The layout of the key.
+            bounds: The bounds of each field.
+            numbers: The numbers of names that were looked up in dictionaries.
+            tables: The starts of the periods that have a table; None if the bounds alone decide
+                which tables to read.
         """
         self._layout = layout
         self._bounds = bounds
@@ -68,7 +69,7 @@ class Search:
         self._room = MAX_PATHS
 
     def access(self) -> KeyAccess:
-        """Return how far the bounds narrow the key."""
+        """Return the paths of the key within the bounds."""
         paths, run, decided_count = self._leading_run()
         spread = self._layout.spread
         if spread is not None:
@@ -100,7 +101,7 @@ class Search:
     def _in_buckets(
         self, paths: Sequence[Path], spread: Part, run: int, most: int | None
     ) -> list[Path] | None:
-        """Return each path behind each of its buckets; None if there are more than `most`."""
+        """Return each path once for each of its buckets; None if these are more than `most`."""
         is_complete = run == len(self._layout.behind)
         in_buckets: list[Path] = []
         for path in paths:
@@ -110,9 +111,10 @@ class Search:
         return in_buckets
 
     def _follow(self, paths: list[Path]) -> tuple[list[Path], int, int]:
-        """Return the paths along the leading run, its length, and how many parts are decided.
+        """Return the paths of the leading run, its length, and the number of parts from conditions.
 
-        Its end is left off where one range does as well as a range for each value.
+        The last part is left out of the run if one range reads the same rows as a range for each
+        value.
         """
         run = decided_count = 0
         shorter: list[tuple[list[Path], int, int]] = []
@@ -155,7 +157,7 @@ class Search:
         return [Path(start=start) for start in starts]
 
     def _with_buckets(self, path: Path, spread: Part, *, is_complete: bool) -> Iterable[Path]:
-        """Return the path behind each bucket that its rows can be in."""
+        """Return the path once for each bucket that its rows can be in."""
         derivation = spread.derivation
         assert derivation is not None
         if spread.name in path.known:
@@ -175,7 +177,7 @@ class Search:
         return self._each(paths, part, self._with_part)
 
     def _each(self, paths: list[Path], part: Part, extend: Extend) -> list[Path] | None:
-        """Return the extensions of each path by `extend`; None if they are unknown or too many."""
+        """Return the results of `extend` for all paths; None if they are unknown or too many."""
         grown: list[Path] = []
         for path in paths:
             extended = extend(path, part, self._room - len(grown))
@@ -185,7 +187,7 @@ class Search:
         return grown
 
     def _is_one_range(self, number: int) -> bool:
-        """Return whether one range over this period does as well as a range for each period."""
+        """Return whether one range reads the same rows as one range for each period."""
         if offset_behind(self._layout, self._layout.behind[number]) is not None:
             return True
         for part in self._layout.behind[number + 1 :]:
@@ -196,7 +198,10 @@ class Search:
         return True
 
     def _with_part(self, path: Path, part: Part, room: int) -> list[Path] | None:
-        """Return the path once for each value the part can have; None if they are not known."""
+        """Return the path once for each value that the part can have.
+
+        None if the values are unknown.
+        """
         if part.name in path.known:
             return [path]
         if part.derivation is None:
@@ -215,7 +220,10 @@ class Search:
         return [path.with_value(name, v) for v in unique.values()] if len(unique) <= room else None
 
     def _with_exact(self, path: Path, part: Part, room: int) -> list[Path] | None:
-        """Return the path for each value computed of known inputs; None if one is not known."""
+        """Return the path once for each value computed from known inputs.
+
+        None if an input is unknown.
+        """
         derivation = part.derivation
         if part.name in path.known or derivation is None:
             return self._with_part(path, part, room)
@@ -234,7 +242,7 @@ class Search:
         return [computed for each in paths for computed in _with_computed(each, part)]
 
     def _with_number(self, paths: list[Path], part: Part) -> list[Path]:
-        """Return the paths whose name has a number: a row can have no other."""
+        """Return the paths whose name has a number; other names are in no row key."""
         lookup = part.lookup
         assert lookup is not None
         numbered = []
@@ -271,7 +279,7 @@ class Search:
         return paths
 
     def _with_choices(self, paths: Sequence[Path], part: Part, room: int) -> list[Path] | None:
-        """Return each path once for each value that it leaves possible; None if far too many."""
+        """Return each path once for each value that is possible in it; None if too many."""
         chosen: list[Path] = []
         for path in paths:
             inputs = [path.known.get(source.name) for source in part.inputs]
@@ -286,7 +294,7 @@ class Search:
         return chosen
 
     def _starts(self, name: str, unit: Unit, room: int) -> list[datetime] | None:
-        """Return the starts of the periods within the bounds of a time; None if far too many."""
+        """Return the starts of the periods within the bounds of a time; None if too many."""
         bounds = self._spans.get(name)
         if bounds is None or bounds.low is None or bounds.high is None:
             return None
@@ -300,7 +308,7 @@ class Search:
         return starts
 
     def _within(self, name: str, unit: Unit, starts: Sequence[datetime]) -> list[datetime]:
-        """Return those of the periods that hold times within the bounds."""
+        """Return the periods that have times within the bounds."""
         bounds = self._spans.get(name, Bounds())
         low = None if bounds.low is None else unit.start(bounds.low.value)
         return [
@@ -323,7 +331,7 @@ class Search:
 
 
 def _with_computed(path: Path, part: Part) -> list[Path]:
-    """Return the path with a derived part computed, or nothing: no row has these inputs."""
+    """Return the path with a derived part computed, or no path if no row can have these inputs."""
     assert part.derivation is not None
     try:
         value = part.derivation.compute(*[path.known[source.name] for source in part.inputs])
@@ -333,7 +341,7 @@ def _with_computed(path: Path, part: Part) -> list[Path]:
 
 
 def _with_bytes(path: Path, part: Part) -> list[Path]:
-    """Return the path one part extended, or nothing: no row has this value."""
+    """Return the path extended by one part, or no path if no row can have this value."""
     try:
         return [path.extended(part.encode(path.known[part.name]))]
     except CodecError:
@@ -341,14 +349,14 @@ def _with_bytes(path: Path, part: Part) -> list[Path]:
 
 
 def _only_splits(part: Part, before: Sequence[Path], grown: Sequence[Path]) -> bool:
-    """Return whether a part's values only split each range, as no condition leaves any out."""
+    """Return whether a part's values would only split a range, since no condition excludes one."""
     if not isinstance(part.derivation, Calculated) or isinstance(part.derivation, AnyRecordType):
         return False
     return len(grown) > len(before) and not any(part.name in path.decided for path in grown)
 
 
 def _is_few(part: Part) -> bool:
-    """Return whether a part has but a few values, whatever the conditions are."""
+    """Return whether a part has only a few possible values, independent of the conditions."""
     derivation = part.derivation
     if derivation is None or isinstance(derivation, AnyRecordType):
         return False

@@ -1,10 +1,10 @@
-"""Where a page of a statement's rows ended, as an opaque token, and the plan for what follows.
+"""Page tokens: the position of a page's last row as opaque text, and the plan of the next page.
 
-A token is base64 of: a checksum, version, fingerprints of the statement and of what its rows were
-read by, rows given so far, when the first page was requested, the period of the table or nothing,
-and the position of the last row: its key, or in an index its entry's. It holds no secret and is no
-permission; it is valid in every process that runs the same statement on the same table, and reads
-it by the same index or the row key.
+A token is base64 of: a checksum, the version, fingerprints of the statement and of the index (or
+row key) that was read, the number of rows returned so far, the time of the first page's request,
+the period of the table if any, and the row key or the entry key of the last row. It holds no secret
+and gives no permission. It is valid in every process that runs the same statement on the same table
+through the same index or the row key.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ _CHECKSUM_BYTES: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class PagePosition:
-    """The last row that was given.
+    """The position of the last row of a page.
 
     Attributes:
-        key: Its row key, or the key of the index entry that led to it.
-        given: How many rows were given up to it.
-        access: What rows were read by, as `access_of` returns it.
-        since_ms: When the first page was requested.
-        start: The period of its table, where there is a table for each.
+        key: The row key, or the key of the index entry that led to the row.
+        given: The number of rows returned so far, this one included.
+        access: The result of `access_of`: how the rows were read.
+        since_ms: The time of the request for the first page, in milliseconds since 1970.
+        start: The start of the table's period, for a model with a table for each period.
     """
 
     key: bytes
@@ -62,7 +62,7 @@ class PagePosition:
 
 
 def fingerprint(statement: Select[Any], schema: TableSchema) -> bytes:
-    """Return 8 bytes that differ between statements: another one's token is refused."""
+    """Return 8 bytes that identify a statement, so that tokens of other statements are refused."""
     index = "any" if isinstance(statement.index, AnyIndex) else repr(statement.index)
     text = "\n".join(
         [
@@ -83,10 +83,10 @@ def fingerprint(statement: Select[Any], schema: TableSchema) -> bytes:
 
 
 def access_of(plan: Plan) -> bytes:
-    """Return 4 bytes for what a plan reads rows by: their keys, or entries and in what order.
+    """Return 4 bytes that identify how a plan reads rows: by row key, or by which index.
 
-    A position in one means nothing in another. What a statement is read by changes as indexes are
-    built, declared and dropped.
+    A position is valid only for the same index or the row key. Which of them a statement uses may
+    change when indexes are declared, built or dropped.
     """
     text = ""
     if isinstance(plan, IndexPlan):
@@ -106,10 +106,10 @@ def token_of(position: PagePosition, mark: bytes) -> str:
 
 
 def position_of(token: str, mark: bytes) -> PagePosition:
-    """Return the position that a token names.
+    """Return the position that is encoded in a token.
 
     Raises:
-        PageTokenError: It is no token, of another version, or of another statement.
+        PageTokenError: The text is not a token, or a token of another version or statement.
     """
     data = _data(token)
     if data[0] != VERSION:
@@ -128,7 +128,7 @@ def position_of(token: str, mark: bytes) -> PagePosition:
 
 
 def _data(token: str) -> bytes:
-    """Return what `token_of` packed: a token that was cut, lengthened or changed is refused."""
+    """Return the data that `token_of` packed; refuse a token that was changed."""
     try:
         data = urlsafe_b64decode(token.encode("ascii") + b"=" * (-len(token) % 4))
     except (AttributeError, UnicodeEncodeError, NotBase64Error):
@@ -158,10 +158,10 @@ def _refused(reason: str, token: Any, **details: Any) -> PageTokenError:
 
 
 def resume(plan: Plan, position: PagePosition) -> Plan:
-    """Return the plan for what comes after a position.
+    """Return the plan for the rows after a position.
 
     Raises:
-        PageTokenError: The plan never passes there, or reads rows by something else.
+        PageTokenError: The plan does not read the position, or uses another index.
     """
     if not isinstance(plan, EmptyPlan) and position.access != access_of(plan):
         reads = plan.index.name if isinstance(plan, IndexPlan) else "the row key"
@@ -203,7 +203,7 @@ def _after(keys: tuple[bytes, ...], key: bytes) -> tuple[bytes, ...]:
 def _rest(
     ranges: Sequence[KeyRange], key: bytes, *, reverse: bool, included: bool = False
 ) -> tuple[KeyRange, ...]:
-    """Return what is left of ranges after a key, or from it on."""
+    """Return the rest of ranges after a key, or from the key on."""
     if reverse:
         left = KeyRange(b"", key + b"\x00" if included else key)
     else:
@@ -213,7 +213,7 @@ def _rest(
 
 
 def _rest_of_entries(plan: IndexPlan, key: bytes) -> IndexPlan:
-    """Return the plan for the entries behind a key."""
+    """Return the plan for the entries after a key."""
     if plan.keys:
         return replace(plan, keys=_after(plan.keys, key))
     if plan.buckets:
@@ -224,7 +224,7 @@ def _rest_of_entries(plan: IndexPlan, key: bytes) -> IndexPlan:
 def _rest_of_buckets(
     plan: SaltedScanPlan | IndexPlan, key: bytes
 ) -> tuple[tuple[KeyRange, ...], ...]:
-    """Return what is left of each bucket; of equal keys, the lower bucket's comes first."""
+    """Return the rest of each bucket's ranges; of equal keys, the lower bucket's is first."""
     width = plan.skipped_bytes if isinstance(plan, SaltedScanPlan) else SALT_BYTES
     salt, behind = key[:width], key[width:]
     left = []
@@ -238,9 +238,9 @@ def _rest_of_buckets(
 
 
 def _rest_of_tables(plan: TablesPlan, position: PagePosition) -> Plan:
-    """Return what is left of the position's table, and the tables behind it.
+    """Return the rest of the position's table and the tables after it.
 
-    The position's own table may have been dropped since: the rows behind it are still to be given.
+    If the position's table was dropped since, only the tables after it remain.
     """
     if position.start is None:
         raise PageTokenError(

@@ -1,12 +1,13 @@
 """From a statement to a plan: pure, no I/O, the same answer every time.
 
-The rule. Conditions that all must hold give each field equal values or a range. Of the row key and
-of every index the planner takes the leading run of parts that are known exactly, then one range.
-Alternatives (OR) do so each by itself, and what they read is put together; more than 64 of them, or
-1000 ranges, become one wider read that the client checks, and a list of more than 1000 values the
-range from its first to its last. Whole row keys are gets. Otherwise the access with the longer run
-wins, at equal runs one with a range after it, at equal rank the row key, then the index declared
-first. `using` overrides it.
+The conditions give each field a list of values or a range. For the row key and for every index, the
+planner takes the leading parts whose values are known, and one range after them. The alternatives
+of an OR are planned separately, and their ranges are joined. More than 64 alternatives or 1000
+ranges become one wider range, and more than 1000 values of a field become the range from the first
+to the last; the client checks the conditions. Complete row keys are read by gets. Otherwise the
+planner chooses the row key or index with the longest run of known parts; with equal runs, one with
+a range after the run; then the row key; then the index that is declared first. `using` overrides
+this choice.
 """
 
 from __future__ import annotations
@@ -75,19 +76,20 @@ def plan(
     tables: Sequence[datetime] | None = None,
     shapes: Shapes | None = None,
 ) -> Plan:
-    """Return what will be sent for `statement` to the table that `schema` describes.
+    """Return the plan of a statement: what will be sent to HBase for it.
 
     Args:
         statement: The statement.
         schema: The table.
-        numbers: The numbers of the names in `names_in(statement, schema)`, as far as known.
-        tables: The periods that have a table, for a statement that reads all of them.
-        shapes: The shapes of this table's statements that were planned before; more are added.
+        numbers: The known numbers of the names in `names_in(statement, schema)`.
+        tables: The starts of the periods that have a table, for a statement that reads all tables.
+        shapes: The kept plan shapes of this table; the new statement's shape is added.
 
     Raises:
-        QueryError: A condition is on a foreign field or of a wrong type, or the order cannot be
-            had from a scan.
-        UnboundedScanError: The whole table would be read and the statement does not allow it.
+        QueryError: A condition is on a field of another model or has a value of a wrong type, or no
+            scan gives the order.
+        UnboundedScanError: The whole table would be read, and the statement does not allow a full
+            scan.
     """
     cached = None if shapes is None else shapes.find(statement)
     if cached is not None:
@@ -138,7 +140,7 @@ def _plan(
 
 
 def names_in(statement: Select[Any], schema: TableSchema) -> frozenset[tuple[str, str]]:
-    """Return the names, each after its dictionary's table, whose numbers planning needs.
+    """Return the (dictionary table, name) pairs whose numbers the planner needs.
 
     Raises:
         QueryError: As for `plan`.
@@ -234,7 +236,10 @@ def _common(
 def _caching(
     statement: Select[Any], chosen: Candidate, most: int, checked: Sequence[Condition]
 ) -> int:
-    """Return how many rows to fetch at once; `checked` is what only the client decides."""
+    """Return the number of rows to fetch at once.
+
+    `checked` has the conditions that the client checks.
+    """
     if statement.caching_rows is not None:
         return statement.caching_rows
     limit = statement.read_limit

@@ -1,10 +1,11 @@
-"""From conditions to the filter that a server can apply: exact, or letting more rows through.
+"""From conditions to a filter that the server applies; it may pass more rows than match.
 
 The filter never drops a row that matches, and every row that it lets through is checked again on
-the client. What a condition says of a column becomes tests of its bytes where these decide: equal
-values have equal bytes (`Codec.canonical`), and for ranges bytes sort as values do. A row without
-the cell shows the value that an absent one reads as: None, a declared default, a counter's 0.
-Fields of the row key, and what a model packs into cells, are left to ranges and the client.
+the client. A condition on a column becomes a test of its bytes where the bytes decide: equal values
+must have equal bytes (`Codec.canonical`), and for ranges the bytes must sort like the values. A row
+without the cell counts as having the value that is read for an absent cell: None, the declared
+default, or 0 for a counter. Conditions on key fields and on models whose objects are cells are
+decided by key ranges and by the client.
 """
 
 from __future__ import annotations
@@ -62,12 +63,12 @@ _UNKNOWN: Final = object()
 
 @dataclass(frozen=True, slots=True)
 class PushDown:
-    """The part of the conditions that a server decides.
+    """The filter for some conditions, and the conditions that it does not decide.
 
     Attributes:
-        filter: What it applies, or None.
-        remaining: The conditions that the filter does not decide, or not wholly.
-        is_empty: Whether no row can match, whatever its key.
+        filter: The filter that the server applies, or None.
+        remaining: The conditions that the filter does not decide completely.
+        is_empty: Whether no row can match.
     """
 
     filter: Filter | None
@@ -77,12 +78,12 @@ class PushDown:
 
 @dataclass(frozen=True, slots=True)
 class _Term:
-    """The rows that fulfil a condition, or more.
+    """A filter for one condition, with its properties.
 
     Attributes:
-        filter: Passes them; None passes all rows.
-        is_exact: Whether it passes no others.
-        is_empty: Whether there are none.
+        filter: The filter, which passes at least the rows that match; None passes all rows.
+        is_exact: Whether the filter passes only rows that match.
+        is_empty: Whether no row can match.
     """
 
     filter: Filter | None = None
@@ -106,7 +107,8 @@ def push_down(
 
     Args:
         schema: The table.
-        conditions: They have been checked: each is on a field of the table, by a fitting value.
+        conditions: Conditions that were checked: each is on a field of the table, with a fitting
+            value.
         reverse: Whether the scan runs in reverse.
         columns: The columns or bare families that the scan reads; None means all families.
     """
@@ -142,14 +144,14 @@ class _Terms:
 
     Attributes:
         schema: The table.
-        fetched: The columns and bare families that the scan reads.
+        fetched: The columns and whole families that the scan reads.
     """
 
     schema: TableSchema
     fetched: frozenset[bytes]
 
     def of(self, condition: Condition, *, wanted: bool) -> _Term:
-        """Return the rows for which the condition is `wanted`, true or false."""
+        """Return the term of the rows for which a condition is `wanted` (True or False)."""
         match condition:
             case Not(condition=single):
                 return self.of(single, wanted=not wanted)
@@ -175,7 +177,10 @@ class _Terms:
         return replace(term, is_exact=is_exact and absent is not _UNKNOWN)
 
     def _column(self, of: Expr[Any]) -> ColumnSchema | None:
-        """Return the column that a field's value is read from in every row; None without one."""
+        """Return the column that holds a field's value in every row.
+
+        None if there is no such column.
+        """
         schema, name = self.schema, of.name
         column = stored_column(schema, of)
         if column is None or name in schema.layout.decoded:
@@ -190,7 +195,7 @@ class _Terms:
 
 
 def _is_stored_in(schema: TableSchema, of: Expr[Any], column: ColumnSchema) -> bool:
-    """Return whether a record type keeps the field of its base as it was declared there."""
+    """Return whether a record type uses a field of its base as the base declares it."""
     try:
         return stored_column(schema, of) == column
     except QueryError:
@@ -229,7 +234,7 @@ _ANY_WAY: Final[_Ways] = ((),)
 
 
 def _term(column: bytes, ways: _Ways, *, wanted: bool, passes_missing: bool) -> _Term:
-    """Return the rows whose cell fits one alternative, or if not `wanted` none of them."""
+    """Return the term of the rows whose cell fits one alternative; if not `wanted`, none."""
     if () in ways if wanted else not ways:
         return _EVERY if passes_missing else _Term(ColumnFilter(column, ANY_BYTES, False))
     if not ways if wanted else () in ways:
@@ -245,7 +250,7 @@ def _term(column: bytes, ways: _Ways, *, wanted: bool, passes_missing: bool) -> 
 
 
 def ways_of(codec: Codec[Any], leaf: _Leaf) -> tuple[_Ways, bool]:
-    """Return what the bytes of a matching cell are, and whether no other cell's are so."""
+    """Return the tests of a matching cell's bytes, and whether only matching cells pass them."""
     match leaf:
         case Comparison(operator="==", value=value):
             return _equal(codec, (value,))
@@ -268,7 +273,7 @@ def _equal(codec: Codec[Any], values: Sequence[Any]) -> tuple[_Ways, bool]:
 
 
 def _are_encodable(codec: Codec[Any], values: Sequence[Any]) -> bool:
-    """Return whether a codec writes all of `values`: some read a text that they would not write."""
+    """Return whether a codec can encode all of `values`; some decode more than they encode."""
     try:
         for value in values:
             if value is not None:
@@ -319,7 +324,7 @@ def _test(codec: Codec[Any], value: Any, *, is_low: bool, included: bool) -> Byt
 
 
 def holds(leaf: _Leaf, value: Any, codec: Codec[Any]) -> bool:
-    """Return whether a value fulfils the leaf, as the client's check does."""
+    """Return whether a value fulfils a simple condition, by the same rule as the client's check."""
     match leaf:
         case InValues(values=values):
             return value in tuple(v if v is None else codec.comparable(v) for v in values)

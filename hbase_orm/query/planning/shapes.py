@@ -1,10 +1,10 @@
-"""Plans of statements whose shape was planned before: the same fields compared in the same ways.
+"""Plans of statements with a known shape: the same fields compared in the same ways.
 
-What a shape decides does not depend on the values: which key is read and how far along it is
-known, in which direction, in which order the rows come, how many are fetched at once. So `Shapes`
-keeps the plan, and for new values only the bytes are made. Shapes with lists, OR and NOT, with
-looked-up names or a table for each period are planned again each time; so is a statement whose
-values are no usual ones: of a subclass, that cannot be stored, that contradict each other.
+Some decisions do not depend on the values of the conditions: which key is read, which of its parts
+are known, the scan direction, the order of the rows, and how many are fetched at once. So `Shapes`
+keeps the plan, and for new values computes only the bytes. Statements with lists, OR or NOT, with
+looked-up names, or on a table for each period are planned again each time. So are statements with
+unusual values: of a subclass, not storable, or contradictory.
 """
 
 from __future__ import annotations
@@ -55,33 +55,33 @@ _SIDES: Final[Mapping[str, str]] = MappingProxyType(
 
 
 class _UnusualError(Exception):
-    """The values are unusual; never leaves this module."""
+    """The values are unusual. Caught inside this module."""
 
 
 class Shapes:
-    """The shapes of one model's statements that were planned before; safe between threads."""
+    """The kept shapes of one model's statements; threads may share it."""
 
     def __init__(self) -> None:
-        """Begin without any."""
+        """Start without shapes."""
         self._shapes: dict[Hashable, PlanShape | None] = {}
 
     def __len__(self) -> int:
-        """Return how many shapes are known."""
+        """Return the number of known shapes."""
         return len(self._shapes)
 
     def find(self, statement: Select[Any]) -> Plan | None:
-        """Return the plan of a statement of a known shape; None where it has to be planned."""
+        """Return the plan of a statement with a known shape; None if it has to be planned."""
         key = statement.shape
         shape = None if key is None else self._shapes.get(key)
         return None if shape is None else _planned(shape, statement)
 
     def keep(self, statement: Select[Any], template: Plan, chosen: Candidate) -> None:
-        """Remember how a statement was planned, if all statements of its shape are planned so.
+        """Keep a statement's plan, if it is valid for all statements of the same shape.
 
         Args:
             statement: The statement.
-            template: Its plan.
-            chosen: The way to read the rows that the plan takes.
+            template: The plan of the statement.
+            chosen: The candidate that the plan uses.
         """
         key = statement.shape
         if key is None or key in self._shapes:
@@ -103,7 +103,7 @@ def _planned(shape: PlanShape, statement: Select[Any]) -> Plan | None:
 
 @dataclass(frozen=True, slots=True)
 class _Comparing:
-    """One condition of a shape: the very field, the class of its values, and the end it sets."""
+    """One condition of a shape: the field, the class of its values, and which bound it sets."""
 
     field: Any
     of_type: Any
@@ -112,7 +112,7 @@ class _Comparing:
     operator: Any
 
     def note(self, condition: Condition, by_field: dict[str, Bounds]) -> None:
-        """Add to the bounds of the field what the condition says."""
+        """Narrow the bounds of the field by the condition."""
         if not isinstance(condition, (Comparison, StartsWith)):
             raise _UnusualError
         value: Any = condition.value if isinstance(condition, Comparison) else condition.prefix
@@ -142,7 +142,7 @@ class _Comparing:
 
 
 def _is_extreme(value: Any) -> bool:
-    """Return whether a range that ends with a text or bytes may be as good as none."""
+    """Return whether a range up to this text or bytes may not narrow anything."""
     if isinstance(value, bytes):
         return not value.strip(b"\xff")
     return isinstance(value, str) and not value
@@ -150,18 +150,18 @@ def _is_extreme(value: Any) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class PlanShape:
-    """What a statement's shape decides.
+    """The decisions that depend only on a statement's shape.
 
     Attributes:
-        comparing: What the conditions compare, in their order.
+        comparing: The conditions without their values, in order.
         ordering: The fields that the rows are ordered by.
-        template: The plan of the values that came first.
+        template: The plan of the first statement of this shape.
         layout: The key that is read.
-        run: How many of its parts, behind the one that spreads keys, are known.
-        has_range: Whether the part after these has a range.
-        buckets: What keys begin with, where that is not computed of the values.
-        pushed: The numbers of the conditions that the server may decide.
-        remaining: The numbers of those among them that the client decides, or has a part in.
+        run: The number of its known parts, after the part that spreads keys.
+        has_range: Whether the part after the known ones has a range.
+        buckets: The first bytes of keys, if they are not computed from the values.
+        pushed: The positions of the conditions that the server may decide.
+        remaining: The positions of the pushed conditions that the client must check too.
     """
 
     comparing: tuple[_Comparing, ...]
@@ -178,7 +178,7 @@ class PlanShape:
         """Return the plan for other values.
 
         Raises:
-            _UnusualError: The values are no usual ones.
+            _UnusualError: The values are unusual.
             CodecError: A value cannot be stored.
             NothingMatchesError: The conditions contradict each other.
         """
@@ -206,7 +206,7 @@ class PlanShape:
         return with_values(buckets=streams, filter=server_filter)
 
     def _rest(self, by_field: Mapping[str, Bounds], known: dict[str, Any]) -> bytes:
-        """Return the bytes of the leading run; note the values of its parts in `known`."""
+        """Return the bytes of the leading run; add the values of its parts to `known`."""
         rest = b"".join(
             [part.encode(_value(part, by_field, known)) for part in self.layout.behind[: self.run]]
         )
@@ -248,7 +248,7 @@ class PlanShape:
         return tuple(streams)
 
     def push_down(self, conditions: Sequence[Condition]) -> tuple[bytes | None, tuple[int, ...]]:
-        """Return the server's filter, and the numbers of the conditions that it does not decide.
+        """Return the server's filter, and the positions of the conditions that it does not decide.
 
         Raises:
             NothingMatchesError: No stored value fulfils the conditions.
@@ -264,7 +264,7 @@ class PlanShape:
 
 
 def _value(part: Part, by_field: Mapping[str, Bounds], known: dict[str, Any]) -> Any:
-    """Return a part's one value; note it, and what it is computed of, in `known`."""
+    """Return a part's only value; add it and its inputs to `known`."""
     if part.name in known:
         return known[part.name]
     derivation = part.derivation
@@ -324,21 +324,21 @@ def _shape(statement: Select[Any], template: Plan, chosen: Candidate) -> PlanSha
 
 
 def _is_derived_of_range(part: Part, comparing: Sequence[_Comparing]) -> bool:
-    """Return whether the ends of a range decide how many values a part can have."""
+    """Return whether the number of a part's values depends on the ends of a range."""
     if part.derivation is None:
         return False
     return any(one.side != "equal" and one.field.name in part.fields for one in comparing)
 
 
 def _decides_index(schema: TableSchema, comparing: Sequence[_Comparing]) -> bool:
-    """Return whether the values decide which rows a partial index has entries of."""
+    """Return whether the values decide if a partial index can be used."""
     compared = {one.field.name for one in comparing}
     conditions = [condition for index in schema.indexes for condition in index.where]
     return any(column_field(of).name in compared for each in conditions for of in compared_by(each))
 
 
 def _is_special(template: Plan) -> bool:
-    """Return whether more than the ranges of an index plan depends on the values."""
+    """Return whether an index plan depends on the values in more than its ranges."""
     if not isinstance(template, IndexPlan):
         return False
     return template.index.is_multi_valued or template.is_covered
@@ -347,7 +347,7 @@ def _is_special(template: Plan) -> bool:
 def _comparing_all(
     schema: TableSchema, conditions: Sequence[Condition]
 ) -> tuple[_Comparing, ...] | None:
-    """Return what conditions compare; None if that is not one value or one range of each field."""
+    """Return the conditions without values; None without one value or range a field."""
     comparing: list[_Comparing] = []
     sides: dict[str, set[str]] = {}
     for condition in conditions:

@@ -1,4 +1,4 @@
-"""How plans print: row keys in HBase's shell notation, the first of many things, trees of lines."""
+"""The text of plans: row keys in the HBase shell's notation, short lists, and trees of lines."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ _SHOWN_FILTER_BYTES: Final = 500
 
 
 def range_text(key_range: KeyRange) -> str:
-    """Return a range as `[start, stop)`; an open end is left empty, both are the whole table."""
+    """Return a range as `[start, stop)`.
+
+    An open end is empty, and two open ends are the whole table.
+    """
     if key_range == KeyRange():
         return "the whole table"
     stop = "" if key_range.stop is None else to_string_binary(key_range.stop)
@@ -23,7 +26,7 @@ def range_text(key_range: KeyRange) -> str:
 
 
 def tree(head: str, lines: Sequence[str]) -> str:
-    """Return `head` with `lines` hung below it."""
+    """Return `head` with `lines` as a tree below it."""
     shown = [head]
     for number, line in enumerate(lines):
         branch, stem = ("└─ ", "   ") if number == len(lines) - 1 else ("├─ ", "│  ")
@@ -33,13 +36,13 @@ def tree(head: str, lines: Sequence[str]) -> str:
 
 
 def first_lines(things: Sequence[T], text_of: Callable[[T], str], what: str) -> list[str]:
-    """Return the texts of the first few of `things`, then how many more of `what` there are."""
+    """Return the texts of the first few of `things`, then the number of the others."""
     more = [f"… {len(things) - _SHOWN} more {what}"] if len(things) > _SHOWN else []
     return [text_of(each) for each in things[:_SHOWN]] + more
 
 
 def filter_line(text: bytes | None) -> list[str]:
-    """Return the line of a filter that is sent, cut if it is long; none without a filter."""
+    """Return the line of a filter, cut if it is long; no line without a filter."""
     if text is None:
         return []
     cut = "…" if len(text) > _SHOWN_FILTER_BYTES else ""
@@ -47,5 +50,5 @@ def filter_line(text: bytes | None) -> list[str]:
 
 
 def plural(things: Sequence[object]) -> str:
-    """Return the ending of a noun for so many things."""
+    """Return the plural ending of a noun for a number of things."""
     return "" if len(things) == 1 else "s"

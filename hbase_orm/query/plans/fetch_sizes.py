@@ -1,4 +1,4 @@
-"""How many rows a scanner fetches at once: few at first, more later."""
+"""The number of rows that a scanner fetches at once: few at first, more later."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class Fetches:
     """The sizes of a scanner's fetches.
 
     Attributes:
-        first: Rows of the first one.
-        most: Rows of later ones at most.
-        is_fixed: Each has so many; the size of the rows makes no difference.
+        first: The rows of the first fetch.
+        most: The largest number of rows of later fetches.
+        is_fixed: Whether every fetch has the same number of rows, whatever their size.
     """
 
     first: int
@@ -34,12 +34,12 @@ class Fetches:
     is_fixed: bool = False
 
     def __str__(self) -> str:
-        """Return it as `100 to 1000`, or as one number."""
+        """Return the sizes as `100 to 1000`, or as one number."""
         return f"{self.first}" if self.first == self.most else f"{self.first} to {self.most}"
 
 
 def fetches(caching_rows: int, most_rows: int, limit: int | None, buckets: int = 1) -> Fetches:
-    """Return the fetches of each of so many buckets; `most_rows` 0 fixes them.
+    """Return the fetch sizes of each bucket; with `most_rows` 0 all fetches have the same size.
 
     Examples:
         >>> str(fetches(30, 1000, 30))

@@ -1,4 +1,4 @@
-"""What running a plan showed, as a frozen value that prints with it."""
+"""The measurements of a plan that was run, as a frozen value that prints with the plan."""
 
 from __future__ import annotations
 
@@ -16,15 +16,16 @@ class Requests:
     """Requests of one kind to one table in one step.
 
     Attributes:
-        step: "plan" looks names up, "read" reads what the statement selects, "related" what it
-            loads with that.
+        step: "plan" for look-ups of names, "read" for reads of the rows, "related" for reads of
+            related rows.
         kind: "open", "fetch" and "close" a scanner, "get", "multi-get", or another request.
         table: The table.
-        count: How many were sent.
-        rows: Rows, or index entries, that came back.
-        cells: Their cells.
-        size_bytes: Their row keys, columns and values; what the wire adds is not counted.
-        time_ms: How long they took, each counted by itself.
+        count: The number of requests.
+        rows: The number of rows or index entries in the answers.
+        cells: The number of cells in the answers.
+        size_bytes: The size of the row keys, columns and values, without the overhead of the
+            protocol.
+        time_ms: The sum of the requests' durations, in milliseconds.
     """
 
     step: str
@@ -37,7 +38,7 @@ class Requests:
     time_ms: float
 
     def __str__(self) -> str:
-        """Return it as one line."""
+        """Return the requests as one line."""
         parts = [f"{self.count} request{'' if self.count == 1 else 's'}"]
         if self.rows:
             parts.append(f"{self.rows} row{'' if self.rows == 1 else 's'}")
@@ -50,19 +51,19 @@ class Requests:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What running a plan showed.
+    """The measurements of a plan that was run.
 
     Attributes:
-        results: What the statement gave: objects, values or groups.
-        fetched: Rows of the base table that came back, of packed cells the cells.
-        kept: Rows that fulfil every condition, up to the limit.
-        dropped: Rows that the client looked at and that are not selected.
-        entries: Index entries that came back.
-        stale: Entries whose row is gone, or no longer has the entry.
-        requests: What was sent, in the order of each kind's first.
-        plan_ms: Planning, its look-ups included.
-        waiting_ms: Some request was under way, after planning.
-        client_ms: The rest: making, checking and merging objects.
+        results: The number of results: objects, values or groups.
+        fetched: The rows of the base table that were fetched; for packed cells, the cells.
+        kept: The rows that fulfil every condition, up to the limit.
+        dropped: The rows that the client checked and did not select.
+        entries: The index entries that were fetched.
+        stale: The entries whose row does not exist or no longer has the entry.
+        requests: The requests by kind, in the order of the first request of each kind.
+        plan_ms: The time of planning, with its look-ups, in milliseconds.
+        waiting_ms: The time, after planning, in which at least one request was in progress.
+        client_ms: The rest of the time, in which the client made, checked and merged objects.
     """
 
     results: int
@@ -78,22 +79,22 @@ class Measured:
 
     @property
     def unused(self) -> int:
-        """Rows that came back and were not looked at: beyond the limit, or not in a range."""
+        """The rows that were fetched but not checked: beyond the limit, or not in a range."""
         rows = self.entries - self.stale if self.entries else self.fetched
         return max(0, rows - self.kept - self.dropped)
 
     @property
     def total_ms(self) -> float:
-        """The whole."""
+        """The whole time in milliseconds."""
         return self.plan_ms + self.waiting_ms + self.client_ms
 
     @property
     def size_bytes(self) -> int:
-        """Row keys, columns and values of everything that came back."""
+        """The size of the row keys, columns and values in all answers."""
         return sum(each.size_bytes for each in self.requests)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values."""
+        """Return the measurements as a dict of plain values."""
         return {
             **asdict(self),
             "unused": self.unused,
@@ -103,7 +104,7 @@ class Measured:
         }
 
     def __str__(self) -> str:
-        """Return it as a tree."""
+        """Return the measurements as a tree of lines."""
         return tree(f"measured: {self.total_ms:.1f} ms", self._lines())
 
     def _lines(self) -> list[str]:

@@ -1,7 +1,7 @@
 """Plans: what will be sent for a statement, as frozen values that print as trees.
 
-A plan says which rows are read from where and in which order. Every row read is checked against
-all conditions on the client, so a plan may read more than it returns, never less.
+A plan has the tables and the ranges of keys to read, and their order. The client checks every row
+against all conditions, so a plan may read more rows than match, but never fewer.
 """
 
 from __future__ import annotations
@@ -23,22 +23,23 @@ from hbase_orm.schema import NO_FIELDS, Condition, EntryRange, IndexSchema, Tabl
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Plan:
-    """What every plan has.
+    """The attributes that every plan has.
 
     Attributes:
         schema: The base table.
-        conditions: Checked on the client for every row.
-        limit: At most so many rows, or None.
+        conditions: The conditions that the client checks for every row.
+        limit: The largest number of rows, or None.
         order: The order of the rows, in words.
-        resolved: Names that were looked up before planning: the dictionary's table, the name, and
-            its number or None.
-        measured: What running the plan showed, or None if it was not run.
-        columns: What is read of each row, columns or bare families; empty means all families.
-        reads: The same in words; empty for objects.
-        after: What is done with the rows once they are read, in words.
-        loaded: The deferred fields that are read all the same, for what is compared or sorted by.
-        times: Which versions are read; None means the newest.
-        unused: Indexes that are declared, and that the catalog does not let queries use, in words.
+        resolved: The names that were looked up before planning, each as the dictionary's table, the
+            name, and its number or None.
+        measured: The measurements, or None if the plan was not run.
+        columns: The columns or whole families that are read of each row; empty means all families.
+        reads: The description of `columns`; empty for objects.
+        after: The descriptions of the steps after the rows are read, such as sorting.
+        loaded: The deferred fields that are read because the statement compares or sorts by them.
+        times: The timestamps of the versions that are read; None means the newest versions.
+        unused: The declared indexes that the catalog does not let queries use, each with the
+            reason.
     """
 
     schema: TableSchema
@@ -57,12 +58,15 @@ class Plan:
 
     @property
     def fetched(self) -> tuple[bytes, ...]:
-        """The columns, or bare families, that requests name."""
+        """The columns or whole families that requests name."""
         return self.columns or self.schema.family_names
 
     @property
     def timestamps(self) -> tuple[int | None, int]:
-        """The timestamps of the cells that are read: before which, None for all, and from which."""
+        """The timestamps that are read.
+
+        The excluded upper end (None for no end) and the included lower end.
+        """
         return (None, 0) if self.times is None else (self.times.before_ms, self.times.from_ms)
 
     @property
@@ -71,7 +75,10 @@ class Plan:
         return frozenset((self.schema.table,))
 
     def in_each_table(self, change: Callable[[Plan], Plan]) -> Plan:
-        """Return the plan changed; where it reads several tables, the plan for each of them."""
+        """Return a changed plan.
+
+        A plan of several tables has the change applied to each table's plan.
+        """
         return change(self)
 
     @property
@@ -80,16 +87,16 @@ class Plan:
         return type(self).__name__.removesuffix("Plan")
 
     def steps(self) -> list[str]:
-        """Return what is sent, one line a step."""
+        """Return the steps of the plan, one line for each."""
         return []
 
     @property
     def requests(self) -> str:
-        """How many requests are expected, in words."""
+        """The description of the expected number of requests."""
         return "0"
 
     def resolutions(self) -> list[str]:
-        """Return what was looked up, one line a name."""
+        """Return the looked-up names, one line for each."""
         lines = [
             f"resolve {name!r} in {table}: {'unknown' if number is None else number}"
             for table, name, number in self.resolved
@@ -148,7 +155,7 @@ class EmptyPlan(Plan):
     """No row can match: nothing is sent.
 
     Attributes:
-        reason: Why.
+        reason: Why no row can match.
     """
 
     reason: str = ""
@@ -160,12 +167,12 @@ class EmptyPlan(Plan):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GetPlan(Plan):
-    """Whole row keys are known.
+    """Reads rows by their complete row keys.
 
     Attributes:
         keys: The row keys, in the order of the rows.
-        families: What is read of those that have none of the columns: rows may have cells
-            in others. Empty where they have not.
+        families: The families to read of rows without any of the columns, to see whether the row
+            exists; empty if every row has one of the columns.
     """
 
     keys: tuple[bytes, ...] = ()
@@ -183,17 +190,18 @@ class GetPlan(Plan):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScanPlan(Plan):
-    """Ranges of the row key, read one after the other.
+    """Reads ranges of the row key, one after another.
 
     Attributes:
-        ranges: Disjoint, in the order of the rows.
-        reverse: Rows come in falling key order.
-        caching_rows: Rows fetched at once.
-        most_rows: What later fetches grow to; 0 if the statement says how many each has.
-        filter: What the server applies, in HBase's filter language, or None.
-        unconditional: What it applies instead, of no condition, where a call with `filter` was not
-            answered in time; it drops no row.
-        mask: What it applies to every call: cells that come without their values, or None.
+        ranges: The disjoint ranges, in the order of the rows.
+        reverse: Whether the rows are read in descending order of their keys.
+        caching_rows: The number of rows in the first fetch.
+        most_rows: The largest number of rows in later fetches; 0 if the statement sets a fixed
+            number.
+        filter: The filter that the server applies, in HBase's filter language, or None.
+        unconditional: The filter to use instead when a call with `filter` was not answered in time:
+            it tests no condition and passes every row. Or None.
+        mask: A filter for every call that leaves the values of some cells out, or None.
     """
 
     ranges: tuple[KeyRange, ...] = ()
@@ -212,29 +220,30 @@ class ScanPlan(Plan):
 
     @property
     def requests(self) -> str:
-        """One scanner a range."""
+        """One scanner for each range."""
         return f"{len(self.ranges)} scanner{plural(self.ranges)}, {self.fetches} rows a call"
 
     @property
     def fetches(self) -> Fetches:
-        """How many rows each fetch has."""
+        """The number of rows of each fetch."""
         return fetches(self.caching_rows, self.most_rows, self.limit)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SaltedScanPlan(Plan):
-    """The same ranges in several salt buckets, merged by the key without its first part.
+    """Reads the same ranges in several salt buckets, merged by the key without the salt.
 
     Attributes:
-        buckets: For each bucket its ranges, in the order of the rows.
-        reverse: Rows come in falling key order.
-        caching_rows: Rows fetched at once from each bucket.
-        most_rows: What later fetches grow to; 0 if the statement says how many each has.
-        skipped_bytes: The width of the salt, which is left out when keys are compared.
-        filter: What the server applies, in HBase's filter language, or None.
-        unconditional: What it applies instead, of no condition, where a call with `filter` was not
-            answered in time; it drops no row.
-        mask: What it applies to every call: cells that come without their values, or None.
+        buckets: The ranges of each bucket, in the order of the rows.
+        reverse: Whether the rows are read in descending order of their keys.
+        caching_rows: The number of rows in the first fetch from each bucket.
+        most_rows: The largest number of rows in later fetches; 0 if the statement sets a fixed
+            number.
+        skipped_bytes: The width of the salt, which is ignored when keys are compared.
+        filter: The filter that the server applies, in HBase's filter language, or None.
+        unconditional: The filter to use instead when a call with `filter` was not answered in time:
+            it tests no condition and passes every row. Or None.
+        mask: A filter for every call that leaves the values of some cells out, or None.
     """
 
     buckets: tuple[tuple[KeyRange, ...], ...] = ()
@@ -247,7 +256,7 @@ class SaltedScanPlan(Plan):
     mask: bytes | None = None
 
     def steps(self) -> list[str]:
-        """Return the fan-out, the first bucket's ranges and the filter."""
+        """Return the number of buckets, the ranges of the first bucket, and the filter."""
         verb = "reverse scan" if self.reverse else "scan"
         first = first_lines(self.buckets[0], lambda r: f"{verb} {range_text(r)}", "ranges")
         last = [f"{verb} {range_text(r)}" for r in self.buckets[-1][:1]]
@@ -258,24 +267,24 @@ class SaltedScanPlan(Plan):
 
     @property
     def requests(self) -> str:
-        """One scanner a range and bucket."""
+        """One scanner for each range of each bucket."""
         count = sum(len(ranges) for ranges in self.buckets)
         return f"{count} scanners, {self.fetches} rows a call"
 
     @property
     def fetches(self) -> Fetches:
-        """How many rows each fetch of each bucket has."""
+        """The number of rows of each fetch from each bucket."""
         return fetches(self.caching_rows, self.most_rows, self.limit, len(self.buckets))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TablesPlan(Plan):
-    """The same question to several tables, one for each period, one after the other.
+    """Reads several tables, one for each period, one after another.
 
     Attributes:
-        plans: The start of each period and the plan for its table, in the order of the rows. A
-            table that does not exist has no rows.
-        falls: The last period comes first.
+        plans: The start of each period and the plan of its table, in the order of the rows. A
+            missing table counts as empty.
+        falls: Whether the tables are read in descending order of their periods.
     """
 
     plans: tuple[tuple[datetime, Plan], ...] = ()
@@ -298,18 +307,18 @@ class TablesPlan(Plan):
 
     @property
     def requests(self) -> str:
-        """What the first of the tables needs, for each."""
+        """The requests of the first table's plan, for each table."""
         tables = f"{len(self.plans)} table{plural(self.plans)}"
         return f"{tables}, each: {self.plans[0][1].requests}"
 
 
 @dataclass(frozen=True, slots=True)
 class Passed:
-    """The entries that pages before this one have read.
+    """The entries that earlier pages have read.
 
     Attributes:
-        key: The last of them.
-        since_ms: When the first page was requested.
+        key: The key of the last of these entries.
+        since_ms: The time of the request for the first page, in milliseconds since 1970.
     """
 
     key: bytes
@@ -318,23 +327,24 @@ class Passed:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class IndexPlan(Plan):
-    """Entries of an index, then the rows they name; each row is checked against its entry.
+    """Reads entries of an index, then looks up their rows; each row is checked against its entry.
 
     Attributes:
         index: The index.
-        families: What is read of rows that have none of the columns: they may have cells in
-            others. Empty where they have not.
-        keys: The claims of a unique index that are read, in the order of the rows; then
+        families: The families to read of rows without any of the columns, to see whether the row
+            exists; empty if every row has one of the columns.
+        keys: The keys of the claims of a unique index, in the order of the rows; if there are any,
             there are no ranges.
-        ranges: Ranges of entry keys, in the order of the rows.
-        buckets: Of a salted index, for each bucket its ranges instead.
-        within: The ranges, without buckets, in which a row counts once: where it may have several
-            entries, at the first of them that is read.
-        passed: What pages before this one have read, or None.
-        is_covered: Whether entries that are verified answer without their rows.
-        reverse: Entries come in falling key order.
-        caching_rows: Entries fetched at once, and rows looked up at once.
-        most_rows: What later fetches grow to; 0 if the statement says how many each has.
+        ranges: The ranges of entry keys, in the order of the rows.
+        buckets: For a salted index, the ranges of each bucket, instead of `ranges`.
+        within: The ranges, without buckets, in which a row with several entries is returned only
+            once, at the first of its entries.
+        passed: The entries that earlier pages have read, or None.
+        is_covered: Whether verified entries answer the statement without a look-up of their rows.
+        reverse: Whether the entries are read in descending order of their keys.
+        caching_rows: The number of entries in the first fetch, and of rows in each look-up.
+        most_rows: The largest number of rows in later fetches; 0 if the statement sets a fixed
+            number.
     """
 
     index: IndexSchema = field(kw_only=True)
@@ -372,7 +382,7 @@ class IndexPlan(Plan):
 
     @property
     def requests(self) -> str:
-        """One scanner a range, one multi-get a page of entries."""
+        """One scanner for each range, and one multi-get for each fetch of entries."""
         if self.keys:
             owner = "1 get of its owner" if len(self.keys) == 1 else "1 multi-get of the owners"
             return f"1 get of {len(self.keys)} claim{plural(self.keys)}, {owner}"
@@ -384,5 +394,5 @@ class IndexPlan(Plan):
 
     @property
     def fetches(self) -> Fetches:
-        """How many entries each fetch has, and so many rows each look-up."""
+        """The number of entries of each fetch, which is also the number of rows of each look-up."""
         return fetches(self.caching_rows, self.most_rows, self.limit, len(self.buckets) or 1)

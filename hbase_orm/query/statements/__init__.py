@@ -1,1 +1,1 @@
-"""Statements: what a user asks, as immutable values."""
+"""Statements: what a user selects, as immutable values."""
