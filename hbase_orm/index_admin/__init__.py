@@ -1,1 +1,1 @@
-"""What an engine does with indexes: build, verify, repair and drop them while tables are in use."""
+"""The administration of indexes: build, verify, repair and drop them while tables are in use."""

@@ -1,4 +1,4 @@
-"""The verbs of an engine for indexes: build, drop, show, verify, repair."""
+"""The methods of an engine for indexes: build, drop, list, verify and repair."""
 
 from __future__ import annotations
 
@@ -44,21 +44,21 @@ GATEWAY_TIMEOUT_S: Final = 1200.0
 
 
 def _silent(_: object) -> None:
-    """Show no progress."""
+    """Do nothing: the default progress function."""
 
 
 @dataclass(frozen=True, slots=True)
 class IndexStatus:
-    """The catalog's state of an index.
+    """The state of an index, as the catalog has it.
 
     Attributes:
-        name: Its name.
-        state: Whether writes keep it and queries use it.
-        table: Its table; empty while there is none.
-        is_declared: Whether the model declares it, and so.
-        is_manual: Whether builds alone write it.
-        built: How much of a build is done, from 0 to 1; None while none is under way.
-        epoch: The catalog's epoch from which on writers keep it.
+        name: The name of the index.
+        state: The state, which decides whether writes maintain the index and queries use it.
+        table: The index table; empty if there is none.
+        is_declared: Whether the model declares the index in the same way as the catalog.
+        is_manual: Whether only builds write the index.
+        built: The finished fraction of a build, from 0 to 1; None if no build is in progress.
+        epoch: The catalog's epoch since which writers maintain the index.
     """
 
     name: str
@@ -71,7 +71,7 @@ class IndexStatus:
 
 
 class IndexAdmin(ABC):
-    """The part of an engine that looks after indexes."""
+    """The methods of an engine that administrate indexes."""
 
     options: EngineOptions
     _runtime: Runtime
@@ -81,7 +81,7 @@ class IndexAdmin(ABC):
         """Return the model bound to its tables on this engine."""
 
     def indexes(self, model: type[Model]) -> dict[str, IndexStatus]:
-        """Return the indexes that a model declares, and those that the catalog knows, by name."""
+        """Return the indexes that the model declares or the catalog has, by name."""
         bound = self._bound_of(model)
         known = self._catalogued(bound)
         declared = {index.name: index.table for index in bound.schema.indexes}
@@ -99,31 +99,34 @@ class IndexAdmin(ABC):
         gateway_timeout_s: float = GATEWAY_TIMEOUT_S,
         on_progress: OnProgress = _silent,
     ) -> IndexStatus:
-        """Build an index while other processes write its table, and let queries use it.
+        """Build an index while other processes write its table; afterwards queries use it.
 
-        From its beginning on every process that writes the table must keep the index: those whose
-        model does not declare it are refused. A build that was interrupted goes on where it
-        stopped; several at once only do the work twice. It takes at least the lease on the catalog
-        plus both timeouts, until nobody acts on what the catalog said before.
+        As soon as the build starts, every process that writes the table must maintain the index;
+        writes by models that do not declare it are refused. An interrupted build continues where it
+        stopped. Several builds at the same time are safe, but repeat work. A build takes at least
+        the catalog's lease plus both timeouts, because it waits until no process uses an old
+        catalog entry any more.
 
-        An index that is readable is left alone, unless its table is gone. One that builds alone
-        write (`maintained="manual"`) is built again each time, and queries use the old one
-        meanwhile.
+        A readable index is not built again, unless its table is missing. An index with
+        `maintained="manual"` is built again each time, and queries use the old entries until the
+        build is finished.
 
         Args:
             model: The model.
-            index: The index, or its name.
-            rebuild: Build it again even if it is readable; queries do not use it meanwhile.
+            index: The index or its name.
+            rebuild: Build the index again even if it is readable; queries do not use it during the
+                build.
             rows_per_second: Process at most this many rows a second, to spare other clients.
-            gateway_timeout_s: How long a gateway may repeat a request by itself: as much as its
-                `hbase.client.operation.timeout`.
-            on_progress: Called after each round of some hundred rows, and while it waits.
+            gateway_timeout_s: The time for which a gateway may repeat a request by itself: the
+                value of its `hbase.client.operation.timeout`.
+            on_progress: A function that is called after each round of some hundred rows, and during
+                waits.
 
         Raises:
-            ConfigurationError: The model has no such index, or a number is out of range.
-            CatalogLeaseError: The catalog does not know the table: call `create_tables`.
-            ConflictError: The index is being dropped or the table loaded.
-            SchemaError: The index is kept with another declaration: drop it first.
+            ConfigurationError: The model does not declare the index, or a number is out of range.
+            CatalogLeaseError: The catalog has no entry for the table: call `create_tables`.
+            ConflictError: The index is being dropped, or the table is being loaded.
+            SchemaError: The index exists with another declaration: drop it first.
             UniqueViolationError: Two rows have the same values of a unique index.
         """
         bound = self._bound_of(model)
@@ -145,16 +148,18 @@ class IndexAdmin(ABC):
         return self.indexes(model)[name]
 
     def drop_index(self, model: type[Model], index: Index | str, /) -> list[str]:
-        """Drop an index, its table and a build of it; return the names of the tables dropped.
+        """Drop an index with its tables, and stop its build.
 
-        First queries do without it, then writes; each time it waits until no process acts on what
-        the catalog said before. An interrupted drop is finished by dropping again. The model need
-        not declare the index any more.
+        Return the names of the dropped tables.
+
+        First queries stop using the index, then writes stop maintaining it; after each step the
+        drop waits until no process uses an old catalog entry any more. Drop again to finish an
+        interrupted drop. The model need not declare the index any more.
 
         Raises:
-            ConfigurationError: Neither the model nor the catalog has such an index.
-            ConflictError: Somebody builds it meanwhile.
-            SchemaError: The table was made for rows with guards, and this engine has no Thrift2
+            ConfigurationError: Neither the model nor the catalog has an index of this name.
+            ConflictError: Another program builds the index at the same time.
+            SchemaError: The table was created for rows with guards and this engine has no Thrift2
                 gateway, or the reverse.
         """
         bound = self._bound_of(model)
@@ -197,28 +202,30 @@ class IndexAdmin(ABC):
         min_age_ms: int = MIN_AGE_MS,
         on_progress: Callable[[int], None] = _silent,
     ) -> Verification:
-        """Compare an index with its rows, in both directions or one; safe beside writers.
+        """Compare an index with its rows, in one direction or both.
+
+        Safe while other programs write.
 
         Args:
             model: The model.
-            index: The index, or its name.
-            source: "data" looks for the entries of each row, "index" for the row of each entry,
-                "both" does the one after the other.
+            index: The index or its name.
+            source: "data" checks the entries of each row, "index" the row of each entry, "both"
+                does both, one after another.
             since: Only rows and entries written then or later.
-            until: Only those written before.
-            repair: Put right what is found: put entries that are missing or wrong, delete those
-                that rows do not have, and take over rows that other programs have written. Rows
-                of theirs that fit no entry, or have a unique value of another row, are left as
-                they are: `unrepaired` says why. Missing entries of a manual index are left to
-                builds.
-            min_age_ms: Leave entries younger than this, whose write may be under way.
-            on_progress: Called with the number of entries compared so far.
+            until: Only rows and entries written before.
+            repair: Repair the differences: put missing or wrong entries, delete entries that rows
+                do not have, and give guards to rows that other programs wrote. Rows of other
+                programs whose values do not fit the index, or that have a unique value of another
+                row, are not changed; `unrepaired` has the reasons. Missing entries of a manual
+                index are written only by builds.
+            min_age_ms: Ignore entries younger than this: their write may be in progress.
+            on_progress: A function that is called with the number of entries compared so far.
 
         Raises:
-            ConfigurationError: The model has no such index, source= does not have an allowed value,
-                or a time has no zone. TableNotFoundError: The index has no table: build it.
-            SchemaError: The table was made for rows with guards, and this engine has no Thrift2
-                gateway, or the reverse: what it has would be judged by the wrong rules.
+            ConfigurationError: The index is not declared, `source` is wrong, or a time has no time
+                zone. TableNotFoundError: The index has no table: build it.
+            SchemaError: The table was created for rows with guards and this engine has no Thrift2
+                gateway, or the reverse: the comparison would use the wrong rules.
         """
         span = TimeSpan(_ms(since, 0), _ms(until, FOREVER_MS))
         sources = _sources(source)
@@ -230,17 +237,17 @@ class IndexAdmin(ABC):
     def repair_indexes(
         self, model: type[Model], *, min_age_ms: int = MIN_AGE_MS
     ) -> dict[str, RepairCounts]:
-        """Delete index entries that no row has; return the counts by index.
+        """Delete stale index entries, which no row has; return the number of entries by index.
 
-        Safe beside writers and readers, and to repeat; memory holds one page of entries. Indexes
-        that have no table yet are left out.
+        Safe while other programs read and write, and safe to repeat; only one page of entries is
+        held in memory. Indexes without a table are skipped.
 
         Args:
             model: The model.
-            min_age_ms: Entries younger than this, whose write may be under way, are left alone.
+            min_age_ms: Ignore entries younger than this: their write may be in progress.
 
         Raises:
-            SchemaError: The catalog knows the table with other indexes.
+            SchemaError: The catalog has other indexes for the table.
         """
         bound = self._bound_of(model)
         check_number("min_age_ms", min_age_ms, -MAX_TIMESTAMP_MS, MAX_TIMESTAMP_MS)
@@ -327,7 +334,7 @@ def _declared_name(bound: BoundModel, index: Index | str) -> str:
     """Return the name of an index that the model declares.
 
     Raises:
-        ConfigurationError: It declares no such index.
+        ConfigurationError: The model does not declare the index.
     """
     declared = [each.name for each in bound.schema.indexes]
     name = _name_of(bound, index)
@@ -355,17 +362,17 @@ def _name_of(bound: BoundModel, index: object) -> str:
 
 
 def _guarded(bound: BoundModel, name: str) -> tuple[GuardedTable, IndexTarget]:
-    """Return the table of a model that has an index, and the index, as writes see them."""
+    """Return the write targets of a model's table and of one of its indexes."""
     if bound.guarded is None:
         raise AssertionError(bound)
     return bound.guarded, next(i for i in bound.guarded.indexes if i.name == name)
 
 
 def _sources(source: str) -> Sequence[Source]:
-    """Return the directions in which an index is compared with its rows.
+    """Return the directions of a comparison: from the rows, from the entries, or both.
 
     Raises:
-        ConfigurationError: There is no such source.
+        ConfigurationError: `source` does not have an allowed value.
     """
     directions: dict[str, Sequence[Source]] = {"data": ("data",), "index": ("index",), "both": BOTH}
     if source not in directions:
@@ -381,7 +388,7 @@ def _ms(at: datetime | None, otherwise_ms: int) -> int:
     """Return a time as milliseconds since 1970.
 
     Raises:
-        ConfigurationError: It has no time zone.
+        ConfigurationError: The time has no time zone.
     """
     if at is None:
         return otherwise_ms

@@ -1,8 +1,8 @@
-"""Builds an index while other processes write its table: round by round, and resumable.
+"""Builds an index while other processes write its table, in rounds, and resumable.
 
-A round reads a page of each range that is not done, reindexes its rows side by side, and notes in
-the catalog how far it came; a build that goes on after a crash does one round again at most. Once
-nobody can write who does not know the index, every row is compared with its entries.
+A round reads one page of each unfinished range, reindexes its rows in parallel, and stores its
+progress in the catalog; after a crash, a build repeats at most one round. When no process can write
+any more without maintaining the index, every row is compared with its entries.
 """
 
 from __future__ import annotations
@@ -42,15 +42,15 @@ _KEY_BYTES: Final = 16
 
 @dataclass(frozen=True, slots=True)
 class BuildProgress:
-    """How far a build is.
+    """The progress of a build.
 
     Attributes:
-        phase: "rows" while every row's entries are put; "wait" until no process acts on what the
-            catalog said before; "check" while every row is compared with its entries, and those
-            that such a process wrote meanwhile are put right.
-        rows: Rows that this process has done.
-        fraction: How much of the table's key range is done, from 0 to 1, whoever did it; rows are
-            taken to be spread evenly in each region.
+        phase: "rows" while the entries of all rows are put; "wait" until no process uses an old
+            catalog entry any more; "check" while every row is compared with its entries and rows
+            that such processes wrote are corrected.
+        rows: The number of rows that this process has finished.
+        fraction: The finished fraction of the table, from 0 to 1, including the work of other
+            processes; estimated from the row keys, as if they were spread evenly in each region.
     """
 
     phase: str
@@ -62,7 +62,7 @@ OnProgress = Callable[[BuildProgress], None]
 
 
 class IndexBuild:
-    """One process's build of one index."""
+    """The build of one index by one process."""
 
     def __init__(
         self,
@@ -75,17 +75,17 @@ class IndexBuild:
         rows_per_second: float | None,
         on_progress: OnProgress,
     ) -> None:
-        """Prepare; nothing is sent.
+        """Prepare the work; nothing is sent.
 
         Args:
-            bound: The model.
-            name: The index.
+            bound: The bound model.
+            name: The name of the index.
             writer: Clocks, and the lease on the catalog.
             parallel: How much is done side by side.
-            settle_s: How long a process may act on what the catalog said before, and a request of
-                it be under way.
-            rows_per_second: At most so many rows, on average; None for no limit.
-            on_progress: Called after each round.
+            settle_s: The time in seconds for which a process may use an old catalog entry and its
+                requests may be in progress.
+            rows_per_second: The largest average number of rows per second; None for no limit.
+            on_progress: A function that is called after each round.
         """
         if bound.guarded is None:
             raise AssertionError(bound)
@@ -108,14 +108,14 @@ class IndexBuild:
         return self._bound.schema.table
 
     def run(self, *, rebuild: bool) -> Protocol[None]:
-        """Build the index, going on where another build of it stopped.
+        """Build the index; continue where an earlier build stopped.
 
         Raises:
-            ConflictError: The index is being dropped, was dropped meanwhile, or its table is being
-                loaded; or rows lack entries afterwards.
-            SchemaError: Writers keep the indexes with other declarations, or rows have guards that
-                this program does not write, or none; the catalog is as it was.
-            HBaseORMError: A read or a write failed; built again, it goes on from there.
+            ConflictError: The index is being dropped or was dropped, its table is being loaded, or
+                rows still lack entries at the end.
+            SchemaError: The catalog has other declarations of the indexes; or rows have guards and
+                this program does not write guards, or the reverse. The catalog was not changed.
+            HBaseORMError: A read or a write failed; the next build continues from there.
         """
         try:
             yield from self._build(rebuild=rebuild)
@@ -125,7 +125,10 @@ class IndexBuild:
             yield from self._build(rebuild=rebuild)
 
     def _overtake(self) -> Protocol[bool]:
-        """Raise the catalog's epoch above those of the rows; return whether it was below."""
+        """Raise the catalog's epoch above the epochs in the rows' guards.
+
+        Return whether it was lower.
+        """
         known_epoch = (yield from self._lease.refresh()).epoch
         newest = yield from newest_epoch(self._table, known_epoch=known_epoch)
         self._lease.forget()
@@ -159,7 +162,7 @@ class IndexBuild:
         yield from self._drop_retired()
 
     def _refuse_other_writers(self, entry: CatalogEntry) -> None:
-        """Refuse, before changing the catalog, a build that cannot reindex any row."""
+        """Before the catalog is changed, refuse a build that could not reindex any row."""
         if self._declared.maintained_by_writes:
             check_indexes(self._bound, entry)
             return
@@ -167,7 +170,10 @@ class IndexBuild:
         refuse_other_protocol(self._table, entry, is_lww=self._is_lww, model=model)
 
     def _replace_lost_tables(self, entry: CatalogEntry) -> Protocol[None]:
-        """Make lost tables of other indexes so that rows can be written; they must be rebuilt."""
+        """Create missing tables of other indexes, so that rows can be written.
+
+        Rebuild these indexes later.
+        """
         lost: list[tuple[IndexTarget, str]] = []
         for index in self._whole_table.maintained:
             known = entry.indexes.get(index.name)
@@ -220,7 +226,7 @@ class IndexBuild:
             yield from ask(Sleep(self._writer.catalog.lease_s))
 
     def _backfill(self, index: CatalogIndex) -> Protocol[bool]:
-        """Write the entries of all rows; return whether another builder has finished the build."""
+        """Write the entries of all rows; return whether another process finished the build."""
         incarnation = index.incarnation
         while todo := [each for each in index.build if each.next is not None]:
             self._report("rows", index.build)
@@ -235,7 +241,7 @@ class IndexBuild:
     def _round(
         self, index: CatalogIndex, ranges: Sequence[BuildRange]
     ) -> Protocol[list[BuildRange]]:
-        """Do a page of each range; return how far they are then."""
+        """Process one page of each range; return the ranges with their progress."""
         page_rows = max(LEAST_PAGE_ROWS, self._pace.round_rows // len(ranges))
         pages = yield from run_all([self._page(index, each, page_rows) for each in ranges])
         if not index.is_manual:
@@ -244,7 +250,7 @@ class IndexBuild:
         return [_after(each, page) for each, page in zip(ranges, pages, strict=True)]
 
     def _page(self, index: CatalogIndex, each: BuildRange, page_rows: int) -> Protocol[list[Row]]:
-        """Return the rows of a page; of an index that builds alone write, put their entries."""
+        """Return the row keys of a page; for a manual index, also put the entries."""
         table, context = self._whole_table, self._writer.guard_context
         if index.is_manual:
             target = self._target_of(index)
@@ -253,7 +259,7 @@ class IndexBuild:
         return scan_page(self._table, columns, _left(each), page_rows, context)
 
     def _catch_up(self, index: CatalogIndex) -> Protocol[None]:
-        """Correct the rows of writers that did not know the index, once none of them can write."""
+        """Correct rows of processes that did not maintain the index and cannot write any more."""
         if not self._is_lww:
             yield from self._wait()
         schema = next(i for i in self._bound.schema.indexes if i.name == self._name)
@@ -304,7 +310,7 @@ class IndexBuild:
         self._on_progress(BuildProgress("check", self._rows, 1.0))
 
     def _count(self, rows: int) -> Protocol[None]:
-        """Count rows that are done, and keep the pace."""
+        """Count finished rows, and wait if they were processed too fast."""
         self._rows += rows
         return self._pace.keep(rows)
 
@@ -314,7 +320,7 @@ class IndexBuild:
 
 
 class _Pace:
-    """How fast rows are written and compared, on average."""
+    """Limits the average number of rows that are processed per second."""
 
     def __init__(self, rows_per_second: float | None, monotonic_s: Callable[[], float]) -> None:
         self._rows_per_second = rows_per_second
@@ -324,13 +330,13 @@ class _Pace:
 
     @property
     def round_rows(self) -> int:
-        """Most rows between two checkpoints: those of one second, where there is a limit."""
+        """The largest number of rows of a round: with a limit, the rows of one second."""
         if self._rows_per_second is None:
             return ROUND_ROWS
         return max(1, min(ROUND_ROWS, int(self._rows_per_second)))
 
     def keep(self, rows: int) -> Protocol[None]:
-        """Count rows, and wait while they were faster than they may be."""
+        """Count rows, and wait as long as they are ahead of the allowed rate."""
         self._rows += rows
         if self._rows_per_second is None:
             return
@@ -349,12 +355,12 @@ def _left(each: BuildRange) -> KeyRange:
 
 
 def _after(each: BuildRange, page: Sequence[Row]) -> BuildRange:
-    """Return how far a range is when a page of it is done; only an empty page is its end."""
+    """Return a range's progress after a page; only an empty page means its end."""
     return replace(each, next=page[-1].key + b"\x00" if page else None)
 
 
 def fraction_of(each: BuildRange) -> float:
-    """Return which part of a range is done, as if its row keys were spread evenly.
+    """Return the finished fraction of a range, as if its row keys were spread evenly.
 
     Examples:
         >>> fraction_of(BuildRange(b"a", b"c", b"b"))

@@ -1,7 +1,8 @@
-"""Corrects the rows of writers that did not know an index, once none of them can write.
+"""Corrects rows of processes that did not maintain an index and cannot write any more.
 
-Every row is compared with its entries, page by page, and reindexed where it lacks some; that is
-repeated until a pass finds nothing. Then, of a covering index, every entry with its row.
+Every row is compared with its entries, page by page, and reindexed if entries are missing. This is
+repeated until a pass changes nothing. Then every entry of a covering index is compared with its
+row.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ AfterRound = Callable[[int, int], Protocol[None]]
 
 
 class CatchUp:
-    """The last part of one build."""
+    """The last phase of a build."""
 
     def __init__(
         self,
@@ -46,18 +47,18 @@ class CatchUp:
         page_rows: int,
         after_round: AfterRound,
     ) -> None:
-        """Prepare; nothing is sent.
+        """Prepare the work; nothing is sent.
 
         Args:
             table: The table of the rows.
-            target: The index, with the table that is built.
-            index: What the catalog says of it.
-            base_key_of: Returns the row key that an entry's key ends with.
-            reindexer: Puts the entries of rows.
-            context: For the pauses between tries.
-            parallel: Most pages read side by side.
-            page_rows: Rows read at a time, at most `CHECKED_ROWS`.
-            after_round: Called after each round.
+            target: The index, with the index table that is being built.
+            index: The index's state in the catalog.
+            base_key_of: A function that returns the row key at the end of an entry's key.
+            reindexer: The object that puts the entries of rows.
+            context: The source of the pauses between attempts.
+            parallel: The largest number of pages that are read in parallel.
+            page_rows: The number of rows of a page, at most `CHECKED_ROWS`.
+            after_round: A function that is called after each round.
         """
         self._table = table
         self._target = target
@@ -70,12 +71,12 @@ class CatchUp:
         self._after_round = after_round
 
     def run(self) -> Protocol[None]:
-        """Give each row its entries, and delete verified covering entries without a row.
+        """Put all missing entries of rows, and delete verified covering entries without a row.
 
         Raises:
-            ConflictError: Other programs write on without them.
-            HBaseORMError: A read or a write failed, or a row fits no entry; begun again, it starts
-                from the beginning.
+            ConflictError: Other programs still write rows without entries.
+            HBaseORMError: A read or a write failed, or a row's value does not fit the index; the
+                next call starts from the beginning.
         """
         late: list[bytes] = []
         for _ in range(MOST_PASSES):
@@ -95,7 +96,7 @@ class CatchUp:
             yield from self._delete_covering_entries()
 
     def _pass(self) -> Protocol[list[bytes]]:
-        """Compare all rows once; return the late rows, as many as an error names."""
+        """Compare all rows once; return some of the rows that lacked entries, for an error."""
         late: list[bytes] = []
 
         def use(pages: Sequence[LatePage]) -> Protocol[None]:

@@ -1,4 +1,4 @@
-"""Takes an index away from queries, then from writers, and drops its tables."""
+"""Drops an index: queries stop using it, writers stop maintaining it, its tables are dropped."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ def stop_using(
 
     Args:
         table: The table of the rows.
-        name: The index.
-        known: What the catalog says of it.
-        is_lww: Whether this program writes rows without guards; None if it knows no index of them.
-        wait_s: How long a process may act on what the catalog said before.
-        on_change: Called with the table after each change of the catalog.
+        name: The name of the index.
+        known: The index's state in the catalog.
+        is_lww: Whether this program writes rows without guards; None if its model has no index.
+        wait_s: The time in seconds for which a process may use an old catalog entry.
+        on_change: A function that is called with the table's name after each change of the catalog.
 
     Raises:
-        ConflictError: Somebody builds the index meanwhile.
-        SchemaError: Rows have guards that this program does not write, or none.
+        ConflictError: Another program builds the index at the same time.
+        SchemaError: Rows have guards and this program does not write guards, or the reverse.
     """
     yield from steps.stop_reading(table, name, is_lww=is_lww)
     on_change(table)

@@ -1,4 +1,4 @@
-"""Keeps the permission to change one table's indexes while work that outlasts a lease goes on."""
+"""Renews the permission to write a table's indexes during work that is longer than one lease."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ KeptIndexes = Callable[[CatalogEntry], GuardedTable]
 
 
 class TableLease:
-    """One thread's permission to write one table, read again from the catalog after each lease."""
+    """One thread's permission to write one table; the catalog is read again after each lease."""
 
     def __init__(
         self,
@@ -30,15 +30,16 @@ class TableLease:
         context: GuardContext,
         needs: str | None = None,
     ) -> None:
-        """Prepare; nothing is sent.
+        """Prepare the lease; nothing is sent.
 
         Args:
             table: The table of the rows.
-            kept_indexes: What writes keep, by the catalog's entry.
-            view: The catalog as this thread alone reads it. One that other threads refresh, too,
-                may be older than a change of the catalog that this thread made.
-            context: Clocks and randomness.
-            needs: The index that the work is for: once writes do not keep it, the work is refused.
+            kept_indexes: A function from a catalog entry to the indexes that writes maintain.
+            view: A view of the catalog that only this thread uses: a shared view might be older
+                than this thread's own change of the catalog.
+            context: The clocks and the random numbers.
+            needs: The index that the work is for: if writes do not maintain it any more, an error
+                is raised.
         """
         self._table = table
         self._kept_indexes = kept_indexes
@@ -55,11 +56,11 @@ class TableLease:
         return self._view.refresh(self._table)
 
     def permitted(self) -> Protocol[tuple[GuardedTable, GuardContext]]:
-        """Return what writes keep now, and what permits them as long as that holds.
+        """Return the indexes that writes maintain now, and the permission to write.
 
         Raises:
-            ConflictError: Writes do not keep the index that the work is for.
-            SchemaError: Writes keep indexes that the model does not declare in the same way.
+            ConflictError: Writes do not maintain the index that the work is for.
+            SchemaError: The catalog has indexes that the model does not declare in the same way.
         """
         entry = self._view.entry(self._table) or (yield from self.refresh())
         table = self._kept_indexes(entry)
@@ -72,9 +73,9 @@ class TableLease:
         return table, replace(self._context, permit=permit)
 
     def renewable(self) -> Protocol[tuple[GuardedTable, GuardContext]]:
-        """Return what writes keep now, and what permits fences, by leases renewed as they end.
+        """Return the indexes that writes maintain now, and a permission that renews its lease.
 
-        For long passes that put no entries.
+        The permission is for long passes that fence rows and put no entries.
         """
         table, _ = yield from self.permitted()
 

@@ -1,4 +1,4 @@
-"""Reindexes rows side by side, under the current catalog entry."""
+"""Reindexes rows in parallel, by the current catalog entry."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Failures = dict[bytes, HBaseORMError | None]
 
 
 class RowReindexer:
-    """Puts all index entries of rows again and renews their guards; used by one thread."""
+    """Puts all index entries of rows again and renews their guards; used by one thread only."""
 
     def __init__(self, lease: TableLease) -> None:
         """Prepare to reindex rows of the lease's table; nothing is sent."""
@@ -40,15 +40,16 @@ class RowReindexer:
     def reindex(
         self, keys: Sequence[bytes], rejected: dict[bytes, str] | None = None
     ) -> Protocol[None]:
-        """Reindex rows; those that are gone are left out.
+        """Reindex rows; skip rows that do not exist any more.
 
         Args:
-            keys: Their row keys.
-            rejected: Gets the rows that fit no entry, have a unique value of another row, or are
-                far ahead of the clock, and why; None lets the first of them raise its error.
+            keys: The row keys.
+            rejected: A dict that receives the rows that cannot be reindexed, with their errors: a
+                value does not fit the index, another row has the same unique value, or the
+                timestamps are far in the future. With None the first of these errors is raised.
 
         Raises:
-            ConflictError: Writes do not keep the index that it is done for.
+            ConflictError: Writes do not maintain the index that the work is for.
             SchemaError: Writes keep indexes that the model does not declare in the same way.
             HBaseORMError: A row failed; the others were reindexed.
         """
@@ -58,7 +59,7 @@ class RowReindexer:
     def _reindex_group(
         self, keys: Sequence[bytes], rejected: dict[bytes, str] | None
     ) -> Protocol[None]:
-        """Reindex as many rows as one lease lasts for; it is renewed while that helps."""
+        """Reindex as many rows as one lease allows; the lease is renewed if possible."""
         renewals_left = LEASE_RENEWALS
         while keys:
             target, context = yield from self.lease.permitted()
@@ -77,7 +78,7 @@ class RowReindexer:
 
 
 def _error_of(write: Protocol[Any]) -> Protocol[HBaseORMError | None]:
-    """Return a write's error, or None, so that one failure does not stop the others."""
+    """Run a write and return its error or None, so that one failure does not stop other writes."""
     try:
         yield from write
     except HBaseORMError as error:
@@ -89,7 +90,7 @@ def _refuse_misfits(table: str, failures: Failures) -> None:
     """Refuse to continue if an index cannot store entries of some rows.
 
     Raises:
-        ValidationError: There are some; the others were reindexed.
+        ValidationError: Some rows do not fit the index; all other rows were reindexed.
     """
     misfits = {key: error for key, error in failures.items() if isinstance(error, _MISFITS)}
     if not misfits:
@@ -106,7 +107,7 @@ def _refuse_misfits(table: str, failures: Failures) -> None:
 
 
 def _without_rejected(failures: Failures, rejected: dict[bytes, str]) -> Failures:
-    """Note the rows that cannot be reindexed as they are, and return the others."""
+    """Record the rows that cannot be reindexed, and return the others."""
     others: Failures = {}
     for key, error in failures.items():
         if isinstance(error, (*_MISFITS, ClockError, UniqueViolationError)):
@@ -117,10 +118,10 @@ def _without_rejected(failures: Failures, rejected: dict[bytes, str]) -> Failure
 
 
 def _is_late(error: HBaseORMError | None, renewals_left: int) -> bool:
-    """Return whether a row must be reindexed again under what the catalog says now.
+    """Return whether a row must be reindexed again by the current catalog entry.
 
     Raises:
-        HBaseORMError: It failed for another reason.
+        HBaseORMError: The write failed for another reason.
     """
     if isinstance(error, CatalogLeaseError) and renewals_left:
         return True

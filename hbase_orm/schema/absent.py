@@ -1,4 +1,4 @@
-"""The value of an absent cell: what a field of a row without its cell reads as."""
+"""The value that a field has if the row has no cell for it."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ _OF_EMPTY: Final = frozenset({bool, bytes, dict, float, frozenset, int, list, se
 
 
 def absent_value(schema: TableSchema, column: ColumnSchema) -> Any:
-    """Return what a field reads as without its cell: None, its default, or a counter's 0."""
+    """Return the value of a field without a cell: None, its default, or 0 for a counter."""
     if column in schema.numbers:
         return 0
     return None if column.nullable or not column.has_default else column.new_default()
 
 
 def absent_value_in_entries(column: ColumnSchema) -> Any:
-    """Return what a field without its cell is in entries and conditions of indexes.
+    """Return the value of a field without a cell in index entries and conditions of indexes.
 
-    None where it has to have a value, and where each read makes another: an entry of that value
-    would match no later read.
+    None for a required field. None also if a `default_factory` returns a new value at each read,
+    because an entry with that value would match no later read.
     """
     if column.nullable or not column.has_default:
         return None

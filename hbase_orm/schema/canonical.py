@@ -1,4 +1,4 @@
-"""Conditions as text that is the same in every process, whatever the order that its sets have."""
+"""Conditions as text that is the same in every process, independent of the order of sets."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from hbase_orm.schema.entries import EntryRange
 
 
 def condition_text(condition: Condition) -> str:
-    """Return the text of a condition; equal conditions on equal values share it."""
+    """Return the text of a condition; equal conditions with equal values have the same text."""
     match condition:
         case And(conditions=inner) | Or(conditions=inner):
             parts = "),(".join(map(condition_text, inner))
@@ -49,7 +49,7 @@ def _leaf_text(condition: Condition) -> str:
 
 
 def entries_text(entries: EntryRange | None) -> str:
-    """Return the text of a range of dynamic columns, or of none."""
+    """Return the text of a range of dynamic columns; empty for None."""
     if entries is None:
         return "whole rows"
     ends = f"{value_text(entries.start)}, {value_text(entries.stop)}"
@@ -57,7 +57,7 @@ def entries_text(entries: EntryRange | None) -> str:
 
 
 def value_text(value: Any) -> str:
-    """Return the text of a value: times in UTC, and the members of sets and dicts sorted."""
+    """Return the text of a value: times in UTC, the members of sets and dicts sorted."""
     if isinstance(value, Enum):
         return f"{type(value).__name__}.{value.name}"
     if isinstance(value, datetime) and value.tzinfo is not None:

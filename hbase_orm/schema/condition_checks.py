@@ -1,4 +1,4 @@
-"""Checks of conditions: on fields of the model, by values that stored ones may have."""
+"""Checks of conditions: their fields belong to the model, and their values have the right type."""
 
 from __future__ import annotations
 
@@ -32,10 +32,11 @@ _UNORDERED = (dict, set, frozenset, types.UnionType)
 
 
 def check_conditions(schema: TableSchema, conditions: Sequence[Condition]) -> None:
-    """Refuse conditions on foreign fields, and comparisons that no stored value can have.
+    """Raise an error for conditions on fields of other models or with values of a wrong type.
 
     Raises:
-        QueryError: Names the field, the value and the type expected.
+        QueryError: A condition is wrong; the error names the field, the value and the expected
+            type.
     """
     for condition in conditions:
         match condition:
@@ -64,7 +65,7 @@ def codec_of(schema: TableSchema, of: Expr[Any]) -> Codec[Any]:
 
     Raises:
         QueryError: The field belongs to another model, no entry can have the name, or a function
-            takes values of another type.
+            does not work on the field's type.
     """
     if isinstance(of, FunctionExpr):
         return function_codec(of, codec_of(schema, of.of))
@@ -111,10 +112,10 @@ def _check_values(schema: TableSchema, of: Expr[Any], values: Sequence[Any]) -> 
 
 
 def check_value(of: Expr[Any], codec: Codec[Any], value: Any) -> None:
-    """Refuse a value that compares with no stored one.
+    """Raise an error for a value that cannot be compared with stored values.
 
     Raises:
-        QueryError: It has another type, or no place among the values of its own.
+        QueryError: The value has another type, or has no order among the values of its type.
     """
     if value is None or codec.compares(value):
         return
@@ -141,10 +142,10 @@ def check_value(of: Expr[Any], codec: Codec[Any], value: Any) -> None:
 
 
 def check_order(of: Expr[Any], codec: Codec[Any], operator: str) -> None:
-    """Refuse `<` and its like on values that have no order.
+    """Raise an error for `<`, `<=`, `>` and `>=` on values without an order.
 
     Raises:
-        QueryError: As for an enum, a set or a dict.
+        QueryError: The type has no order, for example an enum, a set or a dict.
     """
     if operator in {"==", "!="} or _has_order(type_of(codec)):
         return
@@ -158,10 +159,10 @@ def check_order(of: Expr[Any], codec: Codec[Any], operator: str) -> None:
 
 
 def check_item(of: Expr[Any], codec: Codec[Any], item: Any) -> None:
-    """Refuse an item that no value of a collection can have.
+    """Raise an error for an item that a collection cannot have.
 
     Raises:
-        QueryError: The field is no collection, or its items are of another type.
+        QueryError: The field is not a collection, or its items have another type.
     """
     if codec.python_type not in _COLLECTIONS:
         raise QueryError(
@@ -183,7 +184,7 @@ def check_item(of: Expr[Any], codec: Codec[Any], item: Any) -> None:
 
 
 def type_of(codec: Codec[Any]) -> Any:
-    """Return the type of a codec's values, with its parameters."""
+    """Return the type of a codec's values, with type parameters."""
     return codec.type_ if isinstance(codec, Packed) else codec.python_type
 
 
@@ -198,7 +199,7 @@ def _has_order(type_: Any) -> bool:
 
 
 def _item_types(type_: Any) -> tuple[Any, ...]:
-    """Return the types that items may have; none if that is not known."""
+    """Return the types that items may have; empty if they are unknown."""
     types_: list[Any] = []
     for one in get_args(type_):
         is_union = get_origin(one) in {Union, types.UnionType}

@@ -1,8 +1,8 @@
-"""Expressions over a model's fields, and the conditions they make.
+"""Fields of a model as expressions, and the conditions made from them.
 
-A condition is a frozen value of what the user selects; nothing is encoded or sent here. Logic
-is two-valued: None equals only None, `!=` is the negation of `==`, and every other comparison with
-None is false.
+A condition is a frozen value; nothing is encoded or sent here. Conditions are True or False, never
+unknown as in SQL: None equals only None, `!=` is the negation of `==`, and every other comparison
+with None is False.
 """
 
 from __future__ import annotations
@@ -27,30 +27,30 @@ Operator = Literal["==", "!=", "<", "<=", ">", ">="]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Condition:
-    """Something that a row fulfils or not. Combine with `&`, `|` and `~`."""
+    """A condition that a row fulfils or not. Combine conditions with `&`, `|` and `~`."""
 
     @property
     def shape(self) -> Hashable:
-        """What is alike in conditions that differ only in the values they compare with."""
+        """A value that is equal for conditions that differ only in the compared values."""
         return type(self).__name__
 
     def __and__(self, other: Condition, /) -> Condition:
-        """Return the condition that both hold."""
+        """Return the condition that both conditions are true."""
         # Chains stay flat: hundreds of terms must not nest hundreds deep.
         mine = self.conditions if isinstance(self, And) else (self,)
         return And((*mine, _condition(other)))
 
     def __or__(self, other: Condition, /) -> Condition:
-        """Return the condition that at least one holds."""
+        """Return the condition that at least one of both is true."""
         mine = self.conditions if isinstance(self, Or) else (self,)
         return Or((*mine, _condition(other)))
 
     def __invert__(self) -> Condition:
-        """Return the condition that this one does not hold."""
+        """Return the condition that this condition is false."""
         return self.condition if isinstance(self, Not) else Not(self)
 
     def __bool__(self) -> Never:
-        """Refuse: `and`, `or`, `not` and `1 < x < 3` would silently drop a condition.
+        """Raise an error: `and`, `or`, `not` and `1 < x < 3` would silently drop a condition.
 
         Raises:
             QueryError: Always.
@@ -64,7 +64,7 @@ class Condition:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Comparison(Condition):
-    """`field operator value`."""
+    """The condition `field operator value`."""
 
     field: Expr[Any]
     operator: Operator
@@ -72,23 +72,23 @@ class Comparison(Condition):
 
     @property
     def shape(self) -> Hashable:
-        """The field, the operator, and whether it compares with None."""
+        """The field, the operator, and whether the value is None."""
         return self.field.name, self.operator, self.value is None
 
     def __repr__(self) -> str:
-        """Return it as it was written."""
+        """Return the expression as it is written in a program."""
         return f"{self.field!r} {self.operator} {shown(self.value)}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class InValues(Condition):
-    """`field` equals one of `values`."""
+    """The condition that `field` equals one of `values`."""
 
     field: Expr[Any]
     values: tuple[Any, ...]
 
     def __repr__(self) -> str:
-        """Return it as it was written."""
+        """Return the expression as it is written in a program."""
         more = [f"… {len(self.values)} in all"] if len(self.values) > _SHOWN_VALUES else []
         values = ", ".join([*map(shown, self.values[:_SHOWN_VALUES]), *more])
         return f"{self.field!r}.in_([{values}])"
@@ -96,38 +96,39 @@ class InValues(Condition):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StartsWith(Condition):
-    """`field` is text or bytes that start with `prefix`."""
+    """The condition that `field`, text or bytes, starts with `prefix`."""
 
     field: Expr[Any]
     prefix: str | bytes
 
     @property
     def shape(self) -> Hashable:
-        """The field, and that its start is compared."""
+        """The field and the kind of the comparison."""
         return self.field.name, "startswith"
 
     def __repr__(self) -> str:
-        """Return it as it was written."""
+        """Return the expression as it is written in a program."""
         return f"{self.field!r}.startswith({shown(self.prefix)})"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Contains(Condition):
-    """`field` is a list, set or tuple with `value` among its items."""
+    """The condition that `field`, a list, set or tuple, has the item `value`."""
 
     field: Expr[Any]
     value: Any
 
     def __repr__(self) -> str:
-        """Return it as it was written."""
+        """Return the expression as it is written in a program."""
         return f"{self.field!r}.contains({shown(self.value)})"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ItemBetween(Condition):
-    """One item of a collection lies between `low` and `high`, both included.
+    """The condition that an item of a collection is between `low` and `high`, both included.
 
-    Two comparisons could hold of two items; this holds of one and the same.
+    Two separate comparisons could be true for two different items; here both ends are compared with
+    the same item.
     """
 
     field: Expr[Any]
@@ -135,52 +136,52 @@ class ItemBetween(Condition):
     high: Any
 
     def __repr__(self) -> str:
-        """Return it as it was written."""
+        """Return the expression as it is written in a program."""
         return f"{self.field!r}.between({shown(self.low)}, {shown(self.high)})"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class And(Condition):
-    """All of them hold."""
+    """The condition that all of several conditions are true."""
 
     conditions: tuple[Condition, ...]
 
     def __repr__(self) -> str:
-        """Return it with its operator."""
+        """Return the conditions joined by the operator."""
         return " & ".join(f"({condition!r})" for condition in self.conditions)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Or(Condition):
-    """At least one of them holds."""
+    """The condition that at least one of several conditions is true."""
 
     conditions: tuple[Condition, ...]
 
     def __repr__(self) -> str:
-        """Return it with its operator."""
+        """Return the conditions joined by the operator."""
         return " | ".join(f"({condition!r})" for condition in self.conditions)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Not(Condition):
-    """It does not hold."""
+    """The condition that another condition is false."""
 
     condition: Condition
 
     def __repr__(self) -> str:
-        """Return it with its operator."""
+        """Return the conditions joined by the operator."""
         return f"~({self.condition!r})"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Order:
-    """A direction of one field's *values*, whatever the order of its bytes."""
+    """An ascending or descending order by one field's values, not by its bytes."""
 
     field: Expr[Any]
     descending: bool
 
     def __repr__(self) -> str:
-        """Return it as it was written."""
+        """Return the expression as it is written in a program."""
         return f"{self.field!r}.{'desc' if self.descending else 'asc'}()"
 
 
@@ -194,23 +195,23 @@ class AddAmount:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Assignment:
-    """A value for a field, without an object: what `session.put_row` takes."""
+    """A field and its new value, without an object: an argument of `session.put_row`."""
 
     field: Expr[Any]
     value: Any
 
     def __repr__(self) -> str:
-        """Return it as it was written."""
+        """Return the expression as it is written in a program."""
         return f"{self.field!r}.to({self.value!r})"
 
 
 class Owned:
-    """A field as one of a class: a model that inherits a field has one of its own.
+    """A field that belongs to one class: a model that inherits a field gets its own copy.
 
     Attributes:
-        model_name: The name of the class whose field it is.
-        owner: That class; None until it is made.
-        inherited_from: The field of a base that it is a copy of, or None.
+        model_name: The name of the class that the field belongs to.
+        owner: The class that the field belongs to; None until the class is created.
+        inherited_from: The field of a base class that this field is a copy of, or None.
     """
 
     model_name: str = ""
@@ -218,13 +219,13 @@ class Owned:
     inherited_from: Owned | None = None
 
     def inherited_by(self, cls: type) -> Self:
-        """Return the field as one of a class that inherits it."""
+        """Return a copy of the field for a class that inherits it."""
         field = copy(self)
         field.owner, field.model_name, field.inherited_from = cls, cls.__name__, self
         return field
 
     def is_same_field(self, other: Owned) -> bool:
-        """Return whether one of the two is the other, or was inherited from it."""
+        """Return whether both are the same field, or one is inherited from the other."""
         return self._descends_from(other) or other._descends_from(self)
 
     def _descends_from(self, other: Owned) -> bool:
@@ -238,8 +239,8 @@ class Expr(RefusesBooleanUse, Owned, KeySource, Generic[T]):
     """A field of a model as part of a condition.
 
     Attributes:
-        name: The field's name; empty until its class is made.
-        model_name: The name of the class whose field it is.
+        name: The field's name; empty until its class is created.
+        model_name: The name of the class that the field belongs to.
     """
 
     name: str = ""
@@ -249,11 +250,11 @@ class Expr(RefusesBooleanUse, Owned, KeySource, Generic[T]):
     __hash__: ClassVar[None]  # type: ignore[assignment]  # pyright: ignore[reportIncompatibleMethodOverride]
 
     def __eq__(self, other: T, /) -> Condition:  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride]
-        """Return the condition that the field equals a value; None means absent."""
+        """Return the condition that the field equals a value; `== None` means that it is absent."""
         return Comparison(self, "==", other)
 
     def __ne__(self, other: T, /) -> Condition:  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride]
-        """Return the negation of `==`: None != 5 is true."""
+        """Return the negation of `==`; an absent field fulfils `!= 5`."""
         return Comparison(self, "!=", other)
 
     def __lt__(self, other: T, /) -> Condition:
@@ -276,12 +277,13 @@ class Expr(RefusesBooleanUse, Owned, KeySource, Generic[T]):
         """Return the condition that the field equals one of `values`.
 
         Raises:
-            QueryError: They are one value: a text, bytes, a dict, a number, None.
+            QueryError: The argument is a single value, such as a text, bytes, a dict, a number or
+                None.
         """
         return InValues(self, several(self, values))
 
     def between(self, low: T, high: T, /) -> Condition:
-        """Return the condition that the field lies between `low` and `high`, both included."""
+        """Return the condition that the field is between `low` and `high`, both included."""
         return And((Comparison(self, ">=", low), Comparison(self, "<=", high)))
 
     def is_null(self) -> Condition:
@@ -311,9 +313,9 @@ class Expr(RefusesBooleanUse, Owned, KeySource, Generic[T]):
     @overload
     def contains(self: Expr[tuple[C, ...]], value: C, /) -> Condition: ...
     def contains(self: Expr[Any], value: Any, /) -> Condition:
-        """Return the condition that a list, set or tuple has `value` among its items.
+        """Return the condition that a list, set or tuple has the item `value`.
 
-        The client decides it: the rows are read.
+        The client checks this condition after reading the rows.
         """
         return Contains(self, value)
 
@@ -322,11 +324,11 @@ class Expr(RefusesBooleanUse, Owned, KeySource, Generic[T]):
         return Assignment(self, value)
 
     def asc(self) -> Order:
-        """Return the order of rising values."""
+        """Return the ascending order of the field's values."""
         return Order(self, descending=False)
 
     def desc(self) -> Order:
-        """Return the order of falling values."""
+        """Return the descending order of the field's values."""
         return Order(self, descending=True)
 
     def __repr__(self) -> str:
@@ -347,19 +349,19 @@ def _condition(value: object) -> Condition:
 
 
 def shown(value: Any) -> str:
-    """Return a value as a condition prints it: datetimes as ISO 8601, and long ones cut."""
+    """Return the text of a value in a condition: datetimes as ISO 8601, long values cut."""
     return value.isoformat(" ") if isinstance(value, datetime) else shown_in_short(value)
 
 
 def conjuncts(condition: Condition) -> tuple[Condition, ...]:
-    """Return the conditions that all hold when `condition` does: nested ANDs laid flat."""
+    """Return a condition as a flat list of conditions that must all be true."""
     if isinstance(condition, And):
         return tuple(part for inner in condition.conditions for part in conjuncts(inner))
     return (condition,)
 
 
 def depth_of(condition: Condition) -> int:
-    """Return how deep AND, OR and NOT are nested in a condition; 0 is a plain comparison."""
+    """Return how deep AND, OR and NOT are nested in a condition; 0 for a simple comparison."""
     deepest = 0
     waiting = [(condition, 0)]
     while waiting:
@@ -375,12 +377,12 @@ def depth_of(condition: Condition) -> int:
 
 
 def fields_of(condition: Condition) -> tuple[str, ...]:
-    """Return the names of the fields that a condition speaks of, in order, repeats included."""
+    """Return the names of the fields in a condition, in order, with repetitions."""
     return tuple(field.name for field in compared_by(condition))
 
 
 def compared_by(condition: Condition) -> tuple[Expr[Any], ...]:
-    """Return the fields, or entries of one, that a condition speaks of, repeats included."""
+    """Return the fields, functions and entries in a condition, in order, with repetitions."""
     match condition:
         case And(conditions=inner) | Or(conditions=inner):
             return tuple(field for part in inner for field in compared_by(part))

@@ -1,4 +1,4 @@
-"""What a secondary index is declared with; it is checked with the model that it is of."""
+"""The declaration of a secondary index; it is checked together with its model."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ IndexComponent = Expr[Any] | Order | tuple[Expr[Any], Codec[Any]]
 
 
 class Index:
-    """A secondary index: an index table whose entries are kept by every write.
+    """A secondary index: an index table whose entries every write of a row updates.
 
-    Without `nulls=True` a row has no entry while one of the indexed fields is None.
+    Without `nulls=True`, a row in which an indexed field is None has no entry.
 
     Attributes:
-        name: The attribute it was declared as.
+        name: The name of the attribute that the index is assigned to.
         components: The indexed fields and functions of fields.
-        include: Columns that each entry repeats.
+        include: The columns that each entry copies.
         covering: Whether statements may be answered from entries alone.
         unique: Whether no two rows may have the same values.
         where: Which rows have entries, or None for all.
-        salt: How many buckets the entries are spread over; 0 for none.
-        nulls: Whether rows where an indexed field is None have entries.
-        maintained: "always" by every write, or "manual" by builds alone.
+        salt: The number of buckets that the entries are spread over; 0 for no salt.
+        nulls: Whether rows in which an indexed field is None have entries.
+        maintained: "always" if every write updates the entries, "manual" if only builds do.
     """
 
     def __init__(
@@ -44,27 +44,28 @@ class Index:
         """Declare an index over fields in this order.
 
         Args:
-            components: A field, `func.lower(field)` and its like, or an entry of dynamic columns
-                sorts as its codec does; `.desc()` puts larger values first, `.asc()` last.
-                `(field, codec)` stores it in the index by another codec. `func.each(field)` gives
-                a row an entry for each item of a list, set or tuple.
-            include: Columns that entries repeat; each write that changes one of them writes the
-                entry as well.
-            covering: Answer statements that read nothing but indexed fields, included columns
-                and the row key from the entries alone, without looking up the rows.
-            unique: Two rows never have the same values: the second write raises
-                UniqueViolationError. Rows where a value is None are not compared.
-            where: Only rows that fulfil it have entries. It is part of what the index is: the
-                planner uses the index where a statement's conditions imply it.
-            salt: Spread the entries over so many buckets, 2 to 256, by a byte in front: for values
-                that rise with time, or that very many rows share. Every read scans all buckets.
-            nulls: Rows where an indexed field is None have entries too. None sorts before all
-                values, or behind them where the index descends.
-            maintained: "manual" leaves the entries to builds: writes do not touch them, and only
-                statements that name the index read it, as of the last build.
+            components: Fields, functions of fields such as `func.lower(field)`, and entries of
+                dynamic columns. `.desc()` puts larger values first, `.asc()` puts them last;
+                without either the codec decides. `(field, codec)` uses another codec in the index.
+                `func.each(field)` gives a row one entry for each item of a list, set or tuple.
+            include: Columns that entries copy; a write that changes one of them also writes the
+                entry.
+            covering: Whether statements that need only indexed fields, included columns and the row
+                key are answered from the entries, without a look-up of the rows.
+            unique: Whether two rows can never have the same values: the second write raises
+                UniqueViolationError. Rows in which a value is None are not compared.
+            where: A condition; only rows that fulfil it have entries. The planner uses such a
+                partial index only if a statement's conditions imply this condition.
+            salt: The number of buckets, 2 to 256, over which the entries are spread by a leading
+                byte: for values that increase with time, or that very many rows share. Every read
+                scans all buckets.
+            nulls: Whether rows in which an indexed field is None have entries too. None sorts
+                before all values, in a descending index after them.
+            maintained: With "manual" only builds write the entries, writes of rows do not; only
+                statements that name the index use it, and see the state of the last build.
 
-        What makes no index raises SchemaError once the model's class is made, and its fields have
-        names.
+        A wrong declaration raises SchemaError when the model's class is created, because only then
+        the fields have names.
         """
         self.name = ""
         self.components = components
@@ -78,11 +79,11 @@ class Index:
 
     @property
     def expressions(self) -> tuple[Expr[Any], ...]:
-        """What is indexed, without directions and codecs."""
+        """The indexed fields and functions, without directions and codecs."""
         return tuple(expression_of(component) for component in self.components)
 
     def __set_name__(self, owner: type, attribute: str) -> None:
-        """Take the attribute's name."""
+        """Store the attribute's name."""
         self.name = attribute
 
     def __repr__(self) -> str:
@@ -105,7 +106,7 @@ def _shown(component: IndexComponent) -> str:
 
 
 def expression_of(component: IndexComponent) -> Expr[Any]:
-    """Return what a component indexes, without its direction or codec."""
+    """Return the field or function of a component, without its direction or codec."""
     if isinstance(component, Order):
         return component.field
     return component[0] if isinstance(component, tuple) else component

@@ -1,4 +1,4 @@
-"""Declarations of families and tables, as they stand in a model's body."""
+"""The declarations of families and tables in a model."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Family:
     """A column family, declared in a model's body.
 
     Attributes:
-        name: The family's name; the attribute's, if none is given.
+        name: The family's name; by default the name of its attribute.
     """
 
     def __init__(
@@ -64,23 +64,24 @@ class Family:
         """Declare a family; the options are HBase's own.
 
         Args:
-            name: Printable, without a colon; not `_`, which holds the guards of indexed rows.
-            versions: Most versions kept of a column, 1 or more.
-            min_versions: Versions kept though their TTL has run out.
-            ttl: How long a cell lives; whole seconds, HBase's unit.
-            compression: Of store files; the server must have the codec.
-            bloom: What the bloom filter holds.
-            block_encoding: How keys are stored within a block.
-            block_size_bytes: Size of a block in a store file.
+            name: The family's name: printable, without a colon; `_` is reserved for the guards of
+                rows.
+            versions: The largest number of versions that HBase keeps of a column, 1 or more.
+            min_versions: The number of versions that HBase keeps even if their TTL is over.
+            ttl: The time to live of cells, in whole seconds as HBase stores it.
+            compression: The compression of store files; the server must have its codec.
+            bloom: The kind of bloom filter: none, by row key, or by row key and column.
+            block_encoding: The encoding of keys inside a block.
+            block_size_bytes: The size of a block in a store file.
             block_cache: Whether reads fill the block cache.
-            keep_deleted_cells: Keep what was deleted, for reads as of a time before.
-            in_memory: Prefer this family's blocks in the cache.
-            cache_data_on_write: Cache blocks when they are written.
-            evict_on_close: Drop the blocks from the cache when a region closes.
+            keep_deleted_cells: Whether deleted cells are kept, for reads of the past.
+            in_memory: Whether the block cache prefers this family's blocks.
+            cache_data_on_write: Whether blocks are cached when they are written.
+            evict_on_close: Whether a region's blocks are dropped from the cache when it closes.
             scope: 1 replicates the family to other clusters.
 
         Raises:
-            SchemaError: An option has the wrong type or is out of its range.
+            SchemaError: An option has the wrong type or is out of range.
         """
         check_count("versions", versions, 1)
         check_count("min_versions", min_versions, 0, versions)
@@ -109,21 +110,21 @@ class Family:
             check_choice(option, self._options[option], allowed)
 
     def __set_name__(self, owner: type, attribute: str) -> None:
-        """Take the attribute's name unless one was given."""
+        """Store the attribute's name unless a name was given."""
         if self.name is None:
             self.name = attribute  # checked with the class: Python 3.11 wraps what is raised here
 
     def descriptor(self) -> FamilyDescriptor:
-        """Return the family as HBase knows it."""
+        """Return the family's descriptor for HBase."""
         return FamilyDescriptor(name=(self.name or "").encode(), **self._options)
 
 
 def check_family_name(name: str) -> None:
-    """Refuse a name that HBase would not take or that this library needs.
+    """Raise an error for a name that HBase does not allow or this library reserves.
 
     Raises:
-        SchemaError: No text, empty, a colon, a slash, a backslash, a control character, a leading
-            dot, HBase's own "recovered.edits", or `_`.
+        SchemaError: The name is not a str, is empty, has a colon, a slash, a backslash, a control
+            character or a leading dot, is HBase's own "recovered.edits", or is `_`.
     """
     is_text = isinstance(name, str) and name.isprintable() and not set(name) & set(":/\\")
     if not name or not is_text or name.startswith(".") or name == "recovered.edits":
@@ -141,7 +142,7 @@ def check_family_name(name: str) -> None:
 
 
 class Table:
-    """A table's name and how it is made.
+    """A table's name and the options for creating it.
 
     Attributes:
         name: `name` or `namespace:name`.
@@ -161,16 +162,17 @@ class Table:
         """Declare a table.
 
         Args:
-            name: The table, with its namespace unless that is the default one.
-            splits: Row keys at which the new table is cut, or how many regions share alike in what
-                row keys can begin with; "auto" takes one region a salt bucket or partition, and
-                16 where the key begins with a hash.
-            durability: How a write reaches the log before it is acknowledged.
-            region_replication: Copies of each region that serve reads, 1 or more.
+            name: The name of the table, with its namespace unless that is the default one.
+            splits: The split keys of a new table, or a number of regions that divide the possible
+                beginnings of row keys evenly; "auto" makes one region for each salt bucket or
+                partition, and 16 regions for keys that begin with a hash.
+            durability: Whether and how a write reaches the write-ahead log before it is
+                acknowledged.
+            region_replication: The number of copies of each region that serve reads, 1 or more.
 
         Raises:
-            SchemaError: HBase takes no such name, or an option has the wrong type or is out of
-                its range.
+            SchemaError: HBase does not allow the name, or an option has the wrong type or is out of
+                range.
         """
         check_table_name(name)
         check_splits(splits)
@@ -186,8 +188,8 @@ def resolve_splits(table: Table, layout: KeyLayout) -> tuple[bytes, ...]:
     """Return the split keys of a new table, sorted.
 
     Raises:
-        SchemaError: A split key is empty or stands twice, or the key is not known to begin with
-            anything that a number of regions could share.
+        SchemaError: A split key is empty or given twice; or a number of regions is given, but the
+            possible beginnings of row keys are unknown.
     """
     if table.splits == "auto":
         return split_keys(layout)

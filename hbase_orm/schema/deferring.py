@@ -1,7 +1,7 @@
-"""Deferred columns: what reads of objects leave out, and what they name instead.
+"""Deferred columns: which columns reads of objects leave out, and which they name instead.
 
-A get names the columns that are left; a scan reads the families, and the server sends of deferred
-cells nothing but the keys: whatever cells a row has, it is seen.
+A get names all other columns. A scan reads whole families, but the server sends only the keys of
+deferred cells, without values; so a row with any cell is seen.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ NO_FIELDS: Final[frozenset[str]] = frozenset()
 
 
 def record_types_of(schema: TableSchema) -> tuple[TableSchema, ...]:
-    """Return what describes the rows of a table: the record types', or the model's own."""
+    """Return the schemas of the rows of a table: those of all record types, or the model's own."""
     if schema.record_types is None:
         return (schema,)
     return tuple(model.__schema__ for model in schema.record_types.models.values())
@@ -29,13 +29,13 @@ def deferred_names(schema: TableSchema) -> frozenset[str]:
 
 
 def left_out(schema: TableSchema, loaded: AbstractSet[str]) -> tuple[ColumnSchema, ...]:
-    """Return the columns that a read of objects leaves out.
+    """Return the columns that reads of objects leave out.
 
-    What one record type defers and another does not is read.
+    A column that one record type defers and another does not is read.
 
     Args:
         schema: The table.
-        loaded: Deferred fields that are read all the same.
+        loaded: The deferred fields that are read nevertheless.
     """
     every = record_types_of(schema)
     if not any(each.deferred for each in every):
@@ -51,11 +51,11 @@ def left_out(schema: TableSchema, loaded: AbstractSet[str]) -> tuple[ColumnSchem
 
 
 def columns_read(schema: TableSchema, loaded: AbstractSet[str]) -> tuple[bytes, ...]:
-    """Return what a get of objects asks for: bare families, and of others all columns but some.
+    """Return the columns and families that a get of objects requests.
 
     Args:
         schema: The table.
-        loaded: Deferred fields that are read all the same.
+        loaded: The deferred fields that are read nevertheless.
     """
     hidden = {column.column for column in left_out(schema, loaded)}
     if not hidden:

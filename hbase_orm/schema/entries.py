@@ -1,6 +1,7 @@
-"""Dynamic columns: a field that is a map over many columns of one family, and its entries.
+"""Dynamic columns: a field that maps names to the cells of many columns in one family.
 
-The qualifier of an entry's column is the map's prefix and the entry's name as a codec writes it.
+The qualifier of an entry's column is the prefix of the field followed by the encoded name of the
+entry.
 """
 
 from __future__ import annotations
@@ -19,11 +20,11 @@ V = TypeVar("V")
 
 
 class DynamicExpr(NoColumn, Owned, Generic[K, V]):
-    """A field of dynamic columns as an expression: `Reading.tags["rack"]` is one of its columns.
+    """A field of dynamic columns as an expression: `Reading.tags["rack"]` is one entry of it.
 
     Attributes:
-        name: The field's name; empty until its class is made.
-        name_codec: How names are stored; None until that is known.
+        name: The field's name; empty until its class is created.
+        name_codec: The codec of the names; None until the class is created.
     """
 
     name: str = ""
@@ -33,21 +34,22 @@ class DynamicExpr(NoColumn, Owned, Generic[K, V]):
     __iter__: ClassVar[None] = None
 
     def __getitem__(self, name: K, /) -> Expr[V | None]:
-        """Return one entry as an expression; in a row without it, it is None.
+        """Return one entry as an expression, which is None in a row without the entry.
 
         Raises:
-            QueryError: No entry can have this name: it has another type, or does not fit.
+            QueryError: No entry can have this name: its type is wrong, or it does not fit the
+                codec.
         """
         return EntryExpr(self, self.stored_name(name))
 
     @property
     def instead(self) -> str:
-        """Naming an entry, which is a column."""
+        """The advice for a comparison: name an entry, which is a column."""
         is_text = self.name_codec is None or self.name_codec.python_type is str
         return f'name one entry: {self!r}["x"]' if is_text else f"name one entry: {self!r}[name]"
 
     def stored_name(self, name: Any) -> Any:
-        """Return a name as it is read back.
+        """Return a name with the rounding of its codec.
 
         Raises:
             QueryError: No entry can have this name.
@@ -63,29 +65,29 @@ class EntryExpr(Expr[V]):
     """One entry of a field of dynamic columns.
 
     Attributes:
-        of: The field.
+        of: The field of dynamic columns.
         key: The entry's name.
     """
 
     def __init__(self, of: DynamicExpr[Any, Any], key: Any) -> None:
-        """Name an entry, whether or not any row has it."""
+        """Make the expression of an entry; rows need not have it."""
         self.of = of
         self.key = key
 
     # A map in its class's body has no name yet when an index of an entry is declared.
     @property
     def name(self) -> str:  # type: ignore[override]  # never set: it follows the map's
-        """What the entry is called in keys and bounds."""
+        """The name of the entry in keys and bounds."""
         return f"{self.of.name}[{self.key!r}]"
 
     @property
     def model_name(self) -> str:  # type: ignore[override]  # never set: it follows the map's
-        """The name of the class whose map it is of."""
+        """The name of the class that the field belongs to."""
         return self.of.model_name
 
     @property
     def owner(self) -> type | None:  # type: ignore[override]  # never set: it follows the map's
-        """That class; None until it is made."""
+        """The class that the field belongs to; None until the class is created."""
         return self.of.owner
 
     def __repr__(self) -> str:
@@ -95,13 +97,13 @@ class EntryExpr(Expr[V]):
 
 @dataclass(frozen=True, slots=True)
 class EntryRange:
-    """A range of the entries of one field: those that a statement reads of each row.
+    """The range of dynamic columns that a statement reads of each row.
 
     Attributes:
-        of: The field.
-        start: The first name.
-        stop: The name that follows the last.
-        limit: At most so many entries of a row, or None.
+        of: The field of dynamic columns.
+        start: The first name, included.
+        stop: The end of the range, excluded.
+        limit: The largest number of entries of a row, or None.
     """
 
     of: DynamicExpr[Any, Any]
@@ -110,13 +112,13 @@ class EntryRange:
     limit: int | None = None
 
     def __repr__(self) -> str:
-        """Return it as it was written."""
+        """Return the range as it is written in a program."""
         most = "" if self.limit is None else f", limit={self.limit}"
         return f"columns_between({self.of!r}, {self.start!r}, {self.stop!r}{most})"
 
 
 def stored_name(of: DynamicExpr[Any, Any], codec: Codec[Any], name: Any) -> Any:
-    """Return the name of an entry as it is read back.
+    """Return the name of an entry with the rounding of its codec.
 
     Raises:
         QueryError: No entry can have this name.
@@ -145,7 +147,7 @@ def stored_name(of: DynamicExpr[Any, Any], codec: Codec[Any], name: Any) -> Any:
 
 
 def dynamic_of(schema: TableSchema, of: DynamicExpr[Any, Any]) -> DynamicSchema:
-    """Return the description of a field of dynamic columns.
+    """Return the schema of a field of dynamic columns.
 
     Raises:
         QueryError: The field belongs to another model.
@@ -161,10 +163,10 @@ def dynamic_of(schema: TableSchema, of: DynamicExpr[Any, Any]) -> DynamicSchema:
 
 
 def stored_column(schema: TableSchema, of: Expr[Any]) -> ColumnSchema | None:
-    """Return the column that a field, or an entry of dynamic columns, is stored in; None if none.
+    """Return the column of a field or of an entry; None if it is not stored in a column.
 
     Raises:
-        QueryError: It is an entry of another model's field, or no entry can have its name.
+        QueryError: The entry belongs to another model's field, or no entry can have its name.
     """
     if not isinstance(of, EntryExpr):
         return schema.column_by_name.get(of.name)

@@ -1,8 +1,8 @@
-"""Functions of a field's value as expressions: what an index may keep instead of the value itself.
+"""Functions of fields as expressions, which indexes can store instead of the field's value.
 
-A function is pure and the same for ever: stored entries hold what it gave. Of None every function
-is None; `each` stands for every item of a collection, and a condition on it holds of a row if it
-holds of at least one.
+A function is pure, and its results must never change, because index entries store them. Every
+function returns None for None. `each` means every item of a collection; a condition on it is true
+for a row if it is true for at least one item.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ class FunctionExpr(Expr[T]):
     """A function of a field, or of an entry of dynamic columns.
 
     Attributes:
-        function: Its name.
-        of: The field.
+        function: The name of the function.
+        of: The field that the function is applied to.
     """
 
     def __init__(self, function: FunctionName, of: Expr[Any]) -> None:
-        """Name a function of a field.
+        """Make the expression of a function of a field.
 
         Raises:
-            QueryError: It is no field, or already a function of one.
+            QueryError: The argument is not a field, or is already a function of a field.
         """
         if not isinstance(of, Expr) or isinstance(of, FunctionExpr):
             raise QueryError(
@@ -51,33 +51,33 @@ class FunctionExpr(Expr[T]):
     # A field in its class's body has no name yet when a function of it is declared.
     @property
     def name(self) -> str:  # type: ignore[override]  # never set: it follows the field's
-        """What the expression is called in keys and bounds; no field has such a name."""
+        """The name of the expression in keys and bounds; no field can have this name."""
         return f"{self.function}({self.of.name})"
 
     @property
     def model_name(self) -> str:  # type: ignore[override]  # never set: it follows the field's
-        """The name of the class whose field it is of."""
+        """The name of the class that the field belongs to."""
         return self.of.model_name
 
     @property
     def owner(self) -> type | None:  # type: ignore[override]  # never set: it follows the field's
-        """That class; None until it is made."""
+        """The class that the field belongs to; None until the class is created."""
         return self.of.owner
 
     @property
     def is_each(self) -> bool:
-        """Whether it stands for every item of a collection."""
+        """Whether the function is `each`."""
         return self.function == "each"
 
     def between(self, low: T, high: T, /) -> Condition:
-        """Return the condition that it, or with `each` one and the same item, lies between both."""
+        """Return the condition that the result, or one item of it, is between two values."""
         return ItemBetween(self, low, high) if self.is_each else super().between(low, high)
 
     def is_null(self) -> Condition:
-        """Return the condition that it is None.
+        """Return the condition that the result is None.
 
         Raises:
-            QueryError: It is `func.each`: no item is None.
+            QueryError: The function is `func.each`, because no item is None.
         """
         if self.is_each:
             raise QueryError(
@@ -94,12 +94,12 @@ class FunctionExpr(Expr[T]):
 
 @dataclass(frozen=True, slots=True)
 class FieldFunction:
-    """What a function does.
+    """The implementation of a function of fields.
 
     Attributes:
-        python_type: The type of the values that it takes.
-        apply: The function, of a value that is not None.
-        codec: The codec of what it gives, for a field of a codec; None if that is not known.
+        python_type: The type of the function's argument.
+        apply: The Python function; its argument is never None.
+        codec: A function that returns the codec of the results for a field's codec, or None.
     """
 
     python_type: type | tuple[type, ...]
@@ -112,7 +112,7 @@ class FieldFunction:
 
 
 def items_codec(codec: Codec[Any]) -> Codec[Any] | None:
-    """Return the codec of a collection's items; None if their type is not known to have one."""
+    """Return the codec of a collection's items; None if it is unknown."""
     type_ = codec.type_ if isinstance(codec, Packed) else codec.python_type
     kinds = {one for one in get_args(type_) if one is not Ellipsis}
     return default_codec(kinds.pop()) if len(kinds) == 1 else None
@@ -137,16 +137,16 @@ FUNCTIONS: Final[Mapping[FunctionName, FieldFunction]] = MappingProxyType(
 
 
 def column_field(of: Expr[Any]) -> Expr[Any]:
-    """Return the field, or entry, that an expression reads: that which a function is of."""
+    """Return the field or entry that an expression reads: for a function, its argument."""
     return of.of if isinstance(of, FunctionExpr) else of
 
 
 def function_codec(of: FunctionExpr[Any], codec: Codec[Any]) -> Codec[Any]:
-    """Return the codec of what a function gives of a field with this codec.
+    """Return the codec of a function's results for a field with this codec.
 
     Raises:
-        QueryError: The field's values are of another type than it takes, or the type of a
-            collection's items is not known.
+        QueryError: The function does not work on the field's type, or the type of a collection's
+            items is unknown.
     """
     function = FUNCTIONS[of.function]
     if not issubclass(codec.python_type, function.python_type):

@@ -1,4 +1,4 @@
-"""Refuses, when the model is made, indexes that cannot work or could not be maintained."""
+"""Refuses indexes that cannot work or cannot be maintained, when the model's class is created."""
 
 from __future__ import annotations
 
@@ -22,10 +22,11 @@ _PAIR: Final = 2
 
 
 def check_declared(index: Index) -> None:
-    """Refuse what is no index of any model.
+    """Refuse a declaration that is wrong for every model.
 
     Raises:
-        SchemaError: No field, something that is no field, or options that exclude each other.
+        SchemaError: The index has no field, an argument is not a field, or two options exclude each
+            other.
     """
     try:
         _check_components(index)
@@ -93,7 +94,7 @@ def _check_options(index: Index) -> None:
 
 
 def _exclusions(index: Index) -> list[tuple[str, str, str]]:
-    """Return the options that exclude each other, with what to do instead."""
+    """Return the pairs of options that exclude each other, with advice."""
     is_manual = index.maintained == "manual"
     has_each = any(isinstance(of, FunctionExpr) and of.is_each for of in index.expressions)
     wrong = {
@@ -134,11 +135,12 @@ def _exclusions(index: Index) -> list[tuple[str, str, str]]:
 
 
 def check_made(index: IndexSchema, schema: TableSchema) -> None:
-    """Refuse an index that a model could not maintain, or that could have no entry.
+    """Refuse an index that writes of a model cannot maintain, or that can have no entries.
 
     Raises:
-        SchemaError: Covering values that expire; a column included twice; a default that no entry
-            can hold; nulls that no row has, or a condition that only rows without entry fulfil.
+        SchemaError: A covering index has columns with a ttl; a column is included twice; a default
+            does not fit the index's codec; nulls=True is useless; or no row with an entry can
+            fulfil the condition.
     """
     _check_expiry(index, schema)
     _check_included(index)
@@ -202,7 +204,10 @@ def _check_included(index: IndexSchema) -> None:
 
 
 def _check_default(index: IndexSchema, schema: TableSchema, part: Part, of: Expr[Any]) -> None:
-    """Refuse a default that has no entry: rows without the cell have that of the default."""
+    """Refuse a default that the index cannot store.
+
+    Rows without the cell have an entry with the default.
+    """
     column = stored_column(schema, column_field(of))
     value = None if column is None else absent_value_in_entries(column)
     if value is None:

@@ -1,4 +1,4 @@
-"""Declared secondary indexes and how they become index tables."""
+"""From declared secondary indexes to the layouts of index tables."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from hbase_orm.schema.tables import ColumnSchema, IndexSchema, TableSchema
 
 
 def index_schema(index: Index, schema: TableSchema) -> IndexSchema:
-    """Return the index's table and entry layout.
+    """Return the schema of an index: its table and the layout of its entries.
 
     Args:
         index: The declaration.
-        schema: The base table, all but its indexes.
+        schema: The base table's schema, without indexes.
 
     Raises:
-        SchemaError: A field cannot be indexed or its bytes do not sort; the condition cannot be
-            selected of rows; a column cannot be included.
+        SchemaError: A field cannot be indexed, or its codec does not keep the order of the values;
+            the condition is wrong; or a column cannot be included.
     """
     check_declared(index)
     parts = tuple(_part(index, component, schema) for component in index.components)
@@ -85,7 +85,7 @@ def _part(index: Index, component: IndexComponent, schema: TableSchema) -> Part:
 
 
 def _codec(index: Index, of: Expr[Any], schema: TableSchema) -> tuple[Codec[Any], bool]:
-    """Return how the values of an expression are stored, and whether they may be None."""
+    """Return the codec of an expression's values, and whether they may be None."""
     try:
         if isinstance(of, FunctionExpr):
             codec, nullable = _codec(index, of.of, schema)
@@ -200,5 +200,5 @@ def _where(index: Index, schema: TableSchema) -> tuple[Condition, ...]:
 
 
 def _of_index(index: Index, error: QueryError) -> SchemaError:
-    """Return the error of a condition as the error of the index that has it."""
+    """Return an error of a condition with the index's name added."""
     return SchemaError(error.text, fix=error.fix, index=index.name, **error.details)

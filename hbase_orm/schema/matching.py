@@ -1,6 +1,7 @@
-"""Conditions as one generated function over an object's values.
+"""Compiles conditions into one generated function of an object's values.
 
-It is the client's check of each row, and decides which rows a partial index has entries of.
+The client checks each row by this function. It also decides which rows have entries in a partial
+index.
 """
 
 from __future__ import annotations
@@ -49,8 +50,8 @@ def compile_match(
 
     Args:
         schema: The table.
-        conditions: All of them must hold.
-        names: The function is of a tuple of these fields' values instead.
+        conditions: The conditions, which must all be true.
+        names: If given, the function takes a tuple of these fields' values instead.
     """
     if not conditions:
         return None
@@ -66,16 +67,17 @@ def compile_match(
 class Matches:
     """The checks of one table's conditions, compiled once for each shape. Threads may share it.
 
-    A shape is compiled again unless it is of plain comparisons, each with a value to compare with.
+    Shapes of simple comparisons with values are kept; other conditions are compiled again each
+    time.
     """
 
     def __init__(self, schema: TableSchema) -> None:
-        """Begin without any."""
+        """Start without compiled shapes."""
         self._schema = schema
         self._shapes: dict[Hashable, _MatchShape] = {}
 
     def of(self, conditions: Sequence[Condition]) -> Match | None:
-        """Return the check of conditions, as `compile_match` does."""
+        """Return the function that checks conditions, like `compile_match`."""
         if not conditions:
             return None
         key = tuple([condition.shape for condition in conditions])
@@ -100,7 +102,7 @@ def _is_plain(condition: Condition) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _MatchShape:
-    """The code that checks plain comparisons, whatever values they compare with."""
+    """The compiled code of simple comparisons, without the compared values."""
 
     fields: tuple[Expr[Any], ...]
     codecs: tuple[Codec[Any], ...]
@@ -108,12 +110,15 @@ class _MatchShape:
 
     @classmethod
     def of(cls, schema: TableSchema, conditions: Sequence[Condition], match: Any) -> _MatchShape:
-        """Return the shape of plain comparisons that were compiled."""
+        """Return the compiled shape of simple comparisons."""
         fields = tuple(field for each in conditions for field in compared_by(each))
         return cls(fields, tuple(codec_of(schema, field) for field in fields), match.__code__)
 
     def match(self, conditions: Sequence[Condition]) -> Match | None:
-        """Return the check of conditions of this shape; None if their fields are others."""
+        """Return the function that checks conditions of this shape.
+
+        None if they are on other fields.
+        """
         scope: dict[str, Any] = {}
         for condition, field, codec in zip(conditions, self.fields, self.codecs, strict=True):
             if condition.__class__ is not Comparison or condition.field is not field:
@@ -123,7 +128,7 @@ class _MatchShape:
 
 
 def _mapping(conditions: Sequence[Condition], names: Sequence[str], scope: dict[str, Any]) -> str:
-    """Return a dict display of the fields compared, as an object has them, of a tuple `d`."""
+    """Return the source of a dict of the compared fields, made from a tuple `d` of values."""
     items: dict[str, str] = {}
     maps: dict[str, dict[str, str]] = {}
     for field in (column_field(of) for each in conditions for of in compared_by(each)):
@@ -175,7 +180,7 @@ def _of_some_item(schema: TableSchema, condition: Any, scope: dict[str, Any]) ->
 
 
 def _test(schema: TableSchema, condition: Condition, value: str, scope: dict[str, Any]) -> str:
-    """Return the source expression of a condition on a value's expression."""
+    """Return the source of a condition; `value` is the source of the compared value."""
     match condition:
         case InValues(field=of, values=values):
             known = tuple(_comparable(schema, of, value) for value in values)

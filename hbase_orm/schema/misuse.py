@@ -1,4 +1,4 @@
-"""What fields refuse: Python's operators, where they would mean something else, or nothing."""
+"""Python operators that raise an error on fields, because Python would misinterpret them."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _METHODS: Final = frozenset(
 
 
 class RefusesBooleanUse:
-    """A field of one column, which is no condition by itself."""
+    """A field of one column; used by itself as a condition, it raises an error."""
 
     def __and__(self, other: object, /) -> Never:
-        """Refuse: a field is no condition.
+        """Raise an error: a field by itself is not a condition.
 
         Raises:
             QueryError: Always.
@@ -26,7 +26,7 @@ class RefusesBooleanUse:
         raise _no_condition(self, other)
 
     def __or__(self, other: object, /) -> Never:
-        """Refuse, as `__and__` does.
+        """Raise an error, as `__and__` does.
 
         Raises:
             QueryError: Always.
@@ -34,7 +34,7 @@ class RefusesBooleanUse:
         raise _no_condition(self, other)
 
     def __invert__(self) -> Never:
-        """Refuse, as `__and__` does.
+        """Raise an error, as `__and__` does.
 
         Raises:
             QueryError: Always.
@@ -42,7 +42,9 @@ class RefusesBooleanUse:
         raise _no_condition(self, None)
 
     def __rand__(self, other: object, /) -> Never:
-        """Refuse `x == 1 & y == 2`: `&` binds tighter than `==`, so brackets are needed.
+        """Raise an error for `x == 1 & y == 2`.
+
+        `&` binds tighter than `==`, so brackets are needed.
 
         Raises:
             QueryError: Always.
@@ -50,7 +52,7 @@ class RefusesBooleanUse:
         raise _needs_brackets(self, other)
 
     def __ror__(self, other: object, /) -> Never:
-        """Refuse `x == 1 | y == 2`, as `__rand__` does.
+        """Raise an error for `x == 1 | y == 2`, as `__rand__` does.
 
         Raises:
             QueryError: Always.
@@ -58,7 +60,7 @@ class RefusesBooleanUse:
         raise _needs_brackets(self, other)
 
     def __contains__(self, item: object, /) -> Never:
-        """Refuse `"vip" in M.labels`: Python makes True or False of every answer.
+        """Raise an error for `"vip" in M.labels`: Python converts every result of `in` to a bool.
 
         Raises:
             QueryError: Always.
@@ -71,7 +73,7 @@ class RefusesBooleanUse:
         )
 
     def __bool__(self) -> Never:
-        """Refuse: `flag and x == 1` would silently drop the flag.
+        """Raise an error: `flag and x == 1` would silently drop the flag.
 
         Raises:
             QueryError: Always.
@@ -85,7 +87,7 @@ class RefusesBooleanUse:
     if not TYPE_CHECKING:  # checkers know that counters alone have it
 
         def by(self, amount: object, /) -> Never:
-            """Refuse: the field is no counter.
+            """Raise an error: the field is not a counter.
 
             Raises:
                 QueryError: Always.
@@ -99,15 +101,15 @@ class RefusesBooleanUse:
 
 
 class NoColumn:
-    """What has no column of its own, so that it cannot be compared."""
+    """An attribute without a column of its own, which cannot be compared."""
 
     @property
     def instead(self) -> str:
-        """What to compare instead."""
+        """The advice what to compare instead."""
         raise NotImplementedError
 
     def not_compared(self) -> QueryError:
-        """Return the error that names what to compare instead."""
+        """Return the error of a comparison, with the advice."""
         return QueryError(
             "this field has no column of its own, so it cannot be compared or selected",
             field=repr(self),
@@ -118,17 +120,17 @@ class NoColumn:
     __hash__ = object.__hash__
 
     def __eq__(self, other: object, /) -> bool:
-        """Return whether it is the same one.
+        """Return whether `other` is the same attribute.
 
         Raises:
-            QueryError: It is compared with something else.
+            QueryError: `other` is something else.
         """
         if isinstance(other, NoColumn):
             return self is other
         raise self.not_compared()
 
     def _refuse(self, other: object, /) -> Never:
-        """Refuse a comparison.
+        """Raise an error for a comparison.
 
         Raises:
             QueryError: Always.
@@ -140,7 +142,7 @@ class NoColumn:
     __and__ = __or__ = __rand__ = __ror__ = __contains__ = _refuse
 
     def __invert__(self) -> Never:
-        """Refuse: it is no condition.
+        """Raise an error: the attribute is not a condition.
 
         Raises:
             QueryError: Always.
@@ -150,11 +152,11 @@ class NoColumn:
     if not TYPE_CHECKING:  # checkers know that there are no such methods
 
         def __getattr__(self, name: str) -> Never:
-            """Return why the methods of fields are not here.
+            """Raise an error for the methods that fields have and this attribute does not.
 
             Raises:
-                QueryError: The name is that of such a method.
-                AttributeError: It is not.
+                QueryError: The name is the name of a field's method.
+                AttributeError: The name is any other.
             """
             if name in _METHODS:
                 raise self.not_compared()
@@ -166,7 +168,8 @@ def several(field: object, values: Iterable[Any]) -> tuple[Any, ...]:
     """Return the values of `in_`.
 
     Raises:
-        QueryError: It is one value: a text would be taken for its letters, a dict for its keys.
+        QueryError: The argument is a single value: a text would count as its letters, a dict as its
+            keys.
     """
     if isinstance(values, _NO_SEVERAL) or not isinstance(values, Iterable):
         raise QueryError(

@@ -1,4 +1,4 @@
-"""Checks of what families and tables are declared with."""
+"""Checks of the options of families and tables."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _TABLE: Final = re.compile(r"(?:\w+:)?\w[\w.-]*")
 
 
 def check_count(option: str, value: object, least: int, most: int | None = None) -> None:
-    """Refuse what is no whole number from `least` to `most`.
+    """Raise an error unless the value is an integer from `least` to `most`.
 
     Raises:
-        SchemaError: Names the option and what it allows.
+        SchemaError: The value is wrong; the error names the option and the allowed values.
     """
     bound = "or more" if most is None else f"to {most}"
     is_number = isinstance(value, int) and not isinstance(value, bool)
@@ -26,20 +26,20 @@ def check_count(option: str, value: object, least: int, most: int | None = None)
 
 
 def check_choice(option: str, value: object, allowed: Collection[object]) -> None:
-    """Refuse what is not one of the `allowed`, or equals one but is of another type.
+    """Raise an error unless the value is one of `allowed`, and of the same type.
 
     Raises:
-        SchemaError: Names the option and what it allows.
+        SchemaError: The value is wrong; the error names the option and the allowed values.
     """
     fits = any(type(value) is type(each) and value == each for each in allowed)
     _require(option, value, fits, ", ".join(map(repr, allowed)))
 
 
 def check_time_to_live(value: object) -> None:
-    """Refuse what is no duration that HBase can keep.
+    """Raise an error unless the value is a duration that HBase can store.
 
     Raises:
-        SchemaError: Names what is allowed.
+        SchemaError: The value is wrong; the error names the allowed values.
     """
     second = timedelta(seconds=1)
     fits = value is None or (
@@ -49,10 +49,10 @@ def check_time_to_live(value: object) -> None:
 
 
 def check_splits(value: object) -> None:
-    """Refuse what is neither "auto", a number of regions, nor a sequence of row keys.
+    """Raise an error unless the value is "auto", a number of regions, or a sequence of row keys.
 
     Raises:
-        SchemaError: Names what is allowed.
+        SchemaError: The value is wrong; the error names the allowed values.
     """
     is_sequence = isinstance(value, Sequence) and not isinstance(value, (str, bytes))
     is_count = isinstance(value, int) and not isinstance(value, bool) and value >= 1
@@ -65,10 +65,10 @@ def check_splits(value: object) -> None:
 
 
 def check_table_name(name: object) -> None:
-    """Refuse what HBase does not take for a table's name.
+    """Raise an error unless HBase allows the name for a table.
 
     Raises:
-        SchemaError: It is neither `name` nor `namespace:name`.
+        SchemaError: The name is neither `name` nor `namespace:name`.
     """
     if not isinstance(name, str) or not _TABLE.fullmatch(name):
         raise SchemaError(

@@ -1,8 +1,7 @@
-"""How objects are stored: each as a row of its own, or each as one cell of a row they share.
+"""The storage of objects: each object as a row, or each as one cell of a shared row.
 
-Sessions and plans work with one key for each object. A `Storage`, chosen when the model is
-declared, turns those keys into what HBase is asked for, and the answers into one row for each
-object.
+Sessions and plans use one key for each object. A `Storage`, chosen when the model is declared,
+converts these keys to requests, and the answers to one row for each object.
 """
 
 from __future__ import annotations
@@ -18,16 +17,16 @@ from hbase_orm.rowkey import KeyLayout
 
 
 class Storage(Protocol):
-    """What HBase is asked for objects by their keys, and what its answers mean."""
+    """Converts keys of objects to requests of HBase, and answers to one row for each object."""
 
     @property
     def has_own_rows(self) -> bool:
-        """Whether each object has a row of its own."""
+        """Whether each object has its own row."""
         ...
 
     @property
     def batch_group(self) -> tuple[int, bytes]:
-        """What models of one table have in common whose writes may share a request."""
+        """A value that is equal for models of one table whose writes may share a request."""
         ...
 
     def row_of(self, key: bytes, /) -> bytes:
@@ -35,11 +34,11 @@ class Storage(Protocol):
         ...
 
     def column_of(self, key: bytes, column: bytes, /) -> bytes:
-        """Return the column that the object's `column` is stored in."""
+        """Return the column of HBase in which the object's `column` is stored."""
         ...
 
     def mutations(self, mutations: Sequence[RowMutation], /) -> Sequence[RowMutation]:
-        """Return the mutations of rows that change these objects."""
+        """Return the row mutations that write these objects."""
         ...
 
     def get(
@@ -48,29 +47,29 @@ class Storage(Protocol):
         """Return objects by key, each as a row, in the order of the keys.
 
         Args:
-            request: What would read them if each had a row of its own.
-            families: What is read of rows that have none of its columns: they may have other cells,
-                as those do that were written before a column was deferred. Empty reads nothing
-                more.
+            request: The request that would read the objects if each had its own row.
+            families: The families to read of rows without any of the requested columns, which may
+                have other cells, for example if they were written before a column was deferred.
+                Empty means no second read.
         """
         ...
 
     def row_ranges(
         self, ranges: Sequence[KeyRange], /, *, reverse: bool = False
     ) -> Sequence[KeyRange]:
-        """Return the ranges of rows to scan for the objects in these ranges of keys."""
+        """Return the ranges of row keys to scan for the objects in these ranges of keys."""
         ...
 
     def objects(
         self, rows: Sequence[Row], ranges: Iterable[KeyRange], /, *, reverse: bool = False
     ) -> Sequence[Row]:
-        """Return the objects in scanned rows that lie in these ranges, each as a row."""
+        """Return the objects of scanned rows whose keys are in these ranges, each as a row."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class StoredAsRows:
-    """Each object has a row of its own: keys, ranges and rows are what HBase has."""
+    """Each object has its own row: keys, ranges and rows are used unchanged."""
 
     has_own_rows = True
     batch_group = (0, b"")
@@ -90,7 +89,7 @@ class StoredAsRows:
     def get(
         self, request: GetRows, families: tuple[bytes, ...] = (), /
     ) -> ops.Protocol[Sequence[Row | None]]:
-        """Return rows by key, of each the cells of some columns, in the order of the keys."""
+        """Return rows by key, with the cells of some columns, in the order of the keys."""
         rows = yield from ask(request)
         if not families or families == request.columns:
             return rows
@@ -125,16 +124,16 @@ class StoredAsRows:
 
 @dataclass(frozen=True, slots=True)
 class StoredAsCells:
-    """Each object is one cell: its key ends with the qualifier, an offset of a fixed width.
+    """Each object is one cell: its key is the row key followed by the qualifier, an offset.
 
-    Every part of the row key shows where it ends, since the offset follows it, so no row key is
-    the beginning of another one.
+    The offset has a fixed width. Because the offset follows the row key, every part of the row key
+    shows where it ends, and no row key is a prefix of another.
 
     Attributes:
-        model_name: The model.
-        layout: Its whole keys.
-        column: The column of its one field, without the offset.
-        width_bytes: How many bytes the offset has.
+        model_name: The name of the model.
+        layout: The layout of the objects' keys, with the offset.
+        column: The beginning of the column of the model's only field, without the offset.
+        width_bytes: The width of the offset in bytes.
     """
 
     model_name: str
@@ -146,7 +145,7 @@ class StoredAsCells:
 
     @property
     def batch_group(self) -> tuple[int, bytes]:
-        """What models of one table have in common whose writes may share a request."""
+        """A value that is equal for models of one table whose writes may share a request."""
         return self.width_bytes, self.column
 
     def row_of(self, key: bytes, /) -> bytes:
@@ -158,7 +157,7 @@ class StoredAsCells:
         return column + key[-self.width_bytes :]
 
     def mutations(self, mutations: Sequence[RowMutation], /) -> Sequence[RowMutation]:
-        """Return the mutations of the rows that hold these cells, each once for each cell TTL."""
+        """Return the mutations of the rows with these cells; one mutation for each row and TTL."""
         by_row: dict[tuple[bytes, int | None], RowMutation] = {}
         for mutation in mutations:
             row, qualifier = self.row_of(mutation.row), mutation.row[-self.width_bytes :]
@@ -178,7 +177,7 @@ class StoredAsCells:
         families: tuple[bytes, ...] = (),  # noqa: ARG002  # an absent cell has no others
         /,
     ) -> ops.Protocol[Sequence[Row | None]]:
-        """Return cells by key: one request for their rows, and perhaps others of these."""
+        """Return cells by key, by one request for all their rows and columns."""
         rows = dict.fromkeys(self.row_of(key) for key in request.keys)
         names = dict.fromkeys(self.column_of(key, self.column) for key in request.keys)
         answer = yield from ask(replace(request, keys=tuple(rows), columns=tuple(names)))
@@ -188,7 +187,7 @@ class StoredAsCells:
     def row_ranges(
         self, ranges: Sequence[KeyRange], /, *, reverse: bool = False
     ) -> Sequence[KeyRange]:
-        """Return the ranges of the rows that hold the cells, which are wider and may touch."""
+        """Return the ranges of the rows that hold the cells; they may overlap at their ends."""
         rows = merged([self._row_range(key_range) for key_range in ranges])
         return rows[::-1] if reverse else rows
 
@@ -198,7 +197,7 @@ class StoredAsCells:
         """Return the cells in these ranges, in order of the qualifiers within a row.
 
         Raises:
-            CorruptRowError: A qualifier is no offset of the model's.
+            CorruptRowError: A qualifier is not an offset of the model.
         """
         ranges = tuple(ranges)
         cells = self._cells(rows, reverse=reverse)

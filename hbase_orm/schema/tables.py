@@ -24,13 +24,13 @@ class ColumnSchema:
     """A field that is stored in a column.
 
     Attributes:
-        name: The field.
+        name: The name of the field.
         column: `family:qualifier`.
-        codec: Value to bytes.
+        codec: The codec of the values.
         nullable: Whether None stands for an absent cell.
         default: The declared default, if `has_default`.
-        default_factory: Makes the default, or None.
-        deferred: Whether reads of objects leave it out.
+        default_factory: A function that returns the default, or None.
+        deferred: Whether reads of objects leave the column out.
     """
 
     name: str
@@ -49,24 +49,24 @@ class ColumnSchema:
 
     @property
     def makes_default(self) -> bool:
-        """Whether every read of a row without the cell makes a value, by `default_factory`."""
+        """Whether a read of a row without the cell calls `default_factory`."""
         return self.has_default and not self.nullable and self.default_factory is not None
 
     def new_default(self) -> Any:
-        """Return the declared default, or a new one of `default_factory`."""
+        """Return the declared default, or a new value from `default_factory`."""
         return self.default if self.default_factory is None else self.default_factory()
 
 
 @dataclass(frozen=True, slots=True)
 class DynamicSchema:
-    """A field that is a map over the columns of one family whose qualifiers have a prefix.
+    """A field of dynamic columns: the columns of a family whose qualifiers have a prefix.
 
     Attributes:
-        name: The field.
-        prefix: What the columns start with: `family:prefix`.
-        name_codec: The rest of a column, which is the entry's name, to bytes.
-        codec: Value to bytes.
-        taken: Columns that start so and are no entries: declared ones and the marker.
+        name: The name of the field.
+        prefix: The prefix of the columns: `family:prefix`.
+        name_codec: The codec of an entry's name, which is the rest of the column.
+        codec: The codec of the values.
+        taken: The columns with this prefix that are not entries: declared columns and the marker.
     """
 
     name: str
@@ -76,14 +76,14 @@ class DynamicSchema:
     taken: frozenset[bytes] = frozenset()
 
     def holds(self, column: bytes) -> bool:
-        """Return whether a column is that of an entry."""
+        """Return whether a column belongs to an entry."""
         return column.startswith(self.prefix) and column not in self.taken
 
     def column_of(self, name: Any) -> bytes:
         """Return the column of an entry.
 
         Raises:
-            CodecError: The name does not fit.
+            CodecError: The name does not fit the codec.
         """
         return self.prefix + self.name_codec.encode(name)
 
@@ -93,20 +93,22 @@ class IndexSchema:
     """A secondary index.
 
     Attributes:
-        name: The attribute it was declared as.
+        name: The name of the attribute that the index is assigned to.
         table: The physical index table.
-        layout: The entry key's own parts, in order; the base row key follows them, but for a
-            unique index.
-        expressions: What each part holds: a field, an entry of dynamic columns, or a function of
+        layout: The indexed parts of an entry's key, in order; the base row key follows them, except
+            in a unique index.
+        expressions: The source of each part: a field, an entry of dynamic columns, or a function of
             one of them.
-        columns: The columns that a row's entries derive from, those of `where` among them.
-        unique: Whether no two rows have the same values: an entry's key is the values alone.
-        included: Columns whose bytes each entry repeats.
+        columns: The columns that a row's entries are computed from, including those of `where`.
+        unique: Whether no two rows may have the same values; an entry's key is then the values
+            only.
+        included: The columns whose bytes each entry copies.
         covering: Whether statements may be answered from entries alone.
-        where: Only rows that fulfil all of these have entries.
-        salt: How many buckets the entries are spread over by a byte in front; 0 for none.
-        nulls: Whether a row where a part is None has an entry.
-        maintained: "always" by every write, or "manual" by builds alone.
+        where: The conditions that rows with entries fulfil.
+        salt: The number of buckets over which the entries are spread by a leading byte; 0 for no
+            salt.
+        nulls: Whether a row in which a part is None has an entry.
+        maintained: "always" if every write updates the entries, "manual" if only builds do.
     """
 
     name: str
@@ -130,11 +132,11 @@ class IndexSchema:
 
 @dataclass(frozen=True, slots=True)
 class RecordTypes:
-    """The record types of a base model; they join when their classes are made.
+    """The record types of a base model; each is added when its class is created.
 
     Attributes:
-        codec: The part of the key that holds them.
-        models: Their classes, by the part's bytes.
+        codec: The codec of the record type in the row key.
+        models: The models by the bytes of their record type.
     """
 
     codec: RecordTypeCodec
@@ -143,33 +145,35 @@ class RecordTypes:
 
 @dataclass(frozen=True, slots=True)
 class TableSchema:
-    """What a model declares, resolved and checked.
+    """The resolved and checked declarations of a model.
 
     Attributes:
-        model_name: The class.
+        model_name: The name of the class.
         table: `namespace:name`.
-        families: The data families, as HBase knows them.
-        layout: The row key.
-        columns: Plain columns.
+        families: The descriptors of the data families.
+        layout: The layout of the row key.
+        columns: The plain columns.
         counters: Counter columns.
         indexes: Secondary indexes.
-        fields: Every field by name: the very objects that conditions hold.
-        split_keys: Where a new table is cut.
-        packed_bytes: How many bytes at the end of `layout` are the qualifier of the one column, in
-            models whose objects are cells; else 0.
+        fields: Every field by name; conditions refer to the same objects.
+        split_keys: The split keys of a new table.
+        packed_bytes: For models whose objects are cells, the width of the qualifier, which is the
+            end of `layout`; else 0.
         record_types: The record types in the table, if the model is the base of several.
-        dynamics: Fields of dynamic columns.
+        dynamics: The fields of dynamic columns.
         version: The column that counts the writes of a row, or None.
-        timestamps: Who stamps the cells, "server" or "client"; None leaves it to the engine.
+        timestamps: Who sets the timestamps of cells, "server" or "client"; None means the engine's
+            option.
         anchor: The first required plain column that is not deferred: a guarded row exists exactly
-            when it is visible.
-        marker: The column that every put of a model without an anchor writes, so that a row exists;
-            None where there is an anchor.
+            if it has a cell in this column.
+        marker: The column that every put of a model without an anchor writes, so that the row
+            exists; None for a model with an anchor.
         deferred: The plain columns that reads of objects leave out.
-        column_by_name: Plain columns, counters and the version by the name of their field.
-        codecs: The codec of each field by name: in the row key, else in its column.
-        family_names: The data families' names: what a read of the whole row asks for.
-        storage: How objects are stored: each as a row, or each as a cell.
+        column_by_name: The plain columns, counters and the version by the name of their field.
+        codecs: The codec of each field by name: for a key field that of the row key, else that of
+            its column.
+        family_names: The names of the data families, which a read of a whole row requests.
+        storage: The storage of the objects: each as a row, or each as a cell.
     """
 
     model_name: str
@@ -219,26 +223,26 @@ class TableSchema:
 
     @property
     def row_layout(self) -> KeyLayout:
-        """The row key alone: `layout` without what stands in a qualifier."""
+        """The layout of the row key, without the parts that are stored in a qualifier."""
         layout = self.layout
         return replace(layout, parts=layout.parts[:-1]) if self.packed_bytes else layout
 
     @property
     def is_guarded(self) -> bool:
-        """Whether rows are written by the index protocol."""
+        """Whether rows have guards and are written by the index protocol."""
         return bool(self.indexes) or self.version is not None
 
     def has_field(self, field: Any) -> bool:
-        """Return whether a field belongs to the model, or to one it inherits from."""
+        """Return whether a field belongs to the model or is inherited by it."""
         own = self.fields.get(field.name)
         return own is not None and own.is_same_field(field)
 
     @property
     def numbers(self) -> tuple[ColumnSchema, ...]:
-        """Counters and version: nobody sets them, and where they are absent they read 0."""
+        """The counters and the version: they cannot be set, and are 0 without a cell."""
         return self.counters if self.version is None else (*self.counters, self.version)
 
     @property
     def dynamic_by_name(self) -> Mapping[str, DynamicSchema]:
-        """Fields of dynamic columns by name."""
+        """The fields of dynamic columns by name."""
         return {dynamic.name: dynamic for dynamic in self.dynamics}

@@ -1,7 +1,7 @@
-"""Aggregates: what a statement computes of its rows, group by group, in constant memory.
+"""Aggregates: values that a statement computes from its rows, group by group, in constant memory.
 
-A group ends when its key changes: the rows of a group come one after the other, as the planner sees
-to. Values are folded some hundreds at a time, by the functions that Python has for them.
+A group ends when its key changes: the planner makes sure that the rows of a group are read one
+after another. Values are aggregated in blocks of some hundreds, by Python's own functions.
 """
 
 from __future__ import annotations
@@ -38,18 +38,18 @@ SORTED_TYPES: Final = (
 
 
 class Aggregate(Expr[T]):
-    """A value computed of many rows, as `func.sum(Reading.value)`.
+    """A value computed from many rows, such as `func.sum(Reading.value)`.
 
     Attributes:
-        function: What is computed.
-        field: Of which values, None left out; None counts rows.
+        function: The name of the function: count, sum, min or max.
+        field: The field whose values are aggregated, without None; None counts rows.
     """
 
     def __init__(self, function: Function, field: Expr[Any] | None) -> None:
-        """Keep the items.
+        """Store the function and the field.
 
         Raises:
-            QueryError: It is no field.
+            QueryError: The argument is not a field.
         """
         if isinstance(field, NoColumn):
             raise field.not_compared()
@@ -66,7 +66,7 @@ class Aggregate(Expr[T]):
             self.owner = field.owner
 
     def __repr__(self) -> str:
-        """Return it as it was written."""
+        """Return the expression as it is written in a program."""
         return f"{self.function}({'' if self.field is None else repr(self.field)})"
 
 
@@ -95,7 +95,7 @@ _FOLDS: Final[Mapping[Function, Fold]] = MappingProxyType(
 
 
 def check_type(aggregate: Aggregate[Any], codec: Codec[Any]) -> None:
-    """Refuse an aggregate that the type of the values does not have.
+    """Raise an error if an aggregate does not exist for a field's type.
 
     Raises:
         QueryError: The field's values cannot be added, or have no order.
@@ -117,7 +117,7 @@ def _misfit(aggregate: Aggregate[Any], kind: type, fix: str) -> QueryError:
 
 
 class Grouping:
-    """Folds the values of rows, group by group."""
+    """Aggregates the values of rows, group by group."""
 
     def __init__(
         self,
@@ -126,12 +126,12 @@ class Grouping:
         names: Sequence[str],
         types: Mapping[str, type],
     ) -> None:
-        """Prepare.
+        """Prepare the aggregation.
 
         Args:
-            items: What is selected: aggregates and grouped fields.
-            groups: The fields whose values make a group; empty makes one of all rows.
-            names: The fields of each row's tuple of values, in its order.
+            items: The selected aggregates and grouped fields.
+            groups: The fields that define the groups; empty means one group of all rows.
+            names: The names of the fields in each row's tuple of values, in order.
             types: The type of each field's values.
         """
         self._places = [names.index(each.name) for each in groups]
@@ -180,7 +180,7 @@ class Grouping:
 def _folding(
     item: Expr[Any], names: Sequence[str], types: Mapping[str, type]
 ) -> tuple[Fold | None, Any, int | None]:
-    """Return how values are folded into a result, what it begins with, and where they stand."""
+    """Return an aggregate's function, its start value, and the position of its values in a row."""
     if not isinstance(item, Aggregate):
         return None, None, None
     fold = _FOLDS[item.function]

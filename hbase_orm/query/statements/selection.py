@@ -1,15 +1,16 @@
-"""The result of a statement for each row: the object, values of fields, or only the row.
+"""What a statement reads of each row for its results: objects, values of fields, or only row keys.
 
-Values are read with as few columns as show that the row exists and fulfils the conditions:
+For values, only the columns are read that are needed to see that the row exists and fulfils the
+conditions:
 
 - the columns of the fields that are selected, compared, grouped by or sorted by;
-- on guarded tables the first required column too, by which their rows exist;
-- where any cell makes a row, and rows without all of these may match, the whole families.
+- for guarded models, also the first required column, which shows that the row exists;
+- whole families, if any cell can make a row exist, and a row without these columns may match.
 
-Objects are read with whole families. Of deferred columns that nothing compares, a scan is sent
-nothing but the keys of their cells, and a get names the other columns.
+For objects, whole families are read. Of deferred columns that the statement does not compare, a
+scan receives only the keys of the cells, and a get names the other columns instead.
 
-If all the fields stand in the row key, no value needs to be sent: the keys of the cells will do.
+If all fields are in the row key, the server sends only the keys of the cells, without values.
 """
 
 from __future__ import annotations
@@ -55,11 +56,11 @@ from hbase_orm.schema import (
 
 
 def check_selection(schema: TableSchema, statement: Select[Any]) -> None:
-    """Refuse what cannot be selected, grouped or sorted.
+    """Raise an error for fields that cannot be selected, grouped or sorted.
 
     Raises:
-        QueryError: A field of another model; a field that is not grouped by, with an
-            aggregate; values that cannot be added or compared.
+        QueryError: A field belongs to another model; a field is selected with an aggregate but not
+            grouped by; or values cannot be added or compared.
     """
     if statement.related and statement.selection is not None:
         raise QueryError(
@@ -100,7 +101,7 @@ def check_selection(schema: TableSchema, statement: Select[Any]) -> None:
 
 
 def _check_functions(statement: Select[Any]) -> None:
-    """Refuse functions of fields where values are given, and orders that rows do not have."""
+    """Raise an error for selected functions of fields and for orders by items of a collection."""
     sorts = () if statement.sort is None else statement.sort.orders
     for field in (*fields_given(statement), *(order.field for order in sorts)):
         if isinstance(field, FunctionExpr):
@@ -149,7 +150,7 @@ def _check_sorted(schema: TableSchema, order: Order) -> None:
 
 
 def fields_read(statement: Select[Any]) -> tuple[Expr[Any], ...]:
-    """Return the fields whose values are read, each once; selected fields come first."""
+    """Return the names of the fields whose values are read, each once; selected fields first."""
     sorts = () if statement.sort is None else statement.sort.orders
     fields = [*fields_given(statement), *(each.field for each in sorts)]
     fields += [column_field(of) for each in statement.conditions for of in compared_by(each)]
@@ -160,23 +161,25 @@ def fields_read(statement: Select[Any]) -> tuple[Expr[Any], ...]:
 
 
 def fields_given(statement: Select[Any]) -> list[Expr[Any]]:
-    """Return the fields whose values are selected, aggregated or grouped by."""
+    """Return the names of the fields that are selected, aggregated or grouped by."""
     items = [item.field if isinstance(item, Aggregate) else item for item in statement.items]
     return [field for field in (*items, *statement.groups) if field is not None]
 
 
 @dataclass(frozen=True, slots=True)
 class Fetch:
-    """What is read of each row.
+    """The columns and filters for reading a row.
 
     Attributes:
-        columns: Columns or bare families; empty reads objects, with all families.
-        filter: What a scan leaves out of the rows' cells, or None; it drops no row.
-        wanted: The columns that have to come where `columns` are families; empty if no value has.
-        got: What gets ask for; empty where it is `columns`.
-        families: What gets ask of rows that show none of it; empty where rows show it.
-        mask: Whose values a scan leaves out, whatever else it leaves out, or None.
-        hidden: The columns that neither brings.
+        columns: Columns or whole families; empty means all families, for objects.
+        filter: A filter by which a scan leaves some cells out, but no row; or None.
+        wanted: The columns whose values are needed if `columns` has families; empty if none is
+            needed.
+        got: The columns that gets request; empty if these are `columns`.
+        families: The families that a second get requests for rows without any of `got`, to see
+            whether they exist; empty if it is not needed.
+        mask: A filter by which a scan leaves the values of some columns out; or None.
+        hidden: The columns whose values neither a scan nor a get returns.
     """
 
     columns: tuple[bytes, ...] = ()
@@ -188,7 +191,7 @@ class Fetch:
     hidden: tuple[bytes, ...] = ()
 
     def text(self, *, is_filtered: bool) -> str:
-        """Return what is read in words, for a read with or without the filter; none for objects."""
+        """Return the description of the read, with or without its filter; empty for objects."""
         if not self.columns:
             return f"columns: all but {_listed(self.hidden)}" if self.hidden else ""
         if self.filter is None or not is_filtered:
@@ -214,13 +217,13 @@ def fetched(
     alternatives: Sequence[Mapping[str, Bounds]],
     index: IndexSchema | None = None,
 ) -> Fetch:
-    """Return what a read of the statement's rows asks for.
+    """Return the columns and filters for reading a statement's rows.
 
     Args:
         statement: The statement.
         schema: The table.
-        alternatives: What the conditions say of each field, of each alternative.
-        index: The index that leads to the rows, whose entries are checked against them.
+        alternatives: The alternatives of the conditions, with their bounds.
+        index: The index that is used, because its entries are checked against the rows; or None.
     """
     if statement.selection is None:
         return _without_deferred(schema, OBJECTS, loaded_by(statement, schema))
@@ -233,7 +236,7 @@ def fetched(
 
 
 def loaded_by(statement: Select[Any], schema: TableSchema) -> frozenset[str]:
-    """Return the deferred fields that a statement compares, sorts by or selects: they are read."""
+    """Return the deferred fields that must be read, since a statement compares or selects them."""
     deferred = deferred_names(schema)
     if not deferred:
         return NO_FIELDS
@@ -241,7 +244,7 @@ def loaded_by(statement: Select[Any], schema: TableSchema) -> frozenset[str]:
 
 
 def _without_deferred(schema: TableSchema, fetch: Fetch, loaded: frozenset[str]) -> Fetch:
-    """Return a read without the values of deferred columns, if it is one of whole families."""
+    """Return a fetch without the values of deferred columns, if it reads whole families."""
     if fetch.columns not in {(), schema.family_names}:
         return fetch
     hidden = tuple(column.column for column in left_out(schema, loaded))
@@ -257,7 +260,7 @@ def _without_deferred(schema: TableSchema, fetch: Fetch, loaded: frozenset[str])
 
 
 def _mask(hidden: Sequence[bytes]) -> Filter:
-    """Return what passes all cells, those of some columns without their values."""
+    """Return a filter that passes all cells, but those of some columns without their values."""
     others = [NotColumn(column) for column in hidden]
     those = [OnlyColumn(column) for column in hidden]
     rest = others[0] if len(others) == 1 else AllOf(tuple(others))
@@ -272,7 +275,7 @@ def _of_values(
     columns: Sequence[ColumnSchema],
     named: tuple[bytes, ...],
 ) -> Fetch:
-    """Return what a read of values in `columns`, which have the names `named`, asks for."""
+    """Return the fetch for values in `columns`, which have the names `named`."""
     if not schema.storage.has_own_rows:  # each row holds many objects, by qualifiers that vary
         return Fetch(schema.family_names, None if named else KeyOnly())
     if not named and not schema.is_guarded:
@@ -287,7 +290,7 @@ def _of_values(
 
 
 def _whole(schema: TableSchema, named: tuple[bytes, ...]) -> Fetch:
-    """Return a read of whole families, where any cell may be the one that makes a row."""
+    """Return a fetch of whole families, for models whose rows exist by any cell."""
     if not named:
         return Fetch(schema.family_names, KeyOnly())
     if len(named) > _MOST_NAMED or (schema.is_guarded and schema.counters):
@@ -297,7 +300,7 @@ def _whole(schema: TableSchema, named: tuple[bytes, ...]) -> Fetch:
 
 
 def _columns_of(schema: TableSchema, field: Expr[Any]) -> list[ColumnSchema]:
-    """Return the columns of a field: one of each record type that declares it."""
+    """Return the columns of a field: one for each record type that declares it."""
     models = () if schema.record_types is None else schema.record_types.models.values()
     existing = []
     for each in (schema, *(model.__schema__ for model in models)):
@@ -313,7 +316,7 @@ def _is_proof(
     columns: Sequence[ColumnSchema],
     alternatives: Sequence[Mapping[str, Bounds]],
 ) -> bool:
-    """Return whether every matching row has a cell in one of the columns, or is an error."""
+    """Return whether every valid row that matches has a cell in one of the columns."""
     if any(_is_needed(schema, field) for field in fields_given(statement)):
         return True
     return bool(alternatives) and all(
@@ -323,7 +326,7 @@ def _is_proof(
 
 
 def _is_needed(schema: TableSchema, field: Expr[Any]) -> bool:
-    """Return whether a row without a cell of a field that is given is an error, in every type."""
+    """Return whether a selected field is required in every record type."""
     return not isinstance(field, EntryExpr) and all(
         field.name not in each.layout.names
         and any(
@@ -335,7 +338,7 @@ def _is_needed(schema: TableSchema, field: Expr[Any]) -> bool:
 
 
 def _shows(schema: TableSchema, column: ColumnSchema, bounds: Bounds | None) -> bool:
-    """Return whether rows that match have a cell in a column."""
+    """Return whether all rows that match have a cell in a column."""
     if bounds is None or not bounds.excludes_none or schema.record_types is not None:
         return False
     is_plain = column not in schema.numbers and column.name not in schema.layout.names
@@ -343,7 +346,7 @@ def _shows(schema: TableSchema, column: ColumnSchema, bounds: Bounds | None) -> 
 
 
 def steps_after(statement: Select[Any]) -> tuple[str, ...]:
-    """Return what is done with the rows once they are read, one line a step."""
+    """Return the steps after the rows are read, one line for each."""
     steps = []
     if statement.is_aggregated:
         made = ", ".join(map(repr, statement.items))
@@ -359,12 +362,12 @@ def steps_after(statement: Select[Any]) -> tuple[str, ...]:
 
 
 def streams_groups(statement: Select[Any], parts: Sequence[Part], constant: frozenset[str]) -> bool:
-    """Return whether the rows of a group come one after the other.
+    """Return whether the rows of each group are read one after another.
 
     Args:
         statement: The statement.
         parts: The parts of the key that decide the order of the rows.
-        constant: The fields that have one value in all rows.
+        constant: The fields that have the same value in all rows.
     """
     groups = {group.name for group in statement.groups}
     missing = groups - constant

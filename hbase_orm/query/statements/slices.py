@@ -1,7 +1,7 @@
-"""A range of the entries of dynamic columns: which qualifiers it is, and how a scan reads them.
+"""A range of entries of dynamic columns: its qualifiers, and the scan that reads them.
 
-A wide row is read in two steps: its declared columns, which also show that it exists, and then the
-entries alone, by a filter that makes the server seek to the first of them and stop behind the last.
+A wide row is read in two steps: first its declared columns, which also show that it exists; then
+only the entries, by a filter with which the server seeks to the first and stops after the last.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ class Slice:
     """The columns of a range of entries.
 
     Attributes:
-        dynamic: The field.
-        columns: Which qualifiers; without a limit all of them.
-        limit: At most so many of a row, or None.
+        dynamic: The field of dynamic columns.
+        columns: The range of qualifiers.
+        limit: The largest number of entries of a row, or None.
     """
 
     dynamic: DynamicSchema
@@ -60,10 +60,10 @@ class Slice:
 
     @property
     def filter(self) -> Filter:
-        """What the server applies: the range, less declared columns, and so many of what is left.
+        """The filter for the server: the range, without declared columns, up to the limit.
 
-        A part of a list of filters sees only the cells that those before it let through, so that
-        the last one counts entries.
+        In a list of filters each filter sees only the cells that the filters before it pass, so the
+        last filter counts entries only.
         """
         taken = sorted(column.partition(b":")[2] for column in self.dynamic.taken)
         parts: list[Filter] = [self.columns]
@@ -131,16 +131,16 @@ def _check_ordered(entries: EntryRange, dynamic: DynamicSchema) -> None:
 
 
 def has_anchor(schema: TableSchema) -> bool:
-    """Return whether a column shows that a row exists: a required one, or that of a guarded row."""
+    """Return whether one column shows that a row exists: a required column or the guard's."""
     return schema.is_guarded or all(each.anchor is not None for each in record_types_of(schema))
 
 
 def columns_beside(
     schema: TableSchema, conditions: tuple[Condition, ...], loaded: frozenset[str] = NO_FIELDS
 ) -> tuple[bytes, ...]:
-    """Return what is read of a row besides its entries: declared columns, marker, compared ones.
+    """Return the columns to read besides entries: declared columns, the marker, compared entries.
 
-    Deferred columns are not, unless they are of the fields `loaded`.
+    Deferred columns are left out, except those of the fields in `loaded`.
     """
     columns: list[bytes] = []
     for each in (schema, *record_types_of(schema)):

@@ -1,4 +1,4 @@
-"""Statements: what a user asks, as an immutable value. Nothing is planned or sent here."""
+"""Statements: what a user selects, as an immutable value. Nothing is planned or sent here."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ M = TypeVar("M", bound=Model)
 
 @dataclass(frozen=True, slots=True)
 class AnyIndex:
-    """The planner chooses between the row key and the indexes."""
+    """A marker: the planner chooses between the row key and the indexes."""
 
 
 ANY_INDEX: Final = AnyIndex()
@@ -51,11 +51,11 @@ MAX_DEPTH: Final = 40
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Selection:
-    """Values instead of objects.
+    """The selected values of a statement that does not return objects.
 
     Attributes:
-        items: Fields and aggregates; empty to read only whether rows are there.
-        is_bare: Whether the one item is given by itself, and not as a tuple of one.
+        items: The selected fields and aggregates; empty if only the existence of rows is read.
+        is_bare: Whether a single item is returned by itself, not as a tuple of one.
     """
 
     items: tuple[Expr[Any], ...]
@@ -67,11 +67,11 @@ ROWS_ONLY: Final = Selection(())
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sort:
-    """An order that no scan gives.
+    """An order into which rows are sorted in memory.
 
     Attributes:
-        orders: By values; None comes before every value, or after with `desc()`.
-        max_rows: Of more rows, none is given.
+        orders: The orders, by values; None sorts before every value, or after all with `desc()`.
+        max_rows: The largest number of rows that may match; with more rows, QueryError is raised.
     """
 
     orders: tuple[Order, ...]
@@ -80,22 +80,22 @@ class Sort:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Select(Generic[T]):
-    """A question to one model's table. Every method returns a new statement.
+    """A statement that selects rows of one model. Every method returns a new statement.
 
     Attributes:
-        model: The class whose rows are selected.
-        conditions: All of them must hold.
-        orders: The order of the rows; empty takes the plan's own.
-        row_limit: At most so many rows, or None.
-        index: An index, None for the row key only, or ANY_INDEX.
-        full_scan_allowed: Whether reading the whole table is accepted.
-        caching_rows: Rows a scanner fetches at once; None lets the library choose.
-        related: Related fields to load with the rows.
+        model: The model whose rows are selected.
+        conditions: The conditions, which must all be true.
+        orders: The order of the rows; empty means any order.
+        row_limit: The largest number of rows, or None.
+        index: The index to use, None to use only the row key, or ANY_INDEX.
+        full_scan_allowed: Whether the statement may read the whole table.
+        caching_rows: Rows that a scanner fetches at once; None lets the library choose.
+        related: The related fields to load with the rows.
         entries: The range of dynamic columns to read of each row, or None for whole rows.
-        selection: What is given of each row; None gives objects.
-        groups: The fields whose values make a group of rows; empty makes one of all.
-        sort: The order to bring the rows into once they are read, or None.
-        times: Which versions are read; None means the newest.
+        selection: The selected values; None selects objects.
+        groups: The fields that define groups of rows; empty means one group of all rows.
+        sort: The order of a sort in memory, or None.
+        times: The timestamps of the versions that are read; None means the newest versions.
     """
 
     model: type[Model]
@@ -119,19 +119,19 @@ class Select(Generic[T]):
 
     @property
     def is_aggregated(self) -> bool:
-        """Whether results stand for groups of rows."""
+        """Whether each result is computed from a group of rows."""
         return bool(self.groups) or any(isinstance(item, Aggregate) for item in self.items)
 
     @property
     def read_limit(self) -> int | None:
-        """How many rows are enough, or None: groups and sorts need all of them."""
+        """The number of rows to read at most; None for groups and sorts, which need all rows."""
         return None if self.is_aggregated or self.sort is not None else self.row_limit
 
     @property
     def shape(self) -> Hashable | None:
-        """What the plan depends on besides the values that conditions compare with.
+        """The part of the statement that decides its plan, without the compared values.
 
-        None for a statement that gives anything but objects as they are now.
+        It is None for statements that select values or rows of the past.
         """
         if self.selection is not None or self.related or self.entries is not None:
             return None
@@ -147,11 +147,10 @@ class Select(Generic[T]):
         )
 
     def where(self, *conditions: Condition) -> Self:
-        """Return the statement with more conditions, all of which must hold.
+        """Return the statement with more conditions; all conditions must be true.
 
         Raises:
-            QueryError: Something is no condition: a bare field, a bool from `and` or `in`; or it
-                is nested more than `MAX_DEPTH` deep.
+            QueryError: An argument is not a condition, or is nested more than `MAX_DEPTH` deep.
         """
         for condition in conditions:
             if isinstance(condition, NoColumn):
@@ -173,28 +172,28 @@ class Select(Generic[T]):
         return replace(self, conditions=self.conditions + flat)
 
     def order_by(self, *orders: Order) -> Self:
-        """Return the statement with an order of values; it must be one that a scan gives.
+        """Return the statement with an order by values, which a scan must be able to give.
 
         Raises:
-            QueryError: Something is no order, such as a bare field.
+            QueryError: An argument is not an order, e.g. a field.
         """
         _check_orders(orders)
         return replace(self, orders=orders)
 
     def sort_in_memory(self, *orders: Order, max_rows: int) -> Self:
-        """Return the statement with any order of values, made in memory after reading.
+        """Return the statement with any order by values, sorted in memory after all rows are read.
 
-        None comes before every value, or with `desc()` after; NaN behind all numbers. Rows that
-        are alike keep the order that `order_by` or the scan gives them. A limit takes the first
-        rows of the sorted ones.
+        None sorts before every value, with `desc()` after all; NaN sorts after all numbers. Rows
+        with equal values keep their order. A limit is applied to the sorted rows.
 
         Args:
-            orders: One or more.
-            max_rows: So many rows may match; of more the statement gives none and raises
-                QueryError. They are all held in memory.
+            orders: One or more orders.
+            max_rows: The largest number of rows that may match; with more rows the statement raises
+                QueryError. All rows are held in memory.
 
         Raises:
-            QueryError: Something is no order, there is none, or `max_rows` is not positive.
+            QueryError: An argument is not an order, there is no order, or `max_rows` is not
+                positive.
         """
         _check_orders(orders)
         if not orders:
@@ -202,13 +201,13 @@ class Select(Generic[T]):
         return replace(self, sort=Sort(orders, _positive("sort_in_memory", max_rows)))
 
     def group_by(self, *fields: Expr[Any]) -> Self:
-        """Return the statement for one result a group: rows with the same values of `fields`.
+        """Return the statement with one result for each group of rows with equal `fields`.
 
-        The fields are the first of the row key, behind those compared by `==`, so that a group's
-        rows come one after the other. A limit counts groups.
+        The fields must be the first of the row key, after those compared by `==`. A limit counts
+        groups.
 
         Raises:
-            QueryError: Something is no field.
+            QueryError: An argument is not a field.
         """
         for field in fields:
             if not isinstance(field, Expr) or isinstance(field, Aggregate):
@@ -218,7 +217,7 @@ class Select(Generic[T]):
         return replace(self, groups=fields)
 
     def limit(self, n: int, /) -> Self:
-        """Return the statement for at most `n` rows, or groups.
+        """Return the statement with at most `n` rows or groups.
 
         Raises:
             QueryError: `n` is not a positive integer.
@@ -226,20 +225,20 @@ class Select(Generic[T]):
         return replace(self, row_limit=_positive("limit", n))
 
     def using(self, index: Index | None, /) -> Self:
-        """Return the statement read through one index, or with None through the row key.
+        """Return the statement that is read through one index, or with None by the row key.
 
         Raises:
-            QueryError: Not an index of the model.
+            QueryError: The argument is not an index of the model.
         """
         if index is not None and not isinstance(index, Index):
             raise QueryError("using() takes an index", got=repr(index), fix="write M.by_unit")
         return replace(self, index=index)
 
     def load_related(self, *fields: RelatedExpr[Any]) -> Self:
-        """Return the statement that loads related objects too: one multi-get a page of rows.
+        """Return the statement that also loads related objects: one multi-get a page of rows.
 
         Raises:
-            QueryError: Not a related field of the model.
+            QueryError: An argument is not a related field of the model.
         """
         for field in fields:
             if not isinstance(field, RelatedExpr) or (
@@ -257,23 +256,21 @@ class Select(Generic[T]):
     def columns_between(
         self, field: DynamicExpr[K, V], start: K, stop: K, /, *, limit: int | None = None
     ) -> Self:
-        """Return the statement that reads a range of each row's dynamic columns, not all of them.
+        """Return the statement that reads only a range of each row's dynamic columns.
 
-        Of a wide row only these entries travel, and the declared columns; other dynamic columns
-        are not loaded. Each row costs a scanner of its own: read few rows so. A row without an
-        entry in the range counts too. The objects are plain, as streamed ones: `add` one that you
-        change, and the flush leaves the entries that were not read alone.
+        Only these entries and the declared columns are loaded. Each row needs its own scanner, so
+        read few rows in this way. Rows without an entry in the range are returned too. The objects
+        are not attached to the session: `add` a changed object; other entries are not changed.
 
         Args:
             field: The field of dynamic columns.
             start: The first name, included.
-            stop: The name behind the last, excluded.
-            limit: At most so many entries of a row: the first as they are stored, which for names
-                that are stored descending are the last.
+            stop: The end of the range, excluded.
+            limit: The largest number of entries of a row; the first in stored order are read.
 
         Raises:
-            QueryError: Not a field of dynamic columns of the model; an end of another type; names
-                that do not sort as they are stored; or a limit that is not positive.
+            QueryError: The field is not one of the model's dynamic columns; an end has another
+                type; stored names do not sort like names; or the limit is not positive.
         """
         entries = EntryRange(field, start, stop, limit)
         if not isinstance(field, DynamicExpr):
@@ -288,33 +285,35 @@ class Select(Generic[T]):
         return replace(self, entries=entries)
 
     def as_of(self, at: datetime, /) -> Self:
-        """Return the statement on the rows as they were: cells with timestamps up to `at`.
+        """Return the statement on the state of the rows at a time.
 
-        A family keeps what was overwritten only with `versions` above 1, and what was deleted only
-        with `keep_deleted_cells`; a TTL counts from now. Rows are read by their keys, since indexes
-        know the present alone. The objects are plain: `add` writes one as new.
+        Cells with timestamps up to `at`.
+
+        A family keeps overwritten values only with `versions` above 1, and deleted cells only with
+        `keep_deleted_cells`; cells whose TTL is over now are missing. Indexes are not used. The
+        objects are not attached to the session: `add` writes them as new objects.
 
         Raises:
-            QueryError: Not a datetime with a time zone.
+            QueryError: The argument is not a datetime with a time zone.
         """
         return replace(self, times=until(at))
 
     def between_timestamps(self, start: datetime, stop: datetime, /) -> Self:
-        """Return the statement on the cells written from `start` on and before `stop`.
+        """Return the statement on cells with timestamps from `start` to before `stop`.
 
-        A row shows those cells only. As for `as_of`, it needs Thrift2.
+        Rows have these cells only. Like `as_of`, it needs a Thrift2 gateway and uses no indexes.
 
         Raises:
-            QueryError: Not datetimes with time zones, or the range is empty.
+            QueryError: An argument is not a datetime with a time zone, or the range is empty.
         """
         return replace(self, times=between(start, stop))
 
     def allow_full_scan(self) -> Self:
-        """Return the statement that may read the whole table."""
+        """Return the statement with permission to read the whole table."""
         return replace(self, full_scan_allowed=True)
 
     def caching(self, rows: int, /) -> Self:
-        """Return the statement that fetches `rows` rows by one scanner call.
+        """Return the statement that fetches `rows` rows in each scanner call.
 
         Raises:
             QueryError: `rows` is not an integer from 1 to `MAX_CACHING_ROWS`.
@@ -362,10 +361,11 @@ def select(*what: Any) -> Select[Any]:
     """Return a statement for a model's objects, or for values of its fields.
 
     Args:
-        what: A model gives objects, a field bare values, several fields or aggregates tuples.
+        what: A model selects objects, one field selects its values, and several fields or
+            aggregates select tuples.
 
     Raises:
-        QueryError: Neither a model nor fields, or an abstract model.
+        QueryError: The arguments are neither a model nor fields, or the model is abstract.
     """
     for item in what:
         if isinstance(item, NoColumn):
@@ -383,7 +383,7 @@ def select(*what: Any) -> Select[Any]:
 
 
 def _owner(items: tuple[Expr[Any], ...]) -> Any:
-    """Return the model whose rows are selected: of a base and its subclass, the subclass."""
+    """Return the model of some fields; if they belong to a base and its subclass, the subclass."""
     owners = [item.owner for item in items if item.owner is not None]
     if not owners:
         raise QueryError(
