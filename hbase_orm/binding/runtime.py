@@ -93,7 +93,7 @@ class Runtime(Runner):
         _RUNTIMES.add(self)
 
     def read(
-        self, reading: Reading[T], after: Callable[[], Protocol[None]] | None = None
+        self, reading: Reading[T], after: Callable[[], Protocol[None] | None] | None = None
     ) -> RowPages[T]:
         """Return what runs a read, page by page; close it to release open scanners.
 
@@ -101,11 +101,16 @@ class Runtime(Runner):
 
         Args:
             reading: Makes the requests, and emits what it reads.
-            after: Returns what is run once the read has ended and its scanners are closed.
+            after: Returns what is run once the read has ended and its scanners are closed, or None.
         """
         self.open_reads.close_dropped()
-        then = None if after is None else lambda: self.run(after())
+        then = None if after is None else partial(self._run_after, after)
         return self.open_reads.handle(stream(reading, self.answering(), self.each, after=then))
+
+    def _run_after(self, after: Callable[[], Protocol[None] | None]) -> None:
+        protocol = after()
+        if protocol is not None:
+            self.run(protocol)
 
     def free_locks_in_child(self) -> None:
         """Replace the locks, which a fork copies as held by threads that the child lacks."""

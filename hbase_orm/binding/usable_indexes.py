@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Iterable
 from dataclasses import replace
-from typing import Any, TypeGuard, TypeVar
+from typing import Any, Final, TypeGuard, TypeVar, cast
 
 from hbase_orm.binding.bound_model import BoundModel
 from hbase_orm.binding.catalog_cache import CatalogCache
@@ -15,7 +15,7 @@ from hbase_orm.errors import (
     TableNotFoundError,
     UnboundedScanError,
 )
-from hbase_orm.execute import Emit, Rows
+from hbase_orm.execute import Emit, Note, Rows, Step
 from hbase_orm.index.catalog.catalog import refuse_differences
 from hbase_orm.index.catalog.entry import CatalogEntry, CatalogIndex, IndexState, TableState
 from hbase_orm.ops import (
@@ -32,6 +32,9 @@ from hbase_orm.query import IndexPlan, Plan, Select, Shapes
 from hbase_orm.schema import Index, IndexSchema, TableSchema
 
 R = TypeVar("R")
+
+# What is made of other requests, or asks nothing of an index.
+_UNCHECKED: Final = (SideBySide, Together, CloseScanner, Sleep)
 
 
 def readable_model(bound: BoundModel, entry: CatalogEntry | None) -> BoundModel:
@@ -74,7 +77,8 @@ def by_readable_index(
         SchemaError: Writers keep the index with another declaration.
         QueryError: The statement names an index that is not readable, or cannot do without.
     """
-    entry = yield from catalog.entry(bound.schema.table)
+    read = catalog.fresh(bound.schema.table)
+    entry = read.entry if read is not None else (yield from catalog.entry(bound.schema.table))
     model = readable_model(bound, entry)
     if model is bound:
         return chosen
@@ -104,7 +108,13 @@ def _advice(
     return {"model": model, "unreadable": refused, "fix": fix}
 
 
-def while_usable(rows: Rows, chosen: IndexPlan, bound: BoundModel, catalog: CatalogCache) -> Rows:
+def while_usable(
+    rows: Rows,
+    chosen: IndexPlan,
+    bound: BoundModel,
+    catalog: CatalogCache,
+    note: Note | None = None,
+) -> Rows:
     """Return what reads a statement's rows while queries may use its index.
 
     Writers keep an index for a lease after queries may not use it any more. So the
@@ -116,78 +126,86 @@ def while_usable(rows: Rows, chosen: IndexPlan, bound: BoundModel, catalog: Cata
         chosen: The statement's plan.
         bound: The model.
         catalog: What the catalog says: read once a lease.
+        note: Called with doubtful entries, before the rows emitted with them are.
 
     Returns:
         What raises ConflictError once the index was rebuilt or dropped, or its table is gone.
     """
-    usable = _UsableIndex(chosen.index, bound, catalog)
-    run = ProtocolRun(rows)
-    try:
-        run.begin()
-        while (step := run.request) is not None:
-            if isinstance(step, Emit):
-                yield step
-                run.send(None)
-                continue
-            try:
-                answer = yield from usable.answer(step)
-            except Exception as error:  # noqa: BLE001  # the read decides, whatever it is
-                run.throw(error)
-            else:
-                run.send(answer)
-    finally:
-        run.close()
+    return _UsableIndex(chosen.index, bound, catalog, note).checked(rows)
 
 
 class _UsableIndex:
     """Makes the requests of a read by an index, which queries must be able to use."""
 
-    def __init__(self, index: IndexSchema, bound: BoundModel, catalog: CatalogCache) -> None:
+    def __init__(
+        self, index: IndexSchema, bound: BoundModel, catalog: CatalogCache, note: Note | None
+    ) -> None:
         self._index = index
         self._bound = bound
+        self._table = bound.schema.table
         self._catalog = catalog
+        self._note = note
         self._seen: CatalogEntry | None = None
 
-    def answer(self, operation: Operation[Any]) -> Protocol[Any]:
-        """Return the answer to a request."""
-        if isinstance(operation, SideBySide):
-            return (yield SideBySide(tuple(map(self._all_of, operation.protocols))))
-        if isinstance(operation, Together):
-            single = [self._all_of(ask(each)) for each in operation.operations]
-            return tuple((yield SideBySide(tuple(single))))
-        if isinstance(operation, (CloseScanner, Sleep)):
-            return (yield operation)
-        yield from self._check()
-        try:
-            return (yield operation)
-        except (TableNotFoundError, TableDisabledError):
-            self._catalog.forget(self._bound.schema.table)
-            yield from self._check()
-            raise
-
-    def _all_of(self, protocol: Protocol[R]) -> Protocol[R]:
-        """Return a protocol whose requests are made in the same way."""
-        run = ProtocolRun(protocol)
+    def checked(self, reading: Generator[Step, Any, R]) -> Generator[Step, Any, R]:
+        """Return a read, or a part of one, each of whose requests is made while that holds."""
+        run = ProtocolRun(reading)
         try:
             run.begin()
-            while run.request is not None:
+            while (step := run.request) is not None:
+                if isinstance(step, Emit):
+                    if step.doubtful and self._note is not None:
+                        self._note(step.doubtful)
+                    yield step
+                    run.send(None)
+                    continue
+                is_checked = not isinstance(step, _UNCHECKED)
                 try:
-                    answer = yield from self.answer(run.request)
-                except Exception as error:  # noqa: BLE001  # the protocol decides, whatever it is
-                    run.throw(error)
+                    if not is_checked:
+                        answer = yield self._with_checks(step)
+                    else:
+                        if not self._is_as_seen():
+                            yield from self._check()
+                        answer = yield step
+                except Exception as error:  # noqa: BLE001  # the read decides, whatever it is
+                    if is_checked and isinstance(error, (TableNotFoundError, TableDisabledError)):
+                        run.throw((yield from self._reason(error)))
+                    else:
+                        run.throw(error)
                 else:
-                    run.send(answer)
+                    run.send(tuple(answer) if isinstance(step, Together) else answer)
             return run.result
         finally:
             run.close()
 
+    def _with_checks(self, step: Operation[Any]) -> Operation[Any]:
+        if isinstance(step, SideBySide):
+            return SideBySide(self._all_checked(step.protocols), step.expected_bytes)
+        if isinstance(step, Together):
+            return SideBySide(self._all_checked(ask(each) for each in step.operations))
+        return step
+
+    def _all_checked(self, protocols: Iterable[Protocol[Any]]) -> tuple[Protocol[Any], ...]:
+        return tuple(cast("Protocol[Any]", self.checked(protocol)) for protocol in protocols)
+
+    def _is_as_seen(self) -> bool:
+        """Return whether the catalog, as it was read less than a lease ago, is as it was before."""
+        read = self._catalog.fresh(self._table)
+        return read is not None and read.entry is not None and read.entry is self._seen
+
     def _check(self) -> Protocol[None]:
-        table = self._bound.schema.table
-        read = self._catalog.fresh(table)
-        entry = read.entry if read is not None else (yield from self._catalog.entry(table))
-        if entry is None or entry is not self._seen:
-            _refuse_other_table(self._index, self._bound, entry)
-            self._seen = entry
+        entry = yield from self._catalog.entry(self._table)
+        _refuse_other_table(self._index, self._bound, entry)
+        self._seen = entry
+
+    def _reason(self, error: Exception) -> Protocol[Exception]:
+        """Return why a table is gone: that the index was rebuilt or dropped, or just that."""
+        self._catalog.forget(self._table)
+        try:
+            yield from self._check()
+        except Exception as reason:  # noqa: BLE001  # also that the catalog could not be read
+            return reason
+        return error
 
 
 def _refuse_other_table(index: IndexSchema, bound: BoundModel, entry: CatalogEntry | None) -> None:

@@ -44,8 +44,12 @@ class Repairs:
         """Take entries that were read."""
         self._doubtful.extend(doubtful)
 
-    def make(self) -> Protocol[None]:
-        """Repair what was read, once the read has ended; log failures."""
+    def after_read(self) -> Protocol[None] | None:
+        """Return the repair of what was read, once the read has ended; None if all is well."""
+        return self._make() if self._doubtful else None
+
+    def _make(self) -> Protocol[None]:
+        """Repair what was read; log failures."""
         before_ms = self._writer.guard_context.now_ms() - MIN_AGE_MS
         old = [entry for entry in self._doubtful if entry.timestamp_ms <= before_ms]
         try:

@@ -118,9 +118,9 @@ def planned(stmt: Select[Any], bound: BoundModel, catalog: CatalogCache) -> Prot
     starts: list[datetime] | None = None
     if bound.needs_look_ups:
         numbers, starts = yield from bound.look_ups(stmt)
+        yield from ask(RenewTimeLimit())
     chosen = plan(stmt, bound.schema, numbers, starts, bound.shapes)
     if isinstance(chosen, IndexPlan):
-        yield from ask(RenewTimeLimit())
         chosen = yield from by_readable_index(
             stmt,
             chosen,
@@ -140,11 +140,11 @@ class PlannedRead:
 
     Attributes:
         rows: Makes the requests and emits the rows.
-        after: Returns what is to be done when it has ended, if anything.
+        after: Returns what is to be done when it has ended, or None.
     """
 
     rows: Rows
-    after: Callable[[], Protocol[None]] | None = None
+    after: Callable[[], Protocol[None] | None] | None = None
 
 
 def read_of(
@@ -174,16 +174,8 @@ def read_of(
     if note is None and writer.repairs_on_read and chosen.index.maintained == "always":
         repairs = Repairs(chosen.index, bound, writer)
         note = repairs.note
-    if note is not None:
-        rows = through(rows, partial(_noted, note))
-    rows = while_usable(rows, chosen, bound, writer.catalog)
-    return PlannedRead(rows, None if repairs is None else repairs.make)
-
-
-def _noted(note: Note, emit: Emit) -> Rows:
-    if emit.doubtful:
-        note(emit.doubtful)
-    yield emit
+    rows = while_usable(rows, chosen, bound, writer.catalog, note)
+    return PlannedRead(rows, None if repairs is None else repairs.after_read)
 
 
 def _rows(stmt: Select[Any], chosen: Plan, bound: BoundModel, observer: ReadObserver) -> Rows:
