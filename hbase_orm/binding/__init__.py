@@ -1,1 +1,1 @@
-"""A model as one engine sees it: its tables, its index states, and what all sessions share."""
+"""Bound models: the tables, index states and shared data of a model in one engine."""

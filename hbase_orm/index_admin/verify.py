@@ -1,4 +1,4 @@
-"""Verifies a whole index, several ranges side by side, and repairs the differences."""
+"""Verifies a whole index, several ranges in parallel, and repairs the differences."""
 
 from __future__ import annotations
 
@@ -43,20 +43,22 @@ MOST_PAIRS: Final = 1000
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """How an index compares with its rows.
+    """The result of a comparison of an index with its rows.
 
     Attributes:
         index: The index's name.
-        rows: The findings from the rows: how many entries they should have, by finding.
-        entries: The findings from the entries: how many there are, by finding.
-        foreign: How many rows another program has written, since or before this library did.
-        repaired: How many rows and entries were put right.
-        pairs: Rows and entries that do not agree, the first `MOST_PAIRS`.
-        unrepaired: Rows that could not be put right and why, the first `MOST_PAIRS`: they fit no
-            entry, have a unique value that another row owns, or timestamps far ahead of the clock.
-            Claims that do not decode stand here by the entry's key, where they may not be given up.
-        newer_epoch: The newest epoch in the guards of the rows, if it is above the catalog's: that
-            is of an earlier time, and `create_tables` raises it. Else 0.
+        rows: The number of entries that rows should have, by finding (see `Finding`).
+        entries: The number of existing entries, by finding.
+        foreign: The number of rows that other programs have written.
+        repaired: The number of repaired rows and entries.
+        pairs: The first `MOST_PAIRS` rows and entries that do not agree.
+        unrepaired: The first `MOST_PAIRS` rows that could not be repaired, with the reason: a value
+            does not fit the index, another row has the same unique value, or the timestamps are far
+            in the future. Claims that do not decode and must not be deleted are listed by their
+            entry key.
+        newer_epoch: The newest epoch in the rows' guards if it is above the catalog's epoch, else
+            0. It means that the catalog was restored from an earlier time; `create_tables` corrects
+            it.
     """
 
     index: str
@@ -70,33 +72,33 @@ class Verification:
 
     @property
     def scanned(self) -> int:
-        """How many entries were sought and read."""
+        """The number of entries that were looked up or read."""
         return self.rows.total() + self.entries.total()
 
     @property
     def missing(self) -> int:
-        """How many entries are missing."""
+        """The number of missing entries."""
         return self.rows[Finding.MISSING]
 
     @property
     def invalid(self) -> int:
-        """How many covering entries differ from their row."""
+        """The number of covering entries that differ from their row."""
         return self.rows[Finding.INVALID] + self.entries[Finding.INVALID]
 
     @property
     def stale(self) -> int:
-        """How many entries their rows do not have; queries skip them."""
+        """The number of entries that their rows do not have; queries skip them."""
         kinds = (Finding.OLD, Finding.EXTRA, Finding.EXPIRED, Finding.IN_FLIGHT)
         return sum(self.entries[kind] for kind in kinds)
 
     @property
     def is_sound(self) -> bool:
-        """Whether all differences can come from crashes of this library's processes."""
+        """Whether every difference is harmless, such as those left by a process that crashed."""
         faults = sum(self.rows[kind] + self.entries[kind] for kind in FAULTS)
         return not faults and not self.newer_epoch
 
     def counters(self) -> dict[str, dict[str, int]]:
-        """Return the counters of both directions, with Phoenix's names."""
+        """Return the counters of both directions, under the names that Phoenix uses."""
         return {"rows": _named(self.rows), "entries": _named(self.entries)}
 
 
@@ -124,20 +126,22 @@ class IndexVerify:
         min_age_ms: int | None = None,
         on_progress: OnProgress = lambda _: None,
     ) -> None:
-        """Prepare; nothing is sent.
+        """Prepare the verification; nothing is sent.
 
         Args:
             table: The table of the rows.
-            target: The index, with the table it has now.
-            base_key_of: Returns the row key that an entry's key ends with.
-            reindexer: Puts the entries of rows, and has the lease under which entries are deleted.
-            context: For the pauses between tries.
-            parallel: Most pages read side by side.
-            page_rows: Rows, or entries, of a page.
-            span: Look at rows and entries written in that time only.
-            min_age_ms: Put right what is found, but for entries younger than this where that
-                needs a fence; None changes nothing.
-            on_progress: Called after each round with how many entries were compared so far.
+            target: The index, with its current table.
+            base_key_of: A function that returns the row key at the end of an entry's key.
+            reindexer: The object that puts the entries of rows; entries are deleted under its
+                lease.
+            context: The source of the pauses between attempts.
+            parallel: The largest number of pages that are read in parallel.
+            page_rows: The number of rows or entries of a page.
+            span: The time range of the rows and entries to compare.
+            min_age_ms: Repair the differences, but not entries younger than this if their repair
+                needs a fence; None repairs nothing.
+            on_progress: A function that is called after each round with the number of entries
+                compared so far.
         """
         self._table = table
         self._target = target
@@ -163,7 +167,7 @@ class IndexVerify:
         """Verify in the directions of `sources`.
 
         Raises:
-            HBaseORMError: A read, or a repair, failed.
+            HBaseORMError: A read or a repair failed.
         """
         self._sources = sources
         entry = yield from read_entry(self._table.table)
@@ -274,9 +278,11 @@ class IndexVerify:
             self._repaired += state in {EntryState.REPAIRED, EntryState.VERIFIED}
 
     def _remove(self, pair: RowPair) -> Protocol[None]:
-        """Remove what is no entry; a claim only where no row can have the value.
+        """Remove rows of the index table that are not entries.
 
-        Where a row has it, that row was reindexed, which replaced a claim that does not decode.
+        A claim only if no row can have its value.
+
+        If a row has the value, that row was reindexed before, which replaced the damaged claim.
         """
         has_seen_rows = "data" in self._sources and self._span == EVER
         if self._target.unique and (not has_seen_rows or pair.entry in self._unclaimed):
@@ -288,7 +294,7 @@ class IndexVerify:
         self._repaired += 1
 
     def _leave(self, rejected: Mapping[bytes, str]) -> None:
-        """Note rows that cannot be repaired, up to a limit."""
+        """Record rows that cannot be repaired, up to a limit."""
         room = MOST_PAIRS - len(self._unrepaired)
         self._unrepaired.update(islice(rejected.items(), room))
 
@@ -300,8 +306,8 @@ def repair_entries(
 
     Args:
         lease: The permission to write the table.
-        base_keys: What returns the row key that an entry's key ends with, by index.
-        min_age_ms: Entries younger than this are left where putting them right needs a fence.
+        base_keys: By index, a function that returns the row key at the end of an entry's key.
+        min_age_ms: Entries younger than this are not repaired if the repair needs a fence.
     """
     table, context = yield from lease.renewable()
     counts: dict[str, RepairCounts] = {}
@@ -313,5 +319,5 @@ def repair_entries(
 
 
 def in_table(target: IndexTarget, table: str) -> IndexTarget:
-    """Return an index with the table it has now."""
+    """Return an index with its current table."""
     return replace(target, table=table or target.table)

@@ -1,4 +1,4 @@
-"""Runs a statement and measures it: what was sent, what came back, what the client dropped."""
+"""Runs a statement and measures its requests, the fetched rows, and those the client dropped."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ BoundOf = Callable[[type[Model]], BoundModel]
 
 
 def analyzed(stmt: Select[Any], bound_of: BoundOf, runtime: Runtime) -> Plan:
-    """Run a statement as `reading.stream` does, and return its plan with what was measured.
+    """Run a statement as `reading.stream` does, and return its plan with the measurements.
 
     Raises:
         QueryError: The statement cannot be planned.
@@ -112,13 +112,13 @@ def _measured(chosen: Plan, results: int, watched: _Watched, meter: Meter) -> Me
 
 @dataclass(slots=True)
 class _Watched(ReadObserver):
-    """Sees rows on their way to the conditions.
+    """Counts rows before they are checked against the conditions.
 
     Attributes:
-        stale: Entries that no row has.
-        before: Rows of the pages before the last one.
-        kept: Rows that went into groups or a sort; None if there are none of these.
-        again: Rows that came once more, for their entries.
+        stale: The number of entries that no row has.
+        before: The number of rows of all pages before the last one.
+        kept: The number of rows in groups or in a sort; None without groups and sort.
+        again: The number of rows that were read a second time, for their entries.
     """
 
     stale: int = 0
@@ -136,15 +136,18 @@ class _Watched(ReadObserver):
 
     @property
     def checked(self) -> int:
-        """How many of them were checked against the conditions: a limit leaves out the rest."""
+        """The number of rows that were checked against the conditions.
+
+        A limit may end the check early.
+        """
         return self.before + (0 if self._last is None else self._last.reached)
 
     def note(self, doubtful: Sequence[DoubtfulEntry]) -> None:
-        """Note entries that no row has."""
+        """Count entries that no row has."""
         self.stale += sum(entry.is_stale for entry in doubtful)
 
     def note_extra_rows(self, rows: int) -> None:
-        """Note that rows came once more."""
+        """Count rows that were read a second time."""
         self.again += rows
 
     def pass_on(self, emit: Emit) -> Rows:
@@ -152,14 +155,14 @@ class _Watched(ReadObserver):
         yield replace(emit, rows=self.page(emit.rows))
 
     def page(self, rows: Sequence[Row]) -> Sequence[Row]:
-        """Return a page that knows how many of its rows were checked."""
+        """Return a page that counts its checked rows."""
         self.before = self.checked
         self._last = _Page(rows)
         return self._last
 
 
 class _Page(Sequence[Row]):
-    """A page of rows that knows how far the last walk through it came."""
+    """A page of rows that counts how many of its rows the last iteration returned."""
 
     def __init__(self, rows: Sequence[Row]) -> None:
         self._rows = rows

@@ -1,4 +1,4 @@
-"""Gets: which row keys in which tables the values of key fields name, and the rows there."""
+"""Gets: from the values of key fields to tables and row keys, and the rows there."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ KeyedRow = tuple[int, BoundModel, Row]
 
 @dataclass(slots=True)
 class KeyedRows:
-    """Rows that were read by their keys, and the names in these, for whoever makes objects of them.
+    """Rows that were read by their keys, with the names in their keys, for making objects.
 
     Attributes:
         rows: The rows.
-        names: Names that are held.
+        names: The names, which are held so that no cache drops them.
     """
 
     rows: Sequence[KeyedRow] = ()
@@ -39,7 +39,7 @@ def several_keys(keys: Iterable[KeyValues]) -> list[KeyValues]:
     """Return keys as a list.
 
     Raises:
-        QueryError: It is no list of keys: one key, a text, None.
+        QueryError: The argument is not a list of keys, but for example one key, a text, or None.
     """
     if isinstance(keys, (str, bytes, Mapping)) or not isinstance(keys, Iterable):
         raise QueryError(
@@ -53,13 +53,13 @@ def several_keys(keys: Iterable[KeyValues]) -> list[KeyValues]:
 def rows_with_keys(
     bound: BoundModel, keys: Sequence[KeyValues], *, most: int = GET_MANY_ROWS
 ) -> Protocol[KeyedRows]:
-    """Return the rows of these keys: the position of each, the model with its table, and the row.
+    """Return the rows of these keys, each with its position and its bound model.
 
-    One request reads at most `most` rows of one table.
+    A request reads at most `most` rows of one table.
 
     Raises:
         RowKeyError: A key field is missing, unknown or does not fit; nothing was sent.
-        MultipleRowsError: Several rows have one key.
+        MultipleRowsError: Several rows have the same key.
     """
     by_table: dict[str, list[tuple[int, BoundModel, bytes]]] = {}
     for position, (placed, row_keys) in enumerate((yield from _addresses(bound, keys))):
@@ -87,7 +87,7 @@ def rows_with_keys(
 def _addresses(
     bound: BoundModel, keys: Sequence[KeyValues]
 ) -> Protocol[list[tuple[BoundModel, tuple[bytes, ...]]]]:
-    """Return the table and the row keys that each key names; names are looked up all at once."""
+    """Return the bound model and the row keys of each key; all names are looked up at once."""
     named = [_named(bound, key) for key in keys]
     placed = [bound.with_table_of(key) for key in named]
     yield from bound.keys.look_up_names(named)
@@ -123,12 +123,12 @@ def row_keys(bound: BoundModel, key: Mapping[str, Any]) -> Protocol[tuple[bytes,
 def read_rows(
     bound: BoundModel, keys: Sequence[bytes], loaded: frozenset[str] = NO_FIELDS
 ) -> Protocol[Sequence[Row | None]]:
-    """Return rows by key, as objects need them; a table of a period that does not exist has none.
+    """Return rows by key, with the columns for objects; a period without a table has no rows.
 
     Args:
-        bound: The model.
+        bound: The bound model.
         keys: The row keys.
-        loaded: The deferred fields that are read, too.
+        loaded: The deferred fields that are read too.
     """
     schema = bound.schema
     columns = columns_read(schema, loaded) if bound.defers else schema.family_names
@@ -142,10 +142,10 @@ def read_rows(
 
 
 def key_to_change(bound: BoundModel, values: Mapping[str, Any]) -> Protocol[bytes]:
-    """Return the key of the row to change that has these key fields; new names get numbers.
+    """Return the row key of the row to change; new names in it get numbers.
 
-    Under a random salt it is the key of the row that exists; where none does, always the first of
-    the possible ones, so that two programs at once change the same row.
+    With a random salt it is the key of the existing row. If no row exists, it is always the first
+    of the possible keys, so that two programs at the same time change the same row.
 
     Raises:
         RowKeyError: A key field is missing, unknown or does not fit; nothing was sent.
@@ -163,7 +163,7 @@ def key_to_change(bound: BoundModel, values: Mapping[str, Any]) -> Protocol[byte
 
 
 def several_rows(bound: BoundModel, keys: Sequence[bytes]) -> MultipleRowsError:
-    """Return the error of a key that was stored under several random salts."""
+    """Return the error of a key that several rows have, with different random salts."""
     names = " and ".join(
         f"{bound.schema.model_name}.{name} == ..." for name in bound.schema.layout.arguments
     )

@@ -1,4 +1,4 @@
-"""Versions of cells: a field's values over time, and everything stored of a row, tombstones too."""
+"""Versions of cells: a field's values over time, and all cells of a row including tombstones."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MAX_RAW_VERSIONS: Final = 1000
 
 @dataclass(frozen=True, slots=True)
 class CellVersion(Generic[T]):
-    """One value that a field had.
+    """One version of a field.
 
     Attributes:
         value: The value.
@@ -33,15 +33,15 @@ class CellVersion(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class StoredCell:
-    """One cell as it is stored, visible to reads or not.
+    """One stored cell or tombstone, visible to reads or not.
 
     Attributes:
-        column: `family:qualifier`; that of a family's tombstone is empty behind the colon.
-        timestamp_ms: Its timestamp, milliseconds since 1970.
-        kind: "put", or of a tombstone what it deletes: "delete" that version alone,
-            "delete_column" and "delete_family" all up to its timestamp, "delete_family_version"
-            the family's cells of that timestamp.
-        value: The bytes of a put.
+        column: `family:qualifier`; for the tombstone of a family the qualifier is empty.
+        timestamp_ms: The timestamp, milliseconds since 1970.
+        kind: "put" for a cell. For a tombstone: "delete" deletes one version, "delete_column" and
+            "delete_family" delete all cells up to the timestamp, "delete_family_version" deletes
+            the family's cells with this timestamp.
+        value: The bytes of a cell; empty for a tombstone.
     """
 
     column: bytes
@@ -53,7 +53,7 @@ class StoredCell:
 def history_of(
     bound: BoundModel, obj: Model, field: Expr[Any], limit: int
 ) -> Protocol[list[CellVersion[Any]]]:
-    """Return the newest versions of a field of an object's row, as `versions_of` does."""
+    """Return the newest versions of a field of an object's row, newest first."""
     yield from bound.keys.look_up_names([obj.__dict__])
     key = bound.keys.known_of(obj)
     return [] if key is None else (yield from versions_of(bound, key, field, limit))
@@ -65,7 +65,8 @@ def versions_of(
     """Return the newest versions of a field, newest first.
 
     Raises:
-        QueryError: The field has no column, or is another model's; the limit is not positive.
+        QueryError: The field has no column or belongs to another model, or the limit is not
+            positive.
         CorruptRowError: A version does not decode.
     """
     schema = bound.schema
@@ -96,7 +97,7 @@ def versions_of(
 def stored_cells(
     bound: BoundModel, key: Mapping[str, Any], features: frozenset[Feature]
 ) -> Protocol[list[StoredCell]]:
-    """Return what is stored of the row with these key fields, deleted cells and tombstones too.
+    """Return all stored cells of the row with these key fields, including tombstones.
 
     Raises:
         RowKeyError: A key field does not fit; nothing was sent.

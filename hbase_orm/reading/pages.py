@@ -1,4 +1,4 @@
-"""Pages: so many of a statement's objects, and a token to go on from in any process."""
+"""Pages: a limited number of a statement's results, and a token for the next page."""
 
 from __future__ import annotations
 
@@ -28,13 +28,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[T]):
-    """Some of the objects that a statement selects.
+    """One page of the results of a statement.
 
     Attributes:
         items: The objects, in the statement's order.
-        token: What to ask the next page with; None if nothing follows.
-        reason: Why the page ends: "exhausted", nothing follows; "size", it is full; "limit", the
-            statement's own; "cut_short", reading ended early and goes on with the token.
+        token: The token for the next page; None if nothing follows.
+        reason: Why the page ends: "exhausted" if nothing follows; "size" if it is full; "limit" if
+            the statement's limit is reached; "cut_short" if the read ended early and continues with
+            the token.
     """
 
     items: list[T] = field(default_factory=list)
@@ -134,7 +135,7 @@ def page_request(
 
 
 def _end(row: Row | None, bound: BoundModel) -> tuple[bytes, datetime | None]:
-    """Return where a page ended: its last row's key or entry, and the period of its table."""
+    """Return the position of a page's end: the last row's key or entry, and its table's period."""
     if row is None:
         raise AssertionError(row)  # a page that is full has a last row
     key = row.entry if isinstance(row, IndexedRow) else row.key

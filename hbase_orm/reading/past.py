@@ -1,4 +1,4 @@
-"""Statements on the past: the options that they cannot have, and their plans."""
+"""Statements that read the past: checks of their options."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from hbase_orm.query import ANY_INDEX, Select
 
 
 def by_row_key(stmt: Select[Any]) -> Select[Any]:
-    """Return a statement on the past as one that uses no index; others as they are.
+    """Return a statement that reads the past with indexes turned off; others unchanged.
 
     Raises:
-        QueryError: It names an index, or loads related objects: both are of the present.
+        QueryError: The statement names an index or loads related objects, which exist only for the
+            present.
     """
     if stmt.times is None:
         return stmt

@@ -26,7 +26,7 @@ Load = Callable[[Sequence[Any]], Protocol[None]]
 
 
 def unattached(bound: BoundModel, obj: Any) -> Any:
-    """Return the object as it is, belonging to no session."""
+    """Return the object unchanged, without attaching it to a session."""
     del bound
     return obj
 
@@ -34,7 +34,7 @@ def unattached(bound: BoundModel, obj: Any) -> Any:
 def loader(
     stmt: Select[Any], bound_of: Callable[[type[Model]], BoundModel], attach: Attach
 ) -> Load:
-    """Return what loads the related objects that a statement asks for."""
+    """Return a function that loads a statement's related objects."""
     relations: dict[str, Relation] = {
         field.name: stmt.model.__related__[field.name] for field in stmt.related
     }

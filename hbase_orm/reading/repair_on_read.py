@@ -1,4 +1,4 @@
-"""Repair on read: repairs the doubtful entries that a statement read, after its rows."""
+"""Repair on read: after a statement's rows are read, repairs stale and unverified entries."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ MOST_REPAIRS: Final = 20
 class Repairs:
     """The doubtful entries that a statement has read, and the repair of the first of them.
 
-    Stale ones are deleted, and unverified ones of a covering index verified. A young entry, whose
-    write may be under way, is left alone. That a repair fails is logged, and is no failure of the
-    read.
+    Stale entries are deleted, and unverified entries of a covering index are verified. Young
+    entries are ignored, because their write may be in progress. A failed repair is logged; the read
+    does not fail.
     """
 
     def __init__(self, index: IndexSchema, bound: BoundModel, writer: TableWriter) -> None:
@@ -61,7 +61,7 @@ class Repairs:
 def _repair(
     doubtful: Sequence[DoubtfulEntry], index: IndexSchema, bound: BoundModel, writer: TableWriter
 ) -> Protocol[None]:
-    """Repair entries of an index side by side; log failures."""
+    """Repair entries of an index in parallel; log failures."""
     guarded = bound.guarded
     if not doubtful or guarded is None:
         return
@@ -98,9 +98,9 @@ def _repair(
 
 
 def _kept_alike(bound: BoundModel, known: CatalogEntry) -> GuardedTable | None:
-    """Return the indexes that writes keep, in the tables they have now.
+    """Return the indexes that writes maintain, with their current tables.
 
-    None where other programs keep the table by other rules: they repair it by them.
+    None if other programs maintain the table by other rules; then they repair it.
     """
     try:
         return maintained_table(bound, known)

@@ -1,6 +1,7 @@
 """The results of statements that select values or aggregates instead of objects.
 
-Values are read straight from the rows; groups are folded as they pass; a sort holds all its rows.
+Values are read directly from the rows. Groups are aggregated while the rows are read. A sort holds
+all rows in memory.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ class ValueReader:
     """Reads the values that a statement needs of each row."""
 
     def __init__(self, bound: BoundModel, stmt: Select[Any]) -> None:
-        """Prepare to read the rows of a model."""
+        """Prepare to read values from a model's rows."""
         self.fields = fields_read(stmt)
         self.names = [field.name for field in self.fields]
         self._bound = bound
@@ -62,7 +63,7 @@ class ValueReader:
         return lambda row: read(row, bound.with_table_of_row(row).context)
 
     def _read_any(self, row: Row) -> Values:
-        """Read a row of any of a base's record types."""
+        """Read a row of any record type of a base."""
         bound = self._bound
         assert bound.kinds is not None
         model: Any = bound.kinds(row.key)
@@ -73,7 +74,7 @@ class ValueReader:
         check_present(model.__schema__, self._wanted(model), row, values)
 
     def _wanted(self, model: Any) -> list[tuple[int, ColumnSchema]]:
-        """Return the columns that a model's rows must have, each with the place of its value."""
+        """Return the columns that a model's rows must have, each with the position of its value."""
         wanted = self._required.get(model)
         if wanted is None:
             every = required(model.__schema__, self.names)
@@ -83,7 +84,7 @@ class ValueReader:
 
 
 def given_by(stmt: Select[Any], names: Sequence[str]) -> Callable[[Values], Any] | None:
-    """Return what makes a result of the values of `names`; None where it is just these."""
+    """Return a function from a row's values to a result; None if the values are the result."""
     places = [names.index(item.name) for item in stmt.items]
     if stmt.selection is not None and stmt.selection.is_bare:
         return itemgetter(places[0])
@@ -97,7 +98,7 @@ def given_by(stmt: Select[Any], names: Sequence[str]) -> Callable[[Values], Any]
 def selected_values(
     pages: Iterable[Sequence[Row]], bound: BoundModel, stmt: Select[Any]
 ) -> Iterator[tuple[Row, Any]]:
-    """Yield the rows that exist and fulfil every condition, each with what is selected of it."""
+    """Yield the rows that exist and fulfil every condition, each with its selected values."""
     reader = ValueReader(bound, stmt)
     give = given_by(stmt, reader.names)
     rows = reader.rows(pages)
@@ -110,7 +111,7 @@ def aggregated(
     stmt: Select[Any],
     kept: Callable[[Iterable[Any]], Iterator[Any]],
 ) -> Iterator[Any]:
-    """Yield the result of each group, in the order of the rows; `kept` passes the rows on."""
+    """Yield the result of each group, in the order of the rows; `kept` sees the rows first."""
     reader = ValueReader(bound, stmt)
     kinds = {field.name: codec_of(bound.schema, field).python_type for field in reader.fields}
     grouping = Grouping(stmt.items, stmt.groups, reader.names, kinds)
@@ -121,10 +122,10 @@ def aggregated(
 
 
 def in_order(pairs: Iterable[tuple[Values, Any]], sort: Sort) -> Iterator[Any]:
-    """Yield the second of each pair, sorted by the values of the sort's fields in the first.
+    """Sort (sort values, result) pairs by the statement's sort, and yield the results.
 
     Raises:
-        QueryError: There are more than the sort's `max_rows`; nothing was yielded.
+        QueryError: There are more results than the sort's `max_rows`; nothing was yielded.
     """
     held = HeldRows(sort)
     held.take(pairs)
@@ -173,7 +174,7 @@ def _rank_at(place: int) -> Callable[[tuple[Values, Any]], Any]:
 def sorted_values(
     pages: Iterable[Sequence[Row]], bound: BoundModel, stmt: Select[Any], sort: Sort
 ) -> Iterator[tuple[Values, Any]]:
-    """Yield the values that each row is sorted by, and what is selected of it."""
+    """Yield the sort values and the selected values of each row."""
     reader = ValueReader(bound, stmt)
     give = given_by(stmt, reader.names)
     places = [reader.names.index(order.field.name) for order in sort.orders]
@@ -184,7 +185,7 @@ def sorted_values(
 
 
 def sort_values(obj: Any, bound: BoundModel, orders: Sequence[Order]) -> Values:
-    """Return the values that an object is sorted by; those it lacks are None, counters 0."""
+    """Return the sort values of an object; a missing value is None, or 0 for a counter."""
     numbers = {column.name for column in bound.schema.numbers}
     values = obj.__dict__
     values_by_order = []

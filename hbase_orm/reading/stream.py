@@ -1,4 +1,4 @@
-"""The results of a statement, one by one: an iterator that holds scanners and can be closed."""
+"""Streams: iterators over the results of a statement, which hold scanners and can be closed."""
 
 from __future__ import annotations
 
@@ -47,16 +47,16 @@ Watch = Callable[[Iterable[Any]], Iterator[Any]]
 
 
 class Stream(Iterator[T], Generic[T]):
-    """Yields results one by one; ends when everything was read, raises what a read raises.
+    """Yields results one by one, until everything is read; raises the errors of the reads.
 
-    Closing it releases the server's scanners; so does reading it to its end. One that is dropped
-    instead is closed by the engine's next read. After an error, or an exception from outside as of
-    Ctrl-C or a time limit, it gives nothing more: the next call raises `StreamInterruptedError`,
-    for an end would look as though everything had been read.
+    Closing a stream, or reading it to its end, releases the server's scanners. A stream that is
+    dropped without that is closed by the engine's next read. After an error, or an exception from
+    outside such as Ctrl-C, the next call raises `StreamInterruptedError`, because a normal end
+    would mean that everything was read.
     """
 
     def __init__(self, items: Iterator[Any], close: Callable[[], None]) -> None:
-        """Yield `items`; `close` releases what they hold open."""
+        """Make a stream of `items`; `close` releases the scanners."""
         self._items = items
         self._close = close
         self._is_under_way = False
@@ -65,7 +65,7 @@ class Stream(Iterator[T], Generic[T]):
         """Return the next result.
 
         Raises:
-            StreamInterruptedError: An earlier call ended by an exception: read again.
+            StreamInterruptedError: An earlier call raised an exception: run the statement again.
         """
         if self._is_under_way:
             raise StreamInterruptedError(
@@ -96,11 +96,11 @@ class Stream(Iterator[T], Generic[T]):
         trace: TracebackType | None,
         /,
     ) -> None:
-        """Close it."""
+        """Close the stream."""
         self.close()
 
     def close(self) -> None:
-        """Release the server's scanners; further reading ends at once."""
+        """Release the server's scanners; the next read ends at once."""
         self._items = iter(())
         self._is_under_way = False
         self._close()
@@ -109,8 +109,8 @@ class Stream(Iterator[T], Generic[T]):
 def planned(stmt: Select[Any], bound: BoundModel, catalog: CatalogCache) -> Protocol[Plan]:
     """Return the plan of a statement.
 
-    Sends nothing, but to look up names that have a number in their stead, the tables of a
-    statement that reads all of them, and, once a lease, whether an index may be used.
+    It may look up names that the row key stores as numbers, list the tables of a model with a table
+    for each period, and read the catalog once per lease time to learn which indexes may be used.
     """
     if stmt.times is not None:
         stmt = by_row_key(stmt)
@@ -160,12 +160,12 @@ def read_of(
 
     Args:
         stmt: The statement.
-        chosen: Its plan.
-        bound: Its model.
+        chosen: The plan of the statement.
+        bound: The bound model of the statement.
         writer: Repairs index entries that no row has, and has read the catalog.
-        observer: Sees the rows that match before a range of their entries is read.
-        note: Sees index entries that no row has; without it they are repaired once the rows are
-            read, if the engine does so.
+        observer: An object that sees the matching rows before a range of their entries is read.
+        note: A function that gets stale index entries; without it they are repaired after the rows
+            are read, if the engine repairs on read.
     """
     rows = _rows(stmt, chosen, bound, observer or ReadObserver())
     if not isinstance(chosen, IndexPlan):
@@ -179,7 +179,7 @@ def read_of(
 
 
 def _rows(stmt: Select[Any], chosen: Plan, bound: BoundModel, observer: ReadObserver) -> Rows:
-    """Return the rows of a plan, with the names in their keys looked up."""
+    """Return the rows of a plan, and look up the names in their keys."""
     for key in chosen.keys if isinstance(chosen, GetPlan) else ():
         bound.keys.checked(key)
     if chosen.entries is not None:
@@ -201,13 +201,13 @@ def _with_names(bound: BoundModel, emit: Emit) -> Rows:
 def selected(
     pages: Iterator[Sequence[Row]], bound: BoundModel, stmt: Select[Any], kept: Watch = iter
 ) -> Iterator[Any]:
-    """Yield what the statement gives of the rows that exist and fulfil every condition.
+    """Yield the results of the rows that exist and fulfil every condition.
 
     Args:
-        pages: The rows that were read.
-        bound: Their model.
+        pages: The pages of rows that were read.
+        bound: The bound model of the rows.
         stmt: The statement.
-        kept: Sees the rows that fulfil every condition on their way into groups or a sort.
+        kept: A function through which the matching rows pass before they are grouped or sorted.
     """
     return islice(_results(pages, bound, stmt, kept), stmt.row_limit)
 

@@ -1,7 +1,7 @@
-"""Ranges of the entries of wide rows: first the rows that match, then the entries of each.
+"""Reads ranges of entries in wide rows: first the matching rows, then the entries of each row.
 
-The rows are read without their entries. A scanner that reads the range is opened only for a row
-that fulfils the conditions.
+The rows are read without their entries. Only for rows that fulfil the conditions, a scanner reads
+the range of entries.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ RETRIES: Final = RetryPolicy(attempts=5, first_pause_s=0.1)
 
 
 class ReadObserver:
-    """Sees the rows that match before their entries are read; this one does nothing."""
+    """An observer of the matching rows before their entries are read; this base does nothing."""
 
     def page(self, rows: Sequence[Row]) -> Sequence[Row]:
-        """Return the rows, to be checked against the conditions."""
+        """Return the rows of a page, which are then checked against the conditions."""
         return rows
 
     def note_extra_rows(self, rows: int) -> None:
-        """Note that rows came once more: those that match, with other cells."""
+        """Count matching rows that were read a second time, with other cells."""
 
 
 def rows_with_entries(
     chosen: Plan, entries: EntryRange, bound: BoundModel, observer: ReadObserver
 ) -> Rows:
-    """Return the rows that match, one at a time, each with these entries alone."""
+    """Return the matching rows, one at a time, each with only the requested entries."""
     columns = columns_beside(bound.schema, chosen.conditions, chosen.loaded)
     if has_anchor(bound.schema):
         rows = rows_of(_narrowed(chosen, columns), bound.guarded)
@@ -68,7 +68,7 @@ class _EntryReader:
         self._check = compile_match(bound.schema, chosen.conditions)
 
     def answer(self, emit: Emit) -> Rows:
-        """Emit the rows that match, each with its entries."""
+        """Emit the matching rows, each with its entries."""
         names = yield from self._bound.load_names(emit.rows)
         for row in self._observer.page(emit.rows):
             own = self._bound.with_table_of_row(row)
@@ -81,7 +81,7 @@ class _EntryReader:
         return check is None or check(bound.hydrate(row, self._chosen.loaded).__dict__)
 
     def _with_entries(self, bound: BoundModel, row: Row) -> Protocol[Row]:
-        """Return a row with the entries, and with no others that a condition had read."""
+        """Return a row with the requested entries, without others read for a condition."""
         dynamics = bound.schema.dynamics
         cells = {c: cell for c, cell in row.cells.items() if not any(d.holds(c) for d in dynamics)}
         if self._slice is not None:
@@ -94,7 +94,7 @@ class _EntryReader:
 
 
 def _narrowed(plan: Plan, columns: tuple[bytes, ...]) -> Plan:
-    """Return the plan that reads nothing but `columns`."""
+    """Return the plan changed to read only `columns`."""
 
     def narrow(each: Plan) -> Plan:
         if isinstance(each, GetPlan):
@@ -105,7 +105,7 @@ def _narrowed(plan: Plan, columns: tuple[bytes, ...]) -> Plan:
 
 
 def _rows_of_any_cell(chosen: Plan, bound: BoundModel, columns: tuple[bytes, ...]) -> Rows:
-    """Return the rows of a model of which any cell makes one, other programs' too."""
+    """Return the rows of a model whose rows exist by any cell, also cells of other programs."""
     if isinstance(chosen, GetPlan):
         return _rows_by_key(chosen, columns)
     existing = rows_of(chosen.in_each_table(_of_existence), bound.guarded)
@@ -125,7 +125,7 @@ def _rows_by_key(chosen: GetPlan, columns: tuple[bytes, ...]) -> Rows:
 
 
 def _of_existence(plan: Plan) -> Plan:
-    """Return the plan that reads one cell of each row, whatever its columns."""
+    """Return the plan changed to read only one cell of each row."""
     exists = bytes(EXISTENCE)
     match plan:
         case ScanPlan() | SaltedScanPlan():
@@ -146,7 +146,7 @@ def _of_existence(plan: Plan) -> Plan:
 
 
 def _with_columns(chosen: Plan, bound: BoundModel, columns: tuple[bytes, ...], emit: Emit) -> Rows:
-    """Emit rows of which one cell was read with the cells of `columns`."""
+    """Emit rows with the cells of `columns`, which are read for rows known by one cell."""
     for start in range(0, len(emit.rows), GET_MANY_ROWS):
         rows = emit.rows[start : start + GET_MANY_ROWS]
         if not columns:
@@ -181,13 +181,13 @@ def _in_times(scan: Scan, plan: Plan) -> Scan:
 
 
 def _first_row(scan: Scan) -> Protocol[Row | None]:
-    """Return the first row of a scan; its scanner is closed, and one that is lost opened again."""
+    """Return the first row of a scan; open the scanner again if it is lost, and close it."""
     rows = yield from first_rows(scan, RETRIES)
     return next(iter(rows), None)
 
 
 def leave_out_others(entries: EntryRange, obj: Any) -> None:
-    """Take the dynamic columns that were not read out of an object, and mark it as read in part."""
+    """Remove the dynamic columns that were not read from an object; mark it as read in part."""
     obj.__state__.entry_range = repr(entries)
     for dynamic in type(obj).__schema__.dynamics:
         if dynamic.name != entries.of.name:

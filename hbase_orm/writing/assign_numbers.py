@@ -1,4 +1,4 @@
-"""Numbers for the names in what is pending, before the rows themselves are written."""
+"""Gives numbers to the names in pending row keys, before the rows are written."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from hbase_orm.ops import Protocol
 def assign_substitute_numbers(
     pending: Iterable[tuple[Model, str]], bound_of: Callable[[type[Model]], BoundModel]
 ) -> Protocol[list[Model]]:
-    """Give a number to each new name in objects to write, all names of a dictionary at once.
+    """Give a number to each new name in the objects to write, all names of a dictionary at once.
 
-    Objects to delete give no number to a name: those whose names have none have no row, and are
-    returned.
+    Names in objects to delete get no number: without a number the row cannot exist, and such
+    objects are returned.
 
     Raises:
-        RowKeyError, ValidationError: An object does not fit; no number was given.
+        RowKeyError, ValidationError: A value of an object does not fit; no number was given.
     """
     to_write: dict[type[Model], list[Model]] = {}
     to_delete: dict[type[Model], list[Model]] = {}

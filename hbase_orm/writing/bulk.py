@@ -1,10 +1,10 @@
 """Writes any number of rows in constant memory.
 
-Rows are encoded by the caller's thread and sent in batches by a few others, so that encoding and
-waiting overlap; at most `IN_FLIGHT` batches are under way, in loads `LOADS_IN_FLIGHT`, each of at
-most `BATCH_BYTES` or of one row, and at most `WAITING_BATCHES` more wait, whatever number of tables
-they are for. Rows with guards go through the index protocol, or, while their table is being loaded,
-as plain batches that carry their guards.
+The caller's thread encodes the rows, and a few other threads send them in batches, so that encoding
+and waiting overlap. At most `IN_FLIGHT` batches are in progress (in loads `LOADS_IN_FLIGHT`), each
+with at most `BATCH_BYTES` or one row; at most `WAITING_BATCHES` more wait, for all tables together.
+Guarded rows are written by the index protocol; while their table is being loaded, they are sent in
+plain batches that include the guards.
 """
 
 from __future__ import annotations
@@ -53,10 +53,10 @@ Progress = Callable[[FlushReport], None]
 
 
 class Bulk:
-    """A bulk writer; use it as a context manager, for its rows are all sent only at the end.
+    """A bulk writer, used as a context manager: only at the end of the block are all rows sent.
 
     Attributes:
-        report: What was written so far.
+        report: The number of rows written so far.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class Bulk:
         parallel: int | None = None,
         progress: Progress | None = None,
     ) -> None:
-        """Prepare; nothing is sent.
+        """Prepare the bulk writer; nothing is sent.
 
         Raises:
             QueryError: `batch_rows` or `parallel` is not a positive integer.
@@ -102,28 +102,31 @@ class Bulk:
         self._failed = FlushOutcome()
 
     def add(self, obj: Model, /, *, ttl: timedelta | None = None) -> None:
-        """Take one object to write: its non-None cells are put.
+        """Add one object to write: all its fields that are not None are put.
 
-        Deferred fields that it was read without are not written, where they are not required.
-        Its `before_put` is called; `after_put` is not, for objects are not kept.
+        Deferred fields that are not loaded are not written; they must not be required. The hook
+        `before_put` is called, but not `after_put`, because the objects are not kept.
 
         Args:
             obj: The object.
-            ttl: How long its cells live, if that is shorter than their family's ttl. Plain models
-                only.
+            ttl: The time to live of the cells, if it is shorter than the ttl of their family. Plain
+                models only.
 
         Raises:
-            ValidationError, RowKeyError: The object cannot be encoded, or it lacks deferred fields:
-                required ones, or any if it is to be inserted, its row was deleted, or it is of the
-                past; the others are not touched.
-            CorruptRowError: In a load, the codec of an indexed field does not read what it wrote;
-                elsewhere the flush of the batch reports it. The others are not touched.
-            DuplicateRowError: The row was just added to a load; this one is not written.
-            FlushError: Rows taken before were not all written. That ends the bulk writer.
-            QueryError: The block has not begun, or it has ended, also by an error; another thread,
-                or in this thread a hook or the progress function, calls while a row is taken; this
-                is a forked child. The object is not taken, and the others are not touched.
-            ConfigurationError: The session is closed. The object is not taken.
+            ValidationError, RowKeyError: The object cannot be encoded; or it lacks required
+                deferred fields; or it lacks any deferred field, and it is inserted, its row was
+                deleted, or it was read from the past. Other objects are not affected.
+            CorruptRowError: In a load, the codec of an indexed field cannot decode what it encoded.
+                Otherwise the batch reports this error. Other objects are not affected.
+            DuplicateRowError: The same row was added to the load shortly before; this object is not
+                written.
+            FlushError: Some of the rows added before were not written. The bulk writer cannot be
+                used any more.
+            QueryError: The block has not begun, or it has ended, perhaps by an error; another
+                thread, a hook or the progress function calls `add` while a row is being added; or
+                this process is a forked child. The object is not added; other objects are not
+                affected.
+            ConfigurationError: The session is closed. The object is not added.
         """
         with self._block:
             self._refuse_closed()
@@ -136,7 +139,7 @@ class Bulk:
             self._add_write(obj, ttl)
 
     def _take_flat(self, buffer: TableBuffer, sender: FlatSender, obj: Model) -> bool:
-        """Take an object as a flat row; return whether it could be made one."""
+        """Add an object as a flat row; return whether that was possible."""
         key = sender.flattener.encode_key(obj.__dict__)
         flat = sender.item(obj, key)
         if flat is None:
@@ -170,10 +173,10 @@ class Bulk:
         self._take(buffer, key, item, write.size_bytes)
 
     def _take(self, buffer: TableBuffer, key: bytes, item: Any, size_bytes: int) -> None:
-        """Let a row wait in a buffer; send what is full, and what must be written before it.
+        """Add a row to a buffer; first send full buffers and earlier writes of the same row.
 
-        What is raised here may leave rows unsent, so that it ends the bulk writer; but not the
-        refusal of a row that stands twice in a load.
+        An exception here ends the bulk writer, because rows may be unsent; but not the error for a
+        row that is twice in a load.
         """
         waiting, is_under_way = self._earlier(buffer, key)
         try:
@@ -190,14 +193,14 @@ class Bulk:
             raise
 
     def add_all(self, objects: Iterable[Model], /) -> None:
-        """Take many objects, one after the other.
+        """Add many objects, one after another.
 
-        Names that need a number get theirs up to `NUMBERED_AT_ONCE` objects at a time. What was
-        read is taken, also if `objects` raises, or one that was read before does not fit. A
-        generator may call `add` of this bulk writer.
+        Names that need numbers get them for up to `NUMBERED_AT_ONCE` objects at a time. Objects
+        that were taken from the iterable are added even if the iterable raises an error or an
+        earlier object does not fit. A generator may call `add` of this bulk writer.
 
         Raises:
-            HBaseORMError: As `add`.
+            HBaseORMError: As for `add`.
         """
         self._block.check()
         try:
@@ -213,7 +216,7 @@ class Bulk:
                     self._take_unnumbered()
 
     def _hold_unnumbered(self, obj: Model) -> None:
-        """Let an object wait until the names of many are numbered at once."""
+        """Keep an object until the names of many objects get their numbers at once."""
         self._block.check()
         self._unnumbered.append(obj)
         if len(self._unnumbered) >= NUMBERED_AT_ONCE:
@@ -221,7 +224,7 @@ class Bulk:
                 self._take_unnumbered()
 
     def _take_unnumbered(self) -> None:
-        """Give numbers to the names of the waiting objects and take them, even after a misfit."""
+        """Give numbers to the names of waiting objects and add them, even if one does not fit."""
         if not self._unnumbered or self._block.ended_by is not None:
             return
         try:
@@ -249,7 +252,7 @@ class Bulk:
         """Begin the block and return the writer.
 
         Raises:
-            QueryError: It had its block before.
+            QueryError: The bulk writer was used in a block before.
         """
         self._block.begin()
         self._threads = Team(self._parallel or LOADS_IN_FLIGHT, "hbase-orm-bulk")
@@ -262,9 +265,9 @@ class Bulk:
         trace: TracebackType | None,
         /,
     ) -> None:
-        """Send what is left and wait for every answer; after an exception send nothing more.
+        """Send all waiting rows and wait for every answer; after an exception send nothing more.
 
-        In a forked child nothing is sent: the rows are the parent's.
+        In a forked child nothing is sent, because the parent sends the rows.
 
         Raises:
             FlushError: Some rows were not written, or their outcome is unknown.
@@ -281,10 +284,11 @@ class Bulk:
             self._threads.close()
 
     def _earlier(self, buffer: TableBuffer, key: bytes) -> tuple[list[TableBuffer], bool]:
-        """Return the buffers where earlier writes of a row wait, and whether one is under way.
+        """Return the buffers with earlier writes of a row, and whether one is being sent.
 
         Raises:
-            DuplicateRowError: The row is in a load, whose entries of both would have one timestamp.
+            DuplicateRowError: The row is twice in a load, so that the entries of both would have
+                the same timestamp.
         """
         waiting = self._buffers.holding(buffer.table, key)
         under_way = False
@@ -300,7 +304,7 @@ class Bulk:
         return waiting, under_way
 
     def _keep_order(self, waiting: list[TableBuffer], *, is_under_way: bool) -> None:
-        """Let earlier writes of a row end first: batches run side by side."""
+        """Wait for earlier writes of a row, because batches are sent in parallel."""
         for other in waiting:
             self._submit(other)
         if waiting or is_under_way:
@@ -326,7 +330,7 @@ class Bulk:
             self._runtime.run(finish_loading(table, ticket))
 
     def _new_buffer(self, bound: BoundModel) -> TableBuffer:
-        """Make the buffers of a model; return the one that takes any row."""
+        """Create the buffers of a model; return the one for all kinds of rows."""
         writer, load = self._runtime.writer, None
         if self._insert_only:
             load = self._runtime.run(begin_load(bound, writer))
@@ -377,7 +381,7 @@ class Bulk:
             ) from unexpected or ended_by
 
     def _held_back(self) -> list[Failure]:
-        """Return the rows that were taken and not sent, because of the first error."""
+        """Return the rows that were added but not sent, because of the first error."""
         errors = [error for _, error in self._failed.failures]
         reason: Any = (*errors, self._block.ended_by)[0]
         writes = self._buffers.waiting()
@@ -388,7 +392,7 @@ class Bulk:
         return [(write, reason) for write in writes if reason is not None]
 
     def _unencoded(self, obj: Model) -> RowWrite:
-        """Return the write of an object whose names may have no numbers: its key is then empty."""
+        """Return the write of an object; its key is empty if a name has no number yet."""
         bound, key = self._bound_of(type(obj)), b""
         with suppress(RowKeyError, ValidationError):
             bound = bound.with_table_of(obj.__dict__)

@@ -1,7 +1,7 @@
-"""The block of a bulk writer: takes rows inside the block and refuses them elsewhere.
+"""The block of a bulk writer: rows may be added only inside the block.
 
-A row that is taken is sent or named in an error. So rows are taken only between the begin and the
-end of the `with` block, one after the other, and in the process that began it.
+Every added row is either sent or named in an error. So rows may be added only inside the `with`
+block, by one thread at a time, and in the process that began the block.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ _REFUSALS: Final = {
 
 
 class BulkBlock:
-    """The life of one bulk writer; a context manager around each object that it takes.
+    """The state of one bulk writer's block; also a context manager around each added object.
 
     Attributes:
-        ended_by: The error that ended it, or None.
+        ended_by: The error that ended the block, or None.
     """
 
     def __init__(self) -> None:
-        """Prepare; the block has not begun."""
+        """Create the state; the block has not begun."""
         self.ended_by: BaseException | None = None
         self._state = _NEW
         self._is_taking = False
@@ -59,7 +59,7 @@ class BulkBlock:
         """Begin the block.
 
         Raises:
-            QueryError: It began before.
+            QueryError: The block began before.
         """
         if self._state is not _NEW:
             raise QueryError(
@@ -69,7 +69,7 @@ class BulkBlock:
         self._state = _OPEN
 
     def check(self) -> None:
-        """Refuse objects where none are taken.
+        """Raise an error outside of the block.
 
         Raises:
             QueryError: The block has not begun, or it has ended.
@@ -79,10 +79,10 @@ class BulkBlock:
             raise QueryError(text, fix=fix) from self.ended_by
 
     def __enter__(self) -> None:
-        """Begin to take an object.
+        """Begin to add an object.
 
         Raises:
-            QueryError: As `check`, or another object is being taken.
+            QueryError: As for `check`; or another object is being added.
         """
         self.check()
         if not self._lock.acquire(blocking=False):
@@ -106,20 +106,22 @@ class BulkBlock:
         trace: TracebackType | None,
         /,
     ) -> None:
-        """End to take an object."""
+        """Finish adding an object."""
         self._is_taking = False
         self._lock.release()
 
     def end(self, error: BaseException) -> None:
-        """Take no more objects, because of an error that may have left some unsent."""
+        """End the block because of an error that may have left rows unsent."""
         self.ended_by = self.ended_by or error
         self._state = _ENDED
 
     def close(self) -> bool:
-        """End the block when no thread takes an object; return whether its rows are ours to send.
+        """End the block when no thread adds an object.
+
+        Return whether this process has to send the rows.
 
         Raises:
-            QueryError: A hook or a progress function of the bulk writer ends its block.
+            QueryError: A hook or a progress function of the bulk writer tries to end its block.
         """
         if self._state in {_NEW, _CLOSED, _FORKED}:
             return False
@@ -133,7 +135,7 @@ class BulkBlock:
         return True
 
     def leave_in_child(self) -> None:
-        """Leave what was taken to the parent, which sends it; its threads are not copied."""
+        """In a forked child, drop the added rows: the parent process sends them."""
         self._lock = threading.RLock()
         self._is_taking = False
         self._state = _FORKED

@@ -1,4 +1,4 @@
-"""The rows that a bulk writer has taken: those that wait, by model or table, and batches sent."""
+"""The rows of a bulk writer: waiting rows, by model or table, and batches being sent."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ BufferName = tuple[type[Model] | str, bool]
 
 @dataclass(slots=True, eq=False)
 class TableBuffer:
-    """The rows of one model on their way.
+    """The waiting rows of one model or table.
 
     Attributes:
-        bound: The model.
-        sender: Sends a batch.
-        batch: Rows not sent yet, by row key, each as the sender wants it.
-        size_bytes: How large these are.
-        table: The model's table.
-        name: The model, or of a model that has several tables the table; and whether
-            the rows are flat.
+        bound: The bound model.
+        sender: The object that sends a batch.
+        batch: The waiting rows by row key, in the form that the sender needs.
+        size_bytes: The size of these rows.
+        table: The name of the table.
+        name: The key of the buffer: the model, or its table if it has several, and whether the rows
+            are flat.
     """
 
     bound: BoundModel
@@ -46,11 +46,11 @@ class TableBuffer:
 
     @property
     def waiting(self) -> list[RowWrite]:
-        """The writes that wait."""
+        """The waiting writes."""
         return list(self.sender.writes(tuple(self.batch.values())))
 
     def __post_init__(self) -> None:
-        """Name it."""
+        """Compute the name."""
         self.table = self.bound.schema.table
         of = self.bound.model if self.bound.tables.is_only else self.table
         self.name = of, self.sender.flattener is not None
@@ -58,12 +58,12 @@ class TableBuffer:
 
 @dataclass(frozen=True, slots=True)
 class SentBatch:
-    """A batch under way.
+    """A batch that is being sent.
 
     Attributes:
-        sending: Gives what did not end well.
-        buffer: Where its rows waited.
-        rows: The rows by row key, each as the sender wants it.
+        sending: The future of the batch's failures.
+        buffer: The buffer that its rows come from.
+        rows: The rows by row key, in the form that the sender needs.
     """
 
     sending: SharedWork[Any, FlushOutcome]
@@ -71,7 +71,10 @@ class SentBatch:
     rows: Mapping[bytes, Any]
 
     def outcome(self) -> FlushOutcome:
-        """Wait for the batch; if an unforeseen error ended it, some of its rows may be written."""
+        """Wait for the batch and return its outcome.
+
+        After an unexpected error its rows are unknown.
+        """
         try:
             return self.sending.result()
         except Exception as error:  # noqa: BLE001  # each row of the batch is named in a FlushError
@@ -82,9 +85,10 @@ class SentBatch:
 
 
 class TableBuffers:
-    """The buffers of one bulk writer, and how much waits in all of them.
+    """The buffers of one bulk writer, with the total size of waiting rows.
 
-    A table of a period has a buffer only while rows wait for it: there may be any number of these.
+    A table of a period has a buffer only while rows wait for it, because there may be very many
+    such tables.
     """
 
     def __init__(self, batch_rows: int) -> None:
@@ -99,25 +103,25 @@ class TableBuffers:
         self._size_bytes = 0
 
     def __iter__(self) -> Iterator[TableBuffer]:
-        """Return every buffer, also those where nothing waits."""
+        """Iterate over all buffers, also empty ones."""
         return iter(tuple(self._buffers.values()))
 
     def get(self, of: type[Model] | str) -> TableBuffer | None:
-        """Return the buffer of a model's rows, or of a period's, that are not flat, if any."""
+        """Return the buffer for a model's rows, or a period's, that are not flat; or None."""
         return self._buffers.get((of, False))
 
     def holding(self, table: str, key: bytes) -> list[TableBuffer]:
-        """Return the buffers where a row waits."""
+        """Return the buffers in which a row waits."""
         buffers = self._by_table.get(table, ())
         return [buffer for buffer in buffers if key in buffer.batch]
 
     def add(self, buffer: TableBuffer) -> None:
-        """Keep a new buffer."""
+        """Add a new buffer."""
         self._buffers[buffer.name] = buffer
         self._by_table.setdefault(buffer.table, []).append(buffer)
 
     def put(self, buffer: TableBuffer, key: bytes, item: Any, size_bytes: int) -> None:
-        """Let a row wait in a buffer."""
+        """Add a row to a buffer."""
         if not buffer.batch:
             if buffer.name not in self._buffers:
                 self.add(buffer)
@@ -128,7 +132,7 @@ class TableBuffers:
         self._size_bytes += size_bytes
 
     def drain(self, buffer: TableBuffer) -> None:
-        """Take the waiting rows out of a buffer."""
+        """Remove and return the waiting rows of a buffer."""
         rows = buffer.batch
         self._rows -= len(rows)
         self._size_bytes -= buffer.size_bytes
@@ -142,10 +146,10 @@ class TableBuffers:
                 del self._by_table[buffer.table]
 
     def full_buffer(self, buffer: TableBuffer, size_bytes: int) -> TableBuffer | None:
-        """Return a buffer to send before one more row may wait in `buffer`, or None.
+        """Return a buffer that must be sent before another row is added to `buffer`, or None.
 
-        That is `buffer` if the row makes its batch too large, else, if too much waits in all
-        buffers together, the one whose first row has waited the longest.
+        This is `buffer` itself if the row would make its batch too large. If too many rows wait in
+        all buffers together, it is the buffer whose first row has waited longest.
         """
         if buffer.batch and buffer.size_bytes + size_bytes > BATCH_BYTES:
             return buffer
@@ -156,5 +160,5 @@ class TableBuffers:
         return next(iter(self._filled), None) if is_over else None
 
     def waiting(self) -> list[RowWrite]:
-        """Return the writes that wait."""
+        """Return all waiting writes."""
         return [write for buffer in self._filled for write in buffer.waiting]

@@ -1,4 +1,4 @@
-"""Senders of a bulk writer's batches: as a flush does, as flat rows, or as a load."""
+"""The senders of a bulk writer's batches: like a flush, as flat rows, or as a load."""
 
 from __future__ import annotations
 
@@ -42,26 +42,26 @@ class BatchSender(Interface):
 
     @property
     def flattener(self) -> RowFlattener | None:
-        """How flat rows are made; None where rows are no flat ones."""
+        """The object that makes flat rows; None if the rows are not flat."""
         ...
 
     @property
     def ticket(self) -> LoadTicket | None:
-        """The load under way, or None."""
+        """The load in progress, or None."""
         ...
 
     def send(self, items: Sequence[Any], /) -> Protocol[FlushOutcome]:
-        """Send a batch and return what was not acknowledged."""
+        """Send a batch and return the failures: writes that were not acknowledged."""
         ...
 
     def writes(self, items: Sequence[Any], /) -> Sequence[RowWrite]:
-        """Return what was to be written."""
+        """Return the writes of a batch."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class WriteSender:
-    """Sends writes as a flush does: plain ones in batches, guarded ones through their guards."""
+    """Sends writes like a flush: plain rows in batches, guarded rows through their guards."""
 
     writer: TableWriter
     flattener: None = None
@@ -72,7 +72,7 @@ class WriteSender:
         return send_writes(items, self.writer, FlushOutcome())
 
     def writes(self, items: Sequence[RowWrite], /) -> Sequence[RowWrite]:
-        """Return what was to be written."""
+        """Return the writes of a batch."""
         return items
 
 
@@ -80,8 +80,8 @@ class WriteSender:
 class LoadSender:
     """Sends rows of a table that is being loaded, with their entries and guards.
 
-    Everything carries the load's timestamp, so what fails may be sent again, by the same or
-    afterwards by another process.
+    All cells have the timestamp of the load, so failed writes may be sent again, by this process or
+    later by another one.
     """
 
     ticket: LoadTicket
@@ -89,7 +89,7 @@ class LoadSender:
     flattener: None = None
 
     def item(self, write: RowWrite) -> tuple[RowWrite, LoadedRow]:
-        """Return a write with what loads it."""
+        """Return a write with its entries and its guard."""
         return write, guarded_load(self.target, RowChange(write.key, write.puts), self.ticket)
 
     def send(self, items: Sequence[tuple[RowWrite, LoadedRow]], /) -> Protocol[FlushOutcome]:
@@ -98,20 +98,21 @@ class LoadSender:
         return _failures_of(load_rows(writes[0].bound.schema.table, rows), lambda: writes)
 
     def writes(self, items: Sequence[tuple[RowWrite, LoadedRow]], /) -> Sequence[RowWrite]:
-        """Return what was to be written."""
+        """Return the writes of a batch."""
         return [write for write, _ in items]
 
 
 @dataclass(frozen=True, slots=True)
 class RowFlattener:
-    """How flat rows are made of a model's objects.
+    """Makes flat rows from a model's objects.
 
     Attributes:
         bound: The model.
-        columns: What the values of a flat row are put to.
-        encode_key: Returns an object's row key, of its `__dict__`.
-        flatten: Returns its flat row.
-        most_bytes: Rows whose key and values have more bytes are made the plain way.
+        columns: The columns of the values in a flat row.
+        encode_key: A function from an object's `__dict__` to its row key.
+        flatten: A function from an object's `__dict__` to its flat row.
+        most_bytes: The largest size of a flat row's key and values; larger rows are written as
+            usual.
     """
 
     bound: BoundModel
@@ -122,11 +123,11 @@ class RowFlattener:
 
     @classmethod
     def of(cls, bound: BoundModel, constants: Sequence[tuple[bytes, bytes]]) -> Self | None:
-        """Return the flattener of a model's rows; None where objects need more checks.
+        """Return the flattener of a model's rows; None if the objects need other checks.
 
         Args:
             bound: The model.
-            constants: Columns that all rows have in addition, and their value.
+            constants: Further columns that all rows have, with their values.
         """
         schema = bound.schema
         is_alike = bound.tables.is_only and bound.keys.are_computed
@@ -146,9 +147,10 @@ class RowFlattener:
         )
 
     def item(self, obj: Model, key: bytes) -> tuple[FlatRow, int] | None:
-        """Return an object's flat row and how many bytes HBase stores of it.
+        """Return an object's flat row and its size in HBase, in bytes.
 
-        None if it needs the plain way, which also refuses what does not fit.
+        None if the object must be written in the usual way, which also raises errors for wrong
+        values.
         """
         flat = self.flatten(obj.__dict__, key)
         if flat is None or len(key) > self.bound.keys.longest_bytes:
@@ -159,20 +161,20 @@ class RowFlattener:
         return row, size_bytes
 
     def writes(self, items: Sequence[FlatRow]) -> Sequence[RowWrite]:
-        """Return what was to be written."""
+        """Return the writes of a batch."""
         return [RowWrite(self.bound, None, row[0] or b"", "put") for row in items]
 
 
 @dataclass(frozen=True, slots=True)
 class FlatRowSender:
-    """Sends rows of a plain model whose objects become flat rows, many in one request."""
+    """Sends flat rows of a plain model, many in one request."""
 
     writer: TableWriter
     flattener: RowFlattener
     ticket: None = None
 
     def item(self, obj: Model, key: bytes) -> tuple[FlatRow, int] | None:
-        """Return an object's flat row and its size, as its flattener does."""
+        """Return an object's flat row and its size in bytes, or None."""
         return self.flattener.item(obj, key)
 
     def send(self, items: Sequence[FlatRow], /) -> Protocol[FlushOutcome]:
@@ -196,13 +198,13 @@ class FlatRowSender:
         return outcome
 
     def writes(self, items: Sequence[FlatRow], /) -> Sequence[RowWrite]:
-        """Return what was to be written."""
+        """Return the writes of a batch."""
         return self.flattener.writes(items)
 
 
 @dataclass(frozen=True, slots=True)
 class FlatLoadSender:
-    """Sends flat rows of a table that is being loaded, as `LoadSender` does."""
+    """Sends flat rows of a table that is being loaded, with their entries and guards."""
 
     flattener: RowFlattener
     load: FlatLoad
@@ -213,12 +215,14 @@ class FlatLoadSender:
         return self.load.ticket
 
     def item(self, obj: Model, key: bytes) -> tuple[KeyedRow, int] | None:
-        """Return an object's flat row with its entries' keys, and its size, as its flattener does.
+        """Return an object's flat row with the keys of its entries, and its size in bytes; or None.
 
-        The keys are made where the object is taken: one that fits no entry fails by itself.
+        The keys are computed when the object is added, so that a wrong value raises only for its
+        object.
 
         Raises:
-            ValidationError, RowKeyError, CorruptRowError: The row has no entries that HBase stores.
+            ValidationError, RowKeyError, CorruptRowError: An entry of the row cannot be computed or
+                stored.
         """
         flat = self.flattener.item(obj, key)
         return None if flat is None else (self.load.keyed(flat[0]), flat[1])
@@ -228,7 +232,7 @@ class FlatLoadSender:
         return _failures_of(self.load.load(items), lambda: self.writes(items))
 
     def writes(self, items: Sequence[KeyedRow], /) -> Sequence[RowWrite]:
-        """Return what was to be written."""
+        """Return the writes of a batch."""
         return self.flattener.writes([row for row, _ in items])
 
 
@@ -238,7 +242,7 @@ FlatSender = FlatRowSender | FlatLoadSender
 def _failures_of(
     sending: Protocol[None], writes: Callable[[], Sequence[RowWrite]]
 ) -> Protocol[FlushOutcome]:
-    """Send a batch and return what was not acknowledged; `writes` are all writes of the batch."""
+    """Send a batch by `send` and return its failures; `writes` has all writes of the batch."""
     outcome = FlushOutcome()
     try:
         yield from sending
@@ -249,17 +253,17 @@ def _failures_of(
 
 @dataclass(frozen=True, slots=True)
 class BegunLoad:
-    """A load, and the indexes that it keeps: none changes its state while its table is loaded."""
+    """A load and the indexes that it writes; no index changes its state during a load."""
 
     ticket: LoadTicket
     target: GuardedTable
 
 
 def begin_load(bound: BoundModel, writer: TableWriter) -> Protocol[BegunLoad | None]:
-    """Begin a load, or go on with one; None where each row is written by itself.
+    """Begin or resume a load; None if the rows must be written one by one.
 
     Raises:
-        SchemaError: The model's indexes are not those that the catalog knows.
+        SchemaError: The model's indexes differ from those in the catalog.
     """
     if bound.guarded is None or not can_load(bound.guarded):
         return None
@@ -282,7 +286,7 @@ def begin_load(bound: BoundModel, writer: TableWriter) -> Protocol[BegunLoad | N
 def senders_of(
     bound: BoundModel, load: BegunLoad | None, writer: TableWriter
 ) -> tuple[BatchSender, FlatSender | None]:
-    """Return what sends any row of a model, and what sends its flat rows, if it has such."""
+    """Return the sender of a model's rows, and the sender of its flat rows or None."""
     if bound.guarded is None:
         marker = bound.schema.marker
         flattener = RowFlattener.of(bound, () if marker is None else ((marker, MARKER_VALUE),))

@@ -1,4 +1,4 @@
-"""Writes of one row by its key, without an object: put, clear, delete, append."""
+"""Writes of one row by its key, without an object: put or clear cells, delete, append."""
 
 from __future__ import annotations
 
@@ -38,8 +38,9 @@ def put_cells(
     """Put and clear cells of the row with these key fields.
 
     Raises:
-        QueryError: There is nothing to write, a field stands twice or is none that can be set.
-        RowNotFoundError: A row under a guard does not exist, and the assignments make none.
+        QueryError: There is no assignment, a field is assigned twice, or a field cannot be
+            assigned.
+        RowNotFoundError: A guarded row does not exist, and some required fields are not assigned.
         HBaseORMError: The row was not written, or its outcome is unknown.
     """
     puts, clears = _assigned(bound, assignments)
@@ -60,7 +61,7 @@ def put_cells(
 
 
 def _of_existing(bound: BoundModel, change: RowChange) -> RowChange:
-    """Return a change that requires the row to exist."""
+    """Return a change that fails if the row does not exist."""
 
     def decide(before: RowBefore) -> RowChange:
         if not bound.exists(Row(change.row, dict(before.cells))):
@@ -82,7 +83,7 @@ def absent_row_error(bound: BoundModel, row: bytes) -> RowNotFoundError:
 
 
 def delete_cells(bound: BoundModel, key: Mapping[str, Any], writer: TableWriter) -> Protocol[None]:
-    """Delete the row with these key fields; one that does not exist is no error.
+    """Delete the row with these key fields; do nothing if it does not exist.
 
     Raises:
         HBaseORMError: The row was not deleted, or its outcome is unknown.
@@ -123,10 +124,10 @@ def _assigned(
 
 
 def _cell(bound: BoundModel, assignment: Assignment) -> tuple[bytes, bytes | None]:
-    """Return the column of an assignment and its bytes; None clears it.
+    """Return the column and the bytes of an assignment; None as bytes clears the column.
 
     Raises:
-        QueryError: It is no assignment, or of a field that cannot be assigned.
+        QueryError: The argument is not an assignment, or its field cannot be assigned.
         ValidationError: The value does not fit.
     """
     if not isinstance(assignment, Assignment):
@@ -151,11 +152,11 @@ def _cell(bound: BoundModel, assignment: Assignment) -> tuple[bytes, bytes | Non
 
 
 def assignable(bound: BoundModel, field: Expr[Any]) -> ColumnSchema:
-    """Return the column of a field that may be set without an object.
+    """Return the column of a field that may be assigned without an object.
 
     Raises:
-        QueryError: The field is none of the model's, a counter or a version.
-        RowKeyError: It is part of the row key.
+        QueryError: The field belongs to another model, or is a counter or a version.
+        RowKeyError: The field is part of the row key.
     """
     schema = bound.schema
     entry = stored_column(schema, field) if isinstance(field, EntryExpr) else None
@@ -188,7 +189,7 @@ def assignable(bound: BoundModel, field: Expr[Any]) -> ColumnSchema:
 
 
 def _stored_key_fields(bound: BoundModel, key: Mapping[str, Any]) -> dict[bytes, bytes]:
-    """Return the cells of key fields that are stored in columns as well."""
+    """Return the cells of key fields that are also stored in columns."""
     schema = bound.schema
     stored = [column for column in schema.columns if isinstance(schema.fields[column.name], Key)]
     return {each.column: each.codec.encode(key[each.name]) for each in stored if each.name in key}
@@ -215,10 +216,10 @@ class Tail:
 def tail_of(
     bound: BoundModel, field: Expr[Any], value: Any, key: Mapping[str, Any]
 ) -> Protocol[Tail]:
-    """Return a value to append, encoded, and its row.
+    """Encode a value to append; return it with its row and column.
 
     Raises:
-        QueryError: The column's bytes cannot be concatenated, or an index is made of them.
+        QueryError: The column's bytes cannot be concatenated, or the column is indexed.
         ValidationError: The value does not fit.
     """
     column = assignable(bound, field)
@@ -236,9 +237,9 @@ def append_tail(tail: Tail, writer: TableWriter) -> Protocol[Any]:
     """Append to a text or bytes column; return the new value.
 
     Raises:
-        RowNotFoundError: A row under a guard does not exist.
-        CorruptRowError: What the column holds does not decode; of a plain model the value was
-            appended all the same.
+        RowNotFoundError: A guarded row does not exist.
+        CorruptRowError: The column's value does not decode; in a plain row the value was appended
+            nevertheless.
         ConnectionLostError: The outcome is unknown.
     """
     if tail.bound.guarded is not None:
@@ -298,7 +299,7 @@ def _append_plain(tail: Tail, writer: TableWriter) -> Protocol[bytes]:
 
 
 def _append_guarded(tail: Tail, writer: TableWriter) -> Protocol[bytes]:
-    """Append under the guard: the row is read, and written if nobody else did since."""
+    """Append under the guard: read the row, and write it unless another writer changed it."""
     column = tail.column.column
 
     def decide(before: RowBefore) -> RowChange:

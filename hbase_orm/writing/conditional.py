@@ -1,8 +1,8 @@
-"""Writes of one row that depend on what is stored: insert, put-if, delete-if.
+"""Writes of one row that depend on the stored row: insert, put-if, delete-if.
 
-Guarded rows are read and changed under their guard, whatever the conditions. A plain row is changed
-by HBase's own check of one cell, which needs Thrift2. No conditional write is sent twice: after
-`ConnectionLostError` its outcome is unknown.
+Guarded rows are read and changed under their guard, which allows all conditions. A plain row is
+changed by HBase's own check of one cell, which needs Thrift2. A conditional write is never sent
+twice: after `ConnectionLostError` its outcome is unknown.
 """
 
 from __future__ import annotations
@@ -38,15 +38,16 @@ from hbase_orm.writing.send import guarded_write, mutation_of
 
 
 class UnmetError(Exception):
-    """The row does not fulfil the conditions; never leaves the session."""
+    """The row does not fulfil the conditions. Caught inside the library."""
 
 
 def insert_row(write: RowWrite, writer: TableWriter) -> Protocol[RowWrite]:
-    """Write a row that must be absent.
+    """Write a row that must not exist.
 
     Raises:
-        DuplicateRowError: The row exists.
-        ValidationError: HBase would take the row that is written for an absent one.
+        DuplicateRowError: The row exists already.
+        ValidationError: The checked cell would be empty, which HBase's check treats like an absent
+            cell.
         ConnectionLostError: The outcome is unknown.
     """
     if (yield from _exists_under_another_salt(write)):
@@ -63,7 +64,7 @@ def insert_row(write: RowWrite, writer: TableWriter) -> Protocol[RowWrite]:
 
 
 def _exists_under_another_salt(write: RowWrite) -> Protocol[bool]:
-    """Return whether the row of an object exists under another random salt than its own."""
+    """Return whether the object's row exists with another random salt."""
     bound, obj = write.bound, write.obj
     others = () if obj is None else bound.keys.others_of(obj, write.key)
     rows = (yield from read_rows(bound, others)) if others else ()
@@ -71,7 +72,7 @@ def _exists_under_another_salt(write: RowWrite) -> Protocol[bool]:
 
 
 def duplicate_error(write: RowWrite) -> DuplicateRowError:
-    """Return the error of a row that exists."""
+    """Return the error of an insert whose row exists."""
     return DuplicateRowError(
         "the row exists already",
         model=write.bound.schema.model_name,
@@ -82,10 +83,10 @@ def duplicate_error(write: RowWrite) -> DuplicateRowError:
 
 
 def _insert_plain(write: RowWrite, writer: TableWriter) -> Protocol[bool]:
-    """Write a plain row if it is absent; return whether it was.
+    """Write a plain row if it does not exist; return whether it was written.
 
-    Any cell in the model's families makes a row, and a read finds those. Between the read and the
-    write HBase itself guards one column that every insert writes.
+    A read first makes sure that the row has no cell in the model's families. The write then has a
+    check of HBase on one column that every insert writes, in case of a concurrent insert.
     """
     bound = write.bound
     column = checked_column(bound.schema)
@@ -107,9 +108,9 @@ def _insert_plain(write: RowWrite, writer: TableWriter) -> Protocol[bool]:
 
 
 def checked_column(schema: TableSchema) -> bytes:
-    """Return the column that is absent exactly when a plain row is.
+    """Return the column whose absence is checked by inserts of plain rows.
 
-    It is one that every insert writes, and best one whose cell is never empty.
+    It is a column that every insert writes; a column whose cell is never empty is preferred.
     """
     if schema.marker is not None:
         return schema.marker
@@ -119,7 +120,7 @@ def checked_column(schema: TableSchema) -> bytes:
 
 
 def need_conditions(schema: TableSchema, writer: TableWriter) -> None:
-    """Refuse a conditional write where no gateway can make one.
+    """Raise an error if no gateway supports conditional writes.
 
     Raises:
         FeatureMissingError: The engine has no Thrift2 gateway.
@@ -135,7 +136,7 @@ def need_conditions(schema: TableSchema, writer: TableWriter) -> None:
 def write_if(
     write: RowWrite, conditions: Sequence[Condition], writer: TableWriter
 ) -> Protocol[RowWrite | None]:
-    """Make a write if the row fulfils conditions; return what was written, or None.
+    """Make a write if the row fulfils the conditions; return the written row, or None.
 
     Raises:
         QueryError: The conditions do not fit the model, or HBase cannot decide them.
@@ -181,7 +182,7 @@ def _plain_if(
 
 
 def _is_met(write: RowWrite, row: Row, conditions: Sequence[Condition]) -> bool:
-    """Return whether a row fulfils the conditions; an absent one only that fields are None."""
+    """Return whether a row, or an absent row, fulfils the conditions."""
     bound = write.bound
     if not row.cells or not bound.exists(row):
         is_possible = write.kind in {"put", "insert", "replace"}
@@ -227,7 +228,7 @@ def _request(write: RowWrite, test: CellTest) -> CheckAndMutate:
 def stored_row(
     bound: BoundModel, key: bytes, loaded: frozenset[str] | None = None
 ) -> Protocol[Row | None]:
-    """Return the row as it is stored, or None where the model sees none.
+    """Return the row as it is stored, or None if the row does not exist for the model.
 
     Args:
         bound: The model.

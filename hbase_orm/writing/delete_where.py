@@ -32,19 +32,19 @@ def delete_rows(
     bound_to: Callable[[Model], BoundModel],
     note: Callable[[RowWrite], None],
 ) -> Reading[int]:
-    """Delete what a statement selects and return how many rows that were.
+    """Delete the rows that a statement selects; return the number of deleted rows.
 
     Args:
         rows: Reads the rows of the statement's plan.
         stmt: The statement.
-        bound: Its model.
+        bound: The bound model of the statement.
         writer: The way to the tables.
-        bound_to: Gives the model of an object, with the table of its row.
-        note: Called with each row that was deleted.
+        bound_to: A function that returns the bound model of an object, with the table of its row.
+        note: A function that is called with each deleted row.
 
     Raises:
-        FlushError: Some rows were not deleted, or their outcome is unknown. Those that do not
-            decode are left, and named once all others are deleted.
+        FlushError: Some rows were not deleted, or their outcome is unknown. Rows that do not decode
+            are not deleted; they are named after all others are deleted.
     """
     deleted, corrupt = 0, FlushOutcome()
     with closing(Pages(rows)) as pages:

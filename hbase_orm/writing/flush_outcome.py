@@ -1,4 +1,4 @@
-"""How the writes of a flush or of a bulk writer ended: the one place where that is recorded."""
+"""The outcomes of the writes of a flush or of a bulk writer."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ Failure = tuple[RowWrite, Exception]
 
 @dataclass(frozen=True, slots=True)
 class FlushReport:
-    """What a flush did.
+    """The result of a flush.
 
     Attributes:
-        written: How many rows were acknowledged.
+        written: The number of acknowledged rows.
     """
 
     written: int = 0
@@ -38,13 +38,13 @@ class FlushReport:
 
 @dataclass(slots=True)
 class FlushOutcome:
-    """How writes ended.
+    """The outcomes of writes.
 
     Attributes:
-        written: Acknowledged. A bulk writer keeps only the number.
-        not_written: Certainly not written, with the reason.
-        unknown: Sent and not answered, or ended by an error that is none of this library's.
-        settled: How many of those acknowledged the session has noted.
+        written: The acknowledged writes; a bulk writer keeps only their number.
+        not_written: The writes that were certainly not made, with the error.
+        unknown: The writes that were sent but not answered, or ended by an unexpected error.
+        settled: The number of acknowledged writes that the session has applied to its objects.
     """
 
     written: list[RowWrite] = field(default_factory=list)
@@ -54,40 +54,40 @@ class FlushOutcome:
 
     @property
     def failures(self) -> list[Failure]:
-        """What was not acknowledged."""
+        """The writes that were not acknowledged, with their errors."""
         return [*self.not_written, *self.unknown]
 
     @property
     def has_failures(self) -> bool:
-        """Whether something was not acknowledged."""
+        """Whether some write was not acknowledged."""
         return bool(self.not_written or self.unknown)
 
     @property
     def unexpected(self) -> Exception | None:
-        """The first error that is none of this library's."""
+        """The first error that is not an error of this library."""
         errors = (error for _, error in self.unknown)
         return next((error for error in errors if not isinstance(error, HBaseORMError)), None)
 
     def record_not_written(self, writes: Iterable[RowWrite], error: Exception) -> None:
-        """Enter writes that were not sent."""
+        """Record writes that were not sent."""
         self.not_written += [(write, error) for write in writes]
 
     def record_unknown(self, writes: Iterable[RowWrite], error: Exception) -> None:
-        """Enter writes of which nobody knows whether they were made."""
+        """Record writes whose outcome is unknown."""
         self.unknown += [(write, error) for write in writes]
 
     def record_failure(
         self, writes: Sequence[RowWrite], error: HBaseORMError, *, is_begun: bool = False
     ) -> None:
-        """Enter the writes of a request that failed: not written, or unknown.
+        """Record the writes of a failed request, as not written or as unknown.
 
-        A request of several rows is not atomic: when it fails for one row, the others may be
-        written or not. Neither is a write of two requests of which the first was answered. What is
-        no error of the gateway comes before a request is sent.
+        A request with several rows is not atomic: if it fails for one row, the others may be
+        written or not. The same is true for writes of two requests of which the first was answered.
+        Errors that are not `GatewayError` are raised before a request is sent.
 
         Args:
-            writes: All writes of the request.
-            error: What it failed with.
+            writes: The writes of the request.
+            error: The error of the request.
             is_begun: Whether an earlier request of the same writes was answered.
         """
         is_rejected = isinstance(error, _WHOLE_REQUEST_REJECTED)
@@ -98,22 +98,22 @@ class FlushOutcome:
             self.record_unknown(writes, error)
 
     def add(self, other: FlushOutcome) -> None:
-        """Add the outcomes of further writes."""
+        """Add the outcomes of other writes."""
         self.written += other.written
         self.add_failures(other)
 
     def add_failures(self, other: FlushOutcome) -> None:
-        """Add the failures among further writes."""
+        """Add the failures of other writes."""
         self.not_written += other.not_written
         self.unknown += other.unknown
 
     def raise_first(self) -> None:
-        """Raise what the first write failed with, if one did."""
+        """Raise the error of the first failed write, if there is one."""
         for _, error in self.failures:
             raise error
 
     def rows(self, *, written: object) -> dict[str, object]:
-        """Return the attributes of a `FlushError`: each failed row with table, key and error."""
+        """Return the attributes of a `FlushError`: the rows by outcome."""
         return {
             "written": written,
             "not_written": _rows_of(self.not_written),
@@ -121,7 +121,7 @@ class FlushOutcome:
         }
 
     def flush_error(self) -> FlushError:
-        """Return the error of a flush whose rows were not all written."""
+        """Return the error of a flush that did not write all rows."""
         rows = self.rows(written=[write.row_id for write in self.written])
         for _, error in self.not_written:
             if isinstance(error, VersionConflictError):

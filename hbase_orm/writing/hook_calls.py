@@ -1,8 +1,8 @@
-"""When the hooks of models are called, and `onupdate` values are made.
+"""Calls the hooks of models and computes `onupdate` values.
 
-Only whole objects have hooks: writes without an object and projections have none. What a hook
-raises reaches the caller: before a write, nothing of the object was sent yet; after the writes of a
-flush, when every hook was called.
+Hooks are called only for objects, not for writes without an object or for selected values. An error
+of a hook before a write is raised before anything of the object is sent. Errors of hooks after the
+writes of a flush are raised when every hook was called.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ hooks that add objects without end may not."""
 
 
 def prepare(bound: BoundModel, obj: Model, kind: Literal["put", "whole", "delete"]) -> None:
-    """Let an object that is about to be written, or deleted, prepare itself.
+    """Call the hooks of an object that is about to be written or deleted.
 
     Args:
-        bound: Its model.
+        bound: The bound model of the object.
         obj: The object.
-        kind: "put" writes what changed, and leaves an object without changes as it is; "whole"
-            writes it in any case.
+        kind: "put" for a write of the changes, which does nothing for an unchanged object; "whole"
+            for a write of the whole object; or "delete".
 
     Raises:
-        ValidationError: A value that `onupdate` made does not fit.
+        ValidationError: A value from `onupdate` does not fit.
     """
     hooks = type(obj).__hooks__
     if kind == "delete":
@@ -56,7 +56,7 @@ def prepare(bound: BoundModel, obj: Model, kind: Literal["put", "whole", "delete
 
 
 def _changes(bound: BoundModel, obj: Model) -> RowWrite | None:
-    """Return what would be written of an object that was loaded; None of another one."""
+    """Return the changes of a loaded object; None for a new object."""
     loaded = obj.__state__.row
     if loaded is None:
         return None
@@ -65,7 +65,7 @@ def _changes(bound: BoundModel, obj: Model) -> RowWrite | None:
 
 
 def _renew(bound: BoundModel, obj: Model, changes: RowWrite) -> None:
-    """Set the fields with `onupdate` that nobody changed."""
+    """Set the fields with `onupdate` that were not changed by the program."""
     changed = changes.puts.keys() | changes.clears
     for name, make in type(obj).__hooks__.renewed:
         if bound.schema.column_by_name[name].column not in changed:
@@ -74,9 +74,9 @@ def _renew(bound: BoundModel, obj: Model, changes: RowWrite) -> None:
 
 @dataclass(slots=True)
 class HookErrors:
-    """What hooks raised after writes, until the flush is over; a context manager around each hook.
+    """Collects errors of hooks until the flush is finished; a context manager around each hook.
 
-    Only an `Exception` waits: an interrupt ends the flush at once.
+    Only an `Exception` is collected: an interrupt ends the flush at once.
 
     Attributes:
         raised: The exceptions, in the order of the hooks.
@@ -85,7 +85,7 @@ class HookErrors:
     raised: list[Exception] = field(default_factory=list[Exception])
 
     def __enter__(self) -> None:
-        """Begin a hook."""
+        """Begin the call of a hook."""
 
     def __exit__(
         self,
@@ -94,14 +94,14 @@ class HookErrors:
         trace: TracebackType | None,
         /,
     ) -> bool:
-        """Keep what the hook raised; return whether it waits."""
+        """Collect the hook's exception; return whether it is collected."""
         if not isinstance(error, Exception):
             return False
         self.raised.append(error)
         return True
 
     def raise_first(self) -> None:
-        """Raise the first exception, of which there is one; the others are logged."""
+        """Raise the first collected exception and log the others; there must be at least one."""
         first, *others = self.raised
         if others:
             first.add_note(f"{len(others)} more hooks raised; the log shows their exceptions")
@@ -111,14 +111,14 @@ class HookErrors:
 
 
 def call_every_after_write_hook(writes: Iterable[RowWrite], errors: HookErrors) -> None:
-    """Call the hook of each acknowledged write that has one, whatever another one raises."""
+    """Call the `after_*` hook of each acknowledged write, even if another hook raises an error."""
     for write in writes:
         with errors:
             _call_after_hook(write)
 
 
 def call_after_write_hooks(writes: Iterable[RowWrite]) -> None:
-    """Call the hook of each acknowledged write."""
+    """Call the `after_*` hook of each acknowledged write."""
     for write in writes:
         if write.has_after_hook:
             _call_after_hook(write)
@@ -133,14 +133,14 @@ def _call_after_hook(write: RowWrite) -> None:
 
 
 def call_after_load_hook(obj: Any) -> Any:
-    """Return an object that was read, after its hook was called."""
+    """Call the load hook of an object that was read, and return the object."""
     if type(obj).__hooks__.after_load:
         obj.after_load()
     return obj
 
 
 def with_after_load(stmt: Select[Any], objects: Iterator[Any]) -> Iterator[Any]:
-    """Yield what a statement selects, the hook of each object called before."""
+    """Yield the results of a statement, after calling the load hook of each object."""
     if stmt.selection is not None:
         return objects
     record_types = stmt.model.__schema__.record_types

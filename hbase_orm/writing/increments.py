@@ -17,11 +17,11 @@ _END: Final = 1 << 63
 
 
 def amounts_by_column(bound: BoundModel, increments: Sequence[AddAmount]) -> dict[bytes, int]:
-    """Return the amounts by column, in the order they are given.
+    """Return the amounts by column, in the order of the arguments.
 
     Raises:
-        QueryError: Nothing to add, a counter named twice, an amount that does not fit, or a field
-            that is no counter.
+        QueryError: There is no amount, a counter is named twice, an amount does not fit 64 bits, or
+            a field is not a counter.
     """
     columns = [_counter_column(bound, increment) for increment in increments]
     if not columns or len(set(columns)) < len(columns):
@@ -36,12 +36,12 @@ def amounts_by_column(bound: BoundModel, increments: Sequence[AddAmount]) -> dic
 def increment_counters(
     bound: BoundModel, key: Mapping[str, Any], amounts: Mapping[bytes, int], writer: TableWriter
 ) -> Protocol[list[int]]:
-    """Add to counters of the row with these key fields; return the new values.
+    """Increment counters of the row with these key fields; return the new values.
 
-    Never sent twice: after `ConnectionLostError` the outcome is unknown.
+    The request is never sent twice: after `ConnectionLostError` the outcome is unknown.
 
     Raises:
-        CounterOverflowError: A counter went past 64 bits; all amounts were added.
+        CounterOverflowError: A counter overflowed 64 bits; all amounts were added.
     """
     row_id = bound.schema.table, (yield from key_to_change(bound, key))
     yield from writer.clock.wait_out_tombstone_tie([row_id])
@@ -58,7 +58,7 @@ def checked_values(
     """Return the new values of counters, in the order of their amounts.
 
     Raises:
-        CounterOverflowError: One went past 64 bits; all amounts were added.
+        CounterOverflowError: A counter overflowed 64 bits; all amounts were added.
     """
     new_values = [values[column] for column in amounts]
     for column, amount in amounts.items():

@@ -1,9 +1,9 @@
 """Moves a row to another row key: insert the copy, verify it, delete the original.
 
-HBase cannot rename a row, and no request covers two. Whoever dies in between leaves both rows with
-the same cells; moving again then finds the copy and goes on. The original is deleted only as it was
-copied: a guarded one if nobody wrote it since, a plain one up to the newest timestamp that was
-copied, and what others wrote meanwhile is carried after it.
+HBase cannot rename a row, and no request changes two rows. A process that dies during a move leaves
+both rows with the same cells; the next move of the row finds the copy and continues. Only the
+copied cells of the original are deleted: a guarded row if it has not changed since, a plain row up
+to the newest copied timestamp. Cells that other programs wrote in the meantime are copied too.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ MAX_TRIES: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class RowLocation:
-    """Where a row of a model is: in which table, under which key."""
+    """The table and the row key of a row."""
 
     bound: BoundModel
     key: bytes
 
 
 class _ChangedError(Exception):
-    """The original is not what was copied any more; never leaves this module."""
+    """The original changed after it was copied. Caught inside this module."""
 
 
 def new_values(bound: BoundModel, obj: Any, new_key: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the key fields of the copy: those given, the others as the object has them.
+    """Return the key fields of the copy: the given ones, and the object's own for the others.
 
     Raises:
-        RowKeyError: One is no key field, or does not fit; or there are none.
+        RowKeyError: A name is not a key field, a value does not fit, or no key field is given.
     """
     if not new_key:
         raise RowKeyError(
@@ -67,7 +67,7 @@ def new_values(bound: BoundModel, obj: Any, new_key: Mapping[str, Any]) -> dict[
 
 
 def location_of(bound: BoundModel, values: Mapping[str, Any]) -> Protocol[RowLocation]:
-    """Return where the row with these key fields is, or would be."""
+    """Return the location of the row with these key fields; it need not exist."""
     placed = bound.with_table_of(values)
     return RowLocation(placed, (yield from key_to_change(placed, values)))
 
@@ -84,20 +84,21 @@ def move_row(
     """Move a row and return the copy as it is stored.
 
     Args:
-        old: Where the row is.
-        new: Where it shall be.
+        old: The location of the row.
+        new: The new location.
         values: The new key fields.
         known: The cells that the caller last saw of the row, by column.
-        writer: The way to the tables.
-        check: Raises for an original that must not be moved, before anything is written.
+        writer: The object that reads and writes the tables.
+        check: A function that raises an error for a row that must not be moved, before anything is
+            written.
 
     Raises:
-        RowNotFoundError: There is no such row.
-        DuplicateRowError: Another row stands at the new key.
-        ConflictError: Others kept changing the row.
+        RowNotFoundError: The row does not exist.
+        DuplicateRowError: Another row has the new key.
+        ConflictError: Other writers changed the row at every attempt.
         FeatureMissingError: The engine has no Thrift2 gateway.
-        ValidationError: The row has a unique value that the copy would have as well.
-        ConnectionLostError: It is not known how far this came; move again.
+        ValidationError: The row has a unique value, which the copy would have too.
+        ConnectionLostError: Some steps may be done, others not; move the row again.
     """
     need_conditions(old.bound.schema, writer)
     move = _Move(old, new, values, writer)
@@ -124,11 +125,12 @@ def move_row(
 
 @dataclass(slots=True)
 class _Move:
-    """One move.
+    """The state of one move.
 
     Attributes:
-        copied: What this move wrote as the copy.
-        has_deleted: Whether it deleted the original: what stands there now came after it.
+        copied: The cells that this move wrote to the copy.
+        has_deleted: Whether this move deleted the original, so that cells there now were written
+            later.
     """
 
     old: RowLocation
@@ -139,10 +141,10 @@ class _Move:
     has_deleted: bool = False
 
     def make_copy(self, original: Row, copy: Row | None) -> Protocol[bool]:
-        """Make the copy equal to the original; return whether it is now.
+        """Make the copy equal to the original; return whether it is equal now.
 
         Raises:
-            DuplicateRowError: Another row stands at the new key.
+            DuplicateRowError: Another row has the new key.
         """
         bound, key, writer = self.new.bound, self.new.key, self.writer
         wanted = _cells_of_copy(bound, _cells(self.old, original), self.values)
@@ -165,7 +167,7 @@ class _Move:
         return True
 
     def delete_copied(self, original: Row) -> Protocol[None]:
-        """Delete the original if it and its copy are read back as they were copied."""
+        """Delete the original if both rows still have the copied cells."""
         copy = yield from stored_row(self.new.bound, self.new.key)
         now = yield from stored_row(self.old.bound, self.old.key)
         stored = {} if copy is None else _cells(self.new, copy)
@@ -178,10 +180,10 @@ class _Move:
 def _refuse_same_claims(
     old: RowLocation, original: Row, new: RowLocation, wanted: Mapping[bytes, bytes]
 ) -> None:
-    """Refuse a copy that would show a unique value which the original still has.
+    """Raise an error if the copy would have a unique value that the original has.
 
     Raises:
-        ValidationError: There is one; nothing was written.
+        ValidationError: There is such a value; nothing was written.
     """
     if old.bound.guarded is None or new.bound.guarded is None:
         return
@@ -214,10 +216,10 @@ def _claims(
 
 
 def _finished_copy(move: _Move, copy: Row | None, known: Mapping[bytes, bytes]) -> Row:
-    """Return the copy, now that there is no original.
+    """Return the copy of a move whose original does not exist any more.
 
     Raises:
-        RowNotFoundError: It is no copy of it: there never was an original, or it is gone.
+        RowNotFoundError: The row at the new key is not a copy, or does not exist.
     """
     if copy is not None and move.copied is not None:
         return copy
@@ -228,7 +230,7 @@ def _finished_copy(move: _Move, copy: Row | None, known: Mapping[bytes, bytes]) 
 
 
 def _cells(location: RowLocation, row: Row) -> dict[bytes, bytes]:
-    """Return the cells of a row that a move carries: a version counts again."""
+    """Return the cells of a row that a move copies, without the version, which starts again."""
     version = location.bound.schema.version
     own = None if version is None else version.column
     return {column: cell.value for column, cell in row.cells.items() if column != own}
@@ -237,7 +239,7 @@ def _cells(location: RowLocation, row: Row) -> dict[bytes, bytes]:
 def _visible_cells(
     location: RowLocation, row: Row, known: Mapping[bytes, bytes]
 ) -> dict[bytes, bytes]:
-    """Return the cells of a row that a caller can know: not the deferred ones it has not read."""
+    """Return the cells of a row without deferred columns that the caller has not read."""
     hidden = {each.column for each in location.bound.schema.deferred} - known.keys()
     return {name: value for name, value in _cells(location, row).items() if name not in hidden}
 
@@ -245,7 +247,7 @@ def _visible_cells(
 def _cells_of_copy(
     bound: BoundModel, cells: Mapping[bytes, bytes], values: Mapping[str, Any]
 ) -> dict[bytes, bytes]:
-    """Return the cells of the copy: key fields that are stored as well have their new values."""
+    """Return the cells of the copy, with the new values of key fields that have columns."""
     schema = bound.schema
     wanted = dict(cells)
     if schema.version is not None:
@@ -259,7 +261,7 @@ def _cells_of_copy(
 
 
 def _delete(old: RowLocation, original: Row, writer: TableWriter) -> Protocol[None]:
-    """Delete the original as it was copied."""
+    """Delete the copied cells of the original."""
     if old.bound.guarded is not None:
         yield from _delete_guarded(old, original, writer)
         return

@@ -1,4 +1,4 @@
-"""The options of one pending write, and its earlier tries."""
+"""The options of one pending write, and its earlier attempts."""
 
 from __future__ import annotations
 
@@ -20,16 +20,19 @@ _MILLISECOND: Final = timedelta(milliseconds=1)
 
 @dataclass(frozen=True, slots=True)
 class WriteOptions:
-    """The options and earlier tries of a pending write.
+    """The options and earlier attempts of a pending write.
 
     Attributes:
-        ttl_ms: How long the cells live that it puts; None means as long as their family's.
-        timestamp_ms: Of all it writes; None leaves it to the server, or to the client's clock.
-        tries: What was sent of a guarded write; every flush adds to this one list.
-        sent: The try of a plain write whose outcome is unknown: sent again it has the same
+        ttl_ms: The time to live of the cells that are put, in milliseconds; None means that of
+            their family.
+        timestamp_ms: The timestamp of all cells and deletes; None lets the server, or the client's
+            clock, set it.
+        tries: The earlier attempts of a guarded write; every flush adds to the same list.
+        sent: The attempt of a plain write whose outcome is unknown; the next attempt has the same
             timestamp, if there was one.
-        in_doubt: The columns that such tries changed: the row may have what it had before.
-        is_row_in_doubt: Whether such a try was a delete.
+        in_doubt: The columns in attempts of unknown outcome: HBase may have their old or their new
+            values.
+        is_row_in_doubt: Whether an attempt of unknown outcome was a delete.
     """
 
     ttl_ms: int | None = None
@@ -40,7 +43,7 @@ class WriteOptions:
     is_row_in_doubt: bool = False
 
     def of(self, write: RowWrite) -> RowWrite:
-        """Return the write as it is to be sent now."""
+        """Return a write with these options, as it is sent now."""
         write = self.settling(write)
         stamp_ms, sent = self.timestamp_ms, self.sent
         if stamp_ms is None and sent is not None and _alike(sent, write):
@@ -48,7 +51,7 @@ class WriteOptions:
         return replace(write, ttl_ms=self.ttl_ms, timestamp_ms=stamp_ms, tries=self.tries)
 
     def settling(self, write: RowWrite) -> RowWrite:
-        """Return the write with all columns in doubt added, changed or not."""
+        """Return a write that also writes all columns in doubt, even unchanged ones."""
         if write.kind not in {"put", "update"}:
             return write
         columns = self.in_doubt.union(write.cells if self.is_row_in_doubt else ())
@@ -59,11 +62,11 @@ class WriteOptions:
         return replace(write, puts={**write.puts, **puts}, clears=clears)
 
     def with_tries_of(self, known: WriteOptions) -> WriteOptions:
-        """Return these options with the tries that are known of the write before."""
+        """Return these options with the attempts of an earlier write of the same row."""
         return replace(known, ttl_ms=self.ttl_ms, timestamp_ms=self.timestamp_ms)
 
     def after(self, write: RowWrite) -> WriteOptions:
-        """Return the options after a try whose outcome is unknown."""
+        """Return the options after an attempt whose outcome is unknown."""
         return replace(
             self,
             sent=write,
@@ -78,10 +81,10 @@ def _alike(one: RowWrite, other: RowWrite) -> bool:
 
 
 def options_of(bound: BoundModel, ttl: timedelta | None, timestamp_ms: int | None) -> WriteOptions:
-    """Return the options that a program gives a write.
+    """Check and return the options that a program gives for a write.
 
     Raises:
-        ValidationError: It is out of range, or the model is guarded.
+        ValidationError: An option is out of range, or the model is guarded.
     """
     if bound.guarded is not None:
         raise ValidationError(
@@ -115,10 +118,10 @@ def _ttl_ms(bound: BoundModel, ttl: timedelta | None) -> int | None:
 
 
 def check_number(option: str, value: object, least: float, most: float) -> None:
-    """Refuse what is no number from `least` to `most`.
+    """Raise an error unless the value is a number from `least` to `most`.
 
     Raises:
-        ConfigurationError: Names the option and its range.
+        ConfigurationError: The value is wrong; the error names the option and its range.
     """
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     if not is_number or not least <= value <= most:  # type: ignore[operator]  # a number; NaN is not
@@ -133,10 +136,10 @@ def check_number(option: str, value: object, least: float, most: float) -> None:
 
 
 def check_pace(rows_per_second: float | None, gateway_timeout_s: float) -> None:
-    """Refuse a pace or a time-out of a build that is out of range.
+    """Raise an error if the rate or the timeout of a build is out of range.
 
     Raises:
-        ConfigurationError: Names the option and its range.
+        ConfigurationError: The value is wrong; the error names the option and its range.
     """
     if rows_per_second is not None:
         check_number("rows_per_second", rows_per_second, _FEWEST_ROWS, _MOST_ROWS)

@@ -1,8 +1,8 @@
 """Replaces a whole row: one atomic request leaves exactly the new cells.
 
-The deletes reach up to the newest timestamp that the row holds, tombstones included, and the puts
-have the server's own time, which lies above it: no client's clock decides. Where the row's cells
-lie in the server's future, the puts are stamped one above them.
+The deletes cover all timestamps up to the newest of the row, including tombstones. The puts have
+the server's own time, which is later, so no client's clock matters. If the row has timestamps in
+the server's future, the puts get the next higher timestamp.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ _LARGEST_SKEW_MS: Final = 3_600_000
 
 
 def replace_row(write: RowWrite, writer: TableWriter) -> Protocol[RowWrite]:
-    """Make a row exactly what is written.
+    """Replace a row, so that it has exactly the new cells.
 
     Raises:
         FeatureMissingError: The engine has no Thrift2 gateway.
-        ConflictError: Other writers kept giving the row timestamps in the future.
+        ConflictError: Other writers kept writing the row with timestamps in the future.
         ConnectionLostError: The outcome is unknown; replacing again is safe.
     """
     yield from writer.clock.wait_out_counter_skew([write.row_id])
@@ -85,7 +85,7 @@ def replace_row(write: RowWrite, writer: TableWriter) -> Protocol[RowWrite]:
 
 
 def newest_ms_of(write: RowWrite) -> Protocol[int | None]:
-    """Return the newest timestamp that the row holds, tombstones included; None without any."""
+    """Return the newest timestamp of a row, including tombstones; None if it has none."""
     schema = write.bound.schema
     every = GetVersions(schema.table, write.key, schema.family_names, raw=True)
     try:
@@ -103,10 +103,10 @@ def _replace(
     """Replace the row once.
 
     Args:
-        write: What the row shall be.
-        newest_ms: The newest timestamp that the row holds.
-        writer: The way to the table.
-        is_hidden: Whether the server's timestamps were too low at the last try.
+        write: The new cells of the row.
+        newest_ms: The newest timestamp of the row.
+        writer: The object that writes the table.
+        is_hidden: Whether the server's timestamps were too low at the last attempt.
     """
     schema, clock = write.bound.schema, writer.clock
     stamp_ms = None if newest_ms is None or not is_hidden else newest_ms + 1
@@ -128,7 +128,7 @@ def _replace(
 
 
 def _is_seen(write: RowWrite, newest_ms: int, clock: WriteClock) -> Protocol[bool]:
-    """Return whether the new cells are above the deletes; they are unless a clock was wrong."""
+    """Return whether the new cells are visible; they are not if a clock was wrong."""
     if newest_ms < clock.now_ms() - _LARGEST_SKEW_MS:
         return True
     columns = tuple(write.puts)

@@ -1,8 +1,8 @@
-"""What a flush will write, worked out before anything is sent.
+"""The writes of a flush, computed before anything is sent.
 
-An object that is new puts its non-None cells; one that was loaded puts the cells that differ from
-the loaded ones and clears those that became None. Several writes of one row keep their order: they
-go into rounds, and a round is sent when the one before it was answered.
+For a new object, all fields that are not None are put. For a loaded object, changed fields are put,
+and columns whose field became None are cleared. Several writes of one row keep their order: they
+are put into rounds, and a round is sent after the answers to the round before.
 """
 
 from __future__ import annotations
@@ -34,21 +34,24 @@ class RowWrite:
     """One row to write.
 
     Attributes:
-        bound: Its model.
-        obj: Its object, or None for a write without one.
-        key: Its row key.
-        kind: "put" changes cells, "update" those of a row that was loaded, "insert" those of an
-            absent row; "delete" removes the row, "replace" leaves nothing of it but its puts.
-        puts: Values by column.
-        clears: Columns that become absent.
-        cells: The row's cells afterwards, as far as the object knows them.
-        timestamp_ms: The timestamp of what is written; None where the server gives it.
-        ttl_ms: How long the cells live that are put; None means as long as their family's.
+        bound: The bound model.
+        obj: The object, or None for a write without an object.
+        key: The row key.
+        kind: "put" changes cells, "update" changes cells of a loaded row, "insert" writes a row
+            that must not exist; "delete" deletes the row, "replace" deletes all its cells except
+            the puts.
+        puts: The values to put, by column.
+        clears: The columns to delete.
+        cells: The cells of the row after the write, as far as the object knows them.
+        timestamp_ms: The timestamp of the cells; None if the server sets it.
+        ttl_ms: The time to live of the cells that are put, in milliseconds; None means that of
+            their family.
         version: The version cell that the row must still have; None for any.
-        size_bytes: How much the row is on its way: its cells as HBase stores them, or its key
-            alone.
-        tries: What tries of the same guarded write have sent: what they wrote is no other's. Each
-            notes a request before it is sent, so that one that was interrupted is here as well.
+        size_bytes: The size of the request for this row: its cells as HBase stores them, or only
+            its key.
+        tries: The earlier attempts of the same guarded write, so that their changes do not count as
+            another writer's. An attempt is recorded before its request is sent, so interrupted ones
+            are included.
     """
 
     bound: BoundModel
@@ -70,7 +73,7 @@ class RowWrite:
         return self.bound.schema.table, self.key
 
     def __post_init__(self) -> None:
-        """Measure it, once."""
+        """Compute the size once."""
         changes = len(self.puts) + len(self.clears)
         contents = len(b"".join(self.puts)) + sum(map(len, self.puts.values()))
         size_bytes = (changes or 1) * (CELL_OVERHEAD_BYTES + len(self.key)) + contents
@@ -83,7 +86,7 @@ class RowWrite:
 
     @property
     def has_after_hook(self) -> bool:
-        """Whether a hook of its object is called once it is acknowledged."""
+        """Whether an `after_*` hook is called after the acknowledgement."""
         obj = self.obj
         return obj is not None and type(obj).__hooks__.has_after_write and not self.is_idle
 
@@ -91,12 +94,12 @@ class RowWrite:
 def write_of(
     bound: BoundModel, obj: Model, kind: Literal["put", "insert", "delete", "replace"]
 ) -> Protocol[RowWrite]:
-    """Return what writes `obj` now; names in its key without a number get one.
+    """Return the write of `obj`; new names in its key get numbers.
 
     Raises:
-        ValidationError: A value does not fit its codec, the object lacks deferred fields of the
-            row that it shall be, or its changes are those of another engine's row.
-        RowKeyError: The row key cannot be made, or that of an index entry.
+        ValidationError: A value does not fit its codec; the object lacks deferred fields that the
+            row needs; or its changes belong to a row of another engine.
+        RowKeyError: The row key, or that of an index entry, cannot be computed.
     """
     if obj.__state__.row is not None and kind in {"put", "delete"}:
         refuse_foreign(bound, obj)
@@ -112,7 +115,7 @@ def write_with_key(
     kind: Literal["put", "insert", "delete", "replace"],
     key: bytes,
 ) -> RowWrite:
-    """Return what writes `obj` now under its row key, as `write_of` does."""
+    """Return the write of `obj` under its row key, like `write_of`."""
     loaded = obj.__state__.row
     if kind == "delete":
         return RowWrite(bound, obj, key, "delete", version=_loaded_version(bound, loaded))
@@ -144,7 +147,7 @@ def write_with_key(
 
 
 def _loaded_version(bound: BoundModel, loaded: Row | None) -> Cell | None:
-    """Return the version cell of a row that was loaded; an empty one where it had none."""
+    """Return the version cell of a loaded row; an empty cell if it had none."""
     version = bound.schema.version
     if version is None or loaded is None:
         return None
@@ -161,7 +164,7 @@ def acknowledged(write: RowWrite, outcome: WriteOutcome | None) -> RowWrite:
 
 
 def change_of(write: RowWrite) -> RowChange:
-    """Return the change that a guarded write makes, bound to the version that was loaded."""
+    """Return the change of a guarded write, with a check of the loaded version."""
     change = RowChange(write.key, write.puts, write.clears, write.kind)
     version = write.bound.schema.version
     if version is None or write.version is None:
@@ -175,13 +178,13 @@ def change_of(write: RowWrite) -> RowChange:
 
 
 def check_version(write: RowWrite, column: bytes, before: RowBefore) -> None:
-    """Refuse a row that another write has changed since it was loaded.
+    """Raise an error if another write changed the row after it was loaded.
 
-    A version counts from 1 again after a delete, so that its cell's timestamp is compared as well:
-    no two writes of a row have the same.
+    After a delete the version starts at 1 again. So the timestamp of its cell is compared too,
+    which differs for every write of a row.
 
     Raises:
-        VersionConflictError: Its version cell is another one.
+        VersionConflictError: The row has another version cell.
     """
     loaded, stored = write.version, before.cells.get(column, Cell(b"", 0))
     if stored == loaded or any(before.nonce in each.sent for each in write.tries):
@@ -206,7 +209,7 @@ def _number(cell: Cell | None) -> int:
 
 
 def check_entries(bound: BoundModel, key: bytes, cells: Mapping[bytes, bytes]) -> None:
-    """Refuse a row whose index entries HBase cannot store, before anything is sent.
+    """Raise an error if HBase cannot store the row's index entries, before anything is sent.
 
     Raises:
         RowKeyError: The row key of an entry is too long.
@@ -218,7 +221,7 @@ def check_entries(bound: BoundModel, key: bytes, cells: Mapping[bytes, bytes]) -
 
 
 def rounds_of(writes: Iterable[RowWrite]) -> Sequence[Sequence[RowWrite]]:
-    """Return the writes in rounds: each row once in a round, its writes in their order."""
+    """Return the writes in rounds; a round has each row once, and a row's writes keep their order."""
     writes = list(writes)
     if len({write.row_id for write in writes}) == len(writes):
         return [writes] if writes else []

@@ -1,8 +1,8 @@
-"""Sends the writes of a flush, and records how each ended.
+"""Sends the writes of a flush, and records their outcomes.
 
-Plain rows are sent in batches of one table, deletes and puts apart; a row that changes some cells
-and clears others is one atomic row mutation where the gateway has it. Rows with a guard go through
-the index protocol, side by side.
+Plain rows are sent in batches for one table, with deletes and puts in separate batches. A row with
+puts and deletes is one atomic row mutation if the gateway supports it. Guarded rows are written by
+the index protocol, in parallel.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ logger = logging.getLogger("hbase_orm.session")
 
 
 def warn_of_future(writes: Iterable[RowWrite], now_ms: int) -> None:
-    """Log the plain rows whose newest cell lies far in the future: what is put now is not seen."""
+    """Log plain rows whose newest cell is far in the future, because it hides new puts."""
     for write in writes:
         obj: Any = write.obj
         row = None if obj is None or write.bound.guarded is not None else obj.__state__.row
@@ -71,15 +71,15 @@ def warn_of_future(writes: Iterable[RowWrite], now_ms: int) -> None:
 def send_writes(
     writes: Sequence[RowWrite], writer: TableWriter, outcome: FlushOutcome
 ) -> Protocol[FlushOutcome]:
-    """Send writes and return how each ended; the errors of single rows are not raised.
+    """Send writes and return their outcomes; errors of single rows are not raised.
 
-    A round whose rows did not all get written ends the flush: what stands after it may build on
-    it and is reported as not written.
+    If a round did not write all rows, the flush ends: later rounds may depend on it, and are
+    reported as not written.
 
     Args:
-        writes: What to send.
-        writer: The way to the tables.
-        outcome: Where to enter how each ended, as it ends.
+        writes: The writes to send.
+        writer: The object that writes the tables.
+        outcome: The object that records the outcome of each write as soon as it is known.
     """
     rounds = rounds_of(write for write in writes if not write.is_idle)
     for number, one_round in enumerate(rounds):
@@ -109,9 +109,10 @@ def _send_round(
 
 
 def _is_hidden_by_counters(write: RowWrite) -> bool:
-    """Return whether cells that the server stamped in its future would hide a write.
+    """Return whether counters with timestamps in the server's future would hide a write.
 
-    A guarded row is stamped above them, but for the deletes of its counters: increments follow.
+    A guarded write gets a later timestamp, except for deletes of counters, after which increments
+    may follow.
     """
     if write.bound.guarded is not None:
         return write.kind in {"delete", "replace"}
@@ -119,7 +120,7 @@ def _is_hidden_by_counters(write: RowWrite) -> bool:
 
 
 def _stamped(writes: list[RowWrite], clock: WriteClock) -> Protocol[list[RowWrite]]:
-    """Return writes with this client's timestamp where their models want it and they have none."""
+    """Return writes with the client's timestamp, if their model uses it and they have none."""
     schemas = {id(write.bound): write.bound.schema for write in writes}
     if not any(clock.stamps(schema) for schema in schemas.values()):
         return writes
@@ -163,7 +164,7 @@ def _send_plain(
 
 
 def _batches(writes: Sequence[RowWrite]) -> Iterator[Sequence[RowWrite]]:
-    """Yield the writes by requests; a write larger than `BATCH_BYTES` has one of its own."""
+    """Yield the writes of each request; a write larger than `BATCH_BYTES` is sent by itself."""
     batch: list[RowWrite] = []
     size_bytes = 0
     for write in writes:
@@ -183,7 +184,7 @@ def _batch_of(writes: Sequence[RowWrite]) -> MutateRows:
 
 
 def mutation_of(write: RowWrite) -> RowMutation:
-    """Return a plain row's mutation."""
+    """Return the row mutation of a plain row."""
     stamp_ms = write.timestamp_ms
     if write.kind == "delete":
         families = write.bound.schema.family_names
@@ -213,7 +214,7 @@ def _send_batch(
     writer: TableWriter,
     outcome: FlushOutcome,
 ) -> Protocol[None]:
-    """Send requests that together make these writes, one after the other."""
+    """Send the requests for some writes, one after another."""
     makers = (w.bound for w in writes if w.bound.tables.are_made_by_writes)
     bound = next(makers, writes[0].bound)
     sent = 0
@@ -232,10 +233,10 @@ def _send_batch(
 def _send_guarded(
     writes: Sequence[RowWrite], writer: TableWriter, outcome: FlushOutcome
 ) -> Protocol[None]:
-    """Send guarded rows side by side, and again those whose unique value another may have left.
+    """Send guarded rows in parallel; then repeat writes whose unique value may be free now.
 
-    A row refused for its unique value was not written. While others of the round were, one of them
-    may have been the owner.
+    A row that was refused because of its unique value was not written. Another row of the round may
+    have had the value and given it up.
     """
     todo = yield from _permitted(writes, writer, outcome)
     while todo:
@@ -252,7 +253,7 @@ def _send_guarded(
 def _permitted(
     writes: Sequence[RowWrite], writer: TableWriter, outcome: FlushOutcome
 ) -> Protocol[Sequence[RowWrite]]:
-    """Renew the leases that have run out, once a table; return the writes whose lease runs."""
+    """Renew expired leases, once for each table; return the writes with a valid lease."""
     tables = {write.bound.schema.table: write for write in reversed(writes)}
     catalog = writer.catalog
     stale = {table: w for table, w in tables.items() if not catalog.leases.is_fresh(table)}
@@ -274,10 +275,9 @@ def _permitted(
 def _results(
     protocols: Sequence[Protocol[R]], expected_bytes: Sequence[int] = ()
 ) -> Protocol[list[ProtocolResult[R]]]:
-    """Run protocols side by side and return how each ended, in their order.
+    """Run protocols in parallel and return their results or errors, in order.
 
-    One alone has nothing to be in step with: its requests are made in their turn, and have the
-    time of a piece of work of their own.
+    A single protocol is run directly, with its own time limit, because it has no requests to share.
     """
     attempts = tuple(result_of(protocol) for protocol in protocols)
     if len(attempts) == 1:
@@ -303,7 +303,7 @@ def _record_guarded(
 
 
 def guarded_write(write: RowWrite, writer: TableWriter) -> Protocol[WriteOutcome]:
-    """Make the write of one guarded row, and note what is sent among its tries."""
+    """Make the write of one guarded row, and record what is sent as an attempt."""
     history = History()
     write.tries.append(history)
     return writer.change(write.bound, change_of(write), history)

@@ -18,11 +18,11 @@ from hbase_orm.writing.row_write import RowWrite, acknowledged, keep_row, write_
 
 
 class _UnchangedError(Exception):
-    """There is nothing to write; never leaves this module."""
+    """The object was not changed. Caught inside this module."""
 
 
 def key_to_update(bound: BoundModel, key: Mapping[str, Any]) -> Protocol[bytes]:
-    """Return the row key of the row to update.
+    """Return the key of the row to update.
 
     Raises:
         QueryError: The model is plain.
@@ -45,17 +45,18 @@ def key_to_update(bound: BoundModel, key: Mapping[str, Any]) -> Protocol[bytes]:
 def update_row(
     bound: BoundModel, row: bytes, change: Callable[[Any], object], writer: TableWriter
 ) -> Protocol[RowWrite]:
-    """Change the object of a row and write it; return its write, the object as new from a read.
+    """Read a row, change its object and write it; return the write.
 
     Args:
-        bound: The model.
+        bound: The bound model.
         row: The row key.
-        change: Changes an object; called again with another one after a conflict.
-        writer: The way to the table.
+        change: A function that changes an object; after a conflict it is called again with a new
+            object.
+        writer: The object that reads and writes the table.
 
     Raises:
-        RowNotFoundError: There is no such row.
-        ConflictError: Others won every round.
+        RowNotFoundError: The row does not exist.
+        ConflictError: Other writers changed the row at every attempt.
         ConnectionLostError: The outcome is unknown.
     """
     made: list[RowWrite] = []

@@ -1,6 +1,6 @@
-"""Where the rows of a model's objects are: in which table and under which key.
+"""The addresses of rows: in which table and under which row key an object is stored.
 
-Chosen once, when a model is bound to an engine: `tables` (one, or one for each period of time) and
-`keys` (computed, drawn under a random salt, with numbers in place of names). How an object lies in
-its row is the third part of its address: `hbase_orm.schema.storage`.
+Chosen once, when a model is bound to an engine: `tables` (one table, or one for each period) and
+`keys` (computed, with a random salt, or with numbers in place of names). The third part of an
+address, how an object is stored in its row, is in `hbase_orm.schema.storage`.
 """

@@ -18,14 +18,14 @@ Values = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class RowKeys:
-    """Keys that are computed from the key fields: each row has one.
+    """Row keys that are computed from the key fields, so that each row has one possible key.
 
     Attributes:
-        model: The class.
-        schema: Its description, with the name of the table.
-        longest_bytes: How long a key may be in this table.
-        names: The names that keys hold as numbers, or None.
-        origin: The model's table and the servers.
+        model: The model's class.
+        schema: The model's schema, with the name of the table.
+        longest_bytes: The largest length of a row key in this table.
+        names: The key fields that are stored as numbers of names, or None.
+        origin: The table and the servers.
     """
 
     model: type[Model]
@@ -35,18 +35,18 @@ class RowKeys:
     origin: str
 
     def in_table(self, schema: TableSchema) -> Self:
-        """Return the keys in another table of the model."""
+        """Return the row keys for another table of the model."""
         return replace(self, schema=schema, longest_bytes=longest_row_key_bytes(schema.table))
 
     # --- of an object -----------------------------------------------------------------------------
 
     @property
     def are_computed(self) -> bool:
-        """Whether the key of an object depends on its fields alone."""
+        """Whether the row key of an object depends only on its fields."""
         return self.names is None
 
     def known_of(self, obj: Model) -> bytes | None:
-        """Return the row key of an object; None if the key needs the look-up of a name first.
+        """Return the row key of an object; None if a name must be looked up first.
 
         Raises:
             RowKeyError: A key field does not fit, or the key is empty or too long.
@@ -68,19 +68,19 @@ class RowKeys:
         return key
 
     def _encoded(self, obj: Model, values: dict[str, Any]) -> bytes:  # noqa: ARG002  # no salt
-        """Return the row key of an object whose key fields are among `values`, with numbers."""
+        """Return the row key of an object; `values` has its key fields and the numbers of names."""
         return self.checked(self.model.__mapping__.encode_key(values))
 
     def others_of(self, obj: Model, key: bytes) -> tuple[bytes, ...]:  # noqa: ARG002  # of none
-        """Return the other keys, besides `key`, that the row of an object may have."""
+        """Return the other possible row keys of an object, besides `key`."""
         return ()
 
     # --- of key fields ----------------------------------------------------------------------------
 
     def possible(self, values: Values) -> tuple[bytes, ...]:
-        """Return every row key that a row of these key fields can have; nothing is sent.
+        """Return all possible row keys of a row with these key fields; nothing is sent.
 
-        None at all if a name in it has no number here: see `look_up_names`, `allocate_names`.
+        There are none if a name has no known number; see `look_up_names`, `allocate_names`.
 
         Raises:
             RowKeyError: A key field does not fit, or the key is empty or too long.
@@ -102,19 +102,19 @@ class RowKeys:
         return True
 
     def check(self, values: Values) -> None:
-        """Refuse key fields that no row can have, independent of the numbers of their names.
+        """Raise an error for key fields that no row can have; numbers of names are not checked.
 
         Raises:
-            RowKeyError: One does not fit.
+            RowKeyError: A key field does not fit.
         """
         sample = values if self.names is None else self.names.sample(values)
         self.checked(self.schema.layout.encode(sample))
 
     def checked(self, key: bytes) -> bytes:
-        """Return a row key, after checking its length: HBase stores it next to the table's name.
+        """Check the length of a row key and return it; HBase stores it next to the table's name.
 
         Raises:
-            RowKeyError: It is too long.
+            RowKeyError: The row key is too long.
         """
         if len(key) > self.longest_bytes:
             raise RowKeyError(
@@ -162,7 +162,7 @@ class RowKeys:
 
 @dataclass(frozen=True, slots=True)
 class RandomlySaltedKeys(RowKeys):
-    """Keys with a random salt for each object: a row may have any of several keys."""
+    """Row keys with a random salt for each object, so that each row has several possible keys."""
 
     @property
     def are_computed(self) -> bool:
@@ -170,7 +170,7 @@ class RandomlySaltedKeys(RowKeys):
         return False
 
     def _encoded(self, obj: Model, values: dict[str, Any]) -> bytes:
-        """Return the key that an object was read from; for a new object, one with a random salt."""
+        """Return the row key of a loaded object; for a new object, a key with a random salt."""
         state = obj.__state__
         has_names = self.names is not None
         if state.row is not None and not (has_names and state.is_foreign(self.origin)):
@@ -183,7 +183,7 @@ class RandomlySaltedKeys(RowKeys):
         return key
 
     def others_of(self, obj: Model, key: bytes) -> tuple[bytes, ...]:
-        """Return the other keys, besides `key`, that the row of an object may have."""
+        """Return the other possible row keys of an object, besides `key`."""
         return tuple(each for each in self.possible(obj.__dict__) if each != key)
 
     @property
@@ -195,7 +195,7 @@ class RandomlySaltedKeys(RowKeys):
 def keys_of(
     model: type[Model], schema: TableSchema, dictionaries: Dictionaries, origin: str
 ) -> RowKeys:
-    """Return the keys of a model in the table that its schema names."""
+    """Return the row keys of a model for the table that its schema names."""
     layout = schema.layout
     kind = RandomlySaltedKeys if layout.is_random else RowKeys
     names = KeyNames(schema, dictionaries) if layout.lookups else None

@@ -7,6 +7,6 @@ from hbase_orm.schema import TableSchema
 
 
 def misfit(schema: TableSchema, field: str, error: CodecError) -> RowKeyError:
-    """Return the error of a codec as that of a model's key field."""
+    """Return an error of a codec with the name of the model's key field added."""
     details = {"model": schema.model_name, "field": field, **error.details}
     return RowKeyError(error.text, fix=error.fix, **details)

@@ -1,7 +1,7 @@
-"""Key fields that are names: the row key holds a number from a dictionary for each.
+"""Key fields that are names: the row key holds a number from a dictionary for each name.
 
-Numbers are looked up before a key can be made or a statement planned, names after rows are read.
-Each in one request for all rows; what this process knows is not read again.
+Numbers are looked up before a key is computed or a statement planned, names after rows are read.
+One request looks up all names of all rows; cached names are not read again.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ class KeyNames:
     """The fields of a model's key that are names; the key holds the number of each.
 
     Attributes:
-        schema: The model's.
-        dictionaries: The engine's.
+        schema: The schema of the model.
+        dictionaries: The dictionaries of the engine.
     """
 
     schema: TableSchema
@@ -54,7 +54,7 @@ class KeyNames:
         return None if numbers is None else {**values, **numbers}
 
     def allocated(self, values: Values) -> Protocol[dict[str, Any]]:
-        """Return key fields with the numbers of their names; those without one get one."""
+        """Return key fields with the numbers of their names; new names get numbers."""
         lookups = self.schema.layout.lookups
         numbers = yield from self.dictionaries.allocate(lookups, [values])
         return {
@@ -94,13 +94,13 @@ class KeyNames:
         yield from self.dictionaries.allocate(self.schema.layout.lookups, rows)
 
     def load(self, keys: Iterable[bytes], layout: KeyLayout | None = None) -> Protocol[LoadedNames]:
-        """Look up the names whose numbers are in these keys; hold what is returned.
+        """Look up the names whose numbers are in these keys; the caller must hold the result.
 
-        A key that does not decode is passed over: whoever makes an object of the row says so.
+        A key that does not decode is skipped; making an object from its row raises the error.
 
         Args:
-            keys: Keys of the model's objects.
-            layout: How they are laid out, if not as the keys of objects.
+            keys: The keys of the model's objects.
+            layout: The layout of the keys, if it is not that of objects' keys.
         """
         layout = layout or self.schema.layout
         wanted = [(n, p, p.lookup) for n, p in enumerate(layout.parts) if p.lookup is not None]
@@ -115,5 +115,5 @@ class KeyNames:
         return (yield from self.dictionaries.load(pairs))
 
     def numbers_to_plan(self, stmt: Select[Any]) -> Protocol[Numbers]:
-        """Return the numbers of a statement's names, by dictionary and name."""
+        """Return the numbers of the names in a statement, by dictionary and name."""
         return (yield from self.dictionaries.look_up(names_in(stmt, self.schema)))

@@ -1,4 +1,4 @@
-"""Decides which table holds an object's row: the model's only table, or a period's."""
+"""Decides which table holds an object's row: the model's only table, or the table of a period."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hbase_orm.schema import TableSchema
 
 
 class Tables(Protocol):
-    """The tables of a model; a period's table is named by the start of the period."""
+    """The tables of a model; a period's table is identified by the start of the period."""
 
     @property
     def is_only(self) -> bool:
@@ -27,47 +27,50 @@ class Tables(Protocol):
 
     @property
     def are_made_by_writes(self) -> bool:
-        """Whether a write to a table that does not exist makes it."""
+        """Whether a write creates its table if the table does not exist."""
         ...
 
     def start_of(self, values: Mapping[str, Any], /) -> datetime | None:
         """Return the start of the period whose table holds the row of these field values.
 
-        None where no table is to be chosen: there is one, or it was chosen before.
+        None if the model has only one table, or the table is already chosen.
 
         Raises:
-            RowKeyError: The field that decides has no value that fits.
+            RowKeyError: The field of the period has no value or a wrong one.
         """
         ...
 
     def start_of_row(self, row: Row, /) -> datetime | None:
-        """Return the start of the period whose table a row was read from; None for one table."""
+        """Return the start of the period whose table a row was read from.
+
+        None if there is one table.
+        """
         ...
 
     def start_of_table(self, table: str, /) -> datetime | None:
         """Return the start of the period whose rows a table holds; None if there is one table.
 
         Raises:
-            ConfigurationError: It is no table of the model's.
+            ConfigurationError: The name is not a table of the model.
         """
         ...
 
     def at(self, start: datetime, /) -> tuple[str, Tables]:
-        """Return the name of the table of the period that begins at `start`, and its `Tables`."""
+        """Return the name of the table of the period from `start` on, and `Tables` with only it."""
         ...
 
     def starts(
         self, periods: tuple[datetime, datetime] | None, /
     ) -> Iterator[datetime] | tuple[None]:
-        """Return the starts of all periods between two times; one None if there is one table.
+        """Return the starts of all periods between two times; `[None]` if there is one table.
 
         Raises:
-            ConfigurationError: `periods` is missing, or not two times in this order.
+            ConfigurationError: `periods` is missing, or is not two times in ascending order.
         """
         ...
 
     def values_at(self, at: datetime | None, /) -> Mapping[str, Any]:
-        """Return the field values that choose the table of a time; none if there is one table.
+        """Return the field values that choose the table of a time; empty if there is one table.
 
         Raises:
             ConfigurationError: `at` is missing.
@@ -88,8 +91,8 @@ class OneTable:
     """One table holds all rows; it must exist.
 
     Attributes:
-        model_name: The model.
-        table: The table.
+        model_name: The name of the model.
+        table: The name of the table.
     """
 
     model_name: str
@@ -108,17 +111,17 @@ class OneTable:
         """Return None.
 
         Raises:
-            ConfigurationError: It is another table.
+            ConfigurationError: The name is that of another table.
         """
         if table != self.table:
             raise _not_of_model(self.model_name, table, self.table)
 
     def at(self, start: datetime, /) -> tuple[str, Tables]:  # noqa: ARG002  # at any time
-        """Return the table."""
+        """Return the table's name, and itself."""
         return self.table, self
 
     def starts(self, periods: tuple[datetime, datetime] | None, /) -> tuple[None]:  # noqa: ARG002
-        """Return one None: there are no periods."""
+        """Return `[None]`, because there are no periods."""
         return (None,)
 
     def values_at(self, at: datetime | None, /) -> Mapping[str, Any]:  # noqa: ARG002  # at any time
@@ -141,9 +144,9 @@ class PeriodTables:
     """Each table holds the rows of one period; a missing table means no rows.
 
     Attributes:
-        schema: The model's, as declared, with the pattern of the tables' names.
-        period: How a time chooses the table.
-        chosen: The start of the period, once it is chosen.
+        schema: The declared schema of the model, with the pattern of the tables' names.
+        period: The declaration of the period.
+        chosen: The start of the period if a table is chosen, else None.
     """
 
     schema: TableSchema
@@ -154,7 +157,7 @@ class PeriodTables:
 
     @property
     def are_made_by_writes(self) -> bool:
-        """Whether a write to a table that does not exist makes it."""
+        """Whether a write creates its table if the table does not exist."""
         return self.period.is_made_by_writes
 
     def start_of(self, values: Mapping[str, Any], /) -> datetime | None:
@@ -170,7 +173,7 @@ class PeriodTables:
         return self.period.unit.start(at)
 
     def start_of_row(self, row: Row, /) -> datetime | None:
-        """Return the start of the period whose table a statement of several read the row from."""
+        """Return the start of the period whose table the row was read from."""
         return row.start if isinstance(row, PeriodRow) else None
 
     def start_of_table(self, table: str, /) -> datetime | None:
@@ -181,7 +184,7 @@ class PeriodTables:
         return start
 
     def at(self, start: datetime, /) -> tuple[str, Tables]:
-        """Return the table of a period: its name, and it alone."""
+        """Return the name of a period's table, and `PeriodTables` with only this table."""
         return self.period.unit.name_of(self.schema.table, start), replace(self, chosen=start)
 
     def starts(self, periods: tuple[datetime, datetime] | None, /) -> Iterator[datetime]:
@@ -224,10 +227,10 @@ def tables_of(schema: TableSchema) -> Tables:
 def refuse_needless_periods(
     periods: tuple[datetime, datetime] | None, tables: Sequence[Tables], models: list[str]
 ) -> None:
-    """Refuse periods where no model has a table for each.
+    """Raise an error if periods are given but no model has a table for each period.
 
     Raises:
-        ConfigurationError: They are given, and every model has one table.
+        ConfigurationError: `periods` is given, and every model has only one table.
     """
     if periods is not None and all(each.is_only for each in tables):
         raise ConfigurationError(
@@ -240,10 +243,10 @@ def refuse_needless_periods(
 def _checked_periods(
     model: str, periods: tuple[datetime, datetime] | None
 ) -> tuple[datetime, datetime]:
-    """Return the first time and the one after the last.
+    """Return the two times of `periods`: the first (included) and the last (excluded).
 
     Raises:
-        ConfigurationError: They are missing, naive, or not in this order.
+        ConfigurationError: The times are missing, have no time zone, or are not in ascending order.
     """
     fix = "create_tables(M, periods=(first, after_last))"
     if periods is None:
