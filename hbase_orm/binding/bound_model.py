@@ -1,4 +1,4 @@
-"""A model as one engine sees it: tables in the engine's namespace, guards, functions."""
+"""Bound models: a model with its tables, guards and compiled functions in one engine."""
 
 from __future__ import annotations
 
@@ -28,24 +28,26 @@ PERIODS_KEPT: Final = 400
 
 @dataclass(frozen=True, slots=True)
 class BoundModel:
-    """A model with the names its tables have on this engine.
+    """A model bound to the tables of one engine.
 
     Attributes:
-        model: The class.
-        schema: Its description, tables in the engine's namespace.
-        guarded: Its guards and indexes, or its indexes without guards; None for a plain model.
-        indexes: What its index entries are, in words, by the index's name.
-        tables: Which table holds a row.
-        keys: The row keys in the table that `schema` names.
-        context: What decoding its keys needs besides their bytes, or None.
-        kinds: Of a base of record types, from a row key to its kind's class.
-        is_own: Of a record type, whether a row key in its table is one of its keys.
+        model: The model's class.
+        schema: The model's schema, with tables in the engine's namespace.
+        guarded: The write target with guards and indexes, or with indexes without guards; None for
+            a plain model.
+        indexes: The description of each index's entries, by the index's name.
+        tables: The model's tables; it decides which of them holds a row.
+        keys: The row keys of objects in the table that `schema` names.
+        context: The context for decoding row keys, such as names of numbers, or None.
+        kinds: For the base of record types, a function from a row key to the class of its record
+            type.
+        is_own: For a record type, a function that tests whether a row key has this record type.
         is_mutable: Whether objects hold values that a program can change in place.
-        origin: Its table and the servers: equal where rows are certainly the same.
+        origin: The table and the servers; equal origins and row keys mean the same row.
         defers: Whether reads of objects leave columns out.
-        shapes: The shapes of statements that were planned before.
-        matches: The client's checks of conditions.
-        as_catalogued: What was made of the model by what the catalog said last.
+        shapes: The kept plan shapes of statements.
+        matches: The compiled checks of conditions.
+        as_catalogued: Cached variants of the model by the last catalog entry.
     """
 
     model: type[Model]
@@ -70,7 +72,7 @@ class BoundModel:
     )
 
     def __post_init__(self) -> None:
-        """Begin without a check of conditions."""
+        """Start without compiled checks of conditions."""
         object.__setattr__(self, "matches", Matches(self.schema))
 
     # --- which table ------------------------------------------------------------------------------
@@ -79,7 +81,7 @@ class BoundModel:
         """Return the model with the table that holds the row of these field values.
 
         Raises:
-            RowKeyError: The field that decides has no value that fits.
+            RowKeyError: The field of the period has no value or a wrong one.
         """
         start = None if self.tables.is_only else self.tables.start_of(values)
         return self if start is None else self.with_table_at(start)
@@ -111,13 +113,15 @@ class BoundModel:
 
     @property
     def needs_look_ups(self) -> bool:
-        """Whether planning a statement needs look-ups in HBase first: see `look_ups`."""
+        """Whether planning a statement may need look-ups in HBase first; see `look_ups`."""
         return self.keys.names is not None or not self.tables.is_only
 
     def look_ups(self, stmt: Select[Any]) -> Protocol[tuple[Numbers, list[datetime] | None]]:
-        """Return the look-ups that planning needs: numbers of names, and periods with a table.
+        """Return the results of look-ups before planning.
 
-        The latter only for a statement that may read all tables, else None.
+        Numbers of names, and periods with a table.
+
+        The periods are looked up only for a statement that may read all tables; else they are None.
         """
         names = self.keys.names
         numbers = {} if names is None else (yield from names.numbers_to_plan(stmt))
@@ -126,10 +130,10 @@ class BoundModel:
     # --- rows and objects -------------------------------------------------------------------------
 
     def load_names(self, rows: Iterable[Row]) -> Protocol[LoadedNames | None]:
-        """Look up, all at once, the names that the keys of the model's rows hold numbers of.
+        """Look up the names whose numbers are in the keys of rows, all at once.
 
-        Hold what is returned until objects are made of the rows. Rows of other record types are
-        passed over: their keys are made in another way.
+        The caller must hold the result until objects are made from the rows. Rows of other record
+        types are skipped, because their keys have another layout.
         """
         names = self.keys.names
         if names is None:
@@ -138,10 +142,11 @@ class BoundModel:
         return (yield from names.load(key for key in keys if is_own is None or is_own(key)))
 
     def decode_row_key(self, data: bytes) -> Protocol[DecodedKey]:
-        """Return the key fields that a key of the model's rows gives back, and names as well.
+        """Return the key fields that can be decoded from a row key, with names.
 
         Raises:
-            CorruptRowError: The bytes are no key of this model, or a dictionary lacks a number.
+            CorruptRowError: The bytes are not a row key of this model, or a dictionary lacks a
+                number.
         """
         layout, names = self.schema.row_layout, self.keys.names
         held = None if names is None else (yield from names.load([data], layout))
@@ -150,16 +155,16 @@ class BoundModel:
         return decoded
 
     def exists(self, row: Row) -> bool:
-        """Return whether a row that was read with the data families is a row of the model."""
+        """Return whether a row that was read with all data families exists for the model."""
         if self.is_own is not None and not self.is_own(row.key):
             return False
         return self.guarded is None or self.guarded.exists(row.cells)
 
     def hydrate(self, row: Row, loaded: frozenset[str] = NO_FIELDS) -> Any:
-        """Return the row as an object of the model; `loaded` deferred fields were read as well.
+        """Return an object from a row that was read with the deferred fields in `loaded`.
 
         Raises:
-            CorruptRowError: The row does not decode; it names model and row key.
+            CorruptRowError: The row does not decode; the error names the model and the row key.
         """
         model = self.model if self.kinds is None else self.kinds(row.key)
         mapping = model.__mapping__
@@ -175,14 +180,15 @@ class BoundModel:
         return obj
 
     def cells(self, obj: Model, key: bytes) -> dict[bytes, bytes]:
-        """Return the non-None cells of an object, with the marker where the model needs one.
+        """Return the cells of an object's fields that are not None, with the marker if needed.
 
         Args:
             obj: The object.
-            key: Its row key, whose length counts for each cell.
+            key: The row key, whose length counts for the size of each cell.
 
         Raises:
-            ValidationError: A field does not fit; it names model, field and row key.
+            ValidationError: A value does not fit; the error names the model, the field and the row
+                key.
         """
         try:
             cells = self.model.__mapping__.dehydrate(obj.__dict__)
@@ -221,11 +227,11 @@ class BoundModel:
         return placed.keys.fits(values)
 
     def check_values(self, values: Mapping[str, Any]) -> None:
-        """Refuse an object that cannot be stored, independent of the numbers of its names.
+        """Raise an error for an object that cannot be stored; numbers of names are not checked.
 
         Raises:
             RowKeyError: A key field does not fit.
-            ValidationError: Another field does not.
+            ValidationError: Another field does not fit.
         """
         self.keys.check(values)
         self.model.__mapping__.dehydrate(dict(values))

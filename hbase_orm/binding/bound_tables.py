@@ -31,10 +31,10 @@ def named_schema(schema: TableSchema, namespace: str) -> TableSchema:
 
 
 def checked_model(model: Any) -> type[Model]:
-    """Return a model after checking that it has a table.
+    """Check that a model has a table, and return it.
 
     Raises:
-        ConfigurationError: It is none.
+        ConfigurationError: The argument is not a model with a table.
     """
     if isinstance(model, type) and issubclass(model, Model) and hasattr(model, "__schema__"):
         return model
@@ -54,14 +54,16 @@ def bind(
     """Return `model` with its tables in `namespace`.
 
     Args:
-        model: The class.
-        namespace: Where its tables are.
-        features: What the gateways can do.
-        dictionaries: The engine's.
-        servers: Where the namespace is: two that differ have different tables.
+        model: The model's class.
+        namespace: The namespace of the tables.
+        features: The features that the gateways support.
+        dictionaries: The dictionaries of the engine.
+        servers: The gateways' addresses; engines with different addresses may have different
+            tables.
 
     Raises:
-        ConfigurationError: Not a concrete model, or one whose rows need guards, and so Thrift2.
+        ConfigurationError: The model has no table; or its rows need guards, and there is no Thrift2
+            gateway.
     """
     schema: TableSchema = checked_model(model).__schema__
     named = named_schema(schema, namespace)

@@ -12,35 +12,35 @@ from hbase_orm.ops import Protocol
 
 
 class ReadEntry(NamedTuple):
-    """The catalog's entry of a table, None if it has none, and when it was read."""
+    """The catalog's entry of a table, or None, and the time when it was read."""
 
     at_s: float
     entry: CatalogEntry | None
 
 
 class CatalogCache:
-    """This process's cache of the catalog. Threads may share it.
+    """The cache of the catalog in this process. Threads may share it.
 
     Attributes:
-        leases: What permits guarded writes.
-        lease_s: How long what was read may be acted on, seconds.
+        leases: The leases that permit guarded writes.
+        lease_s: The time for which a catalog entry may be used after it was read, in seconds.
         monotonic_s: The clock of leases.
     """
 
     def __init__(self, monotonic_s: Callable[[], float], lease_s: float) -> None:
-        """Start with nothing read."""
+        """Start with an empty cache."""
         self.leases = CatalogView(monotonic_s, lease_s)
         self.lease_s = lease_s
         self.monotonic_s = monotonic_s
         self._entries: dict[str, ReadEntry] = {}
 
     def fresh(self, table: str) -> ReadEntry | None:
-        """Return a table's entry if it was read less than a lease ago, else None."""
+        """Return a table's entry if it was read less than `lease_s` ago, else None."""
         read = self._entries.get(table)
         return read if read is not None and self.monotonic_s() < read.at_s + self.lease_s else None
 
     def entry(self, table: str) -> Protocol[CatalogEntry | None]:
-        """Return the catalog's entry of a table, not older than a lease; opens no table."""
+        """Return the catalog's entry of a table, at most `lease_s` old; opens no new table."""
         read = self.fresh(table)
         if read is None:
             at_s = self.monotonic_s()
@@ -48,11 +48,11 @@ class CatalogCache:
         return read.entry
 
     def renew_lease(self, table: str, row: bytes) -> Protocol[CatalogEntry]:
-        """Read a table's entry for guarded writes and return it, under a lease from now on.
+        """Read a table's entry for guarded writes, start a new lease, and return the entry.
 
         Args:
             table: The data table; a new one is opened for writes.
-            row: The row that is written next, for errors.
+            row: The row that is written next, for error messages.
 
         Raises:
             RetryableError: The catalog could not be read; the row was not written.
@@ -68,6 +68,6 @@ class CatalogCache:
             ) from error
 
     def forget(self, table: str) -> None:
-        """Read a table's entry again before the next use: it was dropped, or made again."""
+        """Drop a table's entry from the cache, because the table was dropped or created again."""
         self.leases.forget(table)
         self._entries.pop(table, None)

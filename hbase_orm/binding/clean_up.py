@@ -1,8 +1,8 @@
-"""Deferred clean-up: dead index entries are deleted a moment after the write that left them.
+"""Deferred clean-up: stale index entries are deleted a moment after the write that left them.
 
-The deletes carry the timestamp of that write, so they may come at any time, and more than once: an
-entry that a later write puts again is newer. One that never comes leaves a stale entry, which
-readers skip and the repair deletes.
+A delete has the timestamp of its write, so it may be sent late or twice: an entry that a later
+write puts again is newer and stays. If a delete is never sent, the stale entry remains; readers
+skip it and the index repair deletes it.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ MOST_WAITING: Final = 10_000
 
 
 class CleanUp:
-    """Gathers deletes of dead entries and sends them, many at a time. Threads may share it."""
+    """Collects deletes of stale entries and sends them, many at a time. Threads may share it."""
 
     def __init__(
         self,
         executing: Callable[[], Callable[[Operation[Any]], Any]],
         wait_s: float | None = None,
     ) -> None:
-        """Send from a thread that is started when there is something to send.
+        """Prepare; a thread is started when there is something to send.
 
         Args:
-            executing: Returns what sends the requests of one round.
-            wait_s: How long deletes are gathered; None as long as usual.
+            executing: A function that returns the sender of one round's requests.
+            wait_s: The time for which deletes are collected, in seconds; None means the default.
         """
         self._executing = executing
         self._wait_s = WAIT_S if wait_s is None else wait_s
@@ -46,14 +46,14 @@ class CleanUp:
         self.forget()
 
     def forget(self) -> None:
-        """Drop the waiting deletes in the child of a fork: the parent sends them."""
+        """Drop the waiting deletes in a forked child, because the parent sends them."""
         self._lock = threading.Lock()
         self._sending = threading.Lock()
         self._waiting: dict[tuple[str, bytes], RowMutation] = {}
         self._timer: threading.Timer | None = None
 
     def put_off(self, deletes: Iterable[MutateRows]) -> None:
-        """Take deletes, all with timestamps, to send them a moment later."""
+        """Add deletes, all with timestamps, to be sent a moment later."""
         with self._lock:
             for request in deletes:
                 for mutation in request.mutations:

@@ -1,4 +1,4 @@
-"""Names and numbers of one engine's dictionaries, cached by this process."""
+"""The names and numbers of an engine's dictionaries, cached in this process."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def in_namespace(table: str, namespace: str) -> str:
 
 
 def _refuse_rows_of_models(table: str, catalog: CatalogCache) -> Protocol[None]:
-    """Refuse to write names into a model's guarded table: names would mix with its rows."""
+    """Raise an error if the dictionary's table has a guarded model's rows."""
     entry = yield from catalog.entry(table)
     if entry is not None and entry.state is not TableState.DROPPED:
         raise SchemaError(
@@ -36,29 +36,29 @@ def _refuse_rows_of_models(table: str, catalog: CatalogCache) -> Protocol[None]:
 
 
 class LoadedNames:
-    """Names that were loaded: known as long as this object is held, also if the cache drops them.
+    """Loaded names, which stay available as long as this object is held.
 
     Attributes:
-        by_table: From a dictionary's table to its names by their numbers.
+        by_table: By the dictionary's table, the names by their numbers.
     """
 
     __slots__ = ("__weakref__", "by_table")
 
     def __init__(self, by_table: Mapping[str, Mapping[int, str]]) -> None:
-        """Hold these names."""
+        """Store the names."""
         self.by_table = by_table
 
 
 class Dictionaries:
-    """The dictionaries of one engine, named as they are declared. Threads may share it."""
+    """The dictionaries of one engine, by their declared names. Threads may share it."""
 
     def __init__(self, catalog: CatalogCache, features: frozenset[Feature], namespace: str) -> None:
-        """Start without a name.
+        """Start without cached names.
 
         Args:
-            catalog: What the catalog says of tables.
-            features: What the gateway can do.
-            namespace: Where the tables of dictionaries are.
+            catalog: The cache of the catalog.
+            features: The features that the gateway supports.
+            namespace: The namespace of the dictionaries' tables.
         """
         self._catalog = catalog
         self._features = features
@@ -67,9 +67,9 @@ class Dictionaries:
         self._loaded: WeakValueDictionary[int, LoadedNames] = WeakValueDictionary()
 
     def known(self, lookups: Sequence[Lookup], values: Mapping[str, Any]) -> dict[str, int] | None:
-        """Return the cached numbers that a key needs, by their names among its values.
+        """Return the cached numbers of the names in a key's values.
 
-        None if one of them is not known here, as what is no text never is; nothing is sent.
+        None if a name is not cached, or is not a text. Nothing is sent.
         """
         numbers: dict[str, int] = {}
         for lookup in lookups:
@@ -85,7 +85,7 @@ class Dictionaries:
     def look_up(self, pairs: Iterable[Pair]) -> Protocol[Numbers]:
         """Return the existing numbers of names, by dictionary and name.
 
-        Nothing is written. What is known here is not read again.
+        Nothing is written. Cached names are not read again.
         """
         numbers: Numbers = {}
         for dictionary, names in _by_dictionary(pairs).items():
@@ -96,10 +96,10 @@ class Dictionaries:
     def allocate(
         self, lookups: Sequence[Lookup], rows: Sequence[Mapping[str, Any]]
     ) -> Protocol[Numbers]:
-        """Give a number to each name in these rows that has none.
+        """Give a number to each of these names that has none.
 
         Returns:
-            The number of each name, after its dictionary, whether given now or before.
+            The numbers of all the names, by dictionary and name.
 
         Raises:
             ConfigurationError: A name has no number, and there is no Thrift2 gateway to get one.
@@ -130,7 +130,7 @@ class Dictionaries:
         return numbers
 
     def load(self, pairs: Iterable[tuple[str, int]]) -> Protocol[LoadedNames]:
-        """Look up the names of numbers, given by dictionary and number; hold what is returned."""
+        """Look up names by dictionary and number; the caller must hold the result."""
         names: dict[str, Mapping[int, str]] = {}
         for dictionary, numbers in _by_dictionary(pairs).items():
             table = self.table(dictionary)
@@ -143,7 +143,7 @@ class Dictionaries:
         """Return a number's name, which was loaded before.
 
         Raises:
-            CorruptRowError: The dictionary has none for it.
+            CorruptRowError: The dictionary has no name for the number.
         """
         table = self.table(dictionary)
         names: Mapping[int, str] = self._cache.names(table, [number])
@@ -159,7 +159,7 @@ class Dictionaries:
         return names[number]
 
     def _held_names(self, table: str, number: int) -> Mapping[int, str]:
-        """Return names that somebody holds, of a number that the cache does not have any more."""
+        """Return held names that include a number which the cache has dropped."""
         for each in self._loaded.valuerefs():
             loaded = each()
             names = {} if loaded is None else loaded.by_table.get(table, {})
@@ -168,11 +168,11 @@ class Dictionaries:
         return {}
 
     def table(self, dictionary: str) -> str:
-        """Return the name of a dictionary's table on this engine."""
+        """Return the name of a dictionary's table in this engine's namespace."""
         return in_namespace(dictionary, self._namespace)
 
     def forget(self, tables: Iterable[str]) -> None:
-        """Drop the cache of the dictionaries in these tables, which were just made."""
+        """Drop the cache of the dictionaries in these tables, which were just created."""
         for table in tables:
             self._cache.forget(table)
 

@@ -34,29 +34,29 @@ def described(table: str) -> Protocol[TableDescriptor | None]:
 
 
 def has_cells(table: str) -> Protocol[bool]:
-    """Return whether a table has any row; the guard of a deleted row counts.
+    """Return whether a table has any cell; guards of deleted rows count.
 
     Raises:
-        TableNotFoundError: There is no such table.
+        TableNotFoundError: The table does not exist.
     """
     return bool((yield from fetch_once(Scan(table, caching_rows=1))))
 
 
 def is_unknown(entry: CatalogEntry | None) -> bool:
-    """Return whether the catalog has no entry of a table, or says it was dropped."""
+    """Return whether the catalog has no entry for a table, or marks it as dropped."""
     return entry is None or entry.state is TableState.DROPPED
 
 
 def is_unwritten(entry: CatalogEntry | None) -> bool:
-    """Return whether the catalog knows of no writer of a table."""
+    """Return whether no guarded write of a table was permitted yet."""
     return entry is None or entry.state in {TableState.NEW, TableState.DROPPED}
 
 
 def refuse_numbers(schema: TableSchema, existing: TableDescriptor) -> None:
-    """Refuse a dictionary's or a sequence's table: a model's rows would mix with its numbers.
+    """Raise an error if a table belongs to a dictionary or to sequences.
 
     Raises:
-        SchemaError: It is a dictionary, or holds sequences.
+        SchemaError: The table belongs to a dictionary or to sequences.
     """
     own_format = existing.attributes.get(FORMAT_ATTRIBUTE)
     if own_format is not None:
@@ -70,9 +70,9 @@ def refuse_numbers(schema: TableSchema, existing: TableDescriptor) -> None:
 
 
 def warn_of_differences(schema: TableSchema, existing: TableDescriptor) -> None:
-    """Log the differences between an existing table and the model; raise and alter nothing.
+    """Log differences between an existing table and the model that could lose data.
 
-    Other differences (TTL, versions, splits) lose nothing.
+    Other differences (TTL, versions, splits) lose no data. Nothing is changed or raised.
     """
     known = {family.name for family in existing.families}
     missing = [name for name in schema.family_names if name not in known]
@@ -102,7 +102,7 @@ def check_index_tables(
     *,
     has_rows: bool,
 ) -> Protocol[None]:
-    """Refuse a table without the guards' family, or whose index tables belong to other rows."""
+    """Refuse a table without the guards' family, or with index tables of other rows."""
     schema = bound.schema
     if schema.is_guarded and GUARD_FAMILY not in {family.name for family in existing.families}:
         raise SchemaError(
@@ -131,13 +131,14 @@ def check_index_tables(
 
 
 def _refuse_copies_without_rows(table: str, index: IndexTarget) -> Protocol[None]:
-    """Refuse an index that answers queries with rows that are gone.
+    """Raise an error if an index would answer queries with rows that do not exist any more.
 
-    A deleted row leaves its guard behind, and no entry that is believed. So none has been written
-    into an empty table, unless that was done since: then its rows are there by now.
+    A deleted row leaves its guard behind, so a table without any cell never had rows. If it has
+    verified entries nevertheless, they belong to an earlier table; unless rows were written in this
+    moment, so the table is read again.
 
     Raises:
-        SchemaError: The base table was truncated, or dropped and made by other means.
+        SchemaError: The base table was truncated, or was dropped and created by another program.
     """
     entries = yield from fetch_once(Scan(index.table, caching_rows=SAMPLED_ROWS))
     is_believed = any(covering_cells(index.included, entry.cells) is not None for entry in entries)

@@ -1,6 +1,6 @@
-"""Detects values that a program changed in place, by comparing them with the row read.
+"""Detects values that a program changed in place, by comparing them with the row that was read.
 
-A dict or a list does not report its changes, so their bytes are compared at flush.
+A dict or a list does not report its changes, so its bytes are compared at flush.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def mutable_columns(schema: TableSchema) -> tuple[ColumnSchema, ...]:
 
 
 def has_mutable_values(schema: TableSchema) -> bool:
-    """Return whether objects of a model can change without a field being set."""
+    """Return whether objects of a model can have values that change in place."""
     return bool(schema.dynamics or mutable_columns(schema))
 
 
@@ -56,7 +56,7 @@ def is_changed_in_place(schema: TableSchema, obj: Model, row: Row) -> bool:
 
 
 def row_in_place(schema: TableSchema, obj: Model) -> Row:
-    """Return a row of the values that can change in place, to compare with later.
+    """Return a row of the values that can change in place, for a later comparison.
 
     Raises:
         CodecError, ValidationError: A value does not fit.
@@ -86,7 +86,7 @@ def _mutable_cells(schema: TableSchema, values: Mapping[str, Any]) -> dict[bytes
 def _mutable_part(
     schema: TableSchema, values: Mapping[str, Any], cells: Mapping[bytes, Cell]
 ) -> dict[bytes, Cell]:
-    """Return the cells read for values that can change; those not loaded are left out."""
+    """Return the cells of loaded values that can change in place."""
     names = (each.column for each in mutable_columns(schema) if each.name in values)
     columns = {column for column in names if column in cells}
     return {column: cells[column] for column in columns | loaded_entries(schema, values, cells)}
@@ -103,10 +103,10 @@ def loaded_entries(
 def changed_cells(
     schema: TableSchema, old: Mapping[bytes, Cell], differing: Mapping[bytes, bytes]
 ) -> dict[bytes, bytes]:
-    """Return those `differing` cells whose values, and not only bytes, differ from the row read.
+    """Return the `differing` cells whose decoded values differ from the row that was read.
 
-    Of some codecs several byte strings stand for one value: JSON that another program wrote with
-    blanks is no change.
+    Some codecs have several encodings of one value: for example, JSON that another program wrote
+    with other spaces is not a change.
     """
     return {
         column: value

@@ -1,6 +1,6 @@
 """The indexes that writes of a model maintain, by the current catalog.
 
-Whoever would leave entries missing is refused.
+A write that would leave index entries missing is refused.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def maintained_table(bound: BoundModel, entry: CatalogEntry) -> GuardedTable:
     """Return the guarded table: the maintained indexes, each with its current table.
 
     Raises:
-        SchemaError: As `check_indexes` does.
+        SchemaError: As for `check_indexes`.
     """
     guarded = bound.guarded
     if guarded is None:
@@ -41,10 +41,11 @@ def maintained_table(bound: BoundModel, entry: CatalogEntry) -> GuardedTable:
 
 
 def check_indexes(bound: BoundModel, entry: CatalogEntry | None) -> None:
-    """Refuse a model that does not maintain the same indexes as other writers.
+    """Refuse a model whose indexes differ from those that writers maintain.
 
     Raises:
-        SchemaError: The model and the catalog differ, or guards are written here and not there.
+        SchemaError: The indexes differ; or this program writes guards and others do not, or the
+            reverse.
     """
     if entry is None or entry.state is TableState.DROPPED:
         return
@@ -55,10 +56,10 @@ def check_indexes(bound: BoundModel, entry: CatalogEntry | None) -> None:
 
 
 def refuse_indexed(operation: Increment, entry: CatalogEntry, model: str) -> None:
-    """Refuse to increment a column that an index is over, or includes.
+    """Raise an error for an increment of a column that is indexed or included in an index.
 
     Raises:
-        SchemaError: There is one; nothing was sent.
+        SchemaError: The column is in an index; nothing was sent.
     """
     for name, index in entry.indexes.items():
         for column in operation.amounts if index.is_kept else ():

@@ -1,7 +1,7 @@
-"""Making and dropping a model's tables: the base table, its index tables, its catalog entry.
+"""Creates and drops a model's tables: the base table, index tables and the catalog entry.
 
-All protocols here are safe to repeat. Index tables are made first: a base table that exists has
-all index tables that writes keep, or it was not made by this library.
+All protocols here are safe to repeat. Index tables are created first: so a base table that this
+library created has all index tables that writes maintain.
 """
 
 from __future__ import annotations
@@ -70,16 +70,16 @@ _DEAD_GUARD_TTL_S: Final = DEAD_GUARD_TTL_MS // 1000
 def create(bound: BoundModel) -> Protocol[list[str]]:
     """Create a model's missing tables and return their names.
 
-    An index that is new to a table with rows is left absent: `engine.build_index` makes its table.
-    A table of entries that is there without its rows is left alone, and another made beside it.
-    Where rows have guards of a newer epoch than the catalog's, that is raised, and the indexes must
-    be built again.
+    A new index of a table with rows is not created; `engine.build_index` does that. An index table
+    that exists without its rows is not used; a new one is created beside it. If rows have guards of
+    a newer epoch than the catalog's, the catalog's epoch is raised, and the indexes must be built
+    again.
 
     Raises:
-        SchemaError: The base table exists but the table of a kept index does not: its rows have no
-            entries. Or the base table is empty, and its index is not. Or it is a dictionary, or
-            holds sequences.
-        TableExistsError never: an existing table is left as it is.
+        SchemaError: The base table exists, but the table of a maintained index does not; or the
+            base table is empty, but its index is not; or the table belongs to a dictionary or to
+            sequences.
+        TableExistsError: Never raised: an existing table is not changed.
     """
     schema, is_lww = bound.schema, bound.guarded is not None and bound.guarded.is_lww
     # Before the table is looked for: see `forget_lost`.
@@ -121,9 +121,9 @@ def create(bound: BoundModel) -> Protocol[list[str]]:
 
 
 def _is_made_here(existing: TableDescriptor | None, *, is_lww: bool) -> bool:
-    """Return whether only this library can have made a table, for rows with guards.
+    """Return whether a table was created by this library for rows with guards.
 
-    Without Thrift2 no table shows for what it was made.
+    With Thrift1 alone, tables cannot be marked.
     """
     return existing is None or is_lww or _SLOP.items() <= existing.attributes.items()
 
@@ -138,7 +138,7 @@ def _make_base_table(
 
 
 def _make_dictionaries(bound: BoundModel) -> Protocol[list[str]]:
-    """Make the missing dictionaries and return the names of the tables made."""
+    """Create the tables of missing dictionaries and return their names."""
     made: list[str] = []
     for dictionary in _dictionaries(bound):
         made += yield from ensure_dictionary(dictionary)
@@ -151,14 +151,14 @@ def _dictionaries(bound: BoundModel) -> list[str]:
 
 
 def refuse_lost_dictionaries(bound: BoundModel, names: Iterable[str]) -> Protocol[None]:
-    """Refuse to make a lost dictionary again while row keys hold its numbers.
+    """Raise an error if a dictionary's table is missing while row keys hold its numbers.
 
     Args:
         bound: The model.
-        names: The tables of its rows, of which some may not exist.
+        names: The names of the model's tables; some may not exist.
 
     Raises:
-        SchemaError: There is such a one; nothing was made.
+        SchemaError: A dictionary is missing; nothing was created.
     """
     for dictionary in _dictionaries(bound):
         if (yield from described(dictionary)) is not None:
@@ -176,13 +176,14 @@ def refuse_lost_dictionaries(bound: BoundModel, names: Iterable[str]) -> Protoco
 
 
 def _make_index_tables(bound: BoundModel, made: list[str]) -> Protocol[dict[str, int]]:
-    """Make the tables of indexes for future rows; return each index's table number.
+    """Create the index tables for future rows; return the number of each index's table.
 
-    Entries that are there already are of rows that are gone: their table is passed over.
+    An existing index table with entries is not used, because its entries belong to rows that do not
+    exist any more.
 
     Args:
         bound: The model.
-        made: Gets the names of the tables made.
+        made: A list to which the names of created tables are added.
     """
     incarnations: dict[str, int] = {}
     manual = set() if bound.guarded is None else manual_indexes(bound.guarded)
@@ -209,9 +210,10 @@ def _has_rows(table: str) -> Protocol[bool]:
 def _epoch_of_rows(
     bound: BoundModel, entry: CatalogEntry | None, *, has_rows: bool
 ) -> Protocol[int]:
-    """Return the newest epoch in the guards of a table that the catalog does not know.
+    """Return the newest epoch in the guards of a table without a catalog entry.
 
-    Where it knows the rows, a few of them are read: an entry older than they are is brought up.
+    For a table with an entry only a few rows are read, to correct an entry that is older than its
+    rows.
     """
     table = bound.schema.table
     if not has_rows or bound.guarded is None or bound.guarded.is_lww:
@@ -262,7 +264,7 @@ def index_tables(declared: Collection[str]) -> Protocol[list[str]]:
 
 
 def add_guard_family(bound: BoundModel) -> Protocol[None]:
-    """Add the guards' family to an existing table, online; safe to repeat.
+    """Add the guards' family to an existing, enabled table; safe to repeat.
 
     Raises:
         TableNotFoundError: There is no such table.
@@ -297,12 +299,12 @@ def _index_table(schema: TableSchema, table: str, *, is_covering: bool) -> Table
 
 
 def _bare(descriptor: TableDescriptor) -> TableDescriptor:
-    """Return a table without attributes, which Thrift1 cannot give it."""
+    """Return a table descriptor without attributes, which Thrift1 cannot set."""
     return replace(descriptor, attributes={})
 
 
 def ensure_index_table(bound: BoundModel, table: str, *, is_covering: bool) -> Protocol[list[str]]:
-    """Create one of the model's index tables if it is missing; return its name, or nothing."""
+    """Create one of the model's index tables if it is missing; return the created names."""
     wanted = _index_table(bound.schema, table, is_covering=is_covering)
     if bound.guarded is not None and bound.guarded.is_lww:
         wanted = _bare(wanted)
@@ -314,7 +316,7 @@ def _guard_family(schema: TableSchema) -> FamilyDescriptor:
 
 
 def _longest_ttl_s(schema: TableSchema) -> int | None:
-    """Return the TTL of guards and entries: longer than any data; None if some data has no TTL."""
+    """Return the TTL of guards and entries: longer than all data; None if some data has no TTL."""
     ttls = [
         None if family.min_versions else family.ttl_s for family in schema.families
     ]  # MIN_VERSIONS keeps cells visible after their TTL
@@ -323,7 +325,7 @@ def _longest_ttl_s(schema: TableSchema) -> int | None:
 
 
 def drop_table(table: str) -> Protocol[list[str]]:
-    """Drop a table if it exists; return its name, or nothing."""
+    """Drop a table if it exists; return the dropped names."""
     try:
         yield from ask(DropTable(table))
     except (TableNotFoundError, NamespaceNotFoundError):

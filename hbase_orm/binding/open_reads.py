@@ -1,9 +1,9 @@
 """Holds open reads until they end or are closed, so that the garbage collector never ends one.
 
-The garbage collector may run inside any request. What it collects it also ends: a read would then
-close its scanners, and wait for a connection that its own thread has at that moment. So a read is
-held here, and what the program holds is a handle. A handle that is dropped leaves a note, which
-sends nothing and waits for nothing; the next read closes what was dropped.
+The garbage collector may run inside any request. If it collected a read, the read would close its
+scanners, and might wait for a connection that its own thread is using at this moment. So each read
+is held here, and the program gets only a handle. A dropped handle is only recorded, without
+requests or waits; the next read closes the dropped reads.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class RowPages(Iterator[Sequence[Any]], Generic[T]):
     """What one read emits, page by page. Close it to release the server's scanners at once."""
 
     def __init__(self, reading: Generator[Sequence[Any], None, T]) -> None:
-        """Return pages from `reading`."""
+        """Make an iterator over the pages of `reading`."""
         self._reading = reading
 
     def __next__(self) -> Sequence[Any]:
@@ -42,7 +42,7 @@ class RowPages(Iterator[Sequence[Any]], Generic[T]):
             self.close()
 
     def close(self) -> None:
-        """Release the server's scanners; there are no more pages."""
+        """Release the server's scanners, and end the iterator."""
         close_now(self._reading)
 
 
@@ -50,19 +50,19 @@ class OpenReads:
     """The open reads of one engine. Threads may share it."""
 
     def __init__(self) -> None:
-        """Start with none."""
+        """Start without open reads."""
         self._readings: dict[ref[RowPages[Any]], Generator[Any, Any, Any]] = {}
         # Filled by C code, which needs no lock and cannot be interrupted.
         self._dropped: deque[ref[RowPages[Any]]] = deque()
 
     def handle(self, reading: Generator[Sequence[Any], None, T]) -> RowPages[T]:
-        """Return a handle of a read: once the handle is gone, a later read closes this one."""
+        """Return a handle of a read; after the handle is dropped, a later read closes this one."""
         pages = RowPages(reading)
         self._readings[ref(pages, self._dropped.append)] = reading
         return pages
 
     def close_dropped(self) -> None:
-        """Close the reads whose handles are gone; it may send requests."""
+        """Close the reads whose handles were dropped; this may send requests."""
         with suppress(IndexError):  # there is none left, or another thread took the last one
             while True:
                 reading = self._readings.pop(self._dropped.popleft(), None)

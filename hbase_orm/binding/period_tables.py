@@ -1,4 +1,4 @@
-"""Writes to a period's table, which may not exist yet: the first write may make it."""
+"""Writes to the table of a period, which the first write may have to create."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ def send_to_missing_table(
     features: frozenset[Feature],
     error: TableNotFoundError | NamespaceNotFoundError,
 ) -> Protocol[R]:
-    """Make the missing table of a write, then send the write again.
+    """Create the missing table of a write, then send the write again.
 
-    Deletes have nothing to do there, and are not sent again.
+    Deletes are not sent again, because a new table is empty.
 
     Args:
         operation: The write.
-        bound: The model, with the table of a period.
-        features: What the gateway can do.
-        error: What the write failed with.
+        bound: The bound model, with the table of a period.
+        features: The features that the gateway supports.
+        error: The error of the write.
 
     Raises:
-        TableNotFoundError: Writing does not make the table.
+        TableNotFoundError: Writes of this model do not create tables.
     """
     if isinstance(operation, MutateRows) and not any(m.puts for m in operation.mutations):
         return cast("R", None)  # what MutateRows answers
@@ -57,7 +57,7 @@ def send_to_missing_table(
 
 
 def _shared(bound: BoundModel) -> BoundModel:
-    """Return the model that describes the table: for a record type its base, as it is now."""
+    """Return the model that declares the table: for a record type, its base."""
     base = base_of(bound.model)
     if base is None:
         return bound

@@ -1,4 +1,4 @@
-"""Models with indexes on engines without Thrift2: which of them, and which operations."""
+"""Checks of models with indexes on engines without Thrift2: which models and operations work."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def written_table(schema: TableSchema, features: frozenset[Feature]) -> GuardedT
     """Return the table for writes of a model with indexes; None for a plain model.
 
     Raises:
-        ConfigurationError: They need guards, and there is no Thrift2 gateway to write them.
+        ConfigurationError: The model needs guards, and there is no Thrift2 gateway.
     """
     if not schema.is_guarded:
         return None
@@ -36,10 +36,10 @@ def written_table(schema: TableSchema, features: frozenset[Feature]) -> GuardedT
 def refuse_without_guards(
     schema: TableSchema, guarded: GuardedTable | None, operation: str
 ) -> None:
-    """Refuse an operation that needs guards on an indexed table without guards.
+    """Raise an error for an operation that needs guards, if an indexed table has no guards.
 
     Raises:
-        FeatureMissingError: They are such; nothing has been sent.
+        FeatureMissingError: The table has indexes without guards; nothing was sent.
     """
     if guarded is not None and guarded.is_lww:
         raise needs_guard(operation, model=schema.model_name, table=schema.table)

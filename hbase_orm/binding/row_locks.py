@@ -14,18 +14,18 @@ _LONGEST_WAIT_S: Final = 1.0
 
 
 class RowLocks:
-    """Lets one thread at a time change a row. Threads share it.
+    """Locks that let one thread at a time change a row. Threads share it.
 
-    It spares writers rounds lost to each other; that writes are right does not depend on it, so
-    nobody waits long for a lock.
+    The locks avoid conflicts between threads of one engine. They are not needed for correct writes,
+    so no thread waits long for a lock.
     """
 
     def __init__(self) -> None:
-        """Start with every row free."""
+        """Start without locked rows."""
         self.free_all()
 
     def free_all(self) -> None:
-        """Free every row; for a forked child, where the parent's threads do not exist."""
+        """Release all locks; for a forked child, which does not have the parent's threads."""
         self._locks = [threading.RLock() for _ in range(_COUNT)]
 
     def hold(self, row: tuple[str, bytes], work: Callable[[], R]) -> R:
@@ -33,7 +33,7 @@ class RowLocks:
 
         Args:
             row: The table and the row key.
-            work: What to do while no other thread of this engine changes the row.
+            work: The function to run while the lock is held.
         """
         lock = self._locks[hash(row) % len(self._locks)]
         try:
@@ -47,6 +47,6 @@ class RowLocks:
 
 
 def _release(lock: threading.RLock) -> None:
-    """Free a lock if this thread has it; after an interrupted `acquire` that is uncertain."""
+    """Release a lock if this thread holds it, which is uncertain after an interrupted `acquire`."""
     with suppress(RuntimeError):
         lock.release()

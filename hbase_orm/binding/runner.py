@@ -25,7 +25,7 @@ class Runner:
 
     Attributes:
         gateway: Executes single requests.
-        catalog: What the catalog says of tables.
+        catalog: The cache of the catalog.
     """
 
     def __init__(
@@ -38,15 +38,15 @@ class Runner:
         sleep: Callable[[float], None],
         lease_s: float,
     ) -> None:
-        """Prepare; nothing is sent.
+        """Prepare the runner; nothing is sent.
 
         Args:
-            gateway: Where requests go.
-            parallel: How many protocols run side by side.
-            fan_out: How many scanners of one statement are opened and read side by side.
+            gateway: The gateway that executes requests.
+            parallel: The number of protocols that run in parallel.
+            fan_out: The number of scanners of one statement that are read in parallel.
             monotonic_s: A clock for leases and waits.
-            sleep: Waits so many seconds.
-            lease_s: How long what was read of the catalog may be acted on.
+            sleep: A function that waits a number of seconds.
+            lease_s: The time for which a catalog entry may be used after it was read, in seconds.
         """
         self.gateway = gateway
         self.catalog = CatalogCache(monotonic_s, lease_s)
@@ -58,7 +58,7 @@ class Runner:
 
     @property
     def parallel(self) -> int:
-        """How many protocols run side by side."""
+        """The number of protocols that run in parallel."""
         return self._driver.parallel
 
     def monotonic_s(self) -> float:
@@ -67,7 +67,7 @@ class Runner:
 
     @property
     def features(self) -> frozenset[Feature]:
-        """What the gateway can do."""
+        """The features that the gateway supports."""
         return self.gateway.features
 
     def execute(self, operation: Operation[R]) -> R:
@@ -76,7 +76,7 @@ class Runner:
 
     @contextmanager
     def through(self, gateway: Gateway) -> Iterator[Self]:
-        """Return a copy that sends through `gateway`, for a `with` block."""
+        """Return a context manager of a copy of the runner that sends through `gateway`."""
         other = copy(self)
         other.gateway = gateway
         driver = self._driver_on(gateway, self._driver.parallel)
@@ -87,14 +87,14 @@ class Runner:
             driver.let_go()
 
     def patience(self) -> Patience:
-        """Return the sender of one operation's requests, with a common time limit.
+        """Return a sender of one operation's requests, with a common time limit.
 
-        With a gateway that does not answer, that ends after the time of about one request.
+        If the gateway does not answer, the operation ends after about the time of one request.
         """
         return self._driver.patience()
 
     def answering(self, patience: Patience | None = None) -> Callable[[Operation[Any]], Any]:
-        """Return a function that answers the requests and waits of one read."""
+        """Return a function that executes the requests and waits of one read."""
         return partial(self._driver.answer, patience=patience or self.patience())
 
     def run(self, protocol: Protocol[R]) -> R:
@@ -122,14 +122,14 @@ class Runner:
         )
 
     def each(self, work: Callable[[T], R], items: Sequence[T], /) -> list[R]:
-        """Do the reading work on each item, several at once; return the results in order.
+        """Run a reading function on each item, several in parallel; return the results in order.
 
-        Raises the first failure, by position, once what had begun has ended.
+        The first error, by position, is raised after all running work has ended.
         """
         return self._driver.each(work, items, self._fan_out)
 
     def sleep(self, seconds: float) -> None:
-        """Wait."""
+        """Wait a number of seconds."""
         self._sleep(seconds)
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""What the sessions of one engine share: the runner of protocols, caches, locks and clocks."""
+"""The runtime, which the sessions of one engine share: runner, caches, locks and clocks."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ T = TypeVar("T")
 
 
 class Runtime(Runner):
-    """What the sessions of one engine share: it runs their protocols. Threads may share it.
+    """The runner of protocols with the shared objects of an engine. Threads may share it.
 
     Attributes:
-        clock: Timestamps of writes, and waits for HBase's clock.
-        writer: The way of all writes.
-        row_locks: Locks of rows, for threads that change the same row.
-        clean_up: Deletes dead index entries after the writes that left them.
-        open_reads: The reads under way.
+        clock: The clock for timestamps of writes and for waits for HBase's clock.
+        writer: The object through which all writes are sent.
+        row_locks: The locks of rows, for threads that change the same row.
+        clean_up: The object that deletes stale index entries after the writes that left them.
+        open_reads: The open reads.
     """
 
     def __init__(
@@ -53,20 +53,22 @@ class Runtime(Runner):
         sleep: Callable[[float], None] = time.sleep,
         lease_s: float = LEASE_S,
     ) -> None:
-        """Prepare; nothing is sent.
+        """Prepare the runtime; nothing is sent.
 
         Args:
-            gateway: Where requests go.
-            parallel: How many protocols run side by side.
-            fan_out: How many scanners of one statement are opened and read side by side, at most
-                as many as `parallel`; 1 makes every request of a statement in turn.
-            timestamps: Who stamps plain rows whose model does not name it: "server" or "client".
-            repairs_on_read: Whether stale index entries that statements meet are repaired.
-            defers_clean_up: Whether dead index entries are deleted after the write, by a thread.
-            now_ms: The wall clock of guarded rows, and of those that the client stamps.
+            gateway: The gateway that executes requests.
+            parallel: The number of protocols that run in parallel.
+            fan_out: The number of scanners of one statement that are read in parallel, at most
+                `parallel`; with 1 the requests of a statement are sent one after another.
+            timestamps: Who sets the timestamps of plain rows if their model does not declare it:
+                "server" or "client".
+            repairs_on_read: Whether statements repair stale index entries that they read.
+            defers_clean_up: Whether a thread deletes stale index entries after the write.
+            now_ms: The wall clock for timestamps of guarded rows and of rows with client
+                timestamps.
             monotonic_s: A clock for leases and waits.
-            sleep: Waits so many seconds.
-            lease_s: How long what was read of the catalog may be acted on.
+            sleep: A function that waits a number of seconds.
+            lease_s: The time for which a catalog entry may be used after it was read, in seconds.
         """
         super().__init__(
             gateway,
@@ -113,19 +115,19 @@ class Runtime(Runner):
             self.run(protocol)
 
     def free_locks_in_child(self) -> None:
-        """Replace the locks, which a fork copies as held by threads that the child lacks."""
+        """Replace the locks in a forked child, where threads that held them do not exist."""
         self.row_locks.free_all()
         self.clock.free_locks_in_child()
         self.clean_up.forget()
 
     @property
     def guard_context(self) -> GuardContext:
-        """Clocks, randomness and the catalog's permission for guarded writes."""
+        """The clocks, random numbers and catalog leases for guarded writes."""
         return self.writer.guard_context
 
     @property
     def lease_s(self) -> float:
-        """How long a catalog entry stays valid after it was read, seconds."""
+        """The time for which a catalog entry may be used after it was read, in seconds."""
         return self.catalog.lease_s
 
     def close(self) -> None:

@@ -1,8 +1,8 @@
-"""The only path of writes to the tables of models: it checks each against the catalog first.
+"""Sends all writes to the tables of models, after a check of the catalog.
 
 A program whose model has other indexes than the catalog would leave entries missing. So rows of
-plain models, increments and appends are sent by `TableWriter.send`, and rows with indexes are
-changed by `TableWriter.change`; loads and repairs get what they write from `maintained_table`.
+plain models, increments and appends are sent by `TableWriter.send`, rows with indexes are changed
+by `TableWriter.change`, and loads and repairs write the indexes that `maintained_table` returns.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ class TableWriter:
     """Sends the writes of one engine. Threads may share it.
 
     Attributes:
-        features: What the gateway can do.
-        catalog: What the catalog says of tables.
-        clock: Timestamps, and waits for HBase's clock.
-        guard_context: Clocks, randomness and the catalog's permission for guarded writes.
+        features: The features that the gateway supports.
+        catalog: The cache of the catalog.
+        clock: The clock for timestamps and for waits for HBase's clock.
+        guard_context: The clocks, random numbers and catalog leases for guarded writes.
         repairs_on_read: Whether stale index entries that statements meet are repaired.
     """
 
@@ -50,7 +50,7 @@ class TableWriter:
         *,
         repairs_on_read: bool = False,
     ) -> None:
-        """Prepare; nothing is sent."""
+        """Prepare the writer; nothing is sent."""
         self.repairs_on_read = repairs_on_read
         self.features = features
         self.catalog = catalog
@@ -59,17 +59,17 @@ class TableWriter:
         self._contexts: dict[int, GuardContext] = {}
 
     def check(self, bound: BoundModel, operation: Operation[Any] | None = None) -> Protocol[None]:
-        """Refuse a write without guards to a table whose indexes other programs maintain.
+        """Refuse a write without index entries if the table has indexes to maintain.
 
-        The catalog is read once a table and lease; nothing else was sent.
+        The catalog is read once per table and lease; nothing else is sent.
 
         Args:
-            bound: The model.
-            operation: The write, if it is known.
+            bound: The bound model.
+            operation: The write, if it is known already.
 
         Raises:
-            SchemaError: The model's indexes are not those that writers maintain, or it increments
-                what one of them is made of.
+            SchemaError: The model's indexes differ from those in the catalog, or the write
+                increments an indexed column.
             RetryableError: The catalog could not be read.
         """
         table, model = bound.schema.table, bound.schema.model_name
@@ -86,14 +86,14 @@ class TableWriter:
             refuse_indexed(operation, entry, model)
 
     def send(self, operation: Operation[R], bound: BoundModel) -> Protocol[R]:
-        """Send a write of one table and return its answer; make the table if its model says so.
+        """Send a write to one table and return its answer; create the table if the model allows it.
 
-        A write to a table that does not exist was not applied, so it may be sent again. Deletes
-        have nothing to do there.
+        A write to a table that does not exist was not applied, so it may be sent again. Deletes are
+        not sent again.
 
         Raises:
-            TableNotFoundError: There is no such table, and writing does not make it.
-            SchemaError, RetryableError: As `check` does.
+            TableNotFoundError: The table does not exist, and writes do not create it.
+            SchemaError, RetryableError: As for `check`.
         """
         yield from self.check(bound, operation)
         try:
@@ -109,16 +109,16 @@ class TableWriter:
     def change(
         self, bound: BoundModel, change: RowChange, history: History | None = None
     ) -> Protocol[WriteOutcome]:
-        """Change one guarded row, the catalog lease renewed as needed.
+        """Change one guarded row; renew the catalog lease if needed.
 
         Args:
-            bound: The row's model.
-            change: What is done to the row.
-            history: Where to note what is sent.
+            bound: The bound model of the row.
+            change: The change of the row.
+            history: The list to which each sent attempt is added.
 
         Raises:
-            SchemaError: The model's indexes are not those that the catalog knows.
-            HBaseORMError: As `write_row` does.
+            SchemaError: The model's indexes differ from those in the catalog.
+            HBaseORMError: As for `write_row`.
         """
         if bound.guarded is None:
             raise AssertionError(bound)
@@ -137,7 +137,7 @@ class TableWriter:
         raise AssertionError(change)  # the last renewal returned or raised
 
     def context_under(self, epoch: int) -> GuardContext:
-        """Return `guard_context` for writes that were prepared under this catalog epoch."""
+        """Return `guard_context` for writes that were prepared with this catalog epoch."""
         context = self._contexts.get(epoch)
         if context is None:
             permit = self.catalog.leases.permit_under(epoch)

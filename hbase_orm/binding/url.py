@@ -1,7 +1,7 @@
 """Engine URLs: `hbase://host[:port][,host2[:port]][/namespace]?option=value&…`.
 
-A URL may hold a password by mistake, anywhere: of its text no error repeats more than the scheme,
-names of options, and numbers.
+A URL may contain a password by mistake. So errors repeat only its scheme, names of options, and
+numbers.
 """
 
 from __future__ import annotations
@@ -46,25 +46,25 @@ class EngineOptions:
 
     Attributes:
         scheme: `hbase`, or `memory` for the in-process gateway.
-        thrift1: Equal Thrift1 gateways.
-        thrift2: Equal Thrift2 gateways; empty if there is none.
-        namespace: Put before the name of every table that names none; empty for the default.
+        thrift1: The addresses of Thrift1 gateways of the same HBase.
+        thrift2: The addresses of Thrift2 gateways of the same HBase; empty if there is none.
+        namespace: The namespace of every table that does not name one; empty for the default.
         transport: `buffered` or `framed`.
         protocol: `binary` or `compact`.
-        timeout_s: The deadline of one request, seconds: 0.001 to 86,400.
-        pool: Connections kept to each kind of gateway: 1 to 10,000.
-        retries: Further tries of a request that may be repeated: 0 to 1,000.
-        timestamps: Who stamps the cells of plain models that do not declare it: `server`, or
+        timeout_s: The time limit of one request in seconds, 0.001 to 86,400.
+        pool: The number of connections to each kind of gateway, 1 to 10,000.
+        retries: The number of further attempts of a request that may be repeated, 0 to 1,000.
+        timestamps: Who sets the timestamps of plain models that do not declare it: `server`, or
             `client` with this machine's clock.
-        repair_on_read: `on` deletes stale index entries that a statement met, once its rows are
-            read: a few at a time, and none younger than a minute. `off` leaves them.
-        clean_up: `now`: a write that changes indexed values deletes the entries that are dead
-            after it. `deferred`: a thread of the engine does, some at a time, within a tenth of a
-            second; the write is a request shorter. `engine.close()` waits for that, and a process
-            that ends without it leaves stale entries.
-        lease_s: How long what was read of the catalog may be acted on, seconds, 0.001 to 30; the
-            same in every program that uses the tables, for a change of an index's state waits so
-            long for the others.
+        repair_on_read: With `on`, a statement deletes stale index entries after its rows are read:
+            a few at a time, and none younger than a minute. With `off` they remain.
+        clean_up: With `now`, a write that changes indexed values deletes the old entries. With
+            `deferred`, a thread of the engine deletes them within a tenth of a second, so that the
+            write needs one request less. `engine.close()` waits for this thread; a process that
+            ends without it leaves stale entries.
+        lease_s: The time for which a catalog entry may be used after it was read, in seconds, 0.001
+            to 30. It must be the same in every program that uses the tables, because a change of an
+            index's state waits this long for other programs.
     """
 
     scheme: str = "hbase"
@@ -84,7 +84,7 @@ class EngineOptions:
 
     @property
     def servers(self) -> str:
-        """The gateways in sorted order: equal tuples mean the same tables."""
+        """The addresses of the gateways, sorted; equal tuples mean the same tables."""
         if self.scheme == "memory":
             return f"memory {self._memory}"
         return ",".join(sorted(f"{host}:{port}" for host, port in self.thrift1))
@@ -136,7 +136,7 @@ def parse_url(url: str) -> EngineOptions:
 
 
 def shown_url(url: str) -> str:
-    """Return a URL for printing; a wrong one, which may hold a password, is not shown."""
+    """Return a URL for printing; a wrong URL, which may contain a password, is not shown."""
     try:
         parse_url(url)
     except ConfigurationError as error:
@@ -201,7 +201,7 @@ def parse_hosts(option: str, text: str, default_port: int) -> tuple[HostPort, ..
     """Return the addresses of `host[:port],host2[:port]`.
 
     Raises:
-        ConfigurationError: A host is empty or no host, or a port is no port.
+        ConfigurationError: A host is empty or not valid, or a port is not valid.
     """
     parts = text.split(",")
     return tuple(_host(option, at, part, default_port) for at, part in enumerate(parts, 1))

@@ -64,18 +64,19 @@ def by_readable_index(
     bound: BoundModel,
     catalog: CatalogCache,
 ) -> Protocol[Plan]:
-    """Return a statement's plan if the catalog lets queries use its index, else another plan.
+    """Return a statement's plan if the catalog lets queries use its index, else a new plan.
 
     Args:
         stmt: The statement.
-        chosen: Its plan by what the model declares.
-        again: Plans it for another schema.
-        bound: The model.
+        chosen: The plan by the model's declarations.
+        again: A function that plans the statement for another schema.
+        bound: The bound model.
         catalog: What the catalog says: read, unless that was done less than a lease ago.
 
     Raises:
-        SchemaError: Writers keep the index with another declaration.
-        QueryError: The statement names an index that is not readable, or cannot do without.
+        SchemaError: The catalog has the index with another declaration.
+        QueryError: The statement names an index that is not readable, or cannot be planned without
+            it.
     """
     read = catalog.fresh(bound.schema.table)
     entry = read.entry if read is not None else (yield from catalog.entry(bound.schema.table))
@@ -117,19 +118,19 @@ def while_usable(
 ) -> Rows:
     """Return what reads a statement's rows while queries may use its index.
 
-    Writers keep an index for a lease after queries may not use it any more. So the
-    answer to a request is right under a view of the catalog that is not older, and may lack rows
-    under an older one.
+    Writers maintain an index for one lease after queries must stop using it. So an answer is
+    complete if the catalog entry was read less than a lease before; with an older entry rows may be
+    missing.
 
     Args:
         rows: What reads them.
         chosen: The statement's plan.
-        bound: The model.
+        bound: The bound model.
         catalog: What the catalog says: read once a lease.
         note: Called with doubtful entries, before the rows emitted with them are.
 
     Returns:
-        What raises ConflictError once the index was rebuilt or dropped, or its table is gone.
+        A function that raises ConflictError after the index was rebuilt or dropped.
     """
     return _UsableIndex(chosen.index, bound, catalog, note).checked(rows)
 
@@ -209,10 +210,11 @@ class _UsableIndex:
 
 
 def _refuse_other_table(index: IndexSchema, bound: BoundModel, entry: CatalogEntry | None) -> None:
-    """Refuse to read on in an index that was rebuilt or dropped.
+    """Raise an error if an index was rebuilt or dropped during a read.
 
     Raises:
-        ConflictError: It was, or the catalog does not have the table any more.
+        ConflictError: The index was rebuilt or dropped, or the catalog has no entry for the table
+            any more.
     """
     known = None if entry is None else entry.indexes.get(index.name)
     declared = next(each.table for each in bound.schema.indexes if each.name == index.name)
@@ -233,7 +235,7 @@ def _is_there(entry: CatalogEntry | None) -> TypeGuard[CatalogEntry]:
 
 
 def unreadable(bound: BoundModel, entry: CatalogEntry | None) -> dict[str, str]:
-    """Return why queries do not use indexes that the model declares, by the index's name."""
+    """Return the reasons why queries do not use declared indexes, by the index's name."""
     if not _is_there(entry):
         # Its index tables may be of another time, or a copy's: nobody knows who has kept them.
         unknown = "the catalog has no entry for the table"

@@ -1,10 +1,9 @@
-"""Timestamps of writes, and how long a write waits for HBase's clock.
+"""Timestamps of writes, and waits of writes for HBase's clock.
 
-HBase stamps cells in whole milliseconds. A put in the same millisecond as a delete of its row is
-lost to the tombstone. And what an increment or an append writes is stamped at least 1 ms past the
-cell before it: a counter that one thread increments 600 times a second has timestamps in the
-server's future. What the server stamps then lies below such cells: a put is not seen, a delete
-leaves them.
+HBase's timestamps are whole milliseconds. A put in the same millisecond as a delete of its row is
+hidden by the tombstone. An increment or an append gets a timestamp at least 1 ms after that of the
+cell before, so frequent increments of a counter may give it timestamps in the server's future. A
+later put with the server's time is then hidden, and a delete does not delete these cells.
 """
 
 from __future__ import annotations
@@ -38,24 +37,24 @@ def wall_clock_ms() -> int:
 
 
 class CounterClockSkew:
-    """How far in the future this process's increments and appends may have stamped cells.
+    """How far in the future the cells of this process's increments and appends may be.
 
     Threads may share it.
     """
 
     def __init__(self) -> None:
-        """Start without a row."""
+        """Start without rows."""
         self._until_s: dict[RowId, float] = {}
         self._last_s = 0.0
         self._limit = _MOST_ROWS
         self._lock = threading.Lock()
 
     def free_lock_in_child(self) -> None:
-        """Replace the lock, which a fork copies as held by a thread that the child lacks."""
+        """Replace the lock in a forked child, where a thread that held it does not exist."""
         self._lock = threading.Lock()
 
     def note(self, row: RowId, now_s: float) -> None:
-        """Note an increment or an append whose answer has just come or was lost."""
+        """Record an increment or an append after its answer came or was lost."""
         with self._lock:
             until_s = max(now_s, self._until_s.get(row, 0.0) + _INCREMENT_S)
             self._until_s[row] = until_s
@@ -65,7 +64,10 @@ class CounterClockSkew:
                 self._limit = max(_MOST_ROWS, 2 * len(self._until_s))
 
     def until_s(self, rows: Iterable[RowId], now_s: float) -> float:
-        """Return the time at which the clock passes the cells of all these rows; 0 if it has."""
+        """Return the time when the clock passes the cells of all these rows.
+
+        0 if it has passed them.
+        """
         if now_s > self._last_s + 2 * _INCREMENT_S:
             return 0.0
         with self._lock:
@@ -74,10 +76,10 @@ class CounterClockSkew:
 
 
 class WriteClock:
-    """Stamps writes, and waits where older cells would hide a write. Threads may share it.
+    """Returns timestamps, and waits if older cells would hide a write. Threads may share it.
 
     Attributes:
-        now_ms: This machine's time, milliseconds since the epoch.
+        now_ms: A function that returns this machine's time in milliseconds since 1970.
     """
 
     def __init__(
@@ -87,12 +89,13 @@ class WriteClock:
         *,
         timestamps: str = "server",
     ) -> None:
-        """Start without a write.
+        """Start without recorded writes.
 
         Args:
-            now_ms: This machine's time, milliseconds since the epoch.
+            now_ms: A function that returns this machine's time in milliseconds since 1970.
             monotonic_s: A clock that never goes back.
-            timestamps: Who stamps plain rows whose model does not name it: "server" or "client".
+            timestamps: Who sets the timestamps of plain rows if their model does not declare it:
+                "server" or "client".
         """
         self.now_ms = now_ms
         self._monotonic_s = monotonic_s
@@ -104,18 +107,18 @@ class WriteClock:
         self._lock = threading.Lock()
 
     def free_locks_in_child(self) -> None:
-        """Replace the locks, which a fork copies as held by threads that the child lacks."""
+        """Replace the locks in a forked child, where threads that held them do not exist."""
         self._lock = threading.Lock()
         self._skew.free_lock_in_child()
 
     def stamps(self, schema: TableSchema) -> bool:
-        """Return whether this client stamps the cells of a plain model."""
+        """Return whether this client sets the timestamps of a plain model's cells."""
         return (schema.timestamps or self._timestamps) == "client"
 
     def stamp(self) -> Protocol[int]:
-        """Return this machine's time in milliseconds, above every earlier return value.
+        """Return this machine's time in milliseconds, greater than every earlier return value.
 
-        It never goes back. Many in one millisecond run into the future; it then waits.
+        Many calls in one millisecond return times in the future; then the method waits.
         """
         with self._lock:
             now_ms = self.now_ms()
@@ -125,7 +128,7 @@ class WriteClock:
         return stamp_ms
 
     def note_deletes(self, rows: Sequence[RowId]) -> None:
-        """Note rows in which cells were just deleted."""
+        """Record rows in which cells were just deleted."""
         if not rows:
             return
         now_s = self._monotonic_s()
@@ -147,7 +150,7 @@ class WriteClock:
             yield from ask(Sleep(max(times) + TIE_S - now_s))
 
     def note_increment(self, row: RowId) -> None:
-        """Note a row that was just incremented or appended to, acknowledged or not."""
+        """Record a row that was just incremented or appended to, acknowledged or not."""
         self._skew.note(row, self._monotonic_s())
 
     def wait_out_counter_skew(self, rows: Iterable[RowId]) -> Protocol[None]:

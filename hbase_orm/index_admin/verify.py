@@ -93,7 +93,7 @@ class Verification:
 
     @property
     def is_sound(self) -> bool:
-        """Whether every difference is harmless, such as those left by a process that crashed."""
+        """Whether crashes of this library's processes can explain all differences."""
         faults = sum(self.rows[kind] + self.entries[kind] for kind in FAULTS)
         return not faults and not self.newer_epoch
 

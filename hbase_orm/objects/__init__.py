@@ -1,1 +1,1 @@
-"""What a session keeps about objects: identity, ownership, refreshing and held values."""
+"""The objects of a session: identity, ownership, refreshing and held values."""

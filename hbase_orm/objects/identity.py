@@ -1,4 +1,4 @@
-"""One object a row in a session, held weakly."""
+"""The identity map: one object for each row in a session, held weakly."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ def _row_id(bound: BoundModel, key: bytes) -> _RowId:
 
 
 class IdentityMap:
-    """The objects of a session by model, table and row key; unreferenced objects drop out."""
+    """The objects of a session by model, table and row key; unreferenced objects are dropped."""
 
     def __init__(self) -> None:
         """Start empty."""
         self._objects: WeakValueDictionary[_RowId, Model] = WeakValueDictionary()
 
     def __len__(self) -> int:
-        """Return how many objects there are."""
+        """Return the number of objects."""
         return len(self._objects)
 
     def find(self, bound: BoundModel, key: bytes) -> Model | None:
-        """Return the object of a row, if somebody still holds it."""
+        """Return the object of a row, or None if the program does not refer to one any more."""
         return self._objects.get(_row_id(bound, key))
 
     def put(self, bound: BoundModel, key: bytes, obj: Model) -> None:
@@ -35,18 +35,18 @@ class IdentityMap:
         self._objects[_row_id(bound, key)] = obj
 
     def forget(self, bound: BoundModel, key: bytes) -> Model | None:
-        """Forget a row's object and return it."""
+        """Remove a row's object and return it."""
         return self._objects.pop(_row_id(bound, key), None)
 
     def clear(self) -> list[Model]:
-        """Forget every object and return them."""
+        """Remove all objects and return them."""
         objects = list(self._objects.values())
         self._objects.clear()
         return objects
 
 
 def supersede(obj: Model) -> None:
-    """Refuse further changes of an object after another object took over its row."""
+    """Make further changes of an object raise an error, after another object took over its row."""
     obj.__state__.row = None
     obj.__state__.on_change = _refuse_change
 
@@ -56,7 +56,7 @@ def _refuse_change(obj: Model) -> None:
 
 
 def superseded_error(obj: Model) -> ValidationError:
-    """Return the error of a changed object that no longer represents its row."""
+    """Return the error of a changed object whose row another object took over."""
     return ValidationError(
         "another object of this row was written or deleted after this one",
         model=type(obj).__name__,
@@ -65,10 +65,10 @@ def superseded_error(obj: Model) -> ValidationError:
 
 
 def refuse_part(obj: Model) -> None:
-    """Refuse to let an object stand for its whole row if it was read without some of it.
+    """Raise an error if an object was read only in part, where the whole row is needed.
 
     Raises:
-        ValidationError: It was read by `columns_between`.
+        ValidationError: The object was read by `columns_between`.
     """
     read = obj.__state__.entry_range
     if read is not None:

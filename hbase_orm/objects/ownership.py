@@ -1,4 +1,4 @@
-"""Checks where an object belongs: its row's table, and the session that writes its changes."""
+"""Checks of the table that an object's row is in, and of missing fields."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from hbase_orm.objects.identity import refuse_part
 
 
 def refuse_foreign(bound: BoundModel, obj: Model) -> None:
-    """Refuse to compare an object with a row that it was not read from, nor written as.
+    """Raise an error if an object was read or written by another engine.
 
     Raises:
-        ValidationError: Its row is in the table of another engine.
+        ValidationError: The object's row is in a table of another engine.
     """
     if not obj.__state__.is_foreign(bound.origin):
         return
@@ -31,15 +31,16 @@ def refuse_foreign(bound: BoundModel, obj: Model) -> None:
 
 
 def refuse_incomplete(bound: BoundModel, obj: Any, *, is_new: bool) -> None:
-    """Refuse to put an object that lacks fields where there may be no row that has them.
+    """Raise an error if an object lacks fields and its row may not exist.
 
     Args:
-        bound: The model.
+        bound: The bound model.
         obj: The object.
-        is_new: Whether its row is to be absent.
+        is_new: Whether the write requires that the row does not exist.
 
     Raises:
-        ValidationError: It names the deferred fields, or what was read of the row.
+        ValidationError: Fields are missing; the error names the deferred fields or the columns that
+            were read.
     """
     if obj.__state__.is_foreign(bound.origin):
         refuse_part(obj)

@@ -1,7 +1,8 @@
-"""Whether a program holds a part of some values: it may then change them in place.
+"""Tests whether the program still refers to values, and so may change them in place.
 
-CPython counts the references to a thing. A walk through the values counts those that come
-from within them; every other is the program's. Where counts are not exact, nothing follows.
+CPython counts the references to each object. The values are traversed to count the references
+between them; all further references belong to the program. Without exact counts the tests cannot be
+used.
 """
 
 from __future__ import annotations
@@ -37,26 +38,28 @@ _OURS: Final = _counts([object()])[0]
 
 
 def counts_are_exact() -> bool:
-    """Return whether references are counted exactly: by CPython with its global lock.
+    """Return whether Python counts references exactly.
 
-    Without the lock each thread counts by itself, and some references are not counted at once.
+    CPython with the global interpreter lock does.
+
+    Without the lock each thread counts separately, and some references are counted later.
     """
     has_lock = getattr(sys, "_is_gil_enabled", lambda: True)
     return sys.implementation.name == "cpython" and bool(has_lock())
 
 
 def is_held(box: list[Any], own: int) -> bool:
-    """Return whether a list's one item has references besides the list's and `own`."""
+    """Return whether a list's only item has more references than the list's and `own`."""
     return _counts(box)[0] > _OURS + own
 
 
 def is_part_held(values: Mapping[str, Any], names: Iterable[str]) -> bool:
-    """Return whether somebody else holds one of these values, or anything in them that can change.
+    """Return whether the program refers to one of these values or to a mutable part of them.
 
     Args:
-        values: The values by name; nobody else is meant to hold them.
-        names: The names of those that are examined; of the others only the lists, dicts, sets
-            and tuples that refer to parts of them.
+        values: The values by name.
+        names: The names of the values to test. Other values only count as owners of references to
+            parts of these.
     """
     within = Counter(map(id, values.values()))
     parts = _parts([values[name] for name in names if name in values], within)
@@ -66,7 +69,7 @@ def is_part_held(values: Mapping[str, Any], names: Iterable[str]) -> bool:
 
 
 def _parts(waiting: list[Any], counts: Counter[int]) -> list[Any]:
-    """Return all that can change in some things; count the references within them."""
+    """Return all mutable parts of some objects; count the references between them."""
     parts: dict[int, Any] = {}
     while waiting:
         part = waiting.pop()
@@ -80,7 +83,7 @@ def _parts(waiting: list[Any], counts: Counter[int]) -> list[Any]:
 
 
 def _containers_of(parts: list[Any], among: Iterable[Any], counts: Counter[int]) -> list[Any]:
-    """Return the containers among some things that hold parts; count the references there."""
+    """Return the containers among some objects that hold parts; count the references in them."""
     reached = {id(part) for part in parts}
     containers: dict[int, tuple[Any, list[Any]]] = {}
     waiting = list(among)
@@ -109,7 +112,7 @@ def _is_leaf(part: Any) -> bool:
 
 
 def _within(part: Any) -> list[Any]:
-    """Return what a thing refers to, once for each reference."""
+    """Return the objects that an object refers to, once for each reference."""
     names = getattr(type(part), "__struct_fields__", None)
     if names is not None and not gc.is_tracked(part):  # a msgspec Struct that hides its fields
         return [getattr(part, name) for name in names if hasattr(part, name)]

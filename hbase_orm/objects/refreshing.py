@@ -1,8 +1,8 @@
 """Updates an object from its row when the row is read again, and keeps the program's changes.
 
-A changed field keeps its value, and the object's row keeps the cell that the change was made from,
-and the version: the flush compares with those, whatever was read in between. A query so makes no
-difference to what a flush does with a change.
+A changed field keeps its value. The object's row keeps the old cell of that field and the old
+version cell, with which the flush compares. So reading a row again does not affect how a flush
+writes the program's changes.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from hbase_orm.schema import NO_FIELDS, DynamicSchema, TableSchema
 
 @dataclass(frozen=True, slots=True)
 class Replaced:
-    """A value that an object no longer has, and that the program may still hold.
+    """A former value of an object, which the program may still refer to.
 
     Attributes:
-        field: The field that had it.
-        codec: Its codec.
-        values: The value, by that field: nothing else of the session refers to it.
-        data: Its bytes when the object lost it.
+        field: The field of the value.
+        codec: The codec of the field.
+        values: A dict from the field to the value; the session has no other reference to it.
+        data: The encoded value at the time when it was replaced.
     """
 
     field: str
@@ -39,7 +39,7 @@ class Replaced:
 
     @property
     def is_changed(self) -> bool:
-        """Whether the value is no longer what it was when the object lost it."""
+        """Whether the value was changed after it was replaced."""
         try:
             return bool(self.codec.encode(self.values[self.field]) != self.data)
         except CodecError:
@@ -48,10 +48,10 @@ class Replaced:
 
 @dataclass(frozen=True, slots=True)
 class _Changes:
-    """What a program changed of an object since its row was read.
+    """The changes that a program made in an object since its row was read.
 
     Attributes:
-        fields: The fields, maps left out.
+        fields: The changed fields, without dynamic columns.
         entries: By the name of a map, the names of its changed entries.
     """
 
@@ -87,20 +87,20 @@ def refresh(
 ) -> list[Replaced]:
     """Update `obj` from `fresh`, except for the fields that the program has changed.
 
-    Deferred fields that were not read again are unloaded: their values may be old. Values that can
-    change in place stay the same objects where the row has the same.
+    Deferred fields that were not read again are unloaded, because their values may be outdated.
+    Mutable values that are equal to the row's stay the same Python objects.
 
     Args:
-        bound: The model.
+        bound: The bound model.
         obj: The object.
-        fresh: The object of the row as it was read now.
-        in_doubt: Columns that a write of unknown outcome changed: they are the program's.
-        is_to_go: Its delete is pending, and stays based on the version that was loaded.
-        is_unchanged: The program has surely changed nothing, so nothing needs to be compared.
-        drops_changes: Nothing stays.
+        fresh: A new object of the row, as it was read now.
+        in_doubt: The columns in writes of unknown outcome, which count as changed by the program.
+        is_to_go: Whether a delete of the object is pending, which keeps the loaded version.
+        is_unchanged: Whether the program surely changed nothing, so that no comparison is needed.
+        drops_changes: Whether the program's changes are dropped.
 
     Returns:
-        The values that can change in place and that `obj` has no longer.
+        The replaced values that can change in place.
     """
     schema, values, new = bound.schema, obj.__dict__, fresh.__dict__
     state, read = obj.__state__, fresh.__state__
@@ -131,7 +131,7 @@ def refresh(
 
 
 def _based(row: Row | None, loaded: Row | None, kept: set[bytes]) -> Row | None:
-    """Return a row that was read with those cells that changes were made from."""
+    """Return a row that was read, but with the old cells of changed fields."""
     if row is None or loaded is None or not kept:
         return row
     cells = {column: cell for column, cell in row.cells.items() if column not in kept}
@@ -176,13 +176,13 @@ def _changed_entries(
 
 
 def _entries_among(dynamic: DynamicSchema, columns: frozenset[bytes]) -> frozenset[Any]:
-    """Return the names of the entries that columns hold."""
+    """Return the names of the entries in some columns."""
     names = (column[len(dynamic.prefix) :] for column in columns if dynamic.holds(column))
     return frozenset(map(dynamic.name_codec.decode, names))
 
 
 def _differs(codec: Codec[Any], before: Any, now: Any) -> bool:
-    """Return whether two values are stored differently; the bytes decide: nan != nan, 1 == True."""
+    """Return whether the encodings of two values differ; `==` is wrong for NaN or True."""
     if before is None or now is None:
         return before is not now
     if codec.canonical and codec.python_type is not float and before == now:
@@ -222,7 +222,7 @@ def _take_entries(
     values: dict[str, Any],
     new: Mapping[str, Any],
 ) -> list[Replaced]:
-    """Bring a map up to date entry by entry: the object may have been read without some of them."""
+    """Update a map entry by entry, because some entries may not have been read."""
     name, codec = dynamic.name, dynamic.codec
     if name not in new:
         return []

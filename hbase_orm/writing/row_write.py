@@ -221,7 +221,7 @@ def check_entries(bound: BoundModel, key: bytes, cells: Mapping[bytes, bytes]) -
 
 
 def rounds_of(writes: Iterable[RowWrite]) -> Sequence[Sequence[RowWrite]]:
-    """Return the writes in rounds; a round has each row once, and a row's writes keep their order."""
+    """Return the writes in rounds; a round has each row once, and the order is kept."""
     writes = list(writes)
     if len({write.row_id for write in writes}) == len(writes):
         return [writes] if writes else []

@@ -1,18 +1,18 @@
-"""The catalog: one cell for each table, which says who may write it; changed by CAS only.
+"""The catalog: one cell for each table with its indexes' states; changed by check-and-mutate only.
 
-States of a table: `NEW` (just made; nobody has written it), then either `LOADING` (one load writes
-it in plain batches that carry guards, everybody else is refused) or at once `READABLE` (guarded
-writes). A writer opens a new table by moving it to `READABLE` itself, so that a load and a writer
-can never both believe the table theirs. `DROPPED` keeps the epoch of a table that is gone.
+States of a table: `NEW` (created, and not written yet), then either `LOADING` (one load writes it
+in plain batches that include guards, all other writers are refused) or directly `READABLE` (guarded
+writes). The first writer changes a new table to `READABLE`, so that a load and a writer can never
+use it at the same time. `DROPPED` keeps the epoch of a table that was dropped.
 
-Each index has a state of its own. `ABSENT`: nobody writes or reads it. `WRITE_ONLY`: every write
-keeps it, while it is built or until it is dropped. `READABLE`: queries use it too. `DROPPING`: as
-absent, and its table is about to go. Whoever changes a state waits until no process acts on the one
-before, so at any time processes act on two adjacent states at most
-(`index.catalog.index_steps`). An index that the catalog does not name is absent.
+Each index has its own state. `ABSENT`: no program writes or reads it. `WRITE_ONLY`: every write
+maintains it, during a build or a drop. `READABLE`: queries use it too. `DROPPING`: like `ABSENT`,
+and its table is being dropped. A program that changes a state waits until no process uses the state
+before, so at any time processes use at most two adjacent states (`index.catalog.index_steps`). An
+index that is not in the catalog is absent.
 
-`CatalogView` is one process's view of it, good for a lease; a writer whose lease has run out is
-refused until it refreshes.
+`CatalogView` is a process's cache of the catalog. Its entries are valid for a lease; after that a
+write is refused until the entry is read again.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ CHANGES: Final = RetryPolicy(attempts=10, first_pause_s=0.05, factor=None)
 
 
 def catalog_descriptor() -> TableDescriptor:
-    """Return what the catalog's table is made of."""
+    """Return the descriptor of the catalog's table."""
     return TableDescriptor(CATALOG_TABLE, (FamilyDescriptor(b"d"),))
 
 
@@ -71,13 +71,13 @@ def read_entry(table: str) -> Protocol[CatalogEntry | None]:
 def refuse_other_protocol(
     table: str, entry: CatalogEntry, *, is_lww: bool, **details: object
 ) -> None:
-    """Refuse a program whose writes use guards if the table has none, or the reverse.
+    """Refuse a program that writes guards if the table's rows have none, or the reverse.
 
-    Neither would notice what the other does: entries would be missing. A table keeps what it was
-    made for until it is dropped.
+    Both kinds of writers together would leave entries missing. A table is of one kind until it is
+    dropped.
 
     Raises:
-        SchemaError: It does.
+        SchemaError: The program and the table differ.
     """
     if entry.is_lww == is_lww or entry.state is TableState.DROPPED:
         return
@@ -100,7 +100,7 @@ def refuse_differences(
     """Refuse a program that maintains other indexes than the catalog: entries would be missing.
 
     Raises:
-        SchemaError: It declares an index that is kept otherwise, or not at all.
+        SchemaError: The program declares a maintained index differently, or does not declare it.
     """
     differing = entry.differing(declared)
     if not differing:
@@ -119,16 +119,16 @@ def refuse_differences(
 
 
 def begin_loading(table: str, *, now_ms: int, nonce: bytes) -> Protocol[LoadTicket]:
-    """Start a load of a new table, or return the ticket of the one that was interrupted.
+    """Start a load of a new table, or return the ticket of an interrupted load.
 
-    The ticket fixes timestamp and nonce of everything the load writes, so a load that is run
-    again with the same rows writes the same bytes at the same timestamps and doubles nothing.
-    Nothing tells an interrupted load from one that another process is still running: load a table
-    from one process at a time, and start again only when the earlier one has ended.
+    The ticket has the timestamp and the nonce of everything that the load writes. So a load that is
+    repeated with the same rows writes the same cells and duplicates nothing. An interrupted load
+    looks like a load that another process is running: load a table from one process at a time, and
+    repeat a load only after the earlier process ended.
 
     Raises:
-        ConflictError: Guarded writers may be at work on the table: it is not new.
-        CatalogLeaseError: The catalog does not know the table.
+        ConflictError: The table is not new, so other programs may be writing it.
+        CatalogLeaseError: The catalog has no entry for the table.
     """
 
     def edit(entry: CatalogEntry | None) -> CatalogEntry:
@@ -154,10 +154,10 @@ def begin_loading(table: str, *, now_ms: int, nonce: bytes) -> Protocol[LoadTick
 
 
 def finish_loading(table: str, ticket: LoadTicket) -> Protocol[CatalogEntry]:
-    """Open a loaded table for guarded writes. Call it when every batch was acknowledged.
+    """Open a loaded table for guarded writes, after every batch was acknowledged.
 
     Raises:
-        ConflictError: The catalog does not show this load.
+        ConflictError: The catalog has no record of this load.
     """
 
     def edit(entry: CatalogEntry | None) -> CatalogEntry:
@@ -173,7 +173,7 @@ def open_for_writes(table: str) -> Protocol[CatalogEntry]:
     """Return the catalog's entry of `table`; open a new table unless it is being loaded.
 
     Raises:
-        CatalogLeaseError: The catalog does not know the table.
+        CatalogLeaseError: The catalog has no entry for the table.
     """
 
     def edit(entry: CatalogEntry | None) -> CatalogEntry:
@@ -185,16 +185,16 @@ def open_for_writes(table: str) -> Protocol[CatalogEntry]:
 
 
 class CatalogView:
-    """This process's view of the catalog. Threads may share it."""
+    """This process's cache of the catalog. Threads may share it."""
 
     def __init__(self, monotonic_s: Callable[[], float], lease_s: float = LEASE_S) -> None:
-        """Start knowing nothing; `monotonic_s` is a clock that never goes back."""
+        """Start with an empty cache; `monotonic_s` is a monotonic clock."""
         self._monotonic_s = monotonic_s
         self._lease_s = lease_s
         self._read: dict[str, tuple[float, CatalogEntry]] = {}
 
     def __repr__(self) -> str:
-        """Name the tables known, with state and epoch."""
+        """Return the cached tables with their state and epoch."""
         known = ", ".join(
             f"{table}: {entry.state.value} epoch {entry.epoch}"
             for table, (_, entry) in sorted(self._read.items())
@@ -202,14 +202,14 @@ class CatalogView:
         return f"CatalogView({known})"
 
     def refresh(self, table: str) -> Protocol[CatalogEntry]:
-        """Read the catalog, opening a new table; the lease counts from before the read."""
+        """Read the catalog and open a new table; the lease begins before the read."""
         begun_s = self._monotonic_s()
         entry = yield from open_for_writes(table)
         self._read[table] = (begun_s, entry)
         return entry
 
     def forget(self, table: str) -> None:
-        """Forget `table`, which was dropped or made again."""
+        """Drop `table` from the cache, because it was dropped or created again."""
         self._read.pop(table, None)
 
     def entry(self, table: str) -> CatalogEntry | None:
@@ -222,10 +222,10 @@ class CatalogView:
         return self.entry(table) is not None
 
     def permit_under(self, epoch: int) -> Callable[[str], int]:
-        """Return `permit` for a write that was prepared under this catalog epoch.
+        """Return the permission for a write that was prepared with this catalog epoch.
 
-        Another thread may refresh the view meanwhile. A write that knows fewer indexes than the
-        view does must not carry the view's epoch: its row would pass for one with all entries.
+        Another thread may refresh the view in the meantime. A write that was prepared with fewer
+        indexes must not have the newer epoch, because its row would count as having all entries.
         """
 
         def permit(table: str) -> int:
@@ -246,7 +246,7 @@ class CatalogView:
         """Return the epoch under which guarded rows of `table` may be written now.
 
         Raises:
-            CatalogLeaseError: The lease has run out, or the table is being loaded.
+            CatalogLeaseError: The lease has expired, or the table is being loaded.
         """
         entry = self.entry(table)
         if entry is None:
@@ -270,7 +270,7 @@ def known(table: str, entry: CatalogEntry | None) -> CatalogEntry:
     """Return the entry of a table, which must be in the catalog.
 
     Raises:
-        CatalogLeaseError: It does not know the table, or says that it was dropped.
+        CatalogLeaseError: The catalog has no entry for the table, or marks it as dropped.
     """
     if entry is None or entry.state is TableState.DROPPED:
         raise CatalogLeaseError(
@@ -282,7 +282,7 @@ def known(table: str, entry: CatalogEntry | None) -> CatalogEntry:
 
 
 def _read(table: str) -> Protocol[bytes]:
-    """Return the cell of a table; empty where there is none, or no catalog at all."""
+    """Return the catalog's cell of a table; empty if there is none or no catalog."""
     try:
         (row,) = yield from ask(GetRows(CATALOG_TABLE, (table.encode(),), (CATALOG_COLUMN,)))
     except TableNotFoundError:
@@ -296,7 +296,8 @@ def change_entry(
 ) -> Protocol[CatalogEntry]:
     """Replace an entry by the result of `edit`, which must be idempotent.
 
-    That makes every answer good: after a False or a broken connection the cell is read again.
+    Because `edit` is idempotent, after a conflict or a broken connection the cell is simply read
+    again.
     """
     for tries in range(1, CHANGES.attempts + 1):
         stored = yield from _read(table)

@@ -1,7 +1,7 @@
-"""The canonical text of a declaration: everything that decides the bytes of row keys and entries.
+"""The canonical text of a declaration: everything that affects the bytes of row keys and entries.
 
-The catalog keeps it. Programs that write one table must agree on it, so it holds everything that
-changes those bytes, and nothing else.
+The catalog stores this text, and programs that write the same table must have the same text. So it
+contains everything that affects these bytes, and nothing else.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from hbase_orm.schema.canonical import condition_text
 
 
 def key_text(schema: TableSchema) -> str:
-    """Return a text of everything that decides a row key's bytes."""
+    """Return the text of everything that affects a row key's bytes."""
     shown = [part_text(part) for part in schema.layout.parts]
     return " ".join(shown)
 
 
 def declaration_texts(schema: TableSchema) -> dict[str, str]:
-    """Return, by index, a text of everything that decides a row's entries and their bytes.
+    """Return, by index, the text of everything that affects a row's entries and their bytes.
 
-    A version column stands among them, under a name that no index has. Programs that
-    write one table must agree on it: kept in the catalog, it tells them apart.
+    A version column is included, under a name that no index can have, because programs that write
+    the same table must agree on it too.
     """
     base_key = key_text(schema)
     texts = {}
@@ -45,13 +45,13 @@ def declaration_texts(schema: TableSchema) -> dict[str, str]:
 
 
 def names_column(description: str, column: bytes) -> bool:
-    """Return whether the entries of a declared index are made of a column, or repeat it."""
+    """Return whether the entries of a declared index use or copy a column."""
     name = re.escape(column.decode("utf-8", "backslashreplace"))
     return re.search(rf"(?:^|\bof |\binclude |\bby |, ){name}(?=[ \],]|$)", description) is not None
 
 
 def part_text(part: Part) -> str:
-    """Return a text of everything that decides the bytes of one part of a row key."""
+    """Return the text of everything that affects the bytes of one part of a row key."""
     derivation = part.derivation
     if isinstance(derivation, SaltOf):
         of = " ".join(source.name for source in derivation.inputs) or "rest"
@@ -70,7 +70,7 @@ def _value_text(part: Part, column: ColumnSchema | None) -> str:
 
 
 def _stored_text(part: Part | None, column: ColumnSchema) -> str:
-    """Return a text of where a value is stored and how it decodes."""
+    """Return the text of a value's column and codec."""
     codec = column.codec
     is_other = part is None or codec.name != part.codec.name
     name = f"{column.column.decode('utf-8', 'backslashreplace')}"

@@ -1,4 +1,4 @@
-"""What the catalog says of a table: values, and the JSON that its cell holds."""
+"""The catalog's entry of a table, and its encoding as JSON in a cell."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ VERSION_COLUMN: Final = "version column"
 
 
 class TableState(Enum):
-    """What may be done to a table; the values are stored."""
+    """The state of a table; the values are stored in the catalog."""
 
     NEW = "NEW"
     LOADING = "LOADING"
@@ -31,7 +31,7 @@ class TableState(Enum):
 
 
 class IndexState(Enum):
-    """What may be done with an index; the values are stored."""
+    """The state of an index; the values are stored in the catalog."""
 
     ABSENT = "ABSENT"
     WRITE_ONLY = "WRITE_ONLY"
@@ -41,12 +41,12 @@ class IndexState(Enum):
 
 @dataclass(frozen=True, slots=True)
 class BuildRange:
-    """How far a build has come in one range of row keys.
+    """The progress of a build in one range of row keys.
 
     Attributes:
-        start: Where the range begins.
-        stop: Where it ends, excluded; empty for the end of the table.
-        next: The first row key that is not done; None once all are.
+        start: The start of the range, included.
+        stop: The end of the range, excluded; empty for the end of the table.
+        next: The first row key that is not processed yet; None if all are processed.
     """
 
     start: bytes
@@ -56,19 +56,20 @@ class BuildRange:
 
 @dataclass(frozen=True, slots=True)
 class CatalogIndex:
-    """What the catalog says of one index.
+    """The catalog's entry of one index.
 
     Attributes:
-        entries: What its entries are, in words.
-        state: What may be done with it.
-        table: The table that is kept and read; empty for the one that the model declares.
-        incarnation: How many tables it has had, that of a build under way among them: each build
-            makes a new one, so that a late write to the one before cannot get into it.
-        epoch: The catalog's epoch from which on writers keep it; rows whose guards carry an older
-            one are not yet built.
-        is_manual: Whether builds alone write it.
-        build: How far the build under way has come; empty while none is.
-        retired: The table before, to be dropped when nobody uses it any more; empty for none.
+        entries: The declaration text of the index's entries.
+        state: The state of the index.
+        table: The current table of the index; empty for the table that the model declares.
+        incarnation: The number of the index's latest table, including that of a build in progress.
+            Each build creates a new table, so that a late write goes to the old one.
+        epoch: The catalog's epoch since which writers maintain the index; rows whose guards have an
+            older epoch are not built yet.
+        is_manual: Whether only builds write the index.
+        build: The progress of the build; empty if no build is in progress.
+        retired: The old table, which is dropped when no process uses it any more; empty if there is
+            none.
     """
 
     entries: str
@@ -82,20 +83,20 @@ class CatalogIndex:
 
     @property
     def is_kept(self) -> bool:
-        """Whether every write keeps it."""
+        """Whether every write maintains the index."""
         is_used = self.state in {IndexState.WRITE_ONLY, IndexState.READABLE}
         return is_used and not self.is_manual
 
 
 @dataclass(frozen=True, slots=True)
 class CatalogEntry:
-    """What the catalog says of one table.
+    """The catalog's entry of one table.
 
     Attributes:
-        epoch: Grows with each change that writers must know of; part of every guard.
-        load: The load under way, or None.
+        epoch: A number that increases with each change that writers must know; part of every guard.
+        load: The load in progress, or None.
         indexes: The indexes, by name.
-        is_lww: Whether its rows are written without guards: from the table's making to its drop.
+        is_lww: Whether the table's rows are written without guards (last writer wins).
     """
 
     epoch: int
@@ -105,12 +106,12 @@ class CatalogEntry:
     is_lww: bool = False
 
     def differing(self, declared: Mapping[str, str]) -> list[str]:
-        """Return the names of the indexes that a program declares otherwise than the catalog.
+        """Return the names of the indexes that a program declares differently from the catalog.
 
-        An index that is absent, or that builds alone write, concerns no writer.
+        Absent indexes and manual indexes are ignored, because writers do not maintain them.
 
         Args:
-            declared: What each index's entries are, in words, as the program declares them.
+            declared: The declaration text of each index in the program.
         """
         kept = {name: index.entries for name, index in self.indexes.items() if index.is_kept}
         names = dict.fromkeys([*kept, *(name for name in declared if name == VERSION_COLUMN)])
@@ -122,7 +123,7 @@ class CatalogEntry:
         return {name: index.entries for name, index in self.indexes.items()}
 
     def encode(self) -> bytes:
-        """Return the cell's value."""
+        """Return the value of the cell."""
         load = self.load and {"t": self.load.timestamp_ms, "nonce": self.load.nonce.hex()}
         content = {
             "version": LWW_FORMAT_VERSION if self.is_lww else FORMAT_VERSION,
@@ -135,10 +136,10 @@ class CatalogEntry:
 
     @classmethod
     def decode(cls, value: bytes) -> CatalogEntry:
-        """Return the entry that `value` holds.
+        """Return the entry that is encoded in `value`.
 
         Raises:
-            CorruptRowError: The cell is not what this version of the library writes.
+            CorruptRowError: This version of the library cannot decode the cell.
         """
         try:
             return _entry_of(json.loads(value))
@@ -198,7 +199,7 @@ def _index_of(stored: dict[str, Any]) -> CatalogIndex:
 
 
 def _index_of_first_format(stored: dict[str, Any]) -> CatalogIndex:
-    """Return an index of a time when indexes had no states: all were readable, as declared."""
+    """Return an index from the first format of the catalog, in which all indexes were readable."""
     return CatalogIndex(stored["entries"])
 
 
@@ -208,10 +209,10 @@ _READERS: Final = MappingProxyType(
 
 
 def next_epoch(epoch: int) -> int:
-    """Return the epoch after `epoch`; it has two bytes in a guard.
+    """Return the epoch after `epoch`; an epoch has two bytes in a guard.
 
     Raises:
-        SchemaError: There is none: epochs are compared, so none can come a second time.
+        SchemaError: All epochs are used. They cannot start again, because they are compared.
     """
     if epoch >= MAX_EPOCH:
         raise SchemaError(

@@ -1,18 +1,17 @@
-"""The steps of an index's life, each one change of the catalog; any process may repeat them.
+"""The steps of an index's life: each is one change of the catalog, and safe to repeat.
 
-Built: `begin_build` (a new table's name, and the ranges to go through) · the table is made ·
-`start_writing` (WRITE_ONLY, under a new epoch) · every row is reindexed under that epoch, which
-puts its entries and fences writers who do not know the index; `checkpoint` notes how far that came
-· when nobody can act on older states any more, every row is compared with its entries
-(`index.upkeep.build_pages`), and reindexed where it lacks some, until none does · `finish_build`
-(READABLE).
+A build: `begin_build` stores the name of a new table and the ranges of row keys · the table is
+created · `start_writing` sets WRITE_ONLY with a new epoch · every row is reindexed with that epoch,
+which puts its entries and makes writes by programs without the index fail; `checkpoint` stores the
+progress · when no process uses older states any more, every row is compared with its entries
+(`index.upkeep.build_pages`) and reindexed if entries are missing, until none are missing ·
+`finish_build` sets READABLE.
 
-Dropped: `stop_reading` (WRITE_ONLY) · wait for readers · `stop_writing` (DROPPING) · wait for
-writers · its tables are dropped · `finish_drop` (ABSENT).
+A drop: `stop_reading` sets WRITE_ONLY · wait for readers · `stop_writing` sets DROPPING · wait for
+writers · the tables are dropped · `finish_drop` sets ABSENT.
 
-An index that builds alone write stays as it is until `finish_build` puts a new table in its place.
-Builders need no lock: several do the same work twice, and a step that does not fit what the catalog
-says is refused.
+A manual index is not changed until `finish_build` replaces its table. Builders need no lock:
+several builders repeat the same work, and a step that does not fit the catalog's state is refused.
 """
 
 from __future__ import annotations
@@ -38,12 +37,12 @@ MOST_RANGES: Final = 256
 
 
 def table_of(declared: str, incarnation: int) -> str:
-    """Return the name of an index's table; no attribute has a dot, so it is no other index's."""
+    """Return the name of an index's table, unique because names of indexes have no dot."""
     return declared if incarnation <= 1 else f"{declared}.{incarnation}"
 
 
 def incarnation_of(declared: str, table: str) -> int:
-    """Return the number of an index's table, from 1 on; 0 for another table.
+    """Return the number of an index's table, 1 or more; 0 for another table.
 
     Examples:
         >>> incarnation_of("t_ix_by_v", "t_ix_by_v.12")
@@ -55,7 +54,7 @@ def incarnation_of(declared: str, table: str) -> int:
 
 
 def ranges_of(regions: Sequence[RegionRange]) -> tuple[BuildRange, ...]:
-    """Return the ranges of a build: the regions, neighbours joined where there are very many."""
+    """Return the ranges of a build: the regions; neighbours are joined if there are very many."""
     step = -(-len(regions) // MOST_RANGES) or 1
     groups = [regions[at : at + step] for at in range(0, len(regions), step)]
     return tuple(
@@ -76,24 +75,24 @@ def begin_build(
     is_lww: bool,
     newest_table: int = 0,
 ) -> Protocol[CatalogEntry]:
-    """Note that an index is to be built, or return the build that was interrupted.
+    """Record the beginning of a build, or return the interrupted build.
 
-    A new build has a table that does not exist yet, whatever the catalog knows: it may be of an
-    earlier time than the tables.
+    A new build gets a table that does not exist yet, even if the catalog was restored from an
+    earlier time and lacks some tables.
 
     Args:
         table: The table of the rows.
         name: The index.
-        entries: What its entries are, in words.
-        ranges: The ranges of row keys to go through.
-        is_manual: Whether builds alone write the index.
+        entries: The declaration text of the index's entries.
+        ranges: The ranges of row keys to process.
+        is_manual: Whether only builds write the index.
         is_lww: Whether this program writes rows without guards.
-        newest_table: The highest incarnation of the index whose table exists; 0 for none.
+        newest_table: The largest number of an existing table of the index; 0 if there is none.
 
     Raises:
         ConflictError: The table is being loaded, or the index is being dropped, or is readable.
-        SchemaError: The index is kept with another declaration, or rows have guards that this
-            program does not write, or none.
+        SchemaError: The index exists with another declaration; or rows have guards and this program
+            does not write guards, or the reverse.
         CatalogLeaseError: The catalog does not know the table.
     """
 
@@ -138,10 +137,10 @@ def begin_build(
 
 
 def start_writing(table: str, name: str, declared: str, incarnation: int) -> Protocol[CatalogEntry]:
-    """Make every writer keep the index that is being built, in its new table, which exists.
+    """Make every writer maintain the index that is being built; its new table must exist.
 
     Raises:
-        ConflictError: This build was given up.
+        ConflictError: This build was cancelled.
     """
 
     def change(entry: CatalogEntry, index: CatalogIndex) -> CatalogEntry:
@@ -164,10 +163,10 @@ def start_writing(table: str, name: str, declared: str, incarnation: int) -> Pro
 def checkpoint(
     table: str, name: str, incarnation: int, done: Iterable[BuildRange]
 ) -> Protocol[CatalogEntry]:
-    """Record a build's progress; keep another builder's progress where that is farther.
+    """Record a build's progress, unless another builder has made more progress in a range.
 
     Raises:
-        ConflictError: This build was given up.
+        ConflictError: This build was cancelled.
     """
     by_start = {each.start: each for each in done}
 
@@ -182,10 +181,10 @@ def checkpoint(
 
 
 def finish_build(table: str, name: str, declared: str, incarnation: int) -> Protocol[CatalogEntry]:
-    """Make a built index readable; finishing again is no error.
+    """Make a built index readable; safe to repeat.
 
     Raises:
-        ConflictError: This build was given up, or is not done.
+        ConflictError: This build was cancelled or is not finished.
     """
 
     def change(entry: CatalogEntry, index: CatalogIndex) -> CatalogEntry:
@@ -208,7 +207,7 @@ def finish_build(table: str, name: str, declared: str, incarnation: int) -> Prot
 
 
 def forget_retired(table: str, name: str, dropped: str) -> Protocol[CatalogEntry]:
-    """Note that the table of an index before this one is dropped."""
+    """Record that the old table of an index is dropped."""
 
     def change(entry: CatalogEntry, index: CatalogIndex) -> CatalogEntry:
         if index.retired != dropped:
@@ -219,15 +218,15 @@ def forget_retired(table: str, name: str, dropped: str) -> Protocol[CatalogEntry
 
 
 def stop_reading(table: str, name: str, *, is_lww: bool | None) -> Protocol[CatalogEntry]:
-    """Stop queries from using an index, and give up a build of it; writers still maintain it.
+    """Stop queries from using an index, and cancel its build; writers still maintain it.
 
     Args:
         table: The table of the rows.
         name: The index.
-        is_lww: Whether this program writes rows without guards; None if it knows no index of them.
+        is_lww: Whether this program writes rows without guards; None if its model has no index.
 
     Raises:
-        SchemaError: Rows have guards that this program does not write, or none.
+        SchemaError: Rows have guards and this program does not write guards, or the reverse.
     """
 
     def change(entry: CatalogEntry, index: CatalogIndex) -> CatalogEntry:
@@ -244,7 +243,7 @@ def stop_writing(table: str, name: str) -> Protocol[CatalogEntry]:
     """Stop writers from maintaining an index that no query uses.
 
     Raises:
-        ConflictError: Somebody builds it, or has made it readable.
+        ConflictError: Another program builds the index, or made it readable.
     """
 
     def change(entry: CatalogEntry, index: CatalogIndex) -> CatalogEntry:
@@ -264,7 +263,7 @@ def stop_writing(table: str, name: str) -> Protocol[CatalogEntry]:
 
 
 def finish_drop(table: str, name: str) -> Protocol[CatalogEntry]:
-    """Note that the tables of an index are dropped; how many it has had is kept."""
+    """Record that the tables of an index are dropped; the number of its latest table is kept."""
 
     def change(entry: CatalogEntry, index: CatalogIndex) -> CatalogEntry:
         if index.state is not IndexState.DROPPING:
@@ -276,20 +275,20 @@ def finish_drop(table: str, name: str) -> Protocol[CatalogEntry]:
 
 
 def is_built(index: CatalogIndex, incarnation: int) -> bool:
-    """Return whether a build is done, by this or another process."""
+    """Return whether a build is finished, by this process or another one."""
     is_idle = index.state is IndexState.READABLE and not index.build
     return is_idle and index.incarnation == incarnation
 
 
 def with_index(entry: CatalogEntry, name: str, index: CatalogIndex) -> CatalogEntry:
-    """Return an entry with one of its indexes as it is now."""
+    """Return a catalog entry with one of its indexes replaced."""
     return replace(entry, indexes={**entry.indexes, name: index})
 
 
 def _change_index(
     table: str, name: str, change: Change, absent: CatalogIndex | None = None
 ) -> Protocol[CatalogEntry]:
-    """Change what the catalog says of one index; `absent` stands for one it does not name."""
+    """Change the catalog's entry of one index; `absent` is used if it has no entry yet."""
 
     def edit(entry: CatalogEntry | None) -> CatalogEntry:
         there = known(table, entry)

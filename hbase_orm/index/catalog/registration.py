@@ -1,12 +1,12 @@
-"""Registers tables in the catalog and removes them: made, dropped, lost or restored tables.
+"""Registers created, dropped, lost and restored tables in the catalog.
 
-Tables can be dropped, truncated, copied or restored without this library, and so can the catalog.
-What is entered then must not let queries believe entries that nobody has kept:
+Tables and the catalog itself can be dropped, truncated, copied or restored without this library.
+Queries must not use index entries that were not maintained in between:
 
 - An index is readable from the beginning only if its table is empty and there are no rows yet.
-- The epoch of an entry is above those of all guards, or the rows could not be written.
-- An entry whose epoch is below a guard's is of an earlier time. It cannot know which indexes were
-  kept since, so none of them is read until it was built again (`overtake`).
+- The epoch of an entry is greater than that of all guards; otherwise rows could not be written.
+- An entry with a smaller epoch than a guard was restored from an earlier time. The indexes may not
+  have been maintained since, so none is used until it is built again (`overtake`).
 """
 
 from __future__ import annotations
@@ -51,26 +51,25 @@ def register(
     newest_epoch: int = 0,
     incarnations: Mapping[str, int] | None = None,
 ) -> Protocol[CatalogEntry]:
-    """Enter a table and its indexes; safe to repeat.
+    """Register a table and its indexes; safe to repeat.
 
-    Indexes of a table that has rows, and such as builds alone write, are absent until they are
-    built. Of a table that is known, and that somebody may have written, nothing is changed.
+    Indexes of a table with rows, and manual indexes, are absent until they are built. The entry of
+    a registered table that may have been written is not changed.
 
     Args:
-        table: The table of the rows, as the gateway names it.
-        indexes: What each index's entries are, in words, by the index's name.
-        is_new: Whether the caller itself has just created the table, and with it is sure that
-            nobody has written it.
+        table: The table of the rows, with its namespace.
+        indexes: The declaration texts of the indexes, by name.
+        is_new: Whether the caller has just created the table, so that no program has written it.
         has_rows: Whether the table has rows.
-        manual: The indexes that builds alone write.
+        manual: The names of the indexes that only builds write.
         is_lww: Whether this program writes rows without guards.
-        newest_epoch: The newest epoch in the guards of the rows; 0 for none.
-        incarnations: Which table of each index was made for it, by the index's name; the first
-            where it is not said.
+        newest_epoch: The newest epoch in the guards of the rows; 0 if there is none.
+        incarnations: The number of the table that was created for each index, by name; the default
+            is the first table.
 
     Raises:
-        SchemaError: Other programs write the table with indexes that are not declared here, or
-            declared otherwise, or with guards where this one has none, or without.
+        SchemaError: Other programs maintain indexes that this program does not declare or declares
+            differently; or they write guards and this program does not, or the reverse.
     """
     first = {
         name: _first_index(
@@ -135,12 +134,12 @@ def unregister(table: str) -> Protocol[CatalogEntry | None]:
 
 
 def forget_lost(table: str, seen: CatalogEntry) -> Protocol[CatalogEntry]:
-    """Record that a table is gone although the catalog lists it; return the new entry.
+    """Record that a table in the catalog does not exist any more; return the new entry.
 
     Args:
         table: The table.
-        seen: What the catalog said before the table was searched. Where it says something else
-            now, somebody has made the table again, and that stands.
+        seen: The catalog's entry before the table was looked for. If the entry has changed since,
+            another program created the table again, and nothing is changed.
     """
 
     def edit(entry: CatalogEntry | None) -> CatalogEntry:
@@ -151,14 +150,14 @@ def forget_lost(table: str, seen: CatalogEntry) -> Protocol[CatalogEntry]:
 
 
 def overtake(table: str, newest_epoch: int) -> Protocol[CatalogEntry]:
-    """Raise the epoch above a guard's epoch; queries use no index until it is built again.
+    """Raise the catalog's epoch above a guard's; queries use no index until it is built again.
 
-    Where it is above already, nothing is changed, nor where the guard's epoch is too far above the
-    catalog's to be a writer's. Safe to repeat.
+    Nothing is changed if the epoch is greater already, or if the guard's epoch is so much greater
+    that no writer can have had it. Safe to repeat.
 
     Raises:
         CatalogLeaseError: The catalog does not know the table.
-        SchemaError: There is no epoch above.
+        SchemaError: There is no greater epoch.
     """
 
     def edit(entry: CatalogEntry | None) -> CatalogEntry:
@@ -176,7 +175,7 @@ def overtake(table: str, newest_epoch: int) -> Protocol[CatalogEntry]:
 
 
 def _distrusted(index: CatalogIndex) -> CatalogIndex:
-    """Return an index that queries cannot use until it is rebuilt; writers still maintain it."""
+    """Return an index in the state in which writers maintain it and queries cannot use it."""
     if index.state is IndexState.READABLE and not index.is_manual:
         index = replace(index, state=IndexState.WRITE_ONLY)
     return replace(index, build=())
@@ -185,10 +184,11 @@ def _distrusted(index: CatalogIndex) -> CatalogIndex:
 def newest_epoch(
     table: str, *, known_epoch: int | None = None, most_rows: int | None = None
 ) -> Protocol[int]:
-    """Return the newest epoch in the guards of a table's rows; 0 where none has a guard.
+    """Return the newest epoch in the guards of a table's rows; 0 if no row has a guard.
 
-    Reads every guard, page by page, unless `most_rows` are enough. An epoch is left out that is too
-    far above the catalog's, or, where the catalog knows none, above the one that most rows have.
+    Reads all guards, page by page, or only those of `most_rows` rows. Damaged guards are ignored:
+    their epoch is much greater than the catalog's, or without a catalog entry, than that of most
+    rows.
     """
     counts, seen, start = Counter[int](), 0, KeyRange()
     while most_rows is None or seen < most_rows:

@@ -1,1 +1,1 @@
-"""Which index entries a row has, in bytes."""
+"""Computes the index entries of rows, in bytes."""

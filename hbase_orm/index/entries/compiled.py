@@ -1,8 +1,8 @@
-"""Generates the functions by which loads make index entries from flat rows.
+"""Generates functions that make index entries from flat rows, for loads.
 
-They say what `entries` says of plain indexes, with the codecs' expressions in line: in a load an
-entry's key would else cost more than all the cells of its row. They tell nothing of rows that do
-not fit: the plain way finds out what is wrong.
+They compute the same entries as `entries` does for simple indexes, with the codecs' expressions
+inline; otherwise an entry's key would take more time than all cells of its row. For rows that do
+not fit they fail without a reason, and the usual code then raises the error.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ KeysOfFlat = Callable[[FlatRow], tuple[bytes, ...] | None]
 def keys_of_flat(
     schema: TableSchema, index: IndexSchema, columns: Sequence[bytes]
 ) -> KeysOfFlat | None:
-    """Return a function that makes entry keys of flat rows; None for an index that needs more.
+    """Return a function from flat rows to entry keys; None for indexes that need the usual code.
 
     Args:
         schema: The table.
         index: The index.
-        columns: What the values of a row belong to.
+        columns: The columns of the values in a flat row.
     """
     if index.where or index.is_multi_valued or index.unique:
         return None
@@ -77,11 +77,11 @@ def keys_of_flat(
 
 
 class _EntryKeyLines:
-    """Lines that take the parts of an entry out of `row`, and of its row key, `key`.
+    """Source lines that compute the parts of an entry from `row` and its row key, `key`.
 
     Attributes:
-        lines: The lines.
-        nones: Conditions after them, under each of which the row has no entry.
+        lines: The source lines.
+        nones: Source conditions after the lines; if one is true, the row has no entry.
     """
 
     def __init__(self, schema: TableSchema, columns: Sequence[bytes]) -> None:
@@ -92,7 +92,7 @@ class _EntryKeyLines:
         self._places = {column: place for place, column in enumerate(columns, 1)}
 
     def piece(self, part: Part, of: Expr[Any]) -> str | None:
-        """Return an expression of a part's bytes; None if there is no short way to them."""
+        """Return the source of a part's bytes; None if the usual code is needed."""
         column = stored_column(self._schema, of)
         if column is None:
             return self._from_key(part)
@@ -146,7 +146,7 @@ class _EntryKeyLines:
 
 
 def _cut(layout: KeyLayout, part: Part) -> str | None:
-    """Return a slice of `key`, if the part stands at the same place of all keys."""
+    """Return the source of a slice of `key`, if the part is at the same position in all keys."""
     if part.framing is not Framing.FIXED:
         return None
     number = layout.parts.index(part)
@@ -160,6 +160,6 @@ def _cut(layout: KeyLayout, part: Part) -> str | None:
 
 
 def _width_bytes(parts: Sequence[Part]) -> int | None:
-    """Return how long parts are together; None if that differs from key to key."""
+    """Return the width of several parts together, in bytes; None if it varies."""
     widths = [part.codec.width_bytes for part in parts if part.framing is Framing.FIXED]
     return sum(int(width or 0) for width in widths) if len(widths) == len(parts) else None

@@ -1,4 +1,4 @@
-"""The guard: the one cell by which writers of a row notice each other.
+"""The guard: the cell of a row by which writers detect each other's changes.
 
 Value: flag `L` (live) or `D` (dead: the row is deleted), epoch (2 bytes), timestamp (8), nonce (8),
 then the nonces of up to 3 predecessors, newest first; numbers big-endian, so that a prefix filter
@@ -32,9 +32,9 @@ class GuardCell:
 
     Attributes:
         epoch: The catalog epoch of the writer.
-        timestamp_ms: The timestamp of the write, and of the guard's cell.
-        nonce: Names the write.
-        predecessors: Nonces of the writes before it, newest first.
+        timestamp_ms: The timestamp of the write and of the guard's cell.
+        nonce: A random number that identifies the write.
+        predecessors: The nonces of the writes before, newest first.
         is_dead: Whether the write deleted the row.
     """
 
@@ -45,17 +45,17 @@ class GuardCell:
     is_dead: bool = False
 
     def encode(self) -> bytes:
-        """Return the cell's value."""
+        """Return the value of the cell."""
         flag = b"D" if self.is_dead else b"L"
         head = _HEAD.pack(flag, self.epoch, self.timestamp_ms, self.nonce)
         return head + b"".join(self.predecessors)
 
     @classmethod
     def decode(cls, value: bytes) -> GuardCell:
-        """Return the guard that `value` holds.
+        """Return the guard that is encoded in `value`.
 
         Raises:
-            CorruptRowError: No version of this library wrote these bytes.
+            CorruptRowError: The bytes are not a guard.
         """
         ring = value[_HEAD.size :]
         if (
@@ -75,11 +75,13 @@ class GuardCell:
 
 
 def guard_of(cell: Cell | None, known_epoch: int = MAX_EPOCH) -> GuardCell | None:
-    """Return the guard that a stored cell holds; None where there is none, or it is nobody's.
+    """Return the guard in a stored cell.
 
-    A guard's own timestamp is its cell's. Bytes that do not decode, or that have a timestamp above
-    their cell's, are of another program; so is an empty cell, which HBase takes for an absent one.
-    So is a guard whose epoch is too far above the catalog's, where that is known: it is damaged.
+    None if the cell is absent or was not written by this library.
+
+    The following cells count as written by another program: bytes that do not decode; an empty
+    cell; a guard with a timestamp later than its cell's; and a guard whose epoch is much greater
+    than the catalog's, if that is known, because it is damaged.
     """
     if cell is None or not cell.value:
         return None
@@ -92,12 +94,12 @@ def guard_of(cell: Cell | None, known_epoch: int = MAX_EPOCH) -> GuardCell | Non
 
 
 def is_plausible_epoch(epoch: int, known_epoch: int) -> bool:
-    """Return whether a writer can have had `epoch` where the catalog knows `known_epoch`."""
+    """Return whether a writer can have had `epoch` if the catalog has `known_epoch`."""
     return epoch <= known_epoch + MAX_EPOCH_LEAD
 
 
 def nonces_of(guard: GuardCell | None) -> tuple[bytes, ...]:
-    """Return the nonces of the writes a row remembers, newest first."""
+    """Return the nonces of the latest writes of a row, newest first."""
     return (ABSENT_NONCE,) if guard is None else (guard.nonce, *guard.predecessors)
 
 

@@ -1,8 +1,8 @@
-"""Turns a model's schema into what the index protocols take: tables, columns, entry keys.
+"""Converts a model's schema to the targets of the index protocols: tables, columns, entry keys.
 
-An entry's key is the indexed values, each delimited and in its declared direction, followed by the
-row key of its row; a salted index has a bucket's byte in front, and a unique one no row key behind.
-A row where one of the indexed values is None has no entry, unless the index keeps nulls.
+An entry's key has the indexed values, each delimited and in its declared direction, followed by the
+row key. A salted index has a leading byte for the bucket; a unique index has no row key at the end.
+A row in which an indexed value is None has no entry, unless the index has `nulls=True`.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ Pieces = Callable[[bytes, Mapping[bytes, bytes]], frozenset[bytes]]
 
 
 def guarded_table(schema: TableSchema, *, is_lww: bool = False) -> GuardedTable:
-    """Return what writes with index entries need to know of a model's table."""
+    """Return the write target of a model's table with its indexes."""
     anchor = schema.anchor
     return GuardedTable(
         table=schema.table,
@@ -61,7 +61,7 @@ def guarded_table(schema: TableSchema, *, is_lww: bool = False) -> GuardedTable:
 
 
 def index_target(schema: TableSchema, index: IndexSchema) -> IndexTarget:
-    """Return one index as the protocols see it."""
+    """Return the write target of one index."""
     return IndexTarget(
         name=index.name,
         table=index.table,
@@ -75,7 +75,7 @@ def index_target(schema: TableSchema, index: IndexSchema) -> IndexTarget:
 
 
 def _entry_keys(schema: TableSchema, index: IndexSchema) -> EntryKeys:
-    """Return what makes the keys of a row's entries."""
+    """Return a function that returns the entry keys of a row."""
     keys = _several(schema, index) if index.is_multi_valued else _single(schema, index)
     is_kept = row_test(schema, index.name, index.where)
     if is_kept is None:
@@ -102,7 +102,7 @@ def _single(schema: TableSchema, index: IndexSchema) -> EntryKeys:
 
 
 def _several(schema: TableSchema, index: IndexSchema) -> EntryKeys:
-    """Return what makes a key for each item of a collection."""
+    """Return a function that returns one key for each item of a collection."""
     pieces, finished = _pieces(schema, index), _finisher(index)
     place = next(n for n, of in enumerate(index.expressions) if _is_each(of))
     items = _item_pieces(schema, index, index.layout.parts[place], index.expressions[place])
@@ -128,7 +128,7 @@ def _pieces(schema: TableSchema, index: IndexSchema) -> list[Piece]:
 
 
 def _piece(schema: TableSchema, index: IndexSchema, part: Part, of: Expr[Any]) -> Piece:
-    """Return how a part of an entry is made; it gives None where that leaves the row out."""
+    """Return a function from a row to the bytes of an entry's part, or None for no entry."""
     if isinstance(of, FunctionExpr):
         return _from_function(schema, index, part, of)
     column = stored_column(schema, of)
@@ -158,9 +158,10 @@ def _item_pieces(schema: TableSchema, index: IndexSchema, part: Part, of: Any) -
 def _from_column(
     schema: TableSchema, index: IndexSchema, part: Part, column: ColumnSchema
 ) -> Piece:
-    """Return how a part of an entry is made from a stored column.
+    """Return a function that computes a part of an entry from a stored column.
 
-    A row without the cell has the entry of what it reads as, if that is always the same.
+    A row without the cell has the entry of the value that is read without the cell, if it is
+    constant.
     """
     name, decode, encode = column.column, column.codec.decode, part.encode
     absent = absent_value_in_entries(column)
@@ -186,7 +187,7 @@ def _from_column(
 
 
 def _from_key(schema: TableSchema, index: IndexSchema, part: Part) -> Piece:
-    """Return how a part of an entry is made from a field of the row key."""
+    """Return a function that computes a part of an entry from a field of the row key."""
     layout = schema.layout
     in_key = layout.part(part.name)
     if in_key is not None and (in_key.codec, in_key.framing) == (part.codec, part.framing):
@@ -211,9 +212,9 @@ def _own_bytes(layout: KeyLayout, name: str) -> Values:
 
 
 def _finisher(index: IndexSchema) -> Callable[[bytes], bytes]:
-    """Return what puts the bucket in front of an entry's key, and refuses keys that are too long.
+    """Return a function that adds the bucket to an entry's key and checks its length.
 
-    It raises RowKeyError.
+    The function raises RowKeyError for a key that is too long.
     """
     longest, bucket_count = longest_row_key_bytes(index.table), index.salt
 
@@ -234,10 +235,10 @@ def _finisher(index: IndexSchema) -> Callable[[bytes], bytes]:
 
 
 def base_key_of(index: IndexSchema) -> Callable[[bytes], bytes]:
-    """Return a function from an entry's key to the row key that it ends with.
+    """Return a function from an entry's key to the row key at its end.
 
-    It raises CorruptRowError for what is no entry's key: no row can have it. An entry of a unique
-    index ends with none: its claim names the row.
+    The function raises CorruptRowError for bytes that cannot be an entry's key. For a unique index
+    it returns empty bytes, because the claim holds the row key.
     """
     parts = index.layout.parts
     begin = 1 if index.salt else 0

@@ -1,4 +1,4 @@
-"""Values of a row's fields from its key and cells, from which entries are computed."""
+"""Reads the values of a row's fields from its key and cells, to compute entries."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ Values = Callable[[bytes, Mapping[bytes, bytes]], Any]
 
 
 def value_reader(schema: TableSchema, index: str, of: Expr[Any]) -> Values:
-    """Return a function that reads a field, or an entry of dynamic columns, as objects do.
+    """Return a function that reads a field or an entry of dynamic columns from a row.
 
-    It raises CorruptRowError for bytes that do not decode.
+    The function raises CorruptRowError for bytes that do not decode.
 
     Args:
         schema: The table.
-        index: The index that needs it, named in errors.
+        index: The name of the index, for error messages.
         of: The field.
     """
     column = stored_column(schema, of)
@@ -57,7 +57,7 @@ def _column_reader(column: ColumnSchema) -> Values:
 
 
 def key_reader(schema: TableSchema, name: str) -> Values:
-    """Return what gives the value of a field of the row key; it raises CodecError."""
+    """Return a function that returns the value of a key field; the function raises CodecError."""
     layout = schema.layout
     in_key = layout.part(name)
     if in_key is None:  # joined of several parts
@@ -82,7 +82,7 @@ def corrupt(schema: TableSchema, index: str, row: bytes, error: CodecError) -> C
 def row_test(
     schema: TableSchema, index: str, conditions: Sequence[Condition]
 ) -> Callable[[bytes, Mapping[bytes, bytes]], bool] | None:
-    """Return a test whether a row fulfils all of `conditions`; None if there are none."""
+    """Return a function that tests whether a row fulfils all of `conditions`; None without any."""
     check = compile_match(schema, conditions)
     if check is None:
         return None
@@ -102,5 +102,5 @@ def row_test(
 
 
 def fields_in(conditions: Sequence[Condition]) -> list[Expr[Any]]:
-    """Return the fields, and entries of dynamic columns, that conditions need the values of."""
+    """Return the fields and entries of dynamic columns in conditions."""
     return [column_field(of) for condition in conditions for of in compared_by(condition)]
