@@ -199,7 +199,7 @@ def _newest_ms(entry: Row) -> int:
 def was_given(plan: IndexPlan, index: IndexTarget) -> Callable[[Row, frozenset[bytes]], bool]:
     """Return a test of a row and its entries: whether an earlier page returned the row.
 
-    One did if it passed an entry that the row had all the time. A row whose values are younger
+    One did if it passed an entry that the row had all the time. A row whose values are not older
     than the first page may have got that entry behind the reader: it is rather given twice than
     never.
     """
@@ -214,7 +214,7 @@ def was_given(plan: IndexPlan, index: IndexTarget) -> Callable[[Row, frozenset[b
 
     def given(row: Row, keys: frozenset[bytes]) -> bool:
         cells = [row.cells[column] for column in index.columns & row.cells.keys()]
-        is_young = any(cell.timestamp_ms > passed.since_ms for cell in cells)
+        is_young = any(cell.timestamp_ms >= passed.since_ms for cell in cells)
         return not is_young and any(has_passed(key[skipped:]) for key in keys)
 
     return given

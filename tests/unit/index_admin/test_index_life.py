@@ -135,7 +135,7 @@ def test_a_query_cannot_name_an_index_that_is_not_readable(engine: Engine) -> No
 
 
 def test_an_index_that_is_not_built_cannot_be_verified(engine: Engine) -> None:
-    with pytest.raises(ConfigurationError, match="the build of the index is not finished"):
+    with pytest.raises(ConfigurationError, match="the index is not built"):
         engine.verify_index(Order, "by_customer")
 
 
