@@ -177,7 +177,7 @@ class Codec(Generic[T]):
         return self.accepts_type(value)
 
     def comparable(self, value: Any, /) -> Any:
-        """Return `value` in the form to compare with stored values; call it only if `compares`."""
+        """Return `value` as stored values are compared; call it only if `compares` is true."""
         return value
 
     def refuse(self, value: Any, reason: str, **limits: Any) -> CodecError:

@@ -141,7 +141,7 @@ class Code(Codec[T]):
 
     @property
     def width_bytes(self) -> int | None:
-        """That of the codes, if they have one."""
+        """The width of the codes in bytes if all have the same width, otherwise None."""
         widths = {len(code) for _, code in self.pairs}
         return widths.pop() if len(widths) == 1 else None
 

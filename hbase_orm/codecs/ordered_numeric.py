@@ -120,7 +120,7 @@ class SortedDecimal(Number):
 
     @property
     def is_self_delimiting(self) -> bool:
-        """True: the last of the digits, and only it, is even."""
+        """True: only the last digit is even, so a reader sees where the number ends."""
         return True
 
     def end_of(self, data: bytes, position: int) -> int:

@@ -1,8 +1,8 @@
-"""The library's own data of an object, `obj.__state__`.
+"""The library's own data about an object, `obj.__state__`.
 
 It has the row that the object was read from, the row's table, the session that records changes,
-and, in few objects, the deferred fields that were read, related objects, or a row key with a random
-salt.
+and, for a few objects, the deferred fields that were read, related objects, or a row key with a
+random salt.
 """
 
 from __future__ import annotations

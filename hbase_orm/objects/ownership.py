@@ -1,4 +1,4 @@
-"""Checks of the table that an object's row is in, and of missing fields."""
+"""Checks that an object's row is in the expected table, and that no field is missing."""
 
 from __future__ import annotations
 

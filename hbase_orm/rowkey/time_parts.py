@@ -31,10 +31,10 @@ def _time_source(inputs: tuple[Part, ...], kind: str) -> Part:
 
 
 def period_made(component: Period, inputs: tuple[Part, ...], _: Any) -> Made:
-    """Return the words, the codec and the derivation of a period.
+    """Return a period's description, codec and derivation.
 
     Raises:
-        SchemaError: It is not one of a datetime, or its codec rounds it.
+        SchemaError: The period is not taken from a datetime field, or the codec rounds periods.
     """
     source = _time_source(inputs, "period")
     codec = source.codec if component.codec is None else component.codec

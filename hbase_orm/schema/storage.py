@@ -48,9 +48,9 @@ class Storage(Protocol):
 
         Args:
             request: The request that would read the objects if each had its own row.
-            families: The families to read of rows without any of the requested columns, which may
-                have other cells, for example if they were written before a column was deferred.
-                Empty means no second read.
+            families: The families of a second read, of the rows that have none of the requested
+                columns. Such a row may have other cells, for example if it was written before a
+                column was deferred. Empty means no second read.
         """
         ...
 

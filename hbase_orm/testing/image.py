@@ -112,13 +112,16 @@ def _require_socket(address: str) -> None:
 
 
 def is_local(client: DockerClient) -> bool:
-    """Return whether the engine is on this machine, so that its loopback ports are ours."""
+    """Return whether the Docker engine runs on this machine.
+
+    If it does, what it publishes on a port of 127.0.0.1 can be reached from here.
+    """
     address = urlsplit(client.api.base_url)
     return address.scheme.startswith(("http+", "unix")) or address.hostname in _LOOPBACK_NAMES
 
 
 def is_built(client: DockerClient) -> bool:
-    """Return whether the engine has the image of this version."""
+    """Return whether the Docker engine has the image of this version."""
     from docker.errors import ImageNotFound  # noqa: PLC0415  # Docker's library is optional
 
     try:

@@ -1,7 +1,8 @@
 """One HBase for a whole test run, shared by all workers of pytest-xdist.
 
-The process that needs it first starts it, under a lock, and writes down how to reach it; the others
-read that. Only the controlling process stops it, so no worker's end takes it from the others.
+The first process that needs HBase starts it, under a lock, and writes its address to a file, which
+the other processes read. Only the controlling process stops HBase: it keeps running for the other
+workers when one worker ends.
 """
 
 from __future__ import annotations

@@ -216,7 +216,7 @@ def _claims(
 
 
 def _finished_copy(move: _Move, copy: Row | None, known: Mapping[bytes, bytes]) -> Row:
-    """Return the copy of a move whose original does not exist any more.
+    """Return the row that a move copied to the new key, when the original does not exist any more.
 
     Raises:
         RowNotFoundError: The row at the new key is not a copy, or does not exist.

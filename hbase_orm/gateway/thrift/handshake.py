@@ -98,7 +98,8 @@ class Opener:
         """Open a connection to `address` before `deadline`.
 
         Raises:
-            ConfigurationError: The other interface, or another style, answers there.
+            ConfigurationError: The server there speaks the other Thrift interface (Thrift1 for
+                Thrift2 or the reverse), or another transport or protocol.
             OSError, ConnectionLostError: Nobody answers.
         """
         line = self._line(address, self._style, deadline)

@@ -97,7 +97,7 @@ def refuse_other_protocol(
 def refuse_differences(
     table: str, entry: CatalogEntry, declared: Mapping[str, str], **details: object
 ) -> None:
-    """Refuse a program that maintains other indexes than the catalog: entries would be missing.
+    """Refuse a program whose indexes differ from the catalog's: its writes would leave out entries.
 
     Raises:
         SchemaError: The program declares a maintained index differently, or does not declare it.

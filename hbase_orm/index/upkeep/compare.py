@@ -99,15 +99,15 @@ class PageFindings:
     """What one page showed.
 
     Attributes:
-        counts: How many entries by finding.
+        counts: The number of entries for each kind of finding.
         pairs: Rows and entries that do not agree.
         foreign: Keys of rows that another program has written: without a guard, or with cells
-            that are newer than it.
+            that are newer than the guard.
         next: Where to go on; None at the end.
         seen: How many rows, or entries, the page had.
         epochs: The epochs in the guards of the rows, by row key.
-        moving: Keys of rows that seemed to lack an entry, and were written during the second look:
-            they count as right, though that is not certain.
+        moving: Keys of rows that seemed to lack an entry, but were written while they were checked
+            again. They count as right, though that is not certain.
     """
 
     counts: Counter[Finding] = field(default_factory=Counter[Finding])

@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 class Unset:
-    """The type of `UNSET`: no default was declared."""
+    """The type of `UNSET`, which means that no default was declared."""
 
     def __repr__(self) -> str:
         """Return the constant's name."""

@@ -171,8 +171,8 @@ class GetPlan(Plan):
 
     Attributes:
         keys: The row keys, in the order of the rows.
-        families: The families to read of rows without any of the columns, to see whether the row
-            exists; empty if every row has one of the columns.
+        families: The families of a second read, which shows whether a row that has none of the
+            columns exists. Empty if every row has one of the columns.
     """
 
     keys: tuple[bytes, ...] = ()
@@ -331,8 +331,8 @@ class IndexPlan(Plan):
 
     Attributes:
         index: The index.
-        families: The families to read of rows without any of the columns, to see whether the row
-            exists; empty if every row has one of the columns.
+        families: The families of a second read, which shows whether a row that has none of the
+            columns exists. Empty if every row has one of the columns.
         keys: The keys of the claims of a unique index, in the order of the rows; if there are any,
             there are no ranges.
         ranges: The ranges of entry keys, in the order of the rows.
