@@ -200,7 +200,14 @@ class SessionState(RuleBasedStateMachine):
         self.known[held.n] = held
 
     def _attach(self, obj: Any, n: int, *, has_deferred: bool = False) -> Held:
-        """Take what a read gave as the session's object of the row."""
+        """Take what a read gave as the session's object of the row.
+
+        An object whose row was deleted is pending as a new one: a row that another program has made
+        since gets an object of its own.
+        """
+        before = self.known.get(n)
+        if before is not None and before.loaded is None and self._asked(before) is not None:
+            del self.known[n]
         held = self.known.setdefault(n, Held(obj, n, {}, {}))
         held.obj = held.obj or obj
         assert held.obj is obj
