@@ -90,7 +90,7 @@ def check_sorted(
     sorted_values = session.all(values.sort_in_memory(*orders, max_rows=most).limit(2))
     assert repr(sorted_values) == repr([row[names[0]] for row in expected][:2])
     if len(found) > 1:
-        with pytest.raises(QueryError, match="sorted in memory"):
+        with pytest.raises(QueryError, match="to sort in memory"):
             session.all(objects.sort_in_memory(*orders, max_rows=len(found) - 1))
     return True
 
