@@ -102,7 +102,7 @@ def _refuse_misfits(table: str, failures: Failures) -> None:
         index=first.index,
         rows=list(misfits),
         first=str(first),
-        fix="change these rows or delete them, or drop the index; then start the operation again",
+        fix="change these rows or delete them, or drop the index; then start again",
     ) from first
 
 

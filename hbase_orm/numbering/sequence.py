@@ -126,8 +126,8 @@ class Sequence:
 
         Raises:
             GatewayError: No block could be taken; call again.
-            TableNotFoundError: The table was dropped since the last block was taken: in a new one
-                the numbers would start the operation again.
+            TableNotFoundError: The table was dropped after the last block was reserved; a new table
+                would give the same numbers again.
             CorruptRowError: The sequence has run over 2^63-1.
         """
         with self._lock:

@@ -1,7 +1,7 @@
-"""The arguments of a guarded write: the table, its indexes and the change, all in bytes.
+"""The arguments of a guarded write, all in bytes: the table, its indexes and the change.
 
-`GuardedTable` and `IndexTarget` are made once for a model; `RowChange` once for a write. Which
-entries a row has is decided by `GuardedTable.entries` alone, for writes, repairs and verifications.
+`GuardedTable` and `IndexTarget` are created once for each model, a `RowChange` for each write. Only
+`GuardedTable.entries` decides which entries a row has: for writes, repairs and verifications.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ VERSION_BYTES: Final = 8
 
 
 class EntryKind(Enum):
-    """What the row of an index table holds beside its key."""
+    """What a row of an index table stores besides its key."""
 
     PLAIN = "one empty cell: the key says everything"
     COVERING = "a flag, and once it is verified copies of the row's columns"
@@ -50,19 +50,17 @@ class IndexTarget:
     """One secondary index.
 
     Attributes:
-        name: The index's name in the model.
+        name: The name of the index.
         table: The index table.
-        columns: The data columns that its entries derive from, those of its condition among them.
-        entry_keys: The keys of the entries that a row with this key and these cells has, none for a
-            row that the index leaves out. Cells of columns outside `columns` may be missing. Of a
-            unique index it is the row of the claim: the values, without a row key. Only
-            `GuardedTable` calls it, and explains its errors.
+        columns: The data columns that entries and the index's condition need.
+        entry_keys: A function from a row key and the row's cells to the keys of its entries; cells
+            outside of `columns` may be missing. For a unique index it returns the key of the claim:
+            the values without a row key. Only `GuardedTable` calls it.
         unique: Whether no two rows may have the same values.
-        included: Data columns whose bytes an entry repeats, with a flag whether that is verified.
-        maintained_by_writes: Whether ordinary writes keep the entries; False leaves them to builds
-            and repairs.
-        keys_of_flat: Returns, for columns, a quicker way to the keys of rows that have only these;
-            None where there is none.
+        included: The data columns that entries copy, with a flag whether the copy is verified.
+        maintained_by_writes: Whether writes maintain the entries; False for a manual index.
+        keys_of_flat: A function that returns a faster function for flat rows with some columns, or
+            None.
     """
 
     name: str
@@ -77,7 +75,7 @@ class IndexTarget:
     )
 
     def __post_init__(self) -> None:
-        """Refuse a unique index that includes columns."""
+        """Raise an error if a unique index includes columns."""
         if self.unique and self.included:
             raise ConfigurationError(
                 "a unique index cannot include columns", index=self.name, included=self.included
@@ -85,7 +83,7 @@ class IndexTarget:
 
     @property
     def entry_kind(self) -> EntryKind:
-        """What its entries hold."""
+        """The kind of the index's entries."""
         if self.unique:
             return EntryKind.CLAIM
         return EntryKind.COVERING if self.included else EntryKind.PLAIN
@@ -102,20 +100,19 @@ class GuardedTable:
     Attributes:
         table: The table of the rows.
         families: The data families, without the guard's own.
-        anchor: The first required plain column: a row exists exactly when it is visible. None
-            if every column may be absent.
-        marker: The column that each put of a model without an anchor writes; None otherwise.
-        counters: The counter columns: never read for an index, never written here.
+        anchor: The first required plain column, which every row has; None without one.
+        marker: The column that each put of a model without an anchor writes; None for other models.
+        counters: The counter columns, which cannot be indexed and are not written here.
         columns: All plain columns of the model.
         indexes: The secondary indexes.
-        expires: Whether a TTL applies to some data family. Each write then renews the anchor,
-            the indexed columns and all entries, so that no key changes by partial expiry.
+        expires: Whether a data family has a TTL. Writes then put anchor, indexed columns and
+            entries again, so that a row does not expire in part.
         version: The column that counts the row's writes, or None.
-        is_lww: Whether rows carry no guards, and the last writer wins: see
+        is_lww: Whether rows have no guards, and the last writer wins; see
             `index.protocol.last_writer_wins`.
-        maintained: The indexes whose entries ordinary writes keep.
-        indexed_columns: All columns that maintained indexes are over or include.
-        has_claims: Whether a maintained index is unique: writes of its values claim them.
+        maintained: The indexes whose entries writes of rows maintain.
+        indexed_columns: All columns that maintained indexes use or include.
+        has_claims: Whether a maintained index is unique, so that writes claim its values.
     """
 
     table: str
@@ -133,7 +130,7 @@ class GuardedTable:
     has_claims: bool = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Refuse a table in which no column shows whether a row exists; compute the rest once."""
+        """Raise an error if no column shows whether a row exists; compute other attributes."""
         if (self.anchor is None) == (self.marker is None):
             raise ConfigurationError(
                 "a guarded table needs either an anchor or a marker, but not both",
@@ -154,20 +151,20 @@ class GuardedTable:
 
     @property
     def existence_columns(self) -> frozenset[bytes]:
-        """What to read to know whether a row exists: the anchor, or the data families."""
+        """The columns to read to know whether a row exists: the anchor, or all data families."""
         return frozenset(self.families) if self.anchor is None else frozenset((self.anchor,))
 
     def exists(self, cells: Mapping[bytes, object]) -> bool:
-        """Return whether a row with these visible data cells exists; counters alone make none."""
+        """Return whether a row with these data cells exists; a row with only counters does not."""
         if self.anchor is not None:
             return self.anchor in cells
         return any(column not in self.counters for column in cells)
 
     def entries(self, row: bytes, cells: Mapping[bytes, bytes]) -> frozenset[Entry]:
-        """Return the index entries that writes must keep of a row with these data cells.
+        """Return the index entries that a row with these data cells must have.
 
         Raises:
-            ValidationError, RowKeyError, CorruptRowError: As `needed_keys` does.
+            ValidationError, RowKeyError, CorruptRowError: As for `needed_keys`.
         """
         return frozenset(
             index.entry(key)
@@ -178,10 +175,12 @@ class GuardedTable:
     def needed_keys(
         self, index: IndexTarget, row: bytes, cells: Mapping[bytes, bytes]
     ) -> frozenset[bytes]:
-        """Return the keys that one index must hold of a row; none where the row does not exist.
+        """Return the keys of the entries that a row must have in one index.
+
+        None if it does not exist.
 
         Raises:
-            ValidationError: A value does not fit the index's own codec.
+            ValidationError: A value does not fit the codec of the index.
             RowKeyError: An entry's key is longer than HBase stores.
             CorruptRowError: A stored value does not decode.
         """
@@ -200,10 +199,9 @@ class GuardedTable:
     def entry_keys(
         self, index: IndexTarget, row: bytes, cells: Mapping[bytes, bytes]
     ) -> frozenset[bytes]:
-        """Return the keys of one index's entries of a row as it is stored.
+        """Return the keys of a stored row's entries in one index.
 
-        None where the row does not exist, or where its values fit no entry: nobody can have put
-        one.
+        None if the row does not exist or its values do not fit the index.
 
         Raises:
             CorruptRowError: A stored value does not decode.
@@ -214,7 +212,7 @@ class GuardedTable:
             return frozenset()
 
     def read_columns(self, change: RowChange) -> tuple[bytes, ...]:
-        """Return what a write of `change` reads first: guard, existence, keys, what it touches."""
+        """Return the columns that a write of `change` reads first."""
         if change.kind in {"delete", "replace"}:
             return (*self.families, GUARD_COLUMN)
         counted = frozenset(filter(None, (self.version,)))
@@ -223,7 +221,7 @@ class GuardedTable:
 
 
 def with_guard(columns: frozenset[bytes]) -> tuple[bytes, ...]:
-    """Return `columns` and the guard's column, without columns of families that are read whole."""
+    """Return `columns` and the guard's column, without columns of families in `columns`."""
     families = {column for column in columns if b":" not in column}
     wanted = {c for c in columns if c in families or family_of(c) not in families}
     return (*sorted(wanted), GUARD_COLUMN)
@@ -236,13 +234,13 @@ def family_of(column: bytes) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class RowBefore:
-    """A row as a write read it.
+    """The state of a row that a write has read.
 
     Attributes:
-        guard_bytes: The guard's stored value; empty where there is none.
-        guard: The guard, decoded; None where there is none, or it does not decode.
-        cells: The data cells read.
-        newest_seen_ms: The newest timestamp that a read showed; every later write must be above.
+        guard_bytes: The stored value of the guard; empty if there is none.
+        guard: The decoded guard; None if there is none or it does not decode.
+        cells: The data cells that were read.
+        newest_seen_ms: The newest timestamp that was read; later writes need a greater one.
     """
 
     guard_bytes: bytes
@@ -251,7 +249,10 @@ class RowBefore:
     newest_seen_ms: int
 
     def written_ms(self, columns: Collection[bytes]) -> int:
-        """Return when the row was written: by its guard, or else the newest of these cells."""
+        """Return the time of the last write.
+
+        The guard's timestamp, or else that of the newest cell.
+        """
         if self.guard is not None:
             return self.guard.timestamp_ms
         return max((self.cells[c].timestamp_ms for c in columns if c in self.cells), default=0)
@@ -263,7 +264,7 @@ class RowBefore:
 
     @property
     def nonce(self) -> bytes:
-        """The nonce of the write that made this state."""
+        """The nonce of the write that produced this state."""
         return ABSENT_NONCE if self.guard is None else self.guard.nonce
 
     @property
@@ -274,22 +275,20 @@ class RowBefore:
 
 @dataclass(frozen=True, slots=True)
 class RowChange:
-    """What a guarded write does to one row.
+    """The change of one row by a guarded write.
 
     Attributes:
         row: The row key.
-        puts: New values by column.
-        clears: Columns that become absent.
-        kind: "put" leaves other columns as they are and may make the row; "update" is refused
-            where the row does not exist, "insert" where it does; "delete" removes the row, its
-            counters included; "replace" leaves of it what it puts, and nothing else; "reindex"
-            changes no data, puts all entries of the row again and renews its guard, or is refused
-            where the row does not exist.
-        ttl_ms: Refused when given: see `check_change`.
-        reads: Columns or bare families that `decide` looks at, besides those that are changed.
-        decide: Called in each try with the row as it was read; returns what to make of it, or
-            raises, and then nothing is sent. What it decides holds for that row alone: it is
-            never done again on top of a try whose outcome is unknown.
+        puts: The new values by column.
+        clears: The columns to delete.
+        kind: "put" writes columns and may create the row; "update" fails if the row does not exist,
+            "insert" if it exists; "delete" deletes the row; "replace" also deletes all other
+            columns; "reindex" puts all entries of an existing row again and renews its guard.
+        ttl_ms: Must be None; see `check_change`.
+        reads: The columns or whole families that `decide` needs, besides the changed ones.
+        decide: A function that is called at each attempt with the row that was read, and returns
+            the change. If it raises an error, nothing is sent. Its change is not repeated after an
+            attempt of unknown outcome.
     """
 
     row: bytes
@@ -302,19 +301,19 @@ class RowChange:
 
     @property
     def is_relative(self) -> bool:
-        """Whether it depends on the row that it is made to."""
+        """Whether the change depends on the row that was read."""
         return self.kind == "insert" or self.decide is not None
 
 
 def check_change(target: GuardedTable, change: RowChange) -> None:
-    """Refuse a change that the protocol cannot carry; nothing has been sent.
+    """Raise an error for a change that the protocol cannot make, before anything is sent.
 
     Raises:
-        ConfigurationError: The change has a TTL of its own, which would cover the guard too: a late
-            write of another process could land on top of a guard that has expired.
-        ValidationError: The change touches a counter of a row that exists, the version column or a
-            column outside the data families; puts and clears one column; or deletes or reindexes
-            the row and writes columns besides.
+        ConfigurationError: The change has its own TTL, which the guard would have too; after it
+            expired, a late write could succeed.
+        ValidationError: The change writes a counter of an existing row, the version column, or a
+            column outside of the data families; puts and clears the same column; or writes columns
+            in a delete or reindex.
     """
     if change.ttl_ms is not None:
         raise ConfigurationError(
@@ -356,19 +355,18 @@ GUARDED_RETRIES: Final = RetryPolicy(
 
 @dataclass(frozen=True, slots=True)
 class GuardContext:
-    """What the protocol takes from outside: clocks, randomness and the catalog's permission.
+    """The clocks, random numbers and functions that the protocol uses.
 
     Attributes:
-        now_ms: The wall clock, milliseconds since the epoch; never behind the servers' if the
-            engine can help it. Correctness does not depend on it.
-        nonce: Eight random bytes, new at each call.
-        retries: How often requests that may be repeated are sent, and the pauses between tries.
-        permit: Called with the data table before each try and again before each
-            check-and-mutate: returns this process's epoch for the table, or raises
-            CatalogLeaseError when it may not write guarded rows now.
-        renew: Reads the catalog again before a fence if the lease has ended; None lets it fail.
-        put_off: Takes the deletes of dead entries over, to be sent at any time after the write, or
-            never; None leaves them to the write itself.
+        now_ms: The wall clock, milliseconds since 1970; correctness does not depend on it.
+        nonce: A function that returns eight random bytes.
+        retries: The number of attempts of repeatable requests, and the pauses between them.
+        permit: A function that is called with the data table before each attempt and each
+            check-and-mutate. It returns the epoch for writes, or raises CatalogLeaseError if this
+            process may not write guarded rows now.
+        renew: A function that reads the catalog again before a fence after the lease expired, or
+            None.
+        put_off: A function that sends deletes of stale entries later; None: the write sends them.
     """
 
     now_ms: Callable[[], int]
@@ -384,11 +382,12 @@ class WriteOutcome:
     """An acknowledged guarded write.
 
     Attributes:
-        timestamp_ms: The timestamp of its cells and entries.
-        guard: The guard's new bytes.
-        cells: The row's data cells that the write read or wrote, as they are after it.
-        rounds: How often the row was read and tried; above 1 after conflicts.
-        is_tidy: Whether all dead index entries are deleted. Those left are found by the repair.
+        timestamp_ms: The timestamp of the cells and the entries.
+        guard: The new value of the guard.
+        cells: The data cells that the write read or wrote, as they are after the write.
+        rounds: The number of attempts; more than 1 after conflicts.
+        is_tidy: Whether all stale index entries are deleted; otherwise the index repair deletes the
+            rest.
     """
 
     timestamp_ms: int

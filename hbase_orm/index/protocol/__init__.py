@@ -1,1 +1,1 @@
-"""How rows and their index entries are written together, so that no entry is ever missing."""
+"""The protocols that write rows and their index entries, so that no entry is ever missing."""

@@ -1,7 +1,7 @@
-"""One try of a guarded write, worked out before anything is sent: pure functions on values.
+"""One attempt of a guarded write, computed before anything is sent, by pure functions.
 
-From the row as read (`RowBefore`) and the change follow the timestamp, the entries to put, the one
-row mutation with its new guard, and, should it win, the entries to delete.
+From the row that was read (`RowBefore`) and the change, these functions compute the timestamp, the
+entries to put, the row mutation with the new guard, and the entries to delete after success.
 """
 
 from __future__ import annotations
@@ -44,19 +44,19 @@ CLOCK_REFUSE_MS: Final = 3_600_000
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One try: what it puts, what it changes, and what the row is afterwards.
+    """One attempt: entries, row mutation and the row's state afterwards.
 
     Attributes:
-        before: The row it builds on; its check-and-mutate wins only on this row's guard.
-        timestamp_ms: The timestamp of all its cells.
-        guard: The new guard; its nonce names the attempt.
-        old_entries: The entries the row has before.
-        new_entries: The entries it has after.
-        mutation: All changes of the data row, guard included.
-        cells: The row's cells afterwards, as far as they were read or written.
-        rewrites_all_entries: Whether it also puts the entries that the row should have already:
-            when reindexing, and where the last write may not have known all indexes, by an older
-            epoch or no guard.
+        before: The row that was read; the check-and-mutate succeeds only if the guard is unchanged.
+        timestamp_ms: The timestamp of all new cells.
+        guard: The new guard; its nonce identifies the attempt.
+        old_entries: The entries that the row has before.
+        new_entries: The entries that the row has afterwards.
+        mutation: All changes of the data row, including the guard.
+        cells: The known cells of the row afterwards.
+        rewrites_all_entries: Whether entries that the row should already have are put again: for a
+            reindex, or if the guard is missing or has an older epoch, so that entries may be
+            missing.
     """
 
     row: bytes
@@ -73,7 +73,7 @@ class Attempt:
 def newest_timestamp(
     guard: GuardCell | None, cells: Iterable[Cell], versions: Iterable[StoredVersion]
 ) -> int:
-    """Return the newest timestamp of guard, cells and, for a row without guard, tombstones."""
+    """Return the newest timestamp of guard and cells; without a guard, also of tombstones."""
     seen_ms = [0 if guard is None else guard.timestamp_ms]
     seen_ms += [cell.timestamp_ms for cell in cells]
     seen_ms += [version.timestamp_ms for version in versions]
@@ -81,15 +81,15 @@ def newest_timestamp(
 
 
 def next_timestamp(now_ms: int, newest_seen_ms: int) -> int:
-    """Return the timestamp of a write: the clock, but always above every timestamp of the row."""
+    """Return the timestamp of a write: the clock's, but later than all timestamps of the row."""
     return max(now_ms, newest_seen_ms + 1)
 
 
 def check_clock(table: str, row: bytes, timestamp_ms: int, now_ms: int) -> None:
-    """Warn if a row is over a minute in the clock's future; refuse it above one hour.
+    """Log a warning if a row's timestamps are over a minute in the future; raise above one hour.
 
     Raises:
-        ClockError: Nothing has been written.
+        ClockError: The row is more than an hour in the future; nothing was written.
     """
     lead_ms = timestamp_ms - now_ms
     if lead_ms > CLOCK_REFUSE_MS:
@@ -107,9 +107,9 @@ def check_clock(table: str, row: bytes, timestamp_ms: int, now_ms: int) -> None:
 
 
 def with_plausible_guard(before: RowBefore, epoch: int) -> RowBefore:
-    """Return the row, without its guard if the guard's epoch is too far above the catalog's.
+    """Return the row; without its guard if the guard's epoch is much greater than the catalog's.
 
-    Such a guard is damaged: it counts as one that does not decode.
+    Such a guard is damaged.
     """
     guard = before.guard
     if guard is None or is_plausible_epoch(guard.epoch, epoch):
@@ -118,10 +118,10 @@ def with_plausible_guard(before: RowBefore, epoch: int) -> RowBefore:
 
 
 def check_epoch(table: str, before: RowBefore, epoch: int) -> None:
-    """Refuse to write over a guard from a newer epoch of the catalog.
+    """Raise an error if the row's guard has a newer epoch than this process.
 
     Raises:
-        CatalogLeaseError: This process does not know the table's indexes any more.
+        CatalogLeaseError: This process has an outdated catalog entry.
     """
     if before.guard is not None and before.guard.epoch > epoch:
         raise CatalogLeaseError(
@@ -144,7 +144,7 @@ def plan_attempt(
     nonce: bytes,
     epoch: int,
 ) -> Attempt:
-    """Work out one try of `change` on the row as it was read."""
+    """Compute one attempt of `change` on the row that was read."""
     is_delete = change.kind == "delete"
     guard = next_guard(
         before.guard, timestamp_ms=timestamp_ms, nonce=nonce, epoch=epoch, is_dead=is_delete
@@ -167,9 +167,9 @@ def plan_attempt(
 
 
 def _old_entries(target: GuardedTable, row: bytes, before: RowBefore) -> frozenset[Entry]:
-    """Return the entries the row has; of an index with a corrupt value none, with a warning.
+    """Return the entries that the row has; for a corrupt value log a warning and return none.
 
-    It must stay possible to repair the row; the repair deletes entries that are left.
+    So a row with a corrupt value can be overwritten; the repair deletes its old entries.
     """
     values = before.values
     return frozenset(
@@ -182,7 +182,10 @@ def _old_entries(target: GuardedTable, row: bytes, before: RowBefore) -> frozens
 def stored_keys(
     target: GuardedTable, index: IndexTarget, row: bytes, values: Mapping[bytes, bytes]
 ) -> frozenset[bytes]:
-    """Return the keys of one index's entries of a row; of a corrupt value none, with a warning."""
+    """Return the keys of a row's entries in one index.
+
+    For a corrupt value log a warning, return none.
+    """
     try:
         return target.entry_keys(index, row, values)
     except CorruptRowError as error:
@@ -193,7 +196,7 @@ def stored_keys(
 def cells_after(
     target: GuardedTable, change: RowChange, values: Mapping[bytes, bytes]
 ) -> dict[bytes, bytes]:
-    """Return the row's values after anything but a delete."""
+    """Return the values of the row after a change other than a delete."""
     if change.kind == "reindex":
         return dict(values)
     written = written_values(target, change, values)
@@ -206,7 +209,7 @@ def cells_after(
 def written_values(
     target: GuardedTable, change: RowChange, values: Mapping[bytes, bytes]
 ) -> dict[bytes, bytes]:
-    """Return what is written to a row that has these values, marker and version included."""
+    """Return the values to write, including the marker and the version."""
     own = {} if target.marker is None else {target.marker: MARKER_VALUE}
     if target.version is not None:
         own[target.version] = _next_version(values.get(target.version, b""))
@@ -214,7 +217,7 @@ def written_values(
 
 
 def _next_version(stored: bytes) -> bytes:
-    """Return the version after a stored one; bytes that are no version count as none."""
+    """Return the version after a stored one; bytes that do not decode count as no version."""
     count = int.from_bytes(stored, "big", signed=True) if len(stored) == VERSION_BYTES else 0
     return (count + 1 if 0 <= count < MAX_VERSION else 1).to_bytes(VERSION_BYTES, "big")
 
@@ -222,7 +225,7 @@ def _next_version(stored: bytes) -> bytes:
 def renewed_values(
     target: GuardedTable, change: RowChange, before: RowBefore
 ) -> dict[bytes, bytes]:
-    """Return the cells that a write to an expiring table writes again, unchanged."""
+    """Return the unchanged cells that a write to a table with TTL puts again."""
     if not target.expires:
         return {}
     lasting = target.existence_columns | target.indexed_columns
@@ -233,7 +236,7 @@ def renewed_values(
 def put_mutation(
     target: GuardedTable, change: RowChange, before: RowBefore, guard: GuardCell
 ) -> RowMutation:
-    """Return the one mutation of a put or insert: values, cleared columns and guard."""
+    """Return the row mutation of a put or insert: values, cleared columns and guard."""
     t = guard.timestamp_ms
     written = written_values(target, change, before.values)
     values = {**renewed_values(target, change, before), **written}
@@ -248,11 +251,11 @@ def put_mutation(
 def delete_mutation(
     target: GuardedTable, change: RowChange, before: RowBefore, guard: GuardCell
 ) -> RowMutation:
-    """Return the one mutation of a row delete: families or columns, and the dead guard.
+    """Return the row mutation of a delete: families or columns, and the dead guard.
 
-    Cells are deleted up to the millisecond before the guard. A family delete would also swallow
-    increments that other clients make at a lower server time, so a family with counters has its
-    columns listed, the counters without a timestamp (the server's now).
+    Cells are deleted up to one millisecond before the guard's timestamp. A delete of a whole family
+    would also hide later increments that have an earlier server time. So in a family with counters
+    the single columns are deleted, the counters without a timestamp (up to the server's time).
     """
     guard_deletes, guard_puts = guard_changes(guard)
     return RowMutation(
@@ -266,9 +269,9 @@ def delete_mutation(
 def replace_mutation(
     target: GuardedTable, change: RowChange, before: RowBefore, guard: GuardCell
 ) -> RowMutation:
-    """Return the one mutation that leaves a row's new values and nothing else.
+    """Return the row mutation of a replace, which deletes everything except the new values.
 
-    The deletes are those of a row delete, up to the millisecond before the new cells.
+    The deletes are those of a row delete, up to one millisecond before the new cells.
     """
     written = written_values(target, change, before.values)
     guard_deletes, guard_puts = guard_changes(guard)
@@ -283,7 +286,7 @@ def replace_mutation(
 def reindex_mutation(
     _target: GuardedTable, change: RowChange, _before: RowBefore, guard: GuardCell
 ) -> RowMutation:
-    """Return the one mutation that reindexes: the guard alone, so that no cell lives longer."""
+    """Return the row mutation of a reindex: only the guard, so that no cell's TTL starts again."""
     guard_deletes, guard_puts = guard_changes(guard)
     return RowMutation(change.row, guard_puts, guard_deletes)
 
@@ -314,7 +317,7 @@ def _family_deletes(
 def guard_changes(guard: GuardCell) -> tuple[tuple[Delete, ...], tuple[Put, ...]]:
     """Return the deletes and puts of the guard's own column (R4: it outlives its row).
 
-    A dead guard expires, and what expires uncovers the version below: that one is deleted.
+    A dead guard expires, which would make an older version of the cell visible, so that is deleted.
     """
     put = Put(GUARD_COLUMN, guard.encode(), guard.timestamp_ms)
     if guard.is_dead:
@@ -323,9 +326,10 @@ def guard_changes(guard: GuardCell) -> tuple[tuple[Delete, ...], tuple[Put, ...]
 
 
 def entry_puts(entries: Iterable[Entry], timestamp_ms: int) -> tuple[MutateRows, ...]:
-    """Return the puts of index entries, one batch for each index table; claims are left out.
+    """Return the puts of index entries, one batch for each index table, without claims.
 
-    Entries of a covering index are put unverified: what they repeat is not yet what the row shows.
+    Entries of a covering index are put unverified, because the row does not have the copied values
+    yet.
     """
     puts = {
         EntryKind.PLAIN: (Put(ENTRY_COLUMN, b"", timestamp_ms),),
@@ -339,7 +343,7 @@ def entry_puts(entries: Iterable[Entry], timestamp_ms: int) -> tuple[MutateRows,
 
 
 def dead_entry_deletes(entries: Iterable[Entry], timestamp_ms: int) -> tuple[MutateRows, ...]:
-    """Return the deletes of dead entries, up to `timestamp_ms` and never the server's now (R6)."""
+    """Return deletes of stale entries up to `timestamp_ms`, not up to the server's time (R6)."""
     deletes = {
         EntryKind.PLAIN: (Delete(ENTRY_COLUMN, timestamp_ms),),
         EntryKind.COVERING: (Delete(ENTRY_FAMILY, timestamp_ms),),
@@ -352,7 +356,7 @@ def dead_entry_deletes(entries: Iterable[Entry], timestamp_ms: int) -> tuple[Mut
 
 
 def by_table(mutations: Iterable[tuple[Entry, RowMutation]]) -> tuple[MutateRows, ...]:
-    """Return one batch for each table of these entries' mutations."""
+    """Return the mutations of entries, one batch for each table."""
     grouped: dict[str, list[RowMutation]] = {}
     for entry, mutation in mutations:
         grouped.setdefault(entry.table, []).append(mutation)
@@ -360,11 +364,11 @@ def by_table(mutations: Iterable[tuple[Entry, RowMutation]]) -> tuple[MutateRows
 
 
 def entries_to_put(target: GuardedTable, attempt: Attempt) -> frozenset[Entry]:
-    """Return the entries a try puts before it changes the row, claims included.
+    """Return the entries that an attempt puts before it changes the row, including claims.
 
-    Those that are new; all where it cannot rely on those before, or they expire. Of a covering
-    index also those that will be dead, and all of them when what they repeat changes: no entry may
-    stay verified that the new row will contradict.
+    These are the new entries; or all, if existing ones may be missing or have a TTL. Of a covering
+    index, entries that will be stale are put too, and all if a copied value changes, so that no
+    verified entry contradicts the new row.
     """
     new, old = attempt.new_entries, attempt.old_entries
     if target.expires or attempt.rewrites_all_entries:
@@ -381,7 +385,7 @@ def entries_to_put(target: GuardedTable, attempt: Attempt) -> frozenset[Entry]:
 
 
 def changes_covering(index: IndexTarget, attempt: Attempt) -> bool:
-    """Return whether a try changes included columns of a covering index."""
+    """Return whether an attempt changes included columns of a covering index."""
     before = attempt.before.values
     return any(before.get(c) != attempt.cells.get(c) for c in index.included)
 
@@ -389,7 +393,7 @@ def changes_covering(index: IndexTarget, attempt: Attempt) -> bool:
 def verified_entries(
     target: GuardedTable, entries: Iterable[Entry], cells: Mapping[bytes, bytes], timestamp_ms: int
 ) -> tuple[MutateRows, ...]:
-    """Return the puts that make covering entries repeat a row with these cells."""
+    """Return the puts that copy a row's cells into its covering entries."""
     return by_table(
         (entry, verified_entry(target.index_of(entry).included, entry.key, cells, timestamp_ms))
         for entry in sorted(entries)

@@ -1,12 +1,14 @@
 """Unique values: the index table has one row for each value, which names the owning row.
 
-A claim is made by check-and-mutate before the data row changes, and given up, also by
-check-and-mutate, after it has changed. So a row that shows a value owns it at every moment. A claim
-whose row does not show the value is stale, or its write is under way: whoever wants the value
-first fences the owner (that write then loses its check) and then takes the claim over.
+A claim is written by check-and-mutate before the data row changes, and released by check-and-mutate
+after the row has changed. So a row that has a value owns it at every moment. If a row does not have
+the value that it owns, the claim is stale, or the row's write is in progress: another writer that
+needs the value first fences the owner (so that the write in progress fails its check), and then
+takes over the claim.
 
-A claim is given up by a FREE marker that expires, not by a delete, whose tombstone would hide a
-later claim of a lower timestamp. Every record is different, so no check mistakes one for another.
+A claim is released by a FREE marker with a TTL, not by a delete, because a tombstone would hide a
+later claim with an earlier timestamp. Every record has a different nonce, so that a check never
+confuses two records.
 """
 
 from __future__ import annotations
@@ -74,8 +76,8 @@ class Claim:
 
     Attributes:
         owner: The row key of the row that owns the value.
-        timestamp_ms: Not below that of any write of the owner that relies on the claim.
-        nonce: The nonce of the write that made it.
+        timestamp_ms: A timestamp at or after those of all writes of the owner that need the claim.
+        nonce: The nonce of the write that made the claim.
     """
 
     owner: bytes
@@ -83,15 +85,15 @@ class Claim:
     nonce: bytes
 
     def encode(self) -> bytes:
-        """Return the cell's value."""
+        """Return the value of the cell."""
         return _HEAD.pack(_OWNED, self.timestamp_ms, self.nonce) + self.owner
 
     @classmethod
     def decode(cls, value: bytes) -> Claim | None:
-        """Return the claim that `value` holds; None if it says that nobody owns the value.
+        """Return the claim that is encoded in `value`; None if it is a FREE marker.
 
         Raises:
-            CorruptRowError: No version of this library wrote these bytes.
+            CorruptRowError: The bytes are not a claim.
         """
         if len(value) >= _HEAD.size and value[:1] in {_OWNED, _FREE}:
             kind, timestamp_ms, nonce = _HEAD.unpack_from(value)
@@ -104,13 +106,13 @@ class Claim:
 
 
 class StoredClaim(NamedTuple):
-    """What the index table says of one value.
+    """The stored claim of one value.
 
     Attributes:
-        value: The cell as stored; empty where there is none.
-        timestamp_ms: The cell's timestamp; -1 where there is none.
-        claim: The claim, or None where nobody owns the value, or it does not decode.
-        is_corrupt: Whether it does not decode: nobody knows which row owns the value.
+        value: The stored bytes; empty if there is no cell.
+        timestamp_ms: The timestamp of the cell; -1 if there is no cell.
+        claim: The claim; None if no row owns the value, or the cell does not decode.
+        is_corrupt: Whether the cell does not decode, so that the owner is unknown.
     """
 
     value: bytes = b""
@@ -120,9 +122,9 @@ class StoredClaim(NamedTuple):
 
     @classmethod
     def of(cls, cell: Cell | None) -> StoredClaim:
-        """Return what a cell that was read says.
+        """Return the stored claim of a cell that was read.
 
-        A claim's timestamp is never above its cell's; one that is, is another program's.
+        A claim with a timestamp later than its cell's was written by another program.
         """
         if cell is None:
             return cls()
@@ -135,7 +137,7 @@ class StoredClaim(NamedTuple):
 
 
 def read_claim(entry: Entry, context: GuardContext) -> Protocol[StoredClaim]:
-    """Read who owns a value."""
+    """Read the claim of a value."""
     get = GetRows(entry.table, (entry.key,), (CLAIM_COLUMN,))
     (row,) = yield from ask_with_retry(get, context.retries)
     return StoredClaim.of(row.cells.get(CLAIM_COLUMN) if row else None)
@@ -157,23 +159,23 @@ def corrupt_claim(
 
 
 def claims_of(entries: Iterable[Entry]) -> list[Entry]:
-    """Return the entries that are claims, in a fixed order."""
+    """Return the entries that are claims, sorted."""
     return sorted(entry for entry in entries if entry.kind is EntryKind.CLAIM)
 
 
 def claim_all(
     target: GuardedTable, attempt: Attempt, entries: Sequence[Entry], context: GuardContext
 ) -> Protocol[None]:
-    """Claim values for the row of a try; return when it owns them all.
+    """Claim all values for the row of an attempt.
 
-    Of several, none is claimed while another row is seen to have one. Claims of a try that fails
-    all the same are stale, and taken over by whoever wants the values.
+    No value is claimed if another row has one of them. Claims of an attempt that fails later are
+    stale, and other writers may take them over.
 
     Raises:
-        UniqueViolationError: Another row shows one of the values.
+        UniqueViolationError: Another row has one of the values.
         CorruptRowError: A claim does not decode, and the row does not have the value yet.
-        ConflictError: Other writers won every round.
-        GatewayError: The row must not be changed.
+        ConflictError: Other writers changed the claim at every attempt.
+        GatewayError: A claim failed; the row must not be changed.
     """
     if len(entries) > 1:
         for entry in entries:
@@ -185,7 +187,7 @@ def claim_all(
 
 
 def _foreign(stored: StoredClaim, row: bytes) -> Claim | None:
-    """Return the claim of another row, if there is one."""
+    """Return the claim if another row has it, else None."""
     claim = stored.claim
     return None if claim is None or claim.owner == row else claim
 
@@ -193,9 +195,9 @@ def _foreign(stored: StoredClaim, row: bytes) -> Claim | None:
 def claim_value(
     target: GuardedTable, attempt: Attempt, entry: Entry, context: GuardContext
 ) -> Protocol[None]:
-    """Claim one value for the row of a try; repeat an earlier claim of the same row.
+    """Claim one value for the row of an attempt; repeat an earlier claim of the same row.
 
-    Who takes a claim over checks its bytes, and so loses against a try that began later.
+    A repeated claim has new bytes, so that another writer's take-over of the old claim fails.
     """
     for rounds in range(1, MAX_CLAIM_ROUNDS + 1):
         stored = yield from read_claim(entry, context)
@@ -223,7 +225,7 @@ def _may_replace(  # noqa: PLR0917  # one question, and all it depends on
     context: GuardContext,
     rounds: int,
 ) -> Protocol[bool]:
-    """Return whether a claim may be replaced now, having fenced its owner where that is needed."""
+    """Fence the owner of a claim if needed; return whether the claim may be replaced now."""
     if stored.is_corrupt and entry not in attempt.old_entries:
         raise corrupt_claim(target.index_of(entry), entry.key, stored, row=attempt.row)
     claim = _foreign(stored, attempt.row)
@@ -241,10 +243,10 @@ def _may_replace(  # noqa: PLR0917  # one question, and all it depends on
 def _owner_before(
     target: GuardedTable, entry: Entry, claim: Claim, row: bytes, context: GuardContext
 ) -> Protocol[RowBefore]:
-    """Return the row that owns a value without showing it.
+    """Return the row that owns a value but does not have it.
 
     Raises:
-        UniqueViolationError: It shows the value.
+        UniqueViolationError: The row has the value.
     """
     index = target.index_of(entry)
     columns = with_guard(target.existence_columns | index.columns)
@@ -264,12 +266,12 @@ def _owner_before(
 def fence_owner(
     target: GuardedTable, claim: Claim, before: RowBefore, context: GuardContext
 ) -> Protocol[bool]:
-    """Make a write under way of a claim's owner lose; return whether that surely happened."""
+    """Make writes in progress of a claim's owner fail; return whether that surely happened."""
     return (yield from fencing.fence(target, claim.owner, before, claim.timestamp_ms, context))
 
 
 def claim_mutation(attempt: Attempt, entry: Entry, stored: StoredClaim) -> RowMutation:
-    """Return the put of a try's claim, above whatever the cell holds."""
+    """Return the put of an attempt's claim, with a timestamp later than the cell's."""
     timestamp_ms = covering_timestamp(attempt, stored.claim)
     claim = Claim(attempt.row, timestamp_ms, attempt.guard.nonce)
     cell_ms = max(timestamp_ms, stored.timestamp_ms + 1)
@@ -277,10 +279,10 @@ def claim_mutation(attempt: Attempt, entry: Entry, stored: StoredClaim) -> RowMu
 
 
 def covering_timestamp(attempt: Attempt, replaced: Claim | None) -> int:
-    """Return a timestamp not below that of any try of the row that relies on the claim.
+    """Return a timestamp at or after those of all attempts of the row that need the claim.
 
-    A later try of the row may have made the claim that this one replaces. While its timestamp
-    stands, nobody takes the claim for one that the row's guard has left behind.
+    A later attempt of the row may have made the claim that this one replaces. Keeping its timestamp
+    prevents other writers from treating the claim as older than the row's guard.
     """
     if replaced is None or replaced.owner != attempt.row:
         return attempt.timestamp_ms
@@ -288,7 +290,7 @@ def covering_timestamp(attempt: Attempt, replaced: Claim | None) -> int:
 
 
 def free_mutation(entry: Entry, stored: StoredClaim, nonce: bytes) -> RowMutation:
-    """Return the mutation that frees a claim: an expiring marker, with all older cells deleted."""
+    """Return the mutation that releases a claim: a marker with a TTL, and deletes of old cells."""
     timestamp_ms = stored.timestamp_ms + 1
     free = _HEAD.pack(_FREE, timestamp_ms, nonce)
     return RowMutation(
@@ -302,10 +304,10 @@ def free_mutation(entry: Entry, stored: StoredClaim, nonce: bytes) -> RowMutatio
 def release(
     entries: Iterable[Entry], row: bytes, up_to_ms: int, context: GuardContext
 ) -> Protocol[None]:
-    """Give up a row's claims of values that it does not show at its guard's timestamp.
+    """Release a row's claims of values that the row does not have any more.
 
-    A claim above `up_to_ms` belongs to a write that may be under way, and is left. So is one that
-    does not decode, to the repair.
+    A claim later than `up_to_ms` may belong to a write in progress, and is not released. Nor is a
+    claim that does not decode; the repair handles it.
     """
     for entry in claims_of(entries):
         stored = yield from read_claim(entry, context)
@@ -318,7 +320,7 @@ def release(
 
 
 def swap(entry: Entry, stored: StoredClaim, mutation: RowMutation) -> Protocol[bool]:
-    """Replace exactly the record that was read; return whether that surely happened."""
+    """Replace the record that was read if it is unchanged; return whether that surely happened."""
     request = CheckAndMutate(entry.table, CLAIM_COLUMN, stored.value, mutation)
     try:
         return (yield from ask(request))

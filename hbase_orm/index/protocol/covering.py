@@ -1,9 +1,10 @@
-"""The columns that a covering entry repeats, and when a query may trust them.
+"""The columns that a covering entry copies, and when a query may use them.
 
-The entry's cell `d:` holds a flag. `u`: a write is, or was, under way; the row must be looked up.
-`v`: the entry repeats the row. Behind the `v` stands a bit for each included column, set where the
-row has a value; the values are in cells `d:<column>`. A bit and not the cell's absence says that
-the row has none: so verifying only puts, and what an older write has put may stay.
+The entry's cell `d:` holds a flag. `u` (unverified): a write is or was in progress, and the row
+must be looked up. `v` (verified): the entry is a copy of the row. After the `v` follows one bit for
+each included column, which is set if the row has a value; the values are in cells `d:<column>`.
+Because the bits show which values are absent, verifying an entry needs only puts, and old cells may
+remain.
 """
 
 from __future__ import annotations
@@ -20,16 +21,16 @@ VERIFIED: Final = b"v"
 
 
 def covering_column(column: bytes) -> bytes:
-    """Return the entry's column that repeats a data column."""
+    """Return the entry's column for the copy of a data column."""
     return ENTRY_FAMILY + b":" + column
 
 
 def covering_puts(
     included: Sequence[bytes], cells: Mapping[bytes, bytes], timestamp_ms: int
 ) -> tuple[Put, ...]:
-    """Return the puts of an entry that repeats a row with these cells.
+    """Return the puts of a verified entry with copies of these cells.
 
-    All of them are one row's and go in one request: flag and values are never apart.
+    All puts are for one row and are sent in one request, so flag and values change together.
     """
     values = [
         Put(covering_column(column), cells[column], timestamp_ms)
@@ -43,15 +44,15 @@ def covering_puts(
 def verified_entry(
     included: Sequence[bytes], key: bytes, cells: Mapping[bytes, bytes], timestamp_ms: int
 ) -> RowMutation:
-    """Return the put of an entry that repeats a row's cells, at the timestamp of its guard."""
+    """Return the put of a verified entry with a row's cells, at its guard's timestamp."""
     return RowMutation(key, puts=covering_puts(included, cells, timestamp_ms))
 
 
 def covering_row(values: Sequence[bytes | None]) -> tuple[bytes | None, ...]:
-    """Return the flag of an entry that repeats these values, and behind it the values.
+    """Return the flag of a verified entry with these values, followed by the values.
 
     Args:
-        values: Those of the index's included columns, in the order declared; None for no cell.
+        values: The values of the included columns, in the declared order; None for an absent cell.
     """
     return _verified([value is not None for value in values]), *values
 
@@ -68,9 +69,9 @@ def _width_bytes(included: Sequence[object]) -> int:
 def trusted_cells(
     included: Sequence[bytes], entry: Mapping[bytes, Cell]
 ) -> dict[bytes, bytes] | None:
-    """Return the included columns that an entry repeats; None if its row must be looked up.
+    """Return the included columns of an entry; None if its row must be looked up.
 
-    That is also where its flag does not decode. Arguments are as for `covering_cells`.
+    None also if the flag does not decode. The arguments are those of `covering_cells`.
     """
     try:
         return covering_cells(included, entry)
@@ -81,14 +82,14 @@ def trusted_cells(
 def covering_cells(
     included: Sequence[bytes], entry: Mapping[bytes, Cell]
 ) -> dict[bytes, bytes] | None:
-    """Return the included columns that an entry repeats; None if they may not be trusted.
+    """Return the included columns of a verified entry; None if the entry is not verified.
 
     Args:
-        included: The index's included data columns, in the order declared.
-        entry: The entry's cells as read, all of its family.
+        included: The index's included columns, in the declared order.
+        entry: All cells of the entry.
 
     Raises:
-        CorruptRowError: The entry was written for other included columns.
+        CorruptRowError: The entry was written with other included columns.
     """
     flag = entry[ENTRY_COLUMN].value if ENTRY_COLUMN in entry else b""
     if not flag.startswith(VERIFIED):

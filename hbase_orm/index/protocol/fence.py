@@ -1,4 +1,4 @@
-"""The fence: moves a row's guard, so that every write under way for the row fails its check."""
+"""The fence: changes a row's guard, so that every write in progress of the row fails its check."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hbase_orm.ops import CheckAndMutate, Protocol, RowMutation, ask
 
 
 def is_dead_entry(before: RowBefore, entry_timestamp_ms: int) -> bool:
-    """Return whether no write under way can still need an entry that the row does not have."""
+    """Return whether no write in progress can still need an entry that the row does not have."""
     return before.guard is not None and before.guard.timestamp_ms >= entry_timestamp_ms
 
 
@@ -22,7 +22,7 @@ def fence(
     entry_timestamp_ms: int,
     context: GuardContext,
 ) -> Protocol[bool]:
-    """Move a row's guard to or above an entry's timestamp; return whether that surely happened.
+    """Set a row's guard to an entry's timestamp or later; return whether that surely happened.
 
     A row without data gets a dead guard, which expires.
     """

@@ -1,23 +1,24 @@
-"""The guarded write: the one way a row that has index entries is changed.
+"""The guarded write: the protocol that changes a row with index entries.
 
-Flow of `guarded_write`, a sans-I/O protocol: read the row and its guard; claim unique values and
-put the index entries the new row needs; change the row by one check-and-mutate on the guard; delete
-the entries it no longer has. A reader that verifies entries against rows then never misses a row,
-whoever crashes when. Entries that repeat columns are put unverified, and verified after the change.
+The steps of `guarded_write`, a sans-I/O protocol: read the row and its guard; claim unique values
+and put the index entries of the new row; change the row by one check-and-mutate on the guard;
+delete the entries that the row no longer has. A reader that checks entries against rows then never
+misses a row, whichever process crashes. Entries of covering indexes are put unverified, and
+verified after the change.
 
-The rules it stands on, each a function of its own:
+The rules of the protocol, each in its own function:
 
 - R1 entries before data: `entries_then_row`
-- R2 go on only when every entry put was acknowledged: `put_entries`
-- R3 one atomic request changes the row, checked on its guard: `change_row`
-- R4 the guard outlives its row: `attempt.guard_changes`
-- R5 after a lost or unanswered try delete nothing, find out what became of it: `settle`
-- R6 dead entries are deleted up to the write's timestamp: `attempt.dead_entry_deletes`
+- R2 continue only after every put of an entry was acknowledged: `put_entries`
+- R3 change the row by one atomic request with a check of its guard: `change_row`
+- R4 keep the guard after a delete of the row: `attempt.guard_changes`
+- R5 after a failed or unanswered attempt delete nothing, and find out its outcome: `settle`
+- R6 delete stale entries only up to the write's timestamp: `attempt.dead_entry_deletes`
 - timestamps only grow: `attempt.next_timestamp` above `attempt.newest_timestamp`, for which
   `asking.read_before` looks at the tombstones of rows without a guard
 - the repairer's fence: `fencing.fence`
 
-Other writers of the table are not noticed: see the documentation on guarded tables.
+Writes of programs without this library are not detected; see the documentation on guarded tables.
 """
 
 from __future__ import annotations
@@ -72,7 +73,7 @@ COUNTER_TIE_S: Final = 0.002
 
 
 class AttemptFate(Enum):
-    """The outcome of a try without a plain acknowledgement."""
+    """The outcome of an attempt that was not simply acknowledged."""
 
     APPLIED = "its nonce is in the guard or among the predecessors"
     UNMOVED = "the guard it builds on is still current: the same request may be sent again"
@@ -82,16 +83,16 @@ class AttemptFate(Enum):
 
 @dataclass(slots=True)
 class History:
-    """The state of one guarded write across its tries and leases.
+    """The state of one guarded write across its attempts and leases.
 
     Attributes:
-        left: Entries that earlier tries put, or found, and that nobody may have deleted.
-        put: Entries that this write has put.
-        sent: The tries whose row change was sent, by nonce.
-        in_doubt: Nonces of those whose outcome is not known.
-        last_ms: The timestamp of the last try; the next is not below, so that its deletes
-            cover the entries left.
-        rounds: How many tries were made.
+        left: Entries that earlier attempts put or replaced, and that may still exist.
+        put: The entries that this write has put.
+        sent: The attempts whose row change was sent, by nonce.
+        in_doubt: The nonces of attempts whose outcome is unknown.
+        last_ms: The timestamp of the last attempt; the next one is not earlier, so that its deletes
+            include the remaining entries.
+        rounds: The number of attempts.
     """
 
     left: frozenset[Entry] = frozenset()
@@ -102,7 +103,7 @@ class History:
     rounds: int = 0
 
     def forget_other_tables(self, tables: Collection[str]) -> None:
-        """Forget entries in index tables that writes do not keep any more."""
+        """Drop entries in index tables that writes do not maintain any more."""
         self.left = frozenset(entry for entry in self.left if entry.table in tables)
         self.put = frozenset(entry for entry in self.put if entry.table in tables)
 
@@ -110,33 +111,34 @@ class History:
 def guarded_write(
     target: GuardedTable, change: RowChange, context: GuardContext, history: History | None = None
 ) -> Protocol[WriteOutcome]:
-    """Change one row and its index entries; return what was acknowledged.
+    """Change one row and its index entries; return the acknowledged write.
 
-    "put", "replace" and "delete" are absolute: where the outcome of a try cannot be found out any
-    more they are done again, so they happen at least once. An "insert", and what is decided by the
-    row itself, is never done twice. An error other
-    than ConnectionLostError means that the row is as it was; index entries that no row has may
-    remain, readers skip them and the repair deletes them. Once the row is changed nothing fails:
-    what cannot be tidied up then is logged.
+    A "put", "replace" or "delete" is repeated if the outcome of an attempt cannot be found out, so
+    it happens at least once. An "insert", and a change that depends on the row, is never repeated
+    in this case. An error other than ConnectionLostError means that the row was not changed. Stale
+    index entries may remain; readers skip them and the repair deletes them. After the row is
+    changed, no error is raised: failures of the remaining steps are logged.
 
     Args:
-        target: The table and its indexes, as the catalog permits to write them.
-        change: What is done to the row.
-        context: Clocks, randomness and the catalog's permission.
-        history: What this same write did before a lease ran out; it goes on from there, and so
-            deletes the entries that it put then.
+        target: The table with the indexes that the catalog makes writers maintain.
+        change: The change of the row.
+        context: The clocks, random numbers and catalog leases.
+        history: The state of the same write before a lease expired; the write continues from there,
+            and deletes the entries that it put before.
 
     Raises:
-        DuplicateRowError: The row to insert exists.
+        DuplicateRowError: The row to insert exists already.
         UniqueViolationError: Another row has a unique value; `index` and `owner` name it.
-        ConflictError: The row to update does not exist, or other writers won every round.
-        RowNotFoundError: The row to reindex does not exist; nothing is left to be done.
-        ClockError: The row's timestamps are more than an hour ahead of the clock.
+        ConflictError: The row to update does not exist, or other writers changed the row at every
+            attempt.
+        RowNotFoundError: The row to reindex does not exist; nothing needs to be done.
+        ClockError: The row's timestamps are more than an hour in the clock's future.
         CorruptRowError: The row's guard, or the claim of a unique value, does not decode.
-        CatalogLeaseError: Refresh the catalog view and write again, with the same history.
-        RetryableError: Not written; the same write may be made again.
-        RejectedError: HBase refuses the request; the row is as it was.
-        ConnectionLostError: The outcome is unknown; `table` and `row` are attributes.
+        CatalogLeaseError: The lease expired: read the catalog again and repeat the write with the
+            same history.
+        RetryableError: The row was not written; the same write may be repeated.
+        RejectedError: HBase refuses the request; the row was not changed.
+        ConnectionLostError: The outcome is unknown; the error has `table` and `row`.
     """
     check_change(target, change)
     history = history or History()
@@ -218,9 +220,9 @@ def _next_attempt(
 
 
 def _refuse_corrupt_guard(target: GuardedTable, change: RowChange, before: RowBefore) -> None:
-    """Refuse a guard that does not decode, except where the row is replaced or reindexed.
+    """Raise an error for a guard that does not decode, unless the row is replaced or reindexed.
 
-    A write under way on the guard before it has lost already.
+    Writes in progress that read the guard before it was damaged fail their check.
     """
     if before.has_corrupt_guard and change.kind not in {"reindex", "replace", "delete"}:
         raise CorruptRowError(
@@ -241,7 +243,7 @@ def _try_once(
     context: GuardContext,
     history: History,
 ) -> Protocol[tuple[Attempt | None, RowBefore | None]]:
-    """Make one try; return the try that won, or None and the row as it is now."""
+    """Make one attempt; return it if it succeeded, or else None and the present row."""
     answer = yield from entries_then_row(target, attempt, context, history)
     sends = 1
     while answer is not True:
@@ -259,7 +261,7 @@ def _try_once(
 def entries_then_row(
     target: GuardedTable, attempt: Attempt, context: GuardContext, history: History
 ) -> Protocol[bool | GatewayError]:
-    """Claim values and put entries, then change the row (R1); return the row change's answer."""
+    """Claim values and put entries, then change the row (R1); return its answer."""
     entries = attempts.entries_to_put(target, attempt)
     if target.has_claims and (claimed := claims.claims_of(entries)):
         yield from claims.claim_all(target, attempt, claimed, context)
@@ -270,12 +272,12 @@ def entries_then_row(
 def put_entries(
     entries: frozenset[Entry], attempt: Attempt, context: GuardContext
 ) -> Protocol[None]:
-    """Put index entries; return only when every one was acknowledged (R2).
+    """Put index entries, and wait until every put was acknowledged (R2).
 
-    The puts carry explicit timestamps, so they may be sent again.
+    The puts have explicit timestamps, so they may be sent again.
 
     Raises:
-        GatewayError: Some put was not acknowledged; the data row must not be changed.
+        GatewayError: A put was not acknowledged; the data row must not be changed.
     """
     yield from ask_all_with_retry(
         attempts.entry_puts(entries, attempt.timestamp_ms), context.retries
@@ -288,7 +290,7 @@ def change_row(
     """Change the data row by one check-and-mutate on its guard (R3); return the answer.
 
     Raises:
-        CatalogLeaseError: The lease has run out since the row was read; nothing is sent.
+        CatalogLeaseError: The lease expired after the row was read; nothing was sent.
     """
     context.permit(target.table)
     history.sent[attempt.guard.nonce] = attempt
@@ -305,7 +307,7 @@ def change_row(
 
 
 def check_on_guard(target: GuardedTable, attempt: Attempt) -> CheckAndMutate:
-    """Return the request that changes the row only while its guard is the one that was read."""
+    """Return the request that changes the row only if its guard is unchanged."""
     expected = attempt.before.guard_bytes
     return CheckAndMutate(target.table, GUARD_COLUMN, expected, attempt.mutation)
 
@@ -317,10 +319,11 @@ def settle(
     context: GuardContext,
     history: History,
 ) -> Protocol[tuple[AttemptFate, Attempt | None, RowBefore]]:
-    """Determine the outcome of a try that was not acknowledged; delete nothing (R5).
+    """Determine the outcome of an attempt that was not acknowledged; delete nothing (R5).
 
-    "False" may mean applied: a gateway that repeats the request after its own time-out then sees
-    its first try. So a try counts as lost only when none of the nonces sent is in the guard.
+    The answer False may mean that the change was applied: a gateway that repeats the request after
+    its own timeout then sees its first request's change. So an attempt counts as failed only if
+    none of the sent nonces is in the guard.
     """
     now = yield from read_before(target, attempt.row, columns, context)
     ring = nonces_of(now.guard)
@@ -338,9 +341,9 @@ def settle(
 def _tidy(
     target: GuardedTable, won: Attempt, context: GuardContext, history: History
 ) -> Protocol[WriteOutcome]:
-    """Verify covering entries, and delete the entries and claims that the row no longer has.
+    """Verify covering entries; delete the entries and claims that the row no longer has.
 
-    The row is written: a failure, whatever it is, leaves that to the repair.
+    The row is already written, so every failure is logged, and the repair does the rest.
     """
     dead = history.left - won.new_entries
     is_tidy = True

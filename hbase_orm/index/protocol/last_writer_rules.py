@@ -1,4 +1,4 @@
-"""The limits of a table without guards: which indexes and which changes of rows it allows."""
+"""The limits of tables without guards: which indexes and which changes of rows are possible."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ KEPT_KINDS: Final = frozenset({"put", "update", "reindex"})
 
 @dataclass(frozen=True, slots=True)
 class Obstacle:
-    """Why the rows of a model need guards.
+    """A reason why the rows of a model need guards.
 
     Attributes:
-        reason: What cannot be kept without.
-        index: The index that asks for it; None where the model does.
+        reason: What is impossible without guards.
+        index: The index that needs guards; None if the model itself does.
     """
 
     reason: str
@@ -67,10 +67,10 @@ def _reason_of_column(schema: TableSchema, index: IndexSchema) -> str:
 
 
 def check_kept(target: GuardedTable, change: RowChange) -> None:
-    """Refuse a change that cannot be made without a guard; nothing has been sent.
+    """Raise an error for a change that cannot be made without a guard, before anything is sent.
 
     Raises:
-        FeatureMissingError: It deletes or clears what is indexed, or depends on the row.
+        FeatureMissingError: The change deletes or clears indexed columns, or depends on the row.
     """
     if change.kind not in KEPT_KINDS:
         raise needs_guard(f"{change.kind} of a row", table=target.table, row=change.row)
@@ -84,7 +84,7 @@ def check_kept(target: GuardedTable, change: RowChange) -> None:
 
 
 def needs_guard(operation: str, **details: object) -> FeatureMissingError:
-    """Return the error of an operation that a table without guards does not have."""
+    """Return the error of an operation that is impossible without guards."""
     return FeatureMissingError(
         "with Thrift1 alone, rows of a model with indexes can only be put and updated",
         operation=operation,

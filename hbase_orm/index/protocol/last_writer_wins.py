@@ -1,18 +1,18 @@
-"""Writes rows with index entries where there is no check-and-mutate: the last writer wins.
+"""Writes rows with index entries without check-and-mutate, by timestamps: the last writer wins.
 
-For tables whose every index is over one required column, and whose rows are never deleted. Such a
-column's cell always has a value and a timestamp, and its entry has the same timestamp. The rules:
+It is for tables in which every index has one required column and rows are never deleted. The cell
+of such a column always exists, and its entry has the same timestamp. The rules:
 
-- one timestamp for entry and cell, above the cells that were read: `attempt.next_timestamp`
+- one timestamp for entry and cell, later than the cells that were read: `attempt.next_timestamp`
 - the entry before the cell, whenever the cell is put, and the cell only when every entry put was
   acknowledged: `entries_then_row`
 - the old entry is deleted up to the timestamp of the old cell that was read: `dead_deletes`
 - the repair deletes an entry only if its row's cell is newer: `is_superseded`
 
-A cell's visible timestamp only grows. So an entry that was deleted is below the cell that is seen,
-and can never be needed again: no row is missing, whoever crashes when. Two writers that pick the
-same timestamp leave an entry that nobody can tell from one under way; the repair then lifts the
-cell, puts it again one millisecond above, and deletes what is below.
+The timestamp of a cell only increases. So a deleted entry is older than the visible cell and is
+never needed again: no row is missing in the index, whichever process crashes. Two writers with the
+same timestamp leave an entry that looks like that of a write in progress. The repair then puts the
+cell again one millisecond later, and deletes the older entry.
 """
 
 from __future__ import annotations
@@ -71,15 +71,15 @@ Stamped = Mapping[Entry, int]
 
 @dataclass(frozen=True, slots=True)
 class StampedWrite:
-    """One write of a row, worked out before anything is sent.
+    """One write of a row, computed before anything is sent.
 
     Attributes:
         row: The row key.
-        timestamp_ms: The timestamp of what is put and cleared.
-        new: The entries of the columns that are put.
-        old: Those that the same columns had, each with its cell's timestamp.
-        puts: The cells.
-        clears: The columns that become absent.
+        timestamp_ms: The timestamp of the puts and deletes.
+        new: The new entries of the columns that are put.
+        old: The old entries of these columns, each with the timestamp of its cell.
+        puts: The cells to put.
+        clears: The columns to delete.
     """
 
     row: bytes
@@ -93,21 +93,22 @@ class StampedWrite:
 def lww_write(
     target: GuardedTable, change: RowChange, context: GuardContext
 ) -> Protocol[WriteOutcome]:
-    """Put, update or reindex one row and its entries; return what was acknowledged.
+    """Put, update or reindex one row and its entries; return the acknowledged write.
 
-    Of writes made at one time the one with the greatest timestamp shows, column by column. All
-    requests carry timestamps and may be repeated. An error other than ConnectionLostError means
-    that the row is as it was.
+    Of concurrent writes, the one with the latest timestamp is visible, for each column separately.
+    All requests have timestamps and may be repeated. An error other than ConnectionLostError means
+    that the row was not changed.
 
     Raises:
         FeatureMissingError: The change cannot be made without a guard; nothing was sent.
-        RowNotFoundError: The row to update or reindex does not exist, and the change makes none.
-        SchemaError: The row has a guard: other programs write the table otherwise.
+        RowNotFoundError: The row to update or reindex does not exist, and the change does not have
+            all required columns.
+        SchemaError: The row has a guard: other programs write the table with guards.
         ClockError: The row's timestamps are more than an hour ahead of the clock.
-        CatalogLeaseError: Refresh the catalog view and write again.
+        CatalogLeaseError: The lease expired: read the catalog again and repeat the write.
         RetryableError: Not written; the same write may be made again.
         RejectedError: HBase refuses the request; the row is as it was.
-        ConnectionLostError: The outcome is unknown; writing again is safe.
+        ConnectionLostError: The outcome is unknown; repeating the write is safe.
     """
     check_kept(target, change)
     check_change(target, change)
@@ -153,7 +154,7 @@ def _refuse_absent(target: GuardedTable, change: RowChange, before: RowBefore) -
 def plan_stamped_write(
     target: GuardedTable, change: RowChange, before: RowBefore, t: int
 ) -> StampedWrite:
-    """Return the puts of a write, their timestamp, and the entries that it replaces."""
+    """Compute the puts of a write, their timestamp, and the entries that they replace."""
     after = attempts.cells_after(target, change, before.values)
     written = [index for index in target.maintained if index.columns <= change.puts.keys()]
     new = frozenset(
@@ -168,9 +169,9 @@ def plan_stamped_write(
 def entries_as_stored(
     target: GuardedTable, indexes: Iterable[IndexTarget], row: bytes, before: RowBefore
 ) -> Stamped:
-    """Return the entries that a row has, each with the timestamp of its cell.
+    """Return the entries of a row, each with the timestamp of its cell.
 
-    Of a corrupt value it has none: it must stay possible to repair the row.
+    A corrupt value has no entry, so that the row can still be overwritten.
     """
     return {
         index.entry(key): before.written_ms(index.columns)
@@ -182,11 +183,11 @@ def entries_as_stored(
 def entries_then_row(
     target: GuardedTable, write: StampedWrite, context: GuardContext
 ) -> Protocol[None]:
-    """Put the entries; once all are acknowledged change the row.
+    """Put the entries; after all are acknowledged, change the row.
 
     Raises:
         RetryableError, RejectedError: The row was not changed.
-        ConnectionLostError: It is not known whether it was.
+        ConnectionLostError: It is unknown whether the row was changed.
     """
     try:
         yield from ask_all_with_retry(
@@ -203,7 +204,7 @@ def entries_then_row(
 
 
 def change_row(target: GuardedTable, write: StampedWrite, context: GuardContext) -> Protocol[None]:
-    """Put the row's cells, then clear columns; a reader may see it half-way.
+    """Put the row's cells, then clear columns; readers may see the state in between.
 
     Raises:
         CatalogLeaseError: The lease has run out since the row was read; nothing is sent.
@@ -216,8 +217,8 @@ def change_row(target: GuardedTable, write: StampedWrite, context: GuardContext)
 def row_requests(target: GuardedTable, write: StampedWrite) -> list[MutateRows]:
     """Return the requests that change the row: puts and deletes do not mix over Thrift1.
 
-    A cleared column leaves a tombstone that no read of Thrift1's shows, so a cell of its own tells
-    later writers how high they must stamp.
+    A read over Thrift1 does not return the tombstone of a cleared column. So an extra cell shows
+    later writers the smallest timestamp that they may use.
     """
     t = write.timestamp_ms
     puts = [Put(column, value, t) for column, value in write.puts.items()]
@@ -259,7 +260,7 @@ def _send(
 
 
 def _tidy(target: GuardedTable, write: StampedWrite, context: GuardContext) -> Protocol[bool]:
-    """Delete the entries that the row no longer has; a failure leaves that to the repair."""
+    """Delete the entries that the row no longer has; after a failure the repair deletes them."""
     deletes = dead_deletes(write)
     if context.put_off is not None:
         context.put_off(deletes)
@@ -273,9 +274,9 @@ def _tidy(target: GuardedTable, write: StampedWrite, context: GuardContext) -> P
 
 
 def dead_deletes(write: StampedWrite) -> tuple[MutateRows, ...]:
-    """Return the deletes of dead entries, each up to the timestamp of the cell it was made of.
+    """Return the deletes of stale entries, each up to the timestamp of the entry's old cell.
 
-    Not further: another writer may have put the same value again, later.
+    Not later, because another writer may have put the same value again.
     """
     dead = {entry: t for entry, t in write.old.items() if entry not in write.new}
     return tuple(
@@ -291,9 +292,10 @@ def dead_deletes(write: StampedWrite) -> tuple[MutateRows, ...]:
 def _reindex(
     target: GuardedTable, row: bytes, before: RowBefore, context: GuardContext
 ) -> Protocol[WriteOutcome]:
-    """Put the entries that the row has, at its cells' timestamps.
+    """Put the row's entries again, at the timestamps of its cells.
 
-    Those that stay hidden were deleted by another program, at a later time.
+    Entries that are still hidden afterwards were deleted by another program, with a later
+    timestamp.
     """
     due = {
         index.entry(key): before.written_ms(index.columns)
@@ -318,11 +320,11 @@ def _put_above_deletes(
     hidden: Collection[Entry],
     context: GuardContext,
 ) -> Protocol[None]:
-    """Put entries that tombstones hide at the current time; none if the row changes meanwhile.
+    """Put entries that tombstones hide at the current time, unless the row changes in the meantime.
 
-    They are then newer than their cells. That leaves them behind when the cells change, for the
-    repair to delete. To lift the cells as well would hide what another writer, who has stamped a
-    write already, puts after that.
+    These entries are newer than their cells, so they remain when the cells change, until the repair
+    deletes them. The cells do not get the new timestamp, because that could hide a write of another
+    writer that has chosen its timestamp already.
     """
     read = with_guard(target.existence_columns | target.indexed_columns)
     now = yield from read_before(target, row, read, context)
@@ -334,7 +336,7 @@ def _put_above_deletes(
 def lifted(
     target: GuardedTable, row: bytes, before: RowBefore, columns: Collection[bytes], t: int
 ) -> StampedWrite:
-    """Return what puts a row's cells of some columns, and their entries, again at `t`."""
+    """Return the write that puts some cells of a row and their entries again with timestamp `t`."""
     puts = {column: before.cells[column].value for column in sorted(columns)}
     return plan_stamped_write(target, RowChange(row, puts), before, t)
 
@@ -350,17 +352,17 @@ def remove_if_dead(
     is_old: bool,
     context: GuardContext,
 ) -> Protocol[bool]:
-    """Delete an entry that the row, as read, does not have; return whether it is gone.
+    """Delete an entry that the row does not have, if that is safe; return whether it was deleted.
 
     Args:
         target: The table.
         index: The index.
-        entry: The entry.
-        row: The key of the row it leads to.
-        before: The row.
+        entry: The index entry.
+        row: The key of the entry's row.
+        before: The row that was read.
         entry_ms: The entry's timestamp.
-        is_old: Whether no writer's clock can be so slow as to write at that timestamp now.
-        context: Clocks and the catalog's permission.
+        is_old: Whether the entry is so old that no writer's clock can still give its timestamp.
+        context: The clocks and catalog leases.
     """
     if not is_superseded(before, index, entry_ms):
         is_tie = before.written_ms(index.columns) == entry_ms
@@ -374,16 +376,16 @@ def remove_if_dead(
 
 
 def is_superseded(before: RowBefore, index: IndexTarget, entry_ms: int) -> bool:
-    """Return whether a write with an entry's timestamp can no longer show in its row."""
+    """Return whether a write with an entry's timestamp can no longer become visible in its row."""
     return before.written_ms(index.columns) > entry_ms
 
 
 def _lift_tie(
     target: GuardedTable, index: IndexTarget, row: bytes, tie_ms: int, context: GuardContext
 ) -> Protocol[bool]:
-    """Put a row's cells again above a tie of timestamps; return whether there was a tie.
+    """If a row's cells have an entry's timestamp, put them again later; return whether they had it.
 
-    All its cells of that time are: of a write that lands later none may show.
+    All cells with this timestamp are put again, so that no cell of a late write can become visible.
     """
     columns = with_guard(frozenset(target.families))
     before = yield from read_before(target, row, columns, context)
