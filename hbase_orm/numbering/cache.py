@@ -1,6 +1,6 @@
 """A cache of the names and numbers that one process has read.
 
-Nothing expires: a name never changes its number.
+Cached names do not expire, because a name never changes its number.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ MAX_NAMES: Final = 1_000_000
 
 
 class DictionaryCache:
-    """Names and numbers that were read, of all dictionaries of one engine. Threads may share it.
+    """The cached names and numbers of all dictionaries of one engine. Threads may share it.
 
-    When it is full, the names that were not used for the longest are dropped. That a name or
-    number is unknown is not kept: another process may give it a number at any time.
+    If the cache is full, the least recently used names are dropped. Unknown names and numbers are
+    not cached, because another process may create them at any time.
     """
 
     def __init__(self, max_names: int = MAX_NAMES) -> None:
-        """Start empty.
+        """Start with an empty cache.
 
         Raises:
             ConfigurationError: `max_names` is below 1.
@@ -45,17 +45,17 @@ class DictionaryCache:
         _CACHES.add(self)
 
     def __len__(self) -> int:
-        """Return how many names it holds, of all dictionaries."""
+        """Return the number of cached names of all dictionaries."""
         return len(self._numbers)
 
     def __repr__(self) -> str:
-        """Show how many names it holds."""
+        """Return the class and the number of cached names."""
         return f"DictionaryCache({len(self)} of at most {self._max_names} names)"
 
     # --- with requests for what is missing ------------------------------------------------------
 
     def look_up(self, table: str, names: Iterable[str]) -> Protocol[dict[str, int]]:
-        """Return the numbers of those names that have one; see `dictionary.look_up`."""
+        """Return the numbers of the names that have one; see `dictionary.look_up`."""
         wanted = list(names)
         cached = self.numbers(table, wanted)
         missing = [name for name in wanted if name not in cached]
@@ -92,7 +92,7 @@ class DictionaryCache:
     # --- without ----------------------------------------------------------------------------------
 
     def numbers(self, table: str, names: Iterable[str]) -> dict[str, int]:
-        """Return the numbers of those names that it holds."""
+        """Return the cached numbers among these names."""
         cached: dict[str, int] = {}
         with self._lock:
             for name in names:
@@ -103,7 +103,7 @@ class DictionaryCache:
         return cached
 
     def names(self, table: str, numbers: Iterable[int]) -> dict[int, str]:
-        """Return the names of those numbers that it holds."""
+        """Return the cached names of these numbers."""
         cached: dict[int, str] = {}
         with self._lock:
             for number in numbers:
@@ -114,7 +114,7 @@ class DictionaryCache:
         return cached
 
     def add(self, table: str, numbers: Mapping[str, int]) -> None:
-        """Keep names with their numbers, as they stand in a dictionary."""
+        """Cache names with their numbers in a dictionary."""
         with self._lock:
             for name, number in numbers.items():
                 self._numbers[table, name] = number
@@ -125,13 +125,13 @@ class DictionaryCache:
                 del self._names[of_table, number]
 
     def forget(self, table: str) -> None:
-        """Drop the names of a dictionary: this process has dropped its table."""
+        """Drop the cached names of a dictionary, because this process dropped its table."""
         with self._lock:
             for key in [key for key in self._numbers if key[0] == table]:
                 del self._names[table, self._numbers.pop(key)]
 
     def free_lock_in_child(self) -> None:
-        """Replace a lock that a fork copied as held, and empty the cache."""
+        """In a forked child, replace the lock and empty the cache."""
         if self._lock.locked():
             self._forget_all()
 

@@ -1,4 +1,4 @@
-"""Numbers from an atomic counter: each goes to one caller, once."""
+"""Unique numbers from an atomic counter."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ MAX_NUMBER: Final = 2**63 - 1
 
 
 def take(table: str, row: bytes, column: bytes, count: int) -> Protocol[range]:
-    """Take the next `count` numbers of a counter, 1 or more each, and return them.
+    """Reserve the next `count` numbers of a counter and return them; each is 1 or more.
 
-    An increment whose answer is lost may have been applied, or may be later. The next one draws
-    other numbers in any case; those of the lost one are skipped.
+    An increment without an answer may have been applied, or may still be applied. The next
+    increment reserves other numbers in any case; those of the lost one are skipped.
 
     Raises:
-        CorruptRowError: The counter was set to a negative number or has run over; one that has
-            run over stays below zero, so every further call is refused as well.
+        CorruptRowError: The counter is negative: it was set so, or it overflowed. A counter that
+            overflowed stays negative, so every further call raises this error.
     """
     answer = yield from ask_with_retry(Increment(table, row, {column: count}), RETRIES)
     last = answer[column]

@@ -1,4 +1,4 @@
-"""The tables of dictionaries and sequences, made where they are missing."""
+"""Creates missing tables of dictionaries and sequences."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ FORMAT_ATTRIBUTE: Final = "hbase_orm.format"
 
 
 def descriptor(table: str, table_format: str) -> TableDescriptor:
-    """Return a table of one family whose attributes name the format of its rows."""
+    """Return the descriptor of a table with one family and an attribute for its row format."""
     return TableDescriptor(table, (FamilyDescriptor(FAMILY),), {FORMAT_ATTRIBUTE: table_format})
 
 
 def ensure_table(wanted: TableDescriptor) -> Protocol[list[str]]:
-    """Create a table, and its namespace, if it is missing; return the names of what was made.
+    """Create a table and its namespace if they are missing; return the names of created tables.
 
-    Safe to repeat, and for several processes at once.
+    Safe to repeat, and safe for several processes at the same time.
 
     Raises:
-        SchemaError: A table of this name exists and is of another format. One without a
-            format is taken for the caller's.
+        SchemaError: A table of this name exists and has another format. A table without a format
+            attribute is accepted.
         FeatureMissingError: The engine has no Thrift2 gateway.
     """
     try:
@@ -75,7 +75,7 @@ def _check_format(wanted: TableDescriptor, existing: TableDescriptor) -> None:
 
 
 def ensure_namespace(table: str) -> Protocol[None]:
-    """Create the namespace that a table's name names, if it is missing; safe to repeat."""
+    """Create the namespace of a table if it is missing; safe to repeat."""
     namespace, colon, _ = table.partition(":")
     if not colon or namespace in (yield from ask_with_retry(ListNamespaces(), RETRIES)):
         return
@@ -86,19 +86,19 @@ def ensure_namespace(table: str) -> Protocol[None]:
 
 
 def create_if_missing(creation: CreateTable, *, is_repeatable: bool = False) -> Protocol[list[str]]:
-    """Create a table unless somebody did; return its name if it was made.
+    """Create a table if it does not exist; return its name if it was created.
 
-    A namespace that another process is just making exists some milliseconds before tables can be
-    created in it: such a refusal is waited out.
+    A namespace that another process is creating may exist some milliseconds before tables can be
+    created in it; then the request is repeated.
 
     Args:
-        creation: What makes the table.
-        is_repeatable: Whether the request may be sent again, since it makes no difference who
-            made the table.
+        creation: The request that creates the table.
+        is_repeatable: Whether the request may be sent again, because it does not matter which
+            process created the table.
 
     Raises:
-        ConnectionLostError: It is not known whether the table was made.
-        NamespaceNotFoundError: There is none, and without Thrift2 none can be made.
+        ConnectionLostError: It is unknown whether the table was created.
+        NamespaceNotFoundError: The namespace does not exist, and cannot be created without Thrift2.
     """
     policy = RETRIES if is_repeatable else replace(RETRIES, attempts=1)
     for failures in range(1, RETRIES.attempts):

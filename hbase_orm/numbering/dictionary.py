@@ -1,8 +1,9 @@
 r"""A dictionary: a table that gives every name (text) one number, and every number its name back.
 
-Modelled on OpenTSDB's `tsdb-uid`: a counter, a row a name, a row a number, each cell written once
-and never changed; like there, 0 is never taken. Unlike there a dictionary has a table of its own,
-so its rows need no kind, and one family. All cells are in column `d:v`.
+The design follows OpenTSDB's `tsdb-uid`: a counter, one row for each name and one row for each
+number; each cell is written once and never changed, and 0 is never used. Unlike there, each
+dictionary has its own table with one family, so its rows need no kind. All cells are in column
+`d:v`.
 
 | row key                               | value                                             |
 | ------------------------------------- | ------------------------------------------------- |
@@ -10,17 +11,17 @@ so its rows need no kind, and one family. All cells are in column `d:v`.
 | `n` and the name in UTF-8             | its number, 8 bytes big-endian, 1 to 2^63-1       |
 | `r` and a number, 8 bytes big-endian  | the row key of the name it was taken for          |
 
-The row of the name is the truth. A name gets its number in three steps:
+The row of the name decides its number. A name gets its number in three steps:
 
 1. the counter is incremented: from here on the number belongs to this process only;
-2. the number's row is written, if it is absent: a number that has one is in use (the counter was
-   lost or set back) and is passed over;
-3. the name's row is written, if it is absent. The first one to do this decides; all others
-   read what stands there and drop their own number.
+2. the number's row is written if it does not exist; if it exists, the number is in use (the counter
+    was lost or set back) and is skipped;
+3. the name's row is written if it does not exist. The first process that writes it decides; all
+    others read its number and drop their own.
 
-A process that dies between two steps, an increment whose answer is lost and a lost race each leave
-a number that nobody uses. After step 2 its row remains, and is not believed: `names_of` shows a
-name only if the name's row has the number, too.
+A process that dies between two steps, a lost answer to an increment, and a lost race each leave an
+unused number. After step 2 the number's row remains, but it is ignored: `names_of` returns a name
+only if the name's row has the number too.
 """
 
 from __future__ import annotations
@@ -70,24 +71,24 @@ _MAX_ROUNDS: Final = 10
 
 
 def dictionary_descriptor(table: str) -> TableDescriptor:
-    """Return what a dictionary's table is made of."""
+    """Return the descriptor of a dictionary's table."""
     return descriptor(table, FORMAT)
 
 
 def ensure_dictionary(table: str) -> Protocol[list[str]]:
-    """Create a dictionary, and its namespace, if it is missing; return the names of what was made.
+    """Create a dictionary's table and namespace if missing; return the names of created tables.
 
     Safe to repeat, and for several processes at once.
 
     Raises:
-        SchemaError: A table of this name exists and was made for something else.
+        SchemaError: A table of this name exists and has another use.
         FeatureMissingError: The engine has no Thrift2 gateway.
     """
     return (yield from ensure_table(dictionary_descriptor(table)))
 
 
 def check_can_allocate(table: str, features: frozenset[Feature]) -> None:
-    """Refuse to allocate where that cannot work, before a number is taken in vain.
+    """Raise an error if new names cannot get numbers, before a number is reserved.
 
     Raises:
         ConfigurationError: The gateway has no check-and-mutate.
@@ -104,10 +105,10 @@ def check_can_allocate(table: str, features: frozenset[Feature]) -> None:
 def look_up(table: str, names: Iterable[str]) -> Protocol[dict[str, int]]:
     """Return the existing numbers of names; nothing is written.
 
-    A table that does not exist knows no name.
+    If the table does not exist, no name has a number.
 
     Raises:
-        CodecError: A name is no text, or has no UTF-8 form (lone surrogates).
+        CodecError: A name is not a str, or cannot be encoded as UTF-8 (lone surrogates).
         RowKeyError: A name is longer than a row key may be.
     """
     rows = _name_rows(table, names)
@@ -121,8 +122,8 @@ def look_up(table: str, names: Iterable[str]) -> Protocol[dict[str, int]]:
 def names_of(table: str, numbers: Iterable[int]) -> Protocol[dict[int, str]]:
     """Return the names of the numbers in use; nothing is written.
 
-    A number that was taken and skipped is nobody's, also where its row remains. A table that does
-    not exist knows no number.
+    A number that was reserved but not used has no name, even if its row exists. If the table does
+    not exist, no number has a name.
     """
     rows = {number: _number_row(number) for number in numbers if 1 <= number <= MAX_NUMBER}
     try:
@@ -140,26 +141,26 @@ def names_of(table: str, numbers: Iterable[int]) -> Protocol[dict[int, str]]:
 def allocate(
     table: str, names: Iterable[str], *, max_number: int = MAX_NUMBER
 ) -> Protocol[dict[str, int]]:
-    """Return the numbers of all names; those that have none get one.
+    """Return the numbers of all names; new names get numbers.
 
-    Safe to repeat after any failure, and for several processes at once: a name has one number, of
-    which all of them are told. New names of one call get consecutive numbers in their order,
-    unless another process is at work.
+    Safe to repeat after any failure, and safe for several processes at the same time: all of them
+    get the same number for a name. The new names of one call get consecutive numbers in their
+    order, unless another process reserves numbers at the same time.
 
     Args:
-        table: The dictionary.
+        table: The table of the dictionary.
         names: The names, in any order; repetitions count once.
-        max_number: The highest number that the row key has room for.
+        max_number: The largest number that fits the width in the row key.
 
     Raises:
-        CodecError: A name is no text or has no UTF-8 form; or there are not enough numbers up to
-            `max_number` for the new names: then none of them has got one, unless another process
-            took the last numbers meanwhile.
+        CodecError: A name is not a str or cannot be encoded as UTF-8; or there are not enough
+            numbers up to `max_number` for the new names. Then no new name got a number, unless
+            another process reserved the last numbers at the same time.
         RowKeyError: A name is longer than a row key may be.
         TableNotFoundError: The dictionary does not exist.
         FeatureMissingError: The gateway has no check-and-mutate; see `check_can_allocate`.
         ConnectionLostError: Some names may have got their numbers: call again.
-        CorruptRowError: The table holds something else than a dictionary.
+        CorruptRowError: The table has rows that are not a dictionary's.
     """
     rows = _name_rows(table, names)
     if not rows:
@@ -188,7 +189,7 @@ def _allocate_rows(
 
 
 def _reserve(table: str, name_rows: Sequence[bytes], limit: int) -> Protocol[dict[bytes, int]]:
-    """Take a number for each name and record the name, so that no other name ever gets it."""
+    """Reserve a number for each name, and write the number's row."""
     reserved: dict[bytes, int] = {}
     for _ in range(_MAX_ROUNDS):
         waiting = [row for row in name_rows if row not in reserved]
@@ -210,7 +211,7 @@ def _reserve(table: str, name_rows: Sequence[bytes], limit: int) -> Protocol[dic
 
 
 def _write_once(table: str, wanted: Mapping[bytes, bytes]) -> Protocol[dict[bytes, bytes]]:
-    """Write each row's cell if it is absent; return the cell that each row then has."""
+    """Write each row's cell if it does not exist; return the cell that each row then has."""
     held: dict[bytes, bytes] = {}
     for some in _slices(list(wanted), _CLAIMS_AT_ONCE):
         held.update((yield from _write_some_once(table, {row: wanted[row] for row in some})))
@@ -218,10 +219,10 @@ def _write_once(table: str, wanted: Mapping[bytes, bytes]) -> Protocol[dict[byte
 
 
 def _write_some_once(table: str, wanted: Mapping[bytes, bytes]) -> Protocol[dict[bytes, bytes]]:
-    """Do so side by side.
+    """Do so in parallel, for some rows.
 
-    After an answer that is False or lost the cell decides: it may be our own. A request that is
-    still under way does no harm: it writes what the one after it writes, or comes late.
+    After the answer False or a lost answer, the cell is read, because it may be this process's own.
+    A request that is still in progress does no harm: it writes the same cell, or fails its check.
     """
     held: dict[bytes, bytes] = {}
     failure: Exception | None = None
@@ -251,7 +252,7 @@ def _claim(table: str, row: bytes, value: bytes) -> CheckAndMutate:
 
 
 def _read(table: str, rows: Sequence[bytes]) -> Protocol[dict[bytes, bytes]]:
-    """Return what the rows hold, of those that there are."""
+    """Return the cells of the existing rows."""
     if not rows:
         return {}
     answers = yield from ask_all(

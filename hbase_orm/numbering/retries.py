@@ -1,4 +1,4 @@
-"""How often requests for numbers are repeated."""
+"""The retry policy of requests for numbers."""
 
 from __future__ import annotations
 

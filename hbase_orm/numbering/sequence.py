@@ -1,14 +1,14 @@
-"""Sequences: numbers that are handed out once, taken from an atomic counter in blocks.
+"""Sequences: unique numbers, which are reserved from an atomic counter in blocks.
 
-The table of sequences has one row a sequence: its key is the sequence's name in UTF-8, the cell
-`d:v` the highest number taken so far, 8 bytes big-endian. A process increments it by the size of a
-block and hands the numbers of its block out by itself; what is left of the block when the process
-ends is skipped. Numbers are unique and rise within one block, but are neither dense nor in the
-order of time over several processes.
+The table of sequences has one row for each sequence: its key is the sequence's name in UTF-8, and
+its cell `d:v` the largest reserved number, 8 bytes big-endian. A process increments it by the size
+of a block, and then gives out the numbers of this block without further requests; the rest of the
+block is skipped when the process ends. Numbers are unique and increase within a block, but they
+have gaps, and over several processes they are not in the order of time.
 
-Of several loaders, loader i of n (counted from 0) hands out only numbers with
-`number % n == i`: i, i+n, i+2n … It draws a stretch of block * n numbers and skips the others of
-it, so numbers stay unique when n changes, or when two processes take themselves for the same one.
+With several loaders, loader i of n (counted from 0) gives out only numbers with `number % n == i`:
+i, i+n, i+2n … It reserves block * n numbers and skips those of other loaders; so numbers stay
+unique if n changes, or if two processes have the same loader number by mistake.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ DEFAULT_BLOCK: Final = 100
 
 
 def sequences_descriptor(table: str) -> TableDescriptor:
-    """Return what the table of sequences is made of."""
+    """Return the descriptor of the table of sequences."""
     return descriptor(table, FORMAT)
 
 
@@ -44,23 +44,23 @@ def take_block(
     loader: int = 0,
     may_create: bool = True,
 ) -> Protocol[range]:
-    """Draw the next `block` numbers of loader `loader` of `loaders`, and return them.
+    """Reserve the next `block` numbers of loader `loader` of `loaders`, and return them.
 
-    An increment whose answer is lost is not taken for failed: its block is skipped and another one
-    taken.
+    An increment without an answer may have been applied: its block is skipped and another one is
+    reserved.
 
     Args:
         table: The table of sequences.
-        row: The sequence's row.
-        block: How many numbers.
-        loaders: How many loaders there are.
-        loader: Which one this is, from 0.
-        may_create: Make the table if it is missing.
+        row: The row key of the sequence.
+        block: The number of numbers to reserve.
+        loaders: The number of loaders.
+        loader: The number of this loader, from 0.
+        may_create: Whether to create the table if it is missing.
 
     Raises:
-        TableNotFoundError: The table is missing and may not be made.
-        CorruptRowError: The sequence has run over 2^63-1.
-        ConnectionLostError: Several answers were lost in a row; call again.
+        TableNotFoundError: The table is missing and may not be created.
+        CorruptRowError: The sequence has passed 2^63-1.
+        ConnectionLostError: Several requests in a row got no answer; call again.
         FeatureMissingError: The table is missing and the engine has no Thrift2 gateway.
     """
     count = block * loaders
@@ -75,9 +75,9 @@ def take_block(
 
 
 class Sequence:
-    """Gives a number at each call, never twice. Threads may share it, forks may use it.
+    """Returns a new number at each call. Threads may share it, and forked processes may use it.
 
-    A child process draws a block of its own: it never gives a number of its parent's block.
+    A forked child reserves its own block, and never gives out numbers of its parent's block.
     """
 
     def __init__(
@@ -90,18 +90,18 @@ class Sequence:
         loaders: int = 1,
         loader: int = 0,
     ) -> None:
-        """Prepare; nothing is sent before the first number is taken.
+        """Prepare the sequence; nothing is sent before the first call.
 
         Args:
-            run: Runs a protocol to its end.
+            run: A function that runs a protocol.
             table: The table of sequences.
-            name: The sequence; all that use one name share its numbers.
-            block: How many numbers are taken by one request.
-            loaders: How many loaders there are.
-            loader: Which one this is, from 0.
+            name: The name of the sequence; all users of a name share its numbers.
+            block: The number of numbers that one request reserves.
+            loaders: The number of loaders.
+            loader: The number of this loader, from 0.
 
         Raises:
-            ConfigurationError: The name cannot be a row key, or a number is out of range.
+            ConfigurationError: The name cannot be a row key, or an argument is out of range.
         """
         self.name = name
         self.block = block
@@ -117,18 +117,18 @@ class Sequence:
         _SEQUENCES.add(self)
 
     def __repr__(self) -> str:
-        """Return name, block and loader."""
+        """Return the class with name, block and loader."""
         loader = f", loaders={self.loaders}, loader={self.loader}" if self.loaders > 1 else ""
         return f"Sequence({self.name!r}, block={self.block}{loader})"
 
     def __call__(self) -> int:
-        """Return the next number, 1 or more; every `block` calls one request is sent.
+        """Return the next number, 1 or more; one request is sent for every `block` calls.
 
         Raises:
-            GatewayError: No block could be taken; call again.
+            GatewayError: No block could be reserved; call again.
             TableNotFoundError: The table was dropped after the last block was reserved; a new table
                 would give the same numbers again.
-            CorruptRowError: The sequence has run over 2^63-1.
+            CorruptRowError: The sequence has passed 2^63-1.
         """
         with self._lock:
             number = next(self._numbers, None)
@@ -139,7 +139,7 @@ class Sequence:
             return number
 
     def start_without_block_in_child(self) -> None:
-        """Leave the block to the parent, and the lock, which a fork may copy as held."""
+        """In a forked child, drop the parent's block and replace the lock."""
         self._lock = threading.Lock()
         self._numbers = iter(())
 

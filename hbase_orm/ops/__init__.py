@@ -1,12 +1,12 @@
-"""What crosses the gateway: requests, answers and the ranges they speak of, all in bytes.
+"""The requests to a gateway, their answers, and ranges of keys, all in bytes.
 
-A request is a frozen value that names its answer's type: `Operation[R]`. Protocols of more than
-one request are generators that yield requests and are sent answers (`ask` types one exchange), so
-the blocking driver, an asyncio driver and an exhaustive scheduler run the same code, each by
-`ProtocolRun`. This package knows neither models nor Thrift.
+A request is a frozen value with the type of its answer: `Operation[R]`. Protocols of several
+requests are generators that yield requests and receive answers (`ask` does this with the right
+types). So the blocking driver and the test schedulers run the same code, by `ProtocolRun`. This
+package does not depend on models or Thrift.
 
-Columns are `b"family:qualifier"`; in reads a bare `b"family"` asks for the whole family.
-Timestamps are milliseconds since the epoch; None in a write leaves the timestamp to the server.
+Columns are `b"family:qualifier"`; in reads `b"family"` means the whole family. Timestamps are
+milliseconds since 1970; with None in a write, the server sets the timestamp.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Requests about tables, families, regions and namespaces, and what they answer."""
+"""Requests about tables, families, regions and namespaces, and their answers."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from hbase_orm.ops.operation import Operation
 
 @dataclass(frozen=True, slots=True)
 class FamilyDescriptor:
-    """A column family as HBase knows it.
+    """The descriptor of a column family in HBase.
 
     Attributes:
-        versions: Most versions kept a column (1 or more).
-        min_versions: Versions kept although their TTL has run out.
-        ttl_s: Time to live in seconds; None means for ever.
+        versions: The largest number of versions that are kept of a column, 1 or more.
+        min_versions: The number of versions that are kept even if their TTL is over.
+        ttl_s: The time to live in seconds; None means forever.
         compression: NONE, SNAPPY, LZ4, ZSTD or GZ, if the server has the codec.
         bloom: NONE, ROW or ROWCOL.
         block_encoding: NONE, PREFIX, DIFF, FAST_DIFF or ROW_INDEX_V1.
         keep_deleted_cells: FALSE, TRUE or TTL.
-        block_size_bytes: Size of a block in a store file.
+        block_size_bytes: The size of a block in a store file.
         scope: 1 to replicate the family to other clusters, 0 not to.
     """
 
@@ -42,10 +42,10 @@ class FamilyDescriptor:
 
 @dataclass(frozen=True, slots=True)
 class TableDescriptor:
-    """A table as HBase knows it: `namespace:name` (the default namespace is left out).
+    """The descriptor of a table in HBase; the name has no namespace if that is the default one.
 
     Attributes:
-        attributes: Free table attributes, and those HBase reads.
+        attributes: The attributes of the table: those that HBase uses, and any others.
         durability: USE_DEFAULT, SKIP_WAL, ASYNC_WAL, SYNC_WAL or FSYNC_WAL.
     """
 
@@ -67,17 +67,17 @@ class RegionRange:
 
 @dataclass(frozen=True, slots=True)
 class Ping(Operation[None]):
-    """Ask for something small that every working gateway can answer."""
+    """A small request that every working gateway can answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class ListTables(Operation[list[str]]):
-    """Name all user tables, namespaces included unless default, sorted."""
+    """List the names of all user tables, sorted, with namespaces except for the default one."""
 
 
 @dataclass(frozen=True, slots=True)
 class DescribeTable(Operation[TableDescriptor]):
-    """Describe one table. Thrift1 shows less: fields it does not know keep their defaults."""
+    """Describe one table. Thrift1 returns fewer options; the others have their default values."""
 
     table: str
 
@@ -131,7 +131,7 @@ class ListRegions(Operation[list[RegionRange]]):
 
 @dataclass(frozen=True, slots=True)
 class ListNamespaces(Operation[list[str]]):
-    """Name all namespaces, sorted. Needs Thrift2."""
+    """List the names of all namespaces, sorted. Needs Thrift2."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What a request is, and the requests that drivers answer themselves."""
+"""The base class of requests, and the requests that drivers answer themselves."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, slots=True)
 class Operation(Generic[R]):
-    """A request whose answer is an `R`."""
+    """A request whose answer has type `R`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Together(Operation[tuple[Any, ...]]):
-    """Several independent requests; a driver may send them at once. Answers keep positions.
+    """Several independent requests, which may be sent in parallel; the answers keep their order.
 
-    If some fail, the driver still waits for all, then raises the first failure by position.
+    If some fail, the driver still waits for all, then raises the first error by position.
     """
 
     operations: tuple[Operation[Any], ...]
@@ -26,16 +26,17 @@ class Together(Operation[tuple[Any, ...]]):
 
 @dataclass(frozen=True, slots=True)
 class Sleep(Operation[None]):
-    """Wait for `seconds`; the driver's clock decides what that means."""
+    """Wait for `seconds` by the driver's clock."""
 
     seconds: float
 
 
 @dataclass(frozen=True, slots=True)
 class RenewTimeLimit(Operation[None]):
-    """Give what follows the whole time limit again, whatever a gateway left unanswered before.
+    """Start the time limit again for the following requests, even after a timeout.
 
-    For protocols of independent parts: one that gets no answer leaves the others their time.
+    For protocols with independent parts: a part without an answer does not use up the time of the
+    others.
     """
 
 
@@ -45,13 +46,13 @@ Protocol = Generator[Operation[Any], Any, R]
 
 @dataclass(frozen=True, slots=True)
 class SideBySide(Operation[list[Any]]):
-    """Run protocols that do not need each other; the answer is what each returned, in order.
+    """Run independent protocols, perhaps in parallel; the answer has their results in order.
 
-    If some fail, the first failure by position is raised once those that had begun have ended.
+    If some fail, the first error by position is raised after all started protocols have ended.
 
     Attributes:
-        protocols: What to run.
-        expected_bytes: How much each is expected to read at a time at least, if known.
+        protocols: The protocols to run.
+        expected_bytes: The least size that each protocol is expected to read at a time, if known.
     """
 
     protocols: tuple[Protocol[Any], ...]

@@ -1,7 +1,7 @@
-"""Protocols: generators of requests, the steps that run one, and requests that are repeated.
+"""Protocols: generators of requests, the class that runs them, and repeated requests.
 
-A protocol yields requests and is sent their answers; it knows neither threads nor time. Whatever
-runs one, a driver or a test, takes it from request to request by `ProtocolRun`.
+A protocol yields requests and receives their answers; it does not depend on threads or clocks.
+Drivers and tests run protocols step by step with `ProtocolRun`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Q = TypeVar("Q")
 
 
 def ask(operation: Operation[R]) -> Protocol[R]:
-    """Yield one request and return its answer, typed.
+    """Yield one request and return its answer, with the right type.
 
     Used as `rows = yield from ask(GetRows(...))`.
     """
@@ -32,7 +32,7 @@ def ask_all(operations: Sequence[Operation[R]]) -> Protocol[tuple[R, ...]]:
 
 
 def run_all(protocols: Iterable[Protocol[R]]) -> Protocol[list[R]]:
-    """Yield independent protocols at once and return what each returned, in order."""
+    """Yield independent protocols at once and return their results in order."""
     return cast("list[R]", (yield SideBySide(tuple(protocols))))
 
 
@@ -42,17 +42,17 @@ def _no_jitter() -> float:
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """How often a request is sent, after which errors, and how long the pauses are.
+    """The number of attempts of a request, the errors after which it is repeated, and the pauses.
 
     Attributes:
-        attempts: How often it is sent at most; 1 means never again.
+        attempts: The largest number of attempts; 1 means that a request is never repeated.
         first_pause_s: The pause after the first failure.
-        longest_pause_s: No pause is longer.
-        factor: Each pause is so many times the one before; None makes the second one twice as
-            long as the first, the third one three times, and so on.
-        jitter: Returns a number from 0 to 1 for each pause, which is cut by up to half, so that
-            clients that failed together do not return together.
-        errors: After these the request is sent again; any other is raised at once.
+        longest_pause_s: The longest pause.
+        factor: Each pause is the one before times this factor; with None the pauses increase by the
+            first pause each time.
+        jitter: A function that returns a number from 0 to 1; each pause is shortened at random by
+            up to a half, so that clients that failed together do not repeat together.
+        errors: The errors after which the request is repeated; other errors are raised at once.
     """
 
     attempts: int
@@ -63,25 +63,25 @@ class RetryPolicy:
     errors: tuple[type[Exception], ...] = (RetryableError, ConnectionLostError)
 
     def for_scans(self) -> RetryPolicy:
-        """Return the same policy for scans, which are opened again when their scanner expires."""
+        """Return the policy for scans, which also repeats after an expired scanner."""
         return replace(self, errors=(*self.errors, ScannerExpiredError))
 
     def pause_s(self, failures: int) -> float:
-        """Return how long to wait after so many failures, 1 or more."""
+        """Return the pause after a number of failures, 1 or more, in seconds."""
         growth = failures if self.factor is None else self.factor ** (failures - 1)
         longest_s = min(self.first_pause_s * growth, self.longest_pause_s)
         return longest_s * (1 - self.jitter() / 2)
 
     def pause(self, failures: int) -> Protocol[None]:
-        """Wait as long as it should be after so many failures, 1 or more."""
+        """Wait for the pause after a number of failures, 1 or more."""
         yield Sleep(self.pause_s(failures))
 
 
 def ask_with_retry(operation: Operation[R], policy: RetryPolicy) -> Protocol[R]:
     """Make a request and return its answer; after an error of the policy, pause and repeat it.
 
-    The caller sees to it that a request which was applied, and whose answer was lost, may be sent
-    again.
+    The caller must make sure that the request may be sent twice, because it may have been applied
+    without an answer.
     """
     return retry(partial(ask, operation), policy)
 
@@ -89,7 +89,7 @@ def ask_with_retry(operation: Operation[R], policy: RetryPolicy) -> Protocol[R]:
 def ask_all_with_retry(
     operations: Sequence[Operation[None]], policy: RetryPolicy
 ) -> Protocol[None]:
-    """Make independent requests at once, and all again after an error of the policy."""
+    """Make independent requests at once; after an error of the policy repeat all of them."""
     if len(operations) == 1:
         yield from ask_with_retry(operations[0], policy)
     elif operations:
@@ -97,7 +97,7 @@ def ask_all_with_retry(
 
 
 def retry(begin: Callable[[], Protocol[R]], policy: RetryPolicy) -> Protocol[R]:
-    """Return what a protocol returns; after an error of the policy, pause and begin it again."""
+    """Run a protocol and return its result; after an error of the policy, start it again."""
     failures = 0
     while True:
         try:
@@ -110,33 +110,33 @@ def retry(begin: Callable[[], Protocol[R]], policy: RetryPolicy) -> Protocol[R]:
 
 
 class ProtocolRun(Generic[Q, R]):
-    """A protocol that is taken from request to request.
+    """A running protocol, which is advanced from request to request.
 
-    What the protocol raises is raised by the step that made it raise.
+    An error of the protocol is raised by the method that advances it.
 
     Attributes:
-        request: What it asks now; None before it has begun and after it has ended.
+        request: The present request; None before the start and after the end.
     """
 
     __slots__ = ("_protocol", "_result", "request")
 
     def __init__(self, protocol: Generator[Q, Any, R]) -> None:
-        """Prepare to run `protocol`; nothing of it runs yet."""
+        """Prepare to run `protocol`, without starting it."""
         self.request: Q | None = None
         self._protocol = protocol
         self._result: R | None = None
 
     @property
     def result(self) -> R:
-        """What it returned; meaningful once it has ended."""
+        """The result of the protocol, valid after its end."""
         return cast("R", self._result)
 
     def begin(self) -> None:
-        """Take it to its first request."""
+        """Start the protocol and advance it to its first request."""
         self.send(None)
 
     def send(self, answer: Any) -> None:
-        """Give it the answer to its request, which takes it to the next one."""
+        """Send the answer to the protocol, and advance it to its next request."""
         self.request = None
         try:
             self.request = self._protocol.send(answer)
@@ -144,7 +144,7 @@ class ProtocolRun(Generic[Q, R]):
             self._result = end.value
 
     def throw(self, error: Exception) -> None:
-        """Raise an error at its request: it goes on to another one, or lets the error out."""
+        """Raise an error inside the protocol, which continues with another request or fails."""
         self.request = None
         try:
             self.request = self._protocol.throw(error)
@@ -152,7 +152,7 @@ class ProtocolRun(Generic[Q, R]):
             self._result = end.value
 
     def answer_by(self, execute: Callable[[Q], Any]) -> None:
-        """Give it what `execute` returns for its request, or throw in what that raises."""
+        """Execute the present request by `execute`; send its answer or error to the protocol."""
         request: Any = self.request
         try:
             answer = execute(request)
@@ -162,7 +162,7 @@ class ProtocolRun(Generic[Q, R]):
             self.send(answer)
 
     def pass_on(self) -> Generator[Q, Any, None]:
-        """Make its request in its place, and give it the answer or the error."""
+        """Yield the present request from the calling protocol, and send the answer or the error."""
         request: Any = self.request
         try:
             answer = yield request
@@ -172,20 +172,20 @@ class ProtocolRun(Generic[Q, R]):
             self.send(answer)
 
     def rest(self) -> Generator[Q, Any, R]:
-        """Return a protocol that makes its request and all that follow, and returns its result."""
+        """Return a protocol that continues with the present request, and returns the result."""
         while self.request is not None:
             yield from self.pass_on()
         return self.result
 
     def close(self) -> None:
-        """End it where it is; a protocol that has ended stays as it is."""
+        """Close the protocol, unless it has ended."""
         self._protocol.close()
 
 
 def run_protocol(protocol: Generator[Q, Any, R], execute: Callable[[Q], Any]) -> R:
     """Run a protocol to its end, each request by `execute`, and return its result.
 
-    What `execute` raises is thrown into the protocol; what the protocol lets out is raised here.
+    An error of `execute` is raised inside the protocol; an error of the protocol is raised here.
     The protocol is closed in any case.
     """
     try:

@@ -24,8 +24,8 @@ class KeyRange:
     """A range of row keys: `start` included, `stop` excluded.
 
     Attributes:
-        start: The least row key of the range; empty means the table's beginning.
-        stop: The least row key after the range; None means the table's end.
+        start: The smallest row key of the range; empty means the beginning of the table.
+        stop: The smallest row key after the range; None means the end of the table.
     """
 
     start: bytes = b""
@@ -63,21 +63,21 @@ class KeyRange:
 
     @property
     def is_empty(self) -> bool:
-        """Return whether no row key lies in the range."""
+        """Return whether no row key is in the range."""
         return self.stop is not None and self.start >= self.stop
 
     def __contains__(self, key: bytes) -> bool:
-        """Return whether `key` lies in the range."""
+        """Return whether `key` is in the range."""
         return self.start <= key and (self.stop is None or key < self.stop)
 
     def intersect(self, other: KeyRange) -> KeyRange:
-        """Return the keys that lie in both ranges, as a range."""
+        """Return the range of the keys that are in both ranges."""
         stops = [stop for stop in (self.stop, other.stop) if stop is not None]
         return KeyRange(max(self.start, other.start), min(stops) if stops else None)
 
 
 def after_prefix(prefix: bytes) -> bytes | None:
-    r"""Return the least byte string above every string with this prefix, or None if there is none.
+    r"""Return the smallest byte string after all strings with this prefix, or None.
 
     The naive "add one" of `b"\xff"` gives `b"\x01\x00"`, which sorts *below* it.
     """
@@ -86,7 +86,7 @@ def after_prefix(prefix: bytes) -> bytes | None:
 
 
 def check_row_key_length(key: bytes) -> None:
-    """Refuse a row key that HBase would not store.
+    """Raise an error for a row key that is too long for HBase.
 
     Raises:
         RowKeyError: `key` is longer than 32,767 bytes.
@@ -102,7 +102,7 @@ def check_row_key_length(key: bytes) -> None:
 
 
 def longest_row_key_bytes(table: str) -> int:
-    """Return how long a row key of a table may be, so that its region can always be located.
+    """Return the largest length of a row key with which HBase can locate the row's region.
 
     Examples:
         >>> longest_row_key_bytes("ns:flights")
@@ -112,7 +112,7 @@ def longest_row_key_bytes(table: str) -> int:
 
 
 def merged(ranges: Iterable[KeyRange]) -> list[KeyRange]:
-    """Return the same keys as ranges that are sorted and do not touch."""
+    """Return the same keys as sorted ranges that neither overlap nor touch."""
     joined: list[KeyRange] = []
     for each in sorted((r for r in ranges if not r.is_empty), key=lambda r: r.start):
         last = joined[-1] if joined else None

@@ -13,12 +13,12 @@ from hbase_orm.ops.rows import Row, ScannerId, StoredVersion
 
 @dataclass(frozen=True, slots=True)
 class GetRows(Operation[list[Row | None]]):
-    """Read rows by key. The answer has one entry a key, in order; None where no cell is visible.
+    """Read rows by key. The answer has one item for each key, in order; None for an absent row.
 
     Attributes:
-        columns: Columns or bare families; empty means everything.
-        before_ms: Only cells with a timestamp below this; None means all.
-        from_ms: Only cells with this timestamp or a higher one. Above 0 it needs Thrift2.
+        columns: The columns or whole families to read; empty means everything.
+        before_ms: Read only cells with a timestamp before this; None means all.
+        from_ms: Read only cells with this timestamp or a later one. Values above 0 need Thrift2.
     """
 
     table: str
@@ -33,8 +33,8 @@ class GetVersions(Operation[tuple[StoredVersion, ...]]):
     """Read several versions of one row's cells, newest first within a column.
 
     Attributes:
-        max_versions: At most so many versions a column.
-        raw: Show tombstones and masked cells too. Needs Thrift2 (attribute `_raw_`).
+        max_versions: The largest number of versions of a column.
+        raw: Whether to return tombstones and deleted cells too. Needs Thrift2 (attribute `_raw_`).
     """
 
     table: str
@@ -61,16 +61,16 @@ class GetVersionsOfRows(Operation[list[tuple[StoredVersion, ...]]]):
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """What a scanner reads.
+    """The description of what a scanner reads.
 
     Attributes:
-        key_range: Which row keys; in a reverse scan too, `start` is the low end, included.
-        columns: Columns or bare families; empty means everything.
+        key_range: The range of row keys; `start` is the low end, included, also in a reverse scan.
+        columns: The columns or whole families to read; empty means everything.
         filter: A filter in HBase's filter language, or None.
-        reverse: Rows come in descending key order.
-        caching_rows: Rows fetched by one call.
-        before_ms: Only cells with a timestamp below this; None means all.
-        from_ms: Only cells with this timestamp or a higher one. Above 0 it needs Thrift2.
+        reverse: Whether rows are returned in descending order of their keys.
+        caching_rows: The number of rows that one call fetches.
+        before_ms: Read only cells with a timestamp before this; None means all.
+        from_ms: Read only cells with this timestamp or a later one. Values above 0 need Thrift2.
     """
 
     table: str
@@ -94,14 +94,14 @@ class OpenScanner(Operation[ScannerId]):
 class FetchRows(Operation[list[Row]]):
     """Read the next rows of a scanner, at most `count`. Only an empty answer means the end.
 
-    Raises (from the driver): ScannerExpiredError when the lease has run out, the server was
-    restarted, or the connection that opened it is gone.
+    The driver raises ScannerExpiredError if the scanner's lease expired, the server was restarted,
+    or the connection that opened the scanner was closed.
 
     Attributes:
         scanner: The scanner.
-        count: At most so many rows.
-        share: How much of the time for one read it may take, from 0 to 1: the rest is for reading
-            on in another way if it is not answered.
+        count: The largest number of rows.
+        share: The part of a read's time limit that this request may use, from 0 to 1; the rest is
+            for another attempt if there is no answer.
     """
 
     scanner: ScannerId
@@ -111,7 +111,7 @@ class FetchRows(Operation[list[Row]]):
 
 @dataclass(frozen=True, slots=True)
 class CloseScanner(Operation[None]):
-    """Release a scanner on the server. A scanner that is gone already is no error."""
+    """Close a scanner on the server; do nothing if the scanner does not exist any more."""
 
     scanner: ScannerId
 
@@ -120,7 +120,8 @@ class CloseScanner(Operation[None]):
 class Put:
     """One cell to write.
 
-    An empty `value` is stored as such. `timestamp_ms` None leaves it to the server.
+    An empty `value` is stored as an empty cell. With `timestamp_ms` None the server sets the
+    timestamp.
     """
 
     column: bytes
@@ -130,9 +131,9 @@ class Put:
 
 @dataclass(frozen=True, slots=True)
 class Delete:
-    """Cells to delete: a column, or with a bare family name the whole family.
+    """Cells to delete: those of a column, or with only a family's name those of the whole family.
 
-    `timestamp_ms` T deletes every version at or below T; None means the server's now.
+    All versions up to `timestamp_ms`, included, are deleted; None means the server's time.
     """
 
     column: bytes
@@ -144,9 +145,9 @@ class RowMutation:
     """Changes of one row.
 
     Attributes:
-        deletes: Deletions; an empty tuple in a pure put.
-        puts: Cells to write.
-        ttl_ms: Cell TTL of all puts, milliseconds; None means only the family's.
+        deletes: The cells to delete; empty for a put.
+        puts: The cells to write.
+        ttl_ms: The time to live of all puts, in milliseconds; None means only that of the family.
     """
 
     row: bytes
@@ -157,10 +158,11 @@ class RowMutation:
 
 @dataclass(frozen=True, slots=True)
 class MutateRows(Operation[None]):
-    """Write many rows of one table; each row is all puts or all deletes, and each row is atomic.
+    """Write many rows of one table, each atomically, and each by either puts or deletes.
 
-    The batch is not atomic: after an error some rows may be written. Mixing puts and deletes of
-    one row in one batch is refused: HBase would run all puts first and lose them to the deletes.
+    The batch is not atomic: after an error some rows may be written. Puts and deletes of the same
+    row in one batch are refused, because HBase would run all puts first, and the deletes would hide
+    them.
     """
 
     table: str
@@ -169,16 +171,16 @@ class MutateRows(Operation[None]):
 
 @dataclass(frozen=True, slots=True)
 class PutRows(Operation[None]):
-    """Put cells of many rows of one table that share their columns: `MutateRows` in less time.
+    """Put cells of many rows of one table in the same columns; faster than `MutateRows`.
 
-    Each row is atomic, the batch is not: after an error some rows may be written. Of a row that
-    stands twice the later values win.
+    Each row is atomic, the batch is not: after an error some rows may be written. For a row that is
+    given twice the later values win.
 
     Attributes:
-        columns: What the values of each row are put to, all different.
-        rows: Of each row its key and then a value for each column; None puts no cell there, and
-            one value at least is not None.
-        timestamp_ms: Of all cells; None leaves it to the server.
+        columns: The columns of the values of each row, all different.
+        rows: For each row its key and one value for each column; None means no cell, and at least
+            one value must not be None.
+        timestamp_ms: The timestamp of all cells; None lets the server set it.
     """
 
     table: str
@@ -187,7 +189,7 @@ class PutRows(Operation[None]):
     timestamp_ms: int | None = None
 
     def as_mutations(self) -> MutateRows:
-        """Return the request that puts the same cells, row by row."""
+        """Return a `MutateRows` request that puts the same cells."""
         return MutateRows(self.table, tuple(map(self._mutation, self.rows)))
 
     def _mutation(self, row: tuple[bytes | None, ...]) -> RowMutation:
@@ -207,13 +209,15 @@ class MutateRow(Operation[None]):
 
 @dataclass(frozen=True, slots=True)
 class CheckAndMutate(Operation[bool]):
-    """Change one row atomically if `column` compares so with `expected`; answers whether it did.
+    """Change one row atomically if a comparison of one column is true.
 
-    Bytes compare unsigned from the left: `stored operator expected`. HBase takes an empty
-    `expected` for "absent": with "==" it matches a missing and an empty cell, with another operator
-    it is refused. A missing cell fails every other comparison, "!=" too. Needs Thrift2.
-    False may also mean "applied": the gateway itself repeats after its own time-out, and the second
-    try then sees the first (INDEX protocol, "answers").
+    The answer is whether it was.
+
+    The comparison is `stored operator expected`, in unsigned lexicographic order. For HBase an
+    empty `expected` means "absent": with "==" it matches an absent and an empty cell; other
+    operators are refused. An absent cell makes every other comparison false, also "!=". Needs
+    Thrift2. The answer False may also mean that the change was applied: a gateway repeats the
+    request after its own timeout, and then sees the first request's change.
     """
 
     table: str
@@ -225,7 +229,7 @@ class CheckAndMutate(Operation[bool]):
 
 @dataclass(frozen=True, slots=True)
 class Increment(Operation[dict[bytes, int]]):
-    """Add to counters of one row; answers the new values by column. Never sent twice."""
+    """Increment counters of one row; the answer has the new values by column. Never sent twice."""
 
     table: str
     row: bytes
@@ -234,7 +238,10 @@ class Increment(Operation[dict[bytes, int]]):
 
 @dataclass(frozen=True, slots=True)
 class Append(Operation[dict[bytes, bytes]]):
-    """Append bytes to cells of one row; answers the new values by column. Never sent twice."""
+    """Append bytes to cells of one row; the answer has the new values by column.
+
+    Never sent twice.
+    """
 
     table: str
     row: bytes

@@ -1,4 +1,4 @@
-"""What reads answer: rows, cells and their versions."""
+"""The answers of reads: rows, cells and their versions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 
 
 class Cell(NamedTuple):
-    """One value of one column: the newest version in a read."""
+    """One version of one column, in most reads the newest."""
 
     value: bytes
     timestamp_ms: int
@@ -15,9 +15,9 @@ class Cell(NamedTuple):
 
 @dataclass(slots=True)
 class Row:
-    """A row as a read returned it: only the requested columns, newest version of each.
+    """A row that a read returned: the newest version of each requested column.
 
-    Not frozen for speed: a scan makes one for each row. Nobody changes it.
+    For speed the class is not frozen, since a scan makes one object for each row; do not change it.
     """
 
     key: bytes
@@ -39,7 +39,7 @@ class StoredVersion(NamedTuple):
 
 
 class ScannerId(NamedTuple):
-    """An open scanner. Only the gateway that opened it can read on; opaque to everyone else."""
+    """An open scanner, which only the gateway that opened it can use."""
 
     number: int
     owner: object

@@ -1,7 +1,7 @@
-"""Scans that survive the loss of their scanner: it expires, its connection breaks, a region moves.
+"""Scans that continue after their scanner expired, its connection broke, or a region moved.
 
-Nothing is lost and nothing is repeated, since a scan is in key order: another scanner is opened
-after the last row that was read.
+A new scanner is opened after the last row that was read. Because a scan is in key order, no row is
+lost or read twice.
 """
 
 from __future__ import annotations
@@ -18,29 +18,29 @@ from hbase_orm.ops.rows import Row, ScannerId
 
 
 class ResumableScan:
-    """A scan, and the scanner that is open for what is left of it.
+    """A scan with its open scanner and the range that is not read yet.
 
     Attributes:
-        rest: What is left to read; the caller may give it another filter.
-        is_done: Whether all rows were read.
+        rest: The rest of the scan; the caller may give it another filter.
+        is_done: Whether all rows are read.
     """
 
     __slots__ = ("_scanner", "is_done", "rest")
 
     def __init__(self, scan: Scan) -> None:
-        """Prepare to read `scan`; nothing is opened yet."""
+        """Prepare to read `scan`, without opening a scanner."""
         self.rest = scan
         self.is_done = False
         self._scanner: ScannerId | None = None
 
     def fetch(self, rows: int, share: float = 1.0) -> Protocol[list[Row]]:
-        """Return the next rows; none at the end, where the scanner is closed.
+        """Return the next rows; at the end return none and close the scanner.
 
         Opens a scanner if there is none. After an error call `forget_scanner` and fetch again, or
         `close`.
 
         Args:
-            rows: How many rows at most.
+            rows: The largest number of rows.
             share: The part of the time for one request that the fetch may take.
         """
         if self._scanner is None:
@@ -54,11 +54,11 @@ class ResumableScan:
         return fetched
 
     def forget_scanner(self) -> None:
-        """Let the next fetch open another scanner, after the last row that was read."""
+        """Make the next fetch open a new scanner, after the last row that was read."""
         self._scanner = None
 
     def close(self) -> Protocol[None]:
-        """Close the scanner if one is open; if that fails, its lease releases it."""
+        """Close the scanner if one is open; if that fails, the server closes it after its lease."""
         scanner, self._scanner = self._scanner, None
         if scanner is None:
             return
@@ -69,16 +69,16 @@ class ResumableScan:
 
 
 def first_rows(scan: Scan, policy: RetryPolicy) -> Protocol[list[Row]]:
-    """Return the first rows of a scan, as many as its `caching_rows`, by a scanner of its own.
+    """Return the first `caching_rows` rows of a scan.
 
-    The scanner is closed before the rows are returned; one that expires is opened again, as often
-    as the policy allows.
+    The scanner is closed before the rows are returned; after it expires, a new one is opened, as
+    often as the policy allows.
     """
     return retry(partial(fetch_once, scan), policy.for_scans())
 
 
 def fetch_once(scan: Scan) -> Protocol[list[Row]]:
-    """Return the first rows of a scan as `first_rows` does, and raise the first error."""
+    """Return the first rows of a scan like `first_rows`, but raise the first error."""
     reading = ResumableScan(scan)
     try:
         rows = yield from reading.fetch(scan.caching_rows)
@@ -90,7 +90,7 @@ def fetch_once(scan: Scan) -> Protocol[list[Row]]:
 
 
 def _after(scan: Scan, key: bytes) -> Scan:
-    """Return what is left of a scan whose last row had this key."""
+    """Return the rest of a scan after the row with this key."""
     whole = scan.key_range
     rest = KeyRange(whole.start, key) if scan.reverse else KeyRange(key + b"\x00", whole.stop)
     return replace(scan, key_range=rest)

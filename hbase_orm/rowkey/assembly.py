@@ -1,8 +1,8 @@
 """From declared components to a `KeyLayout`: every mistake in a row key is refused here.
 
-Every key field must make a difference in the key: it stands there as it is, or as a digest, a
-number from a dictionary, or a period with its offset. What the key cannot give back must be stored
-in a column.
+Rows with different key fields must have different row keys: so every key field must be in the key
+itself, or as a digest, a number from a dictionary, or a period with its offset. A field that cannot
+be decoded from the key must be stored in a column.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ class KeyFields:
 
     Attributes:
         fields: The declared fields by name, in order of declaration.
-        codecs: Their codecs.
-        stored: Those that a column holds as well.
+        codecs: The codecs of the fields.
+        stored: The fields that are also stored in a column.
     """
 
     fields: Mapping[str, KeySource]
@@ -64,7 +64,7 @@ class KeyFields:
 
 @dataclass(slots=True)
 class _Assembly:
-    """The components of one key while they become parts."""
+    """Converts the components of one key to parts."""
 
     key: KeyFields
     components: tuple[KeySource, ...]
@@ -77,7 +77,7 @@ class _Assembly:
         return tuple(self.part(component) for component in self.components)
 
     def part(self, source: KeySource) -> Part:
-        """Return the part of a field or component: that of the key, if it stands there."""
+        """Return the part of a field or component: the part of the key, if the key has it."""
         part = self._parts.get(id(source))
         if part is None:
             is_last = not any(source is component for component in self.components[:-1])
@@ -90,10 +90,10 @@ class _Assembly:
         return part
 
     def _placed(self, part: Part, source: KeySource, *, is_last: bool) -> Part:
-        """Return a part as it must be where it stands.
+        """Return a part adapted to its position in the key.
 
         Raises:
-            SchemaError: Its format cannot stand there; names what to use instead.
+            SchemaError: The codec cannot be used at this position; the error names another codec.
         """
         codec = part.codec
         if not codec.place.holds(is_last=is_last, desc=codec.desc):
@@ -257,11 +257,11 @@ def assemble(
     """Return the layout of a row key.
 
     Args:
-        components: What was declared, in order.
+        components: The declared components, in order.
         key: The key fields.
-        table: Set where rows are in a table for each period.
-        record: The record type, or of a base the codec of all of them.
-        model: The model, for errors.
+        table: The declaration of a table for each period, or None.
+        record: The record type; for the base of record types, their codec.
+        model: The name of the model, for error messages.
 
     Raises:
         SchemaError: Something in the declaration is wrong.

@@ -1,4 +1,4 @@
-"""Generates the functions that make row keys and take them apart, one straight line each."""
+"""Generates the functions that encode and decode row keys, without loops and calls per part."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Joined = Mapping[str, tuple[Part | None, Part]]
 
 
 class _EncoderSource:
-    """Source lines that compute values and bytes, each once."""
+    """Source lines that compute each value and its bytes once."""
 
     def __init__(self, arguments: Sequence[str]) -> None:
         self.scope = Scope()
@@ -32,13 +32,13 @@ class _EncoderSource:
         self._stored: dict[str, str] = {}
 
     def assign(self, expression: str) -> str:
-        """Add a line that keeps an expression's value; return its variable."""
+        """Add a line that assigns an expression to a new variable; return the variable."""
         variable = self.scope.local("v")
         self.lines.append(f"    {variable} = {expression}")
         return variable
 
     def value(self, part: Part) -> str:
-        """Return the variable of a part's value."""
+        """Return the variable that holds a part's value."""
         if part.derivation is None:
             return self._values[part.name]
         if part.lookup is not None:
@@ -57,9 +57,9 @@ class _EncoderSource:
         return self.assign(f"{self.scope.bind(derivation.compute, 'compute')}({arguments})")
 
     def _input(self, part: Part) -> str:
-        """Return the variable of what a part is computed of: a field's value as it is stored.
+        """Return the variable of an input of a part: a field's value, rounded as it is stored.
 
-        What does not fit the field's codec must not reach the function that computes.
+        So a value that does not fit the codec never reaches the function that computes the part.
         """
         value = self.value(part)
         if part.derivation is not None:
@@ -75,7 +75,7 @@ class _EncoderSource:
         return self._stored[part.name]
 
     def hashed(self, derivation: Hashed, data: str) -> str:
-        """Return an expression of the hash of the bytes, for which `data` is an expression."""
+        """Return the source of a hash; `data` is the source of the hashed bytes."""
         if isinstance(derivation, SaltOf) and derivation.is_one_byte:
             count = len(derivation.numbers)
             return bucket_source(data, count, derivation.hash_name, self.scope)
@@ -84,7 +84,7 @@ class _EncoderSource:
         return f"{self.scope.bind(derivation.of_bytes, 'hash')}({data})"
 
     def bare(self, part: Part) -> str:
-        """Return the variable of a part's bytes without their end."""
+        """Return the variable that holds a part's bytes without the terminator."""
         if part.name not in self._bytes:
             self._bytes[part.name] = self._encode(part)
         return self._bytes[part.name]
@@ -102,19 +102,19 @@ class _EncoderSource:
         return data
 
     def whole(self, part: Part) -> str:
-        """Return an expression of a part's bytes with their end."""
+        """Return the source of a part's bytes with the terminator."""
         return self.bare(part) + (f" + {literal(part.end)}" if part.end else "")
 
 
 def part_source(part: Part, value: str, scope: Scope) -> str:
-    """Return an expression for what `Part.encode` returns, of the value in a variable."""
+    """Return the source of a part's encoded bytes, for the value in a variable."""
     if part.is_filled:
         return f"{scope.bind(part.encode, 'encode')}({value})"
     return _bare(part, value, scope) + (f" + {literal(part.end)}" if part.end else "")
 
 
 def _bare(part: Part, value: str, scope: Scope) -> str:
-    """Return an expression for the bytes of a part, without its end."""
+    """Return the source of a part's bytes without the terminator."""
     if part.framing in {Framing.FIXED, Framing.SELF, Framing.REST}:
         return encode_source(part.codec, value, scope)
     data = encode_source(part.ascending, value, scope)
@@ -128,13 +128,13 @@ def _bare(part: Part, value: str, scope: Scope) -> str:
 def compile_encoder(
     parts: Sequence[Part], inputs: Sequence[str], plain: Callable[..., bytes]
 ) -> Encoder:
-    """Return a function of the values of `inputs` that returns the row key.
+    """Return a function that takes the values of `inputs` and returns the row key.
 
     Args:
         parts: The parts.
-        inputs: What the function takes.
-        plain: Does the same for values that do not fit or make a key too short or too long: it
-            knows why.
+        inputs: The names of the function's arguments.
+        plain: The slow function, which is called if a value does not fit or the key has a wrong
+            length, and raises the error.
     """
     writer = _EncoderSource(inputs)
     first = parts[0].derivation
@@ -198,7 +198,7 @@ def compile_decoder(parts: Sequence[Part], decoded: Sequence[str], joined: Joine
 
 
 def _end(part: Part, at: str, scope: Scope) -> str:
-    """Return an expression for where a part of varying length ends, its end not included."""
+    """Return the source of the end of a part of varying length, without the terminator."""
     if part.framing is Framing.REST:
         return "len(key)"
     if part.framing is Framing.SELF:
@@ -207,7 +207,7 @@ def _end(part: Part, at: str, scope: Scope) -> str:
 
 
 def _wanted(parts: Sequence[Part], decoded: Sequence[str], joined: Joined) -> set[str]:
-    """Return the names of the parts whose values are needed to give the fields back."""
+    """Return the names of the parts that are needed to decode the fields."""
     wanted = {p.name for p in parts if p.derivation is None or p.lookup is not None}
     for name in decoded:
         wanted |= {part.name for part in joined.get(name, ()) if part is not None}
@@ -215,7 +215,7 @@ def _wanted(parts: Sequence[Part], decoded: Sequence[str], joined: Joined) -> se
 
 
 def _content(part: Part, whole: str, scope: Scope) -> list[str]:
-    """Return lines that read a value; `data` holds its bytes without the end, `whole` with it."""
+    """Return lines that decode a value from `data`, without terminator, or `whole`, with it."""
     if part.framing not in {Framing.SEPARATED, Framing.ESCAPED}:
         lines = _rest(part, scope) if part.framing is Framing.REST else []
         return [*lines, f"    value = {decode_source(part.codec, 'data', scope)}"]
@@ -228,7 +228,7 @@ def _content(part: Part, whole: str, scope: Scope) -> list[str]:
 
 
 def _rest(part: Part, scope: Scope) -> list[str]:
-    """Return lines that refuse what no last part holds."""
+    """Return lines that refuse bytes which the last part cannot have."""
     if not part.ending and not part.is_filled:
         return []
     check = f"{scope.bind(part.check_rest, 'check')}(data)"
@@ -238,7 +238,7 @@ def _rest(part: Part, scope: Scope) -> list[str]:
 
 
 def _checked(part: Part, taken: str, whole: str, scope: Scope) -> list[str]:
-    """Return lines that refuse bytes that a part which gives no field back cannot have."""
+    """Return lines that refuse wrong bytes of a part that is not decoded to a field."""
     derivation = part.derivation
     assert derivation is not None
     if isinstance(derivation, (SaltOf, RandomBucket, BucketOf)):
@@ -255,7 +255,7 @@ def _checked(part: Part, taken: str, whole: str, scope: Scope) -> list[str]:
 
 
 def _decoded(parts: Sequence[Part], name: str, joined: Joined, scope: Scope) -> str:
-    """Return an expression of a field's value."""
+    """Return the source of a field's decoded value."""
     for number, part in enumerate(parts):
         if part.derivation is None and part.name == name:
             return f"v{number}"

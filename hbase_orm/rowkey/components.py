@@ -1,7 +1,7 @@
-"""The declared components of a row key: what a user writes inside `rowkey(...)`.
+"""The declared components of a row key: the arguments of `rowkey(...)`.
 
-A component is either a key field of the model or derived from others. Declarations only name
-things; `assembly` turns them into parts once the fields have their names and codecs.
+A component is a key field of the model, or is derived from key fields. `assembly` converts the
+declarations to parts when the names and codecs of the fields are known.
 """
 
 from __future__ import annotations
@@ -19,14 +19,15 @@ _MAX_NUMBERED_BUCKETS = 10_000
 
 
 class KeySource:
-    """Something a row key can be made of: a key field, or a component."""
+    """A possible argument of `rowkey(...)`: a key field or a component."""
 
 
 class Component(KeySource):
-    """A part of the row key that is derived: it takes no argument from the user.
+    """A derived part of the row key, which is not given by the user.
 
     Attributes:
-        of: What it is computed of; empty if of nothing, or of all that follows it.
+        of: The sources that the component is computed from; empty if it has none, or is computed
+            from everything after it.
     """
 
     kind: ClassVar[str]
@@ -39,10 +40,10 @@ class Component(KeySource):
 
 
 def sources_of(kind: str, of: KeySource | Sequence[KeySource]) -> tuple[KeySource, ...]:
-    """Return what a component is computed of, as a tuple.
+    """Return the sources of a component as a tuple.
 
     Raises:
-        SchemaError: Not key fields or components, or none at all.
+        SchemaError: A source is not a key field or component, or there is no source.
     """
     sources = (of,) if isinstance(of, KeySource) else of
     if (
@@ -58,10 +59,10 @@ def sources_of(kind: str, of: KeySource | Sequence[KeySource]) -> tuple[KeySourc
 
 
 def single_source(kind: str, of: KeySource) -> tuple[KeySource, ...]:
-    """Return the one thing a component is computed of.
+    """Return the only source of a component.
 
     Raises:
-        SchemaError: Not one key field.
+        SchemaError: The argument is not exactly one key field.
     """
     sources = sources_of(kind, of)
     if len(sources) > 1:
@@ -72,10 +73,10 @@ def single_source(kind: str, of: KeySource) -> tuple[KeySource, ...]:
 
 
 def checked_codec(kind: str, codec: Codec[Any] | None) -> Codec[Any] | None:
-    """Return a component's codec, or None where it is left to the component.
+    """Check a component's `codec=` and return it; None means the component's default.
 
     Raises:
-        SchemaError: Something else is given.
+        SchemaError: The argument is not a codec.
     """
     if codec is not None and not isinstance(codec, Codec):
         raise SchemaError(
@@ -87,12 +88,12 @@ def checked_codec(kind: str, codec: Codec[Any] | None) -> Codec[Any] | None:
 
 
 class Numbered(Component):
-    """A component that is one of the numbers from 0 to `bucket_count` - 1.
+    """A component that is a number from 0 to `bucket_count` - 1.
 
     Attributes:
-        bucket_count: How many numbers.
-        form: How a number is written: "byte" (at most 256), "text" (decimal digits of one width),
-            or a function from the number to bytes of one width.
+        bucket_count: The number of different values.
+        form: The encoding of a number: "byte" (at most 256 values), "text" (decimal digits of the
+            same width), or a function from the number to bytes of the same width.
     """
 
     def __init__(self, bucket_count: int, form: Form) -> None:
@@ -142,7 +143,7 @@ class Numbered(Component):
 
     @property
     def width_bytes(self) -> int:
-        """The width of every written number."""
+        """The width of every encoded number."""
         return len(self.numbers[0])
 
     def __repr__(self) -> str:
@@ -151,15 +152,15 @@ class Numbered(Component):
 
 
 class Salt(Numbered):
-    """The salt bucket in front of the key, which spreads a table's writes over its regions.
+    """The salt bucket at the beginning of the key, which spreads a table's writes over its regions.
 
     Attributes:
-        bucket_count: How many buckets, 2 to 256 (10,000 unless `form` is "byte"); the table is
+        bucket_count: The number of buckets, 2 to 256 (10,000 unless `form` is "byte"); the table is
             pre-split between them.
-        of: What is hashed: key fields or components, as their bytes stand in this key, without
-            terminators. None hashes everything after the salt, as Apache Phoenix does.
+        of: The key fields or components whose bytes in this key are hashed, without terminators.
+            None hashes everything after the salt, as Apache Phoenix does.
         hash_name: "phoenix" (Phoenix's own) or "crc32".
-        form: How the bucket is written; see `Numbered`.
+        form: The encoding of the bucket; see `Numbered`.
     """
 
     kind = "salt"
@@ -176,7 +177,8 @@ class Salt(Numbered):
         """Declare a salt.
 
         Raises:
-            SchemaError: `bucket_count` is out of range, `of` is no field, the hash is unknown.
+            SchemaError: `bucket_count` is out of range, `of` is not a field, or the hash is
+                unknown.
         """
         super().__init__(bucket_count, form)
         if hash not in HASHES:
@@ -190,14 +192,14 @@ class Salt(Numbered):
 
 
 class RandomSalt(Numbered):
-    """A bucket in front of the key, chosen at random when an object is first written.
+    """A bucket at the beginning of the key, chosen at random when an object is first written.
 
-    A get reads all buckets; an object that was read remembers its own. Two programs that write one
-    new key at once may store it twice: use `Salt` unless keys are never written again.
+    A get reads all buckets; a loaded object keeps its bucket. Two programs that write the same new
+    key at the same time may store two rows: use `Salt`, unless each key is written only once.
 
     Attributes:
-        bucket_count: How many buckets, 2 to 256 (10,000 unless `form` is "byte").
-        form: How the bucket is written; see `Numbered`.
+        bucket_count: The number of buckets, 2 to 256 (10,000 unless `form` is "byte").
+        form: The encoding of the bucket; see `Numbered`.
     """
 
     kind = "random salt"
@@ -212,12 +214,12 @@ class RandomSalt(Numbered):
 
 
 class Bucket(Numbered):
-    """A number, or a time as the number that stands in the key, modulo a count of buckets.
+    """A bucket: a number modulo a number of buckets; a time counts as the number stored in the key.
 
     Attributes:
-        bucket_count: How many buckets, 2 to 256 (10,000 unless `form` is "byte").
-        of: A key field that is a number, a time or a date; its number before `desc` counts.
-        form: How the bucket is written; see `Numbered`.
+        bucket_count: The number of buckets, 2 to 256 (10,000 unless `form` is "byte").
+        of: A key field that is a number, a time or a date; `desc` does not change its number.
+        form: The encoding of the bucket; see `Numbered`.
     """
 
     kind = "bucket"
@@ -226,7 +228,7 @@ class Bucket(Numbered):
         """Declare a bucket.
 
         Raises:
-            SchemaError: `bucket_count` is out of range, or `of` is no field.
+            SchemaError: `bucket_count` is out of range, or `of` is not a field.
         """
         super().__init__(bucket_count, form)
         self.of = single_source(self.kind, of)
@@ -244,12 +246,12 @@ def _check_algorithm(algorithm: str) -> int:
 
 
 class HashPrefix(Component):
-    """The first bytes of a hash of fields: spreads keys, and can be computed for a get.
+    """The first bytes of a hash of fields, which spread keys and can be computed for a get.
 
     Attributes:
-        width_bytes: How many bytes stand in the key; of hex digits with form "hex".
-        of: What is hashed, as its bytes stand in this key, without terminators.
-        algorithm: A hash of Python's `hashlib`.
+        width_bytes: The number of bytes in the key; with form "hex" the number of hex digits.
+        of: The fields whose bytes in this key are hashed, without terminators.
+        algorithm: The name of a hash in Python's `hashlib`.
         form: "raw" bytes, or "hex" digits in lower case.
     """
 
@@ -267,7 +269,7 @@ class HashPrefix(Component):
         """Declare a hash prefix.
 
         Raises:
-            SchemaError: The width exceeds the hash, or something is unknown.
+            SchemaError: The width is larger than the hash, or the algorithm or the form is unknown.
         """
         if form not in ("raw", "hex"):
             raise SchemaError("form= must be 'raw' or 'hex'", form=form)
@@ -289,13 +291,13 @@ class HashPrefix(Component):
 
 
 class Digest(HashPrefix):
-    """The whole hash of fields, in their stead: of fixed width, and not to be turned back.
+    """The whole hash of fields, which replaces them; it has a fixed width and cannot be decoded.
 
-    A field that stands in the key only as a digest must also be stored in a column.
+    A field that is in the key only as a digest must also be stored in a column.
 
     Attributes:
-        of: What is hashed.
-        algorithm: A hash of Python's `hashlib`.
+        of: The fields that are hashed.
+        algorithm: The name of a hash in Python's `hashlib`.
         form: "raw" bytes, or "hex" digits in lower case.
     """
 
@@ -311,7 +313,7 @@ class Digest(HashPrefix):
         """Declare a digest.
 
         Raises:
-            SchemaError: The hash or the form is unknown, or `of` is no field.
+            SchemaError: The hash or the form is unknown, or `of` is not a field.
         """
         width_bytes = _check_algorithm(algorithm) * (2 if form == "hex" else 1)
         if not width_bytes:
@@ -320,12 +322,12 @@ class Digest(HashPrefix):
 
 
 class Substitute(Component):
-    """A number in a name's stead, from a dictionary table; it must be looked up.
+    """A number from a dictionary table that replaces a name; it must be looked up.
 
     Attributes:
         of: The key field that holds the name, a text.
-        dictionary: The dictionary's table.
-        codec: How the number is written; None means 8 bytes, unsigned.
+        dictionary: The name of the dictionary's table.
+        codec: The codec of the number; None means 8 bytes, unsigned.
     """
 
     kind = "substitute"
@@ -334,7 +336,7 @@ class Substitute(Component):
         """Declare a substitute.
 
         Raises:
-            SchemaError: `of` is no field, or the dictionary has no name.
+            SchemaError: `of` is not a field, or `dictionary` is not a table's name.
         """
         if not isinstance(dictionary, str) or not dictionary:
             raise SchemaError(
@@ -346,15 +348,18 @@ class Substitute(Component):
 
 
 class RecordType(Component):
-    """Which kind of record a row is, in tables that hold several: the text `record_type="..."`."""
+    """The record type of a row, for tables with several kinds of records.
+
+    The text `record_type="..."`.
+    """
 
     kind = "record type"
 
     def __init__(self, codec: Codec[str] | None = None, /) -> None:
-        """Declare the place of the record type; its text stands there as it is, in `codec`.
+        """Declare the position of the record type; its text is encoded by `codec`.
 
         Raises:
-            SchemaError: Something that is no codec is given.
+            SchemaError: The argument is not a codec.
         """
         self.codec = checked_codec(self.kind, codec)
 
@@ -363,7 +368,7 @@ class RowKey:
     """The declared order of a row key's components."""
 
     def __init__(self, components: tuple[KeySource, ...]) -> None:
-        """Keep the components in order."""
+        """Store the components in order."""
         self.components = components
 
 
@@ -371,7 +376,7 @@ def rowkey(*components: KeySource) -> RowKey:
     """Declare the components of the row key, in the order of their bytes.
 
     Raises:
-        SchemaError: Nothing is given, or something that is neither a field nor a component.
+        SchemaError: There is no argument, or one is neither a field nor a component.
     """
     if not components:
         raise SchemaError("rowkey() has no components", fix="name at least one key field")

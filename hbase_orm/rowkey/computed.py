@@ -1,4 +1,4 @@
-"""Parts that a user's function computes: their declaration, and how they are compiled."""
+"""Parts that a user's function computes: their declaration and their conversion to parts."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ from hbase_orm.rowkey.parts import Derivation, Made, Part
 
 
 class Computed(Component):
-    """What a pure function makes of fields and components.
+    """A part whose value a pure function computes from fields and components.
 
     Attributes:
-        function: Takes the values of `of` by position and returns the part's value. It must give
-            the same value for the same arguments for ever: stored keys hold it.
-        of: Key fields or components.
-        codec: How the value is written.
-        values: All values it can have; or a function with the same parameters, None for those
-            that a statement leaves open, that returns the possible ones.
+        function: A function that takes the values of `of` by position and returns the part's value.
+            It must always return the same value for the same arguments, because stored keys contain
+            it.
+        of: The key fields or components that are the arguments.
+        codec: The codec of the value.
+        values: All possible values; or a function with the same parameters that returns the
+            possible values, and gets None for each argument that a statement does not fix.
     """
 
     kind = "computed part"
@@ -38,7 +39,7 @@ class Computed(Component):
         """Declare a computed part.
 
         Raises:
-            SchemaError: Something is missing or of the wrong kind.
+            SchemaError: An argument is missing or has a wrong type.
         """
         if not callable(function):
             raise SchemaError(
@@ -56,7 +57,7 @@ def _listed(values: Any) -> tuple[Any, ...]:
     """Return declared values as a tuple.
 
     Raises:
-        SchemaError: There are none.
+        SchemaError: The argument is not a list of values.
     """
     listed = tuple(values) if isinstance(values, Iterable) else ()
     if not listed:
@@ -70,7 +71,7 @@ def _listed(values: Any) -> tuple[Any, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Calculated(Derivation):
-    """What a function of the user's makes of the inputs' values."""
+    """The derivation of a value by a user's function."""
 
     function: Callable[..., Any] = lambda: None
     values: tuple[Any, ...] | Callable[..., Iterable[Any]] | None = None
@@ -79,7 +80,7 @@ class Calculated(Derivation):
         """Call the function.
 
         Raises:
-            CodecError: It returns something that is not in `values`: no query would look there.
+            CodecError: The result is not in `values`, so no query would find the row.
         """
         value = self.function(*values)
         known = self.choices(*values)
@@ -93,19 +94,19 @@ class Calculated(Derivation):
         return value
 
     def admits(self, value: Any) -> bool:
-        """Return whether it is one of the values, if all are listed."""
+        """Return whether a value is one of the declared values, if they are a list."""
         return not isinstance(self.values, tuple) or value in self.values
 
     def choices(self, *values: Any) -> Iterable[Any] | None:
-        """Return all values, or those that what is known leaves possible."""
+        """Return all values, or those that are possible with the known arguments."""
         return self.values(*values) if callable(self.values) else self.values
 
 
 def computed_made(component: Computed, inputs: tuple[Part, ...], _: Any) -> Made:
-    """Return the words, the codec and the derivation of a computed part.
+    """Return the description, the codec and the derivation of a computed part.
 
     Raises:
-        SchemaError: One of its values does not fit its codec.
+        SchemaError: One of the declared values does not fit the codec.
     """
     function = getattr(component.function, "__name__", "function")
     of = ", ".join(part.name for part in inputs)
@@ -115,10 +116,10 @@ def computed_made(component: Computed, inputs: tuple[Part, ...], _: Any) -> Made
 
 
 def _all_values(derivation: Calculated) -> tuple[Any, ...]:
-    """Return the values that a part can have where nothing is known.
+    """Return the values that a part can have if no argument is known.
 
     Raises:
-        SchemaError: The function of the values does not return any.
+        SchemaError: The function given as `values` did not return values.
     """
     try:
         return tuple(derivation.choices(*[None] * len(derivation.inputs)) or ())

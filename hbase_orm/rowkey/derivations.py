@@ -1,8 +1,8 @@
-"""How a derived part of a row key gets its value: from other parts, by chance, or not at all.
+"""Derivations: how a derived part of a row key gets its value, from other parts or at random.
 
-Each derivation has `inputs` (parts, of which it is computed), may be computed by `compute` from
-their values, and may know all the values it can have (`choices`), so that a reader that does not
-know the inputs asks for each. A derivation knows nothing of bytes but those that it hashes.
+Each derivation has `inputs` (the parts that it is computed from). `compute` returns the value from
+those of the inputs. `choices` returns all possible values, if they are few, so that a read without
+known inputs reads each of them. Only hashes use bytes.
 """
 
 from __future__ import annotations
@@ -36,19 +36,19 @@ _ZEROS: Final[Mapping[type, Any]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Hashed(Derivation):
-    """Bytes made of the inputs' bytes; with no inputs, of all the key's bytes that follow."""
+    """A value computed from the inputs' bytes; without inputs, from all following bytes."""
 
     @property
     def gives_bytes(self) -> bool:
-        """Yes."""
+        """True."""
         return True
 
     def of_bytes(self, data: bytes) -> bytes:
-        """Return the part's bytes for the hashed bytes."""
+        """Return the bytes of the part for the bytes to hash."""
         raise NotImplementedError
 
     def compute(self, *values: Any) -> bytes:
-        """Return the part's bytes from the inputs' values."""
+        """Return the bytes of the part for the inputs' values."""
         return self.of_bytes(
             b"".join(part.bare(value) for part, value in zip(self.inputs, values, strict=True))
         )
@@ -56,23 +56,23 @@ class Hashed(Derivation):
 
 @dataclass(frozen=True, slots=True)
 class SaltOf(Hashed):
-    """The salt bucket: one of `numbers`, by a hash modulo their count."""
+    """A salt bucket: one of `numbers`, chosen by a hash modulo their count."""
 
     hash_name: str = "phoenix"
     numbers: tuple[bytes, ...] = ()
 
     @property
     def is_one_byte(self) -> bool:
-        """Whether a bucket is written as the byte that it is."""
+        """Whether a bucket is encoded as a single byte with its number."""
         return all(data == bytes((number,)) for number, data in enumerate(self.numbers[:256]))
 
     @property
     def spreads(self) -> bool:
-        """Yes."""
+        """True."""
         return True
 
     def of_bytes(self, data: bytes) -> bytes:
-        """Return the bucket as it is written."""
+        """Return the encoded bucket."""
         return self.numbers[bucket_of(data, len(self.numbers), self.hash_name)]
 
     def choices(self, *values: Any) -> Iterable[bytes]:
@@ -81,7 +81,7 @@ class SaltOf(Hashed):
         return self.numbers
 
     def admits(self, value: Any) -> bool:
-        """Return whether it is a bucket."""
+        """Return whether the value is a bucket."""
         return value in self.numbers
 
 
@@ -95,12 +95,12 @@ class HashOf(Hashed):
 
     @property
     def is_whole(self) -> bool:
-        """Whether it is the whole hash: two values never share it."""
+        """Whether the part is the whole hash, so that different values have different hashes."""
         size_bytes = hashlib.new(self.algorithm, usedforsecurity=False).digest_size
         return self.width_bytes == size_bytes * (2 if self.form == "hex" else 1)
 
     def source(self, data: str, scope: Scope) -> str:
-        """Return an expression for the part's bytes; `data` is one for the hashed bytes."""
+        """Return the source of the part's bytes; `data` is the source of the bytes to hash."""
         known = getattr(hashlib, self.algorithm, None)
         if known is None:
             return f"{scope.bind(self.of_bytes, 'hash')}({data})"
@@ -111,7 +111,7 @@ class HashOf(Hashed):
         return f"{cut}.encode()" if self.form == "hex" else cut
 
     def admits(self, value: Any) -> bool:
-        """Return whether hex digits are such."""
+        """Return whether the bytes are hex digits, if the form is "hex"."""
         return self.form == "raw" or not value.strip(_HEX_DIGITS)
 
     def of_bytes(self, data: bytes) -> bytes:
@@ -123,18 +123,18 @@ class HashOf(Hashed):
 
 @dataclass(frozen=True, slots=True)
 class OneOfNumbers(Derivation):
-    """One of `numbers`, as they are written."""
+    """One of some encoded numbers."""
 
     numbers: tuple[bytes, ...] = ()
 
     @property
     def gives_bytes(self) -> bool:
-        """Yes."""
+        """True."""
         return True
 
     @property
     def spreads(self) -> bool:
-        """Yes."""
+        """True."""
         return True
 
     def choices(self, *values: Any) -> Iterable[bytes]:
@@ -143,13 +143,13 @@ class OneOfNumbers(Derivation):
         return self.numbers
 
     def admits(self, value: Any) -> bool:
-        """Return whether it is a bucket."""
+        """Return whether the value is a bucket."""
         return value in self.numbers
 
 
 @dataclass(frozen=True, slots=True)
 class RandomBucket(OneOfNumbers):
-    """A bucket at random; the row that was read knows which."""
+    """A random bucket; a row that was read keeps its bucket."""
 
     def compute(self, *values: Any) -> bytes:
         """Return a random bucket."""
@@ -159,10 +159,10 @@ class RandomBucket(OneOfNumbers):
 
 @dataclass(frozen=True, slots=True)
 class BucketOf(OneOfNumbers):
-    """A number modulo the count of `numbers`."""
+    """A bucket: a number modulo the count of `numbers`."""
 
     def compute(self, *values: Any) -> bytes:
-        """Return the bucket of a number, of the number of a time, or of the count of periods."""
+        """Return the bucket of a number or a time."""
         source = self.inputs[0]
         if isinstance(source.derivation, PeriodOf):
             number = source.derivation.unit.number(values[0])
@@ -172,7 +172,7 @@ class BucketOf(OneOfNumbers):
 
 
 def number_of(codec: Codec[Any], value: Any) -> int:
-    """Return a number, or the units since the epoch that a time is written as, before `desc`.
+    """Return a number, or the number of units since 1970 that a time is encoded as.
 
     Raises:
         CodecError: The value does not fit the codec.
@@ -186,10 +186,10 @@ def number_of(codec: Codec[Any], value: Any) -> int:
 
 
 def check_numbered(codec: Codec[Any], name: str) -> None:
-    """Refuse a bucket of something that is written neither as a number nor as counted units.
+    """Raise an error for a bucket of a field that is not encoded as a number or time units.
 
     Raises:
-        SchemaError: Names the field and its codec.
+        SchemaError: The field has another codec; the error names both.
     """
     is_int = issubclass(codec.python_type, int) and codec.python_type is not bool
     is_counted = codec.python_type in _ZEROS and not isinstance(codec, Strftime)
@@ -204,7 +204,7 @@ def check_numbered(codec: Codec[Any], name: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class PeriodOf(Derivation):
-    """The start of the period that a time falls in."""
+    """The start of the period that contains a time."""
 
     unit: Unit = None  # type: ignore[assignment]  # always given
 
@@ -213,7 +213,7 @@ class PeriodOf(Derivation):
         return self.unit.start(values[0])
 
     def admits(self, value: Any) -> bool:
-        """Return whether a period starts then."""
+        """Return whether a period starts at the time."""
         return bool(self.unit.start(value) == value)
 
 
@@ -223,10 +223,10 @@ class OffsetOf(Derivation):
 
     Attributes:
         unit: The period.
-        resolution_micros: What a number counts, in microseconds.
-        python_type: int, timedelta, time or datetime: what the part's codec takes.
-        sorts: Whether the part's bytes sort as the times of one period do.
-        repeating: The part's codec, if it also writes some of what the period says.
+        resolution_micros: The unit of a number, in microseconds.
+        python_type: The type of the part's codec: int, timedelta, time or datetime.
+        sorts: Whether the part's bytes sort like the times of one period.
+        repeating: The part's codec, if its bytes repeat some units of the period; or None.
     """
 
     unit: Unit = None  # type: ignore[assignment]  # always given
@@ -236,10 +236,10 @@ class OffsetOf(Derivation):
     repeating: Codec[Any] | None = None
 
     def compute(self, *values: Any) -> Any:
-        """Return the offset, as the codec takes it.
+        """Return the offset, in the type of the codec.
 
         Raises:
-            CodecError: A number of this resolution cannot hold it.
+            CodecError: The time is finer than the resolution.
         """
         at: datetime = values[0]
         if self.python_type is datetime:
@@ -260,10 +260,10 @@ class OffsetOf(Derivation):
         return number
 
     def join(self, start: datetime, offset: Any) -> datetime:
-        """Return the time that is `offset` past the start of its period.
+        """Return the time at `offset` after the start of its period.
 
         Raises:
-            CodecError: The offset is longer than the period, or repeats another one.
+            CodecError: The offset is longer than the period, or repeats units of another period.
         """
         try:
             at = start + self._past(offset)
@@ -290,7 +290,7 @@ class OffsetOf(Derivation):
 
 @dataclass(frozen=True, slots=True)
 class NumberOfName(Derivation):
-    """A number in a name's stead: to be looked up in a dictionary before a key is made."""
+    """The number of a name, which is looked up in a dictionary before a key is computed."""
 
     dictionary: str = ""
 
@@ -302,10 +302,10 @@ class Fixed(Derivation):
     value: Any = None
 
     def compute(self, *values: Any) -> Any:
-        """Return it."""
+        """Return the value."""
         del values
         return self.value
 
     def admits(self, value: Any) -> bool:
-        """Return whether it is this one."""
+        """Return whether a value is the fixed one."""
         return bool(value == self.value)

@@ -1,8 +1,8 @@
-"""Checks that distinct rows get distinct keys: rows that differ in a key field share no key.
+"""Checks that rows with different key fields have different row keys.
 
-Keys differ where a field differs if they hold the field itself, its period and offset, the number
-that a dictionary has for it, a whole hash of it, or what a function makes of it if that is not one
-of a few values. A field that the key distinguishes and cannot give back must stand in a column too.
+A key distinguishes the values of a field if it has the field itself, its period and offset, its
+number from a dictionary, a whole hash of it, or the result of a function of it that is not limited
+to a list of values. A field that cannot be decoded from the key must also be stored in a column.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from hbase_orm.rowkey.parts import Framing, Part
 
 
 def check_distinct(layout: KeyLayout, names: Sequence[str], stored: Collection[str]) -> None:
-    """Refuse a layout that would give several rows one key, or lose a field's value.
+    """Raise an error for a layout that gives several rows the same key, or loses a field's value.
 
     Args:
         layout: The layout.
-        names: The key fields.
-        stored: Those that a column holds as well.
+        names: The names of the key fields.
+        stored: The key fields that are also stored in a column.
 
     Raises:
-        SchemaError: Names the fields.
+        SchemaError: The layout is wrong; the error names the fields.
     """
     hidden = [name for name in names if name not in layout.decoded]
     left_out = [
@@ -51,7 +51,7 @@ def check_distinct(layout: KeyLayout, names: Sequence[str], stored: Collection[s
 
 
 def _check_joined(layout: KeyLayout, left_out: Sequence[str]) -> None:
-    """Refuse a digest of parts without ends: "ab" and "c" have the bytes of "a" and "bc"."""
+    """Refuse a digest of parts without terminators: "ab" + "c" has the same bytes as "a" + "bc"."""
     for part in layout.parts:
         of = part.derivation
         if isinstance(of, HashOf) and of.is_whole and not _come_apart(of.inputs):
@@ -67,7 +67,7 @@ def _check_joined(layout: KeyLayout, left_out: Sequence[str]) -> None:
 
 
 def _distinguishes(part: Part, name: str) -> bool:
-    """Return whether keys of rows that differ only in a field differ in this part."""
+    """Return whether rows that differ only in this field always differ in this part."""
     of = part.derivation
     if of is None:
         return part.name == name
@@ -81,9 +81,9 @@ def _distinguishes(part: Part, name: str) -> bool:
 
 
 def _come_apart(parts: Sequence[Part]) -> bool:
-    """Return whether the parts' bytes side by side, without their ends, are those of no others.
+    """Return whether the joined bytes of parts, without terminators, can be split in only one way.
 
-    They are read from the front as far as each shows its end, and the rest from the back.
+    The parts are split from the front as long as their ends are known, and the rest from the back.
     """
     waiting = list(parts)
     while waiting and waiting[0].framing in {Framing.FIXED, Framing.SELF}:

@@ -1,4 +1,4 @@
-"""A row key taken apart: which bytes belong to which component, and what they mean."""
+"""Describes row keys: the bytes and the value of each component."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from hbase_orm.rowkey.parts import Part
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A component of a row key in its bytes.
+    """The bytes of one component in a row key.
 
     Attributes:
-        name: The key field, or what derives the component.
-        codec: How it is written; empty where the bytes are all there is, as of a hash.
-        data: Its bytes, its end included.
-        value: What they mean, or None.
+        name: The key field, or the kind of the derived component.
+        codec: The name of the codec; empty if the bytes have no value, such as a hash.
+        data: The bytes, including the terminator.
+        value: The decoded value, or None.
     """
 
     name: str
@@ -37,7 +37,7 @@ def pieces(layout: KeyLayout, key: bytes) -> tuple[Piece, ...]:
     """Return the components of a row key in the order of their bytes.
 
     Raises:
-        CorruptRowError: The key was not made by this layout.
+        CorruptRowError: The key does not have this layout.
     """
     layout.decode_parts(key)
     return tuple(_piece(part, data) for part, data in layout.split(key))
@@ -54,7 +54,7 @@ def _piece(part: Part, data: bytes) -> Piece:
 
 
 def layout_text(layout: KeyLayout) -> str:
-    """Return a layout in one line, as `[salt 16][host text][at millis desc]`."""
+    """Return a layout in one line, such as `[salt 16][host text][at millis desc]`."""
     return "".join(f"[{_part_text(part)}]" for part in layout.parts)
 
 
@@ -67,10 +67,12 @@ def _part_text(part: Part) -> str:
 
 
 def describe(layout: KeyLayout, key: bytes) -> str:
-    """Return a row key's components, one a line: name, codec, bytes as HBase prints them, value.
+    """Return one line for each component of a row key.
+
+    Name, codec, bytes in HBase's notation, value.
 
     Raises:
-        CorruptRowError: The key was not made by this layout.
+        CorruptRowError: The key does not have this layout.
     """
     rows = [
         (piece.name, piece.codec, to_string_binary(piece.data), _shown(piece))
@@ -90,7 +92,7 @@ def _shown(piece: Piece) -> str:
 def value_text(value: Any) -> str:
     """Return a value as one line of text.
 
-    Times are ISO 8601, a member of an enum is its name, and text stands in quotes.
+    Times are in ISO 8601, members of enums are their names, and text is in quotes.
     """
     if isinstance(value, Enum):
         return value.name

@@ -1,8 +1,8 @@
-"""The layout of a row key: field values to bytes and back, compiled once a model.
+"""The layout of a row key: field values to bytes and back, compiled once for each model.
 
 `encode(values)` computes the parts and checks the length; `decode` is its inverse, for the fields
-that a key can give back. Both run generated functions without a loop over parts. What a planner
-needs (prefixes of a leading run of known parts, whether a part sorts) the parts answer.
+that can be decoded from a key. Both run generated functions without a loop over parts. The parts
+themselves have what a planner needs, such as the bytes of a known part and whether a part sorts.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from hbase_orm.rowkey.periods import TablePeriod
 
 @dataclass(frozen=True, slots=True)
 class KeyContext:
-    """What decoding a key needs besides its bytes.
+    """The information that is needed to decode a key, besides its bytes.
 
     Attributes:
-        start: The start of the period of the table it stands in.
-        name_of: From a dictionary's table and a number to the name.
+        start: The start of the period of the row's table.
+        name_of: A function from a dictionary's table and a number to the name.
     """
 
     start: datetime | None = None
@@ -36,37 +36,38 @@ class KeyContext:
 
 
 class DecodedKey(dict[str, Any]):
-    """The key fields that a row key gives back.
+    """The key fields that were decoded from a row key.
 
     Attributes:
-        unrecoverable: The fields it does not give back, each with the reason.
+        unrecoverable: The fields that cannot be decoded, each with the reason.
     """
 
     def __init__(self, values: Mapping[str, Any], unrecoverable: Mapping[str, str]) -> None:
-        """Keep values and reasons by field."""
+        """Store values and reasons by field."""
         super().__init__(values)
         self.unrecoverable = dict(unrecoverable)
 
 
 @dataclass(frozen=True, slots=True)
 class KeyLayout:
-    """How a model's row keys are made.
+    """The layout of a model's row keys.
 
     Attributes:
         parts: The parts in the order of their bytes.
-        arguments: The key fields in the order of declaration: the order of `get_many`'s tuples.
-        table_period: Set if rows are spread over a table for each period.
-        model: The model whose rows they are, named in errors; None for the entries of an index.
-        names: The key fields; those that stand in the key as they are come first, in its order.
-        lookups: What has to be looked up before a key can be made.
-        decoded: The key fields that a key gives back, in the order of `decode_parts`.
+        arguments: The key fields in the order of declaration, which is the order of tuples in
+            `get_many`.
+        table_period: The declaration of a table for each period, or None.
+        model: The name of the model, for error messages; None for the entries of an index.
+        names: The key fields; those that are parts of the key come first, in the order of the key.
+        lookups: The look-ups that are needed before a key can be encoded.
+        decoded: The key fields that can be decoded from a key, in the order of `decode_parts`.
         codecs: The codecs of the key fields, by name.
-        spread: The part in front that only spreads keys (a salt, a bucket), if there is one.
-        is_random: Whether one row can have several keys: a random salt is in front.
-        behind: The parts behind the one that spreads keys.
-        inputs: What `encode_parts` takes: the key fields, then the numbers that were looked up.
-        encode_parts: Returns the row key of the values of `inputs`, or raises RowKeyError: a value
-            does not fit, or the key is empty or too long.
+        spread: The first part if it only spreads keys (a salt or a bucket), else None.
+        is_random: Whether the key has a random salt, so that a row can have several keys.
+        behind: The parts after the one that spreads keys.
+        inputs: The arguments of `encode_parts`: the key fields, then the looked-up numbers.
+        encode_parts: A function that returns the row key for the values of `inputs`. It raises
+            RowKeyError if a value does not fit, or the key is empty or too long.
     """
 
     parts: tuple[Part, ...]
@@ -112,11 +113,11 @@ class KeyLayout:
 
     @property
     def hidden(self) -> tuple[str, ...]:
-        """The key fields that a key does not give back."""
+        """The key fields that cannot be decoded from a key."""
         return tuple(name for name in self.names if name not in self.decoded)
 
     def _all_parts(self) -> Iterator[Part]:
-        """Yield the parts, then what they are computed of."""
+        """Yield the parts, then the inputs of derived parts."""
         waiting = list(self.parts)
         while waiting:
             part = waiting.pop(0)
@@ -128,16 +129,16 @@ class KeyLayout:
         return self.codecs.get(name)
 
     def part(self, name: str) -> Part | None:
-        """Return the part that is the field `name` as it is, or None."""
+        """Return the part that holds the field `name` itself, or None."""
         return next((p for p in self.parts if p.derivation is None and p.name == name), None)
 
     def _joined(self) -> dict[str, tuple[Part | None, Part]]:
-        """Return `joining` of each field that a key gives back from two parts."""
+        """Return the result of `joining` for each field that is decoded from two parts."""
         joining = {name: self.joining(name) for name in self.decoded}
         return {name: parts for name, parts in joining.items() if parts is not None}
 
     def joining(self, name: str) -> tuple[Part | None, Part] | None:
-        """Return the period (None: the table's) and the offset that together give a time back."""
+        """Return the period part (None: the table's period) and the offset part of a time field."""
         for offset in self.parts:
             of = offset.derivation
             if not isinstance(of, OffsetOf) or of.inputs[0].name != name:
@@ -197,7 +198,7 @@ class KeyLayout:
         return key
 
     def _encode_plainly(self, values: Sequence[Any]) -> bytes:
-        """Make the key by calls of the codecs, which say what is wrong."""
+        """Encode the key by calls to the codecs, which raise precise errors."""
         known = self.known(values)
         try:
             pieces = [
@@ -233,8 +234,8 @@ class KeyLayout:
         """Return a part's value from the values of the fields and look-ups.
 
         Raises:
-            CodecError: The part has none.
-            KeyError: A value is not known.
+            CodecError: The part has no value for these inputs.
+            KeyError: A needed value is missing.
         """
         if part.derivation is None:
             return known[part.name]
@@ -244,7 +245,7 @@ class KeyLayout:
         return part.derivation.compute(*[self._input(source, known) for source in inputs])
 
     def _input(self, part: Part, known: Mapping[str, Any]) -> Any:
-        """Return what a part is computed of: a field's value as the field stores it."""
+        """Return an input of a part: a field's value, rounded as the field stores it."""
         value = self.value(part, known)
         return value if part.derivation is not None else part.codec.normalize(value)
 
@@ -289,14 +290,15 @@ class KeyLayout:
     # --- decoding ---------------------------------------------------------------------------------
 
     def decode(self, key: bytes, context: KeyContext | None = None) -> DecodedKey:
-        """Return the field values that a row key gives back, and the fields that it lacks.
+        """Return the field values that can be decoded from a row key, and the other fields.
 
         Args:
             key: The row key.
-            context: What is known besides it; without, names and times of tables are left out.
+            context: The context for names and for times in tables' names; without it, these fields
+                are left out.
 
         Raises:
-            CorruptRowError: The key was not made by this layout.
+            CorruptRowError: The key does not have this layout.
         """
         values = dict(
             zip(self.decoded, self.decode_parts(key, context or KeyContext()), strict=True)
@@ -319,7 +321,7 @@ class KeyLayout:
         """Return the values of the `decoded` fields of a row key.
 
         Raises:
-            CorruptRowError: The key was not made by this layout.
+            CorruptRowError: The key does not have this layout.
         """
         try:
             return self._decode(key, context)
@@ -331,7 +333,7 @@ class KeyLayout:
             ) from error
 
     def _misfit_details(self, key: bytes, error: Exception) -> dict[str, Any]:
-        """Return what an error about a key says: the part that refuses it, or the reason."""
+        """Return the details of a key's error: the part that does not decode, or the reason."""
         part = self._misfitting_part(key)
         if part is not None:
             return {**self._whose, "field": part.name, "row": key, "codec": part.codec.name}
@@ -353,10 +355,10 @@ class KeyLayout:
         return None
 
     def split(self, key: bytes) -> list[tuple[Part, bytes]]:
-        """Return the parts of a row key with their bytes, ends included.
+        """Return the parts of a row key with their bytes, including terminators.
 
         Raises:
-            CorruptRowError: The key was not made by this layout.
+            CorruptRowError: The key does not have this layout.
         """
         pieces: list[tuple[Part, bytes]] = []
         position = 0
@@ -373,9 +375,9 @@ class KeyLayout:
 
 
 def part_bytes(layout: KeyLayout, name: str) -> Callable[[bytes], bytes]:
-    """Return a function from a row key to the bytes of one of its parts, end included.
+    """Return a function from a row key to the bytes of one part, including the terminator.
 
-    It raises CodecError for a key that was not made by the layout.
+    The function raises CodecError for a key that does not have the layout.
     """
     number = next(n for n, part in enumerate(layout.parts) if part.name == name)
     before, part = layout.parts[:number], layout.parts[number]

@@ -1,8 +1,8 @@
-"""What the row keys of a layout begin with, from which `reach` finds the regions that hold any.
+"""Computes the possible beginnings of a layout's row keys, which `reach` compares with regions.
 
-The answer goes as far into the key as its parts have a known width or a known list of values, and
-takes the parts as independent of each other: of a salt and what it is computed from, and of a
-month and its days, some pairs do not exist.
+The beginnings end before the first part without a known width or a known list of values. The parts
+are treated as independent, although some combinations do not exist: for example of a salt and its
+inputs, or of a month and its days.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _EXTREMES: Mapping[type, tuple[Any, Any]] = MappingProxyType(
 
 
 def leading_bytes(layout: KeyLayout) -> LeadingBytes:
-    """Return what the row keys of a layout begin with."""
+    """Return the possible beginnings of a layout's row keys."""
     steps: list[ByteWords] = []
     for part in layout.parts:
         known = part_steps(part)
@@ -69,7 +69,7 @@ def leading_bytes(layout: KeyLayout) -> LeadingBytes:
 
 
 def part_steps(part: Part) -> tuple[ByteWords, ...]:
-    """Return what the bytes of a part can be, its end included; empty if that is not known."""
+    """Return the possible bytes of a part, including its terminator; empty if they are unknown."""
     if isinstance(part.derivation, HashOf):
         alphabet = _HEX_DIGITS if part.derivation.form == "hex" else ANY_BYTE
         return (Symbols((alphabet,) * part.derivation.width_bytes),)
@@ -83,7 +83,7 @@ def part_steps(part: Part) -> tuple[ByteWords, ...]:
 
 
 def choices_of(part: Part) -> tuple[Any, ...]:
-    """Return all values of a derived part that has but a few; empty if they are not known."""
+    """Return all values of a derived part with few values; empty if they are unknown."""
     derivation = part.derivation
     if derivation is None:
         return ()
@@ -93,7 +93,7 @@ def choices_of(part: Part) -> tuple[Any, ...]:
 
 
 def listed_values(codec: Codec[Any]) -> tuple[Any, ...]:
-    """Return all values of a codec that has but a few; empty if it has many."""
+    """Return all values of a codec with few values; empty for other codecs."""
     if isinstance(codec, Code):
         return tuple(value for value, _ in codec.pairs)
     if codec.python_type is bool:
@@ -102,9 +102,9 @@ def listed_values(codec: Codec[Any]) -> tuple[Any, ...]:
 
 
 def codec_steps(codec: Codec[Any]) -> tuple[ByteWords, ...]:
-    """Return what the bytes of a codec of fixed width can be; empty if that is not known.
+    """Return the possible bytes of a codec of fixed width; empty if they are unknown.
 
-    Nothing is said of text: its letters are not known.
+    For text they are unknown.
     """
     width = codec.width_bytes or 0
     if isinstance(codec, Digits):

@@ -1,4 +1,4 @@
-r"""Row keys as HBase prints them: text, with `\xNN` for the bytes that are no printable ASCII.
+r"""Row keys as HBase prints them: text with `\xNN` for bytes that are not printable ASCII.
 
 This is the notation of HBase's shell, web pages and logs (`Bytes.toStringBinary` and
 `Bytes.toBytesBinary` of HBase 2.6).
@@ -21,7 +21,7 @@ _ESCAPE = re.compile(r"\\x([0-9A-F]{2})?")
 def to_string_binary(data: bytes) -> str:
     r"""Return a row key as HBase prints it (`Bytes.toStringBinary`).
 
-    A space stays; a backslash is written `\x5C`, so every text stands for one key only.
+    A space is kept; a backslash becomes `\x5C`, so that every text means only one key.
 
     Examples:
         >>> to_string_binary(b"\x01web \\\x00")
@@ -31,10 +31,10 @@ def to_string_binary(data: bytes) -> str:
 
 
 def from_string_binary(text: str) -> bytes:
-    r"""Return the row key that a text stands for (`Bytes.toBytesBinary`).
+    r"""Return the row key of a text in HBase's notation (`Bytes.toBytesBinary`).
 
-    A backslash that no `x` follows is itself, as in Java. What Java reads as something that nobody
-    intended is refused: it makes the three bytes `xff` of `\xff`, and one byte of `ü` or `€`.
+    A backslash without a following `x` is kept, as in Java. Text that Java would misread is
+    refused: Java converts `\xff` to the three bytes `xff`, and `ü` or `€` to one byte.
 
     Raises:
         RowKeyError: `\x` without two hexadecimal digits in upper case, or text beyond ASCII.

@@ -1,7 +1,7 @@
 """A part of an index's key that may be None: a marker byte, then the value if there is one.
 
-None is `00` and a value `01` and its own bytes, so None sorts first and no value is taken for it.
-Where the part descends both bytes are inverted, and None sorts last: the exact reverse.
+None is `00`, and a value is `01` followed by its own bytes; so None sorts first and cannot be
+confused with a value. In a descending part all bytes are inverted, so None sorts last.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ _VALUE = b"\x01"
 
 @dataclass(frozen=True, slots=True)
 class OrNone(Codec[Any]):
-    """A value of a part, or None.
+    """A part whose value may be None.
 
     Attributes:
-        part: How a value is written.
+        part: The part that encodes values other than None.
     """
 
     name: ClassVar[str] = "or None"
@@ -37,17 +37,17 @@ class OrNone(Codec[Any]):
 
     @property
     def ordered(self) -> bool:
-        """Whether values sort; None comes before all of them, or descending behind."""
+        """Whether the bytes sort like the values, with None first, or last in a descending part."""
         return self.part.is_ordered
 
     @property
     def is_self_delimiting(self) -> bool:
-        """Yes: the marker shows whether a value follows, and the part where it ends."""
+        """True: the marker shows whether a value follows, and the value's part shows its end."""
         return True
 
     @property
     def values(self) -> KeyRange:
-        """The range of all values, None left out."""
+        """The range of all values except None."""
         return KeyRange.prefix(self._markers[1])
 
     def encode(self, value: Any, /) -> bytes:
@@ -59,7 +59,7 @@ class OrNone(Codec[Any]):
         """Return the value, or None.
 
         Raises:
-            CodecError: The bytes begin with no marker, or are not such a part.
+            CodecError: The bytes do not begin with a marker, or the value does not decode.
         """
         none, some = self._markers
         if data == none:
@@ -69,10 +69,10 @@ class OrNone(Codec[Any]):
         return self.part.value_of(data[1:])
 
     def end_of(self, data: bytes, position: int) -> int:
-        """Return where the part that begins at `position` ends.
+        """Return the end of the part that begins at `position`.
 
         Raises:
-            CodecError: There is no such part.
+            CodecError: The bytes are not this part.
         """
         none, some = self._markers
         marker = data[position : position + 1]
@@ -81,7 +81,7 @@ class OrNone(Codec[Any]):
         return position + 1 if marker == none else self.part.span(data, position + 1)
 
     def encode_prefix(self, prefix: Any, /) -> bytes:
-        """Return what the bytes of every value that starts with `prefix` start with."""
+        """Return the first bytes of all values that start with `prefix`."""
         return self._markers[1] + self.part.leading(prefix)
 
 

@@ -1,10 +1,10 @@
-r"""The parts of a row key in bytes: how each ends, how it is decoded, whether it sorts.
+r"""The parts of a row key in bytes: their terminators, decoding and sort order.
 
-A part of fixed width needs no end. Text that more key bytes follow ends with its separator or,
-without one, with `00 01`, and every `00` in it is written `00 ff`: any text fits and order is kept
-(FoundationDB's tuple layer and Phoenix's VARBINARY_ENCODED use the same idea). A descending part
-is inverted after its end was added, so it too sorts and is found again. Codecs that end their
-values themselves (HBase's `OrderedBytes`) are left alone.
+A part of fixed width needs no terminator. Text that is followed by other parts ends with its
+separator; without a separator it ends with `00 01`, and every `00` in it is encoded as `00 ff`, so
+that any text fits and the order is kept (as in FoundationDB's tuple layer and Phoenix's
+VARBINARY_ENCODED). A descending part is inverted together with its terminator. Codecs that end
+their values themselves (HBase's `OrderedBytes`) are used unchanged.
 
 A part holds a key field, or a value derived from other parts (`derivation`).
 """
@@ -28,7 +28,7 @@ _ESCAPED_ZERO = b"\x00\xff"
 
 
 class Framing(Enum):
-    """How a part ends."""
+    """The way in which a part ends."""
 
     FIXED = "fixed width"
     REST = "takes the rest of the key"
@@ -39,78 +39,82 @@ class Framing(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Derivation:
-    """How a part gets its value.
+    """The way in which a derived part gets its value.
 
     Attributes:
-        inputs: What it is computed of.
+        inputs: The parts that the value is computed from.
     """
 
     inputs: tuple[Part, ...] = ()
 
     @property
     def gives_bytes(self) -> bool:
-        """Whether its value is the part's bytes as they stand in the key."""
+        """Whether the value is the bytes of the part in the key."""
         return False
 
     @property
     def spreads(self) -> bool:
-        """Whether it only spreads keys: in front, rows are read in the order of what follows."""
+        """Whether the part only spreads keys, so that rows are merged by the parts after it."""
         return False
 
     @property
     def sorts(self) -> bool | None:
-        """Whether the part's bytes sort as its values do; None if its codec and end decide."""
+        """Whether the part's bytes sort like its values.
+
+        None if the codec and the terminator decide.
+        """
         return None
 
     @property
     def dictionary(self) -> str | None:
-        """The table of the dictionary that has its value; None if no dictionary has it."""
+        """The table of the dictionary that has the value; None if it is not a number of a name."""
         return None
 
     def compute(self, *values: Any) -> Any:
         """Return the part's value from the values of the inputs, in order.
 
         Raises:
-            CodecError: The inputs have no such value.
+            CodecError: There is no value for these inputs.
         """
         raise NotImplementedError
 
     def choices(self, *values: Any) -> Iterable[Any] | None:
-        """Return the values it can have, or None if they are not known.
+        """Return the possible values, or None if they are unknown.
 
         Args:
-            values: What is known of the inputs, None where nothing is.
+            values: The values of the inputs, None for an unknown one.
         """
         del values
         return None
 
     def admits(self, value: Any) -> bool:
-        """Return whether a decoded part can have this value, without knowing other parts."""
+        """Return whether a decoded part can have this value, independent of other parts."""
         del value
         return True
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of a row key, or something that a part is computed of.
+    """A part of a row key, or an input of a derived part.
 
     Attributes:
-        name: The key field; of a derived part, what it is in words, unique in its key.
-        codec: How the value is written.
-        framing: How the part ends.
-        derivation: How a derived part gets its value; None for a key field.
-        is_filled: Whether empty values are refused: Phoenix takes them for NULL and writes a key
-            of another form.
-        ascending: The codec, not descending: a part with an end is inverted together with it.
-        separator: The bytes that end the part, before a descending part is inverted.
-        end: The bytes that end the part as they stand in the key.
-        is_ordered: Whether the part's bytes sort as its values (or as their reverse, if
-            descending). A separator sorts only if nothing in a value sorts below it: with "_",
-            host12_ would come before host1_.
-        is_delimited: Whether a key's bytes show where the part ends, so that no value is another's
-            prefix.
+        name: The key field; for a derived part, a description that is unique in its key.
+        codec: The codec of the value.
+        framing: The way in which the part ends.
+        derivation: The derivation of the value; None for a key field.
+        is_filled: Whether empty values are refused, because Phoenix treats them as NULL and writes
+            another key.
+        ascending: The ascending form of the codec; a descending part is inverted together with its
+            terminator.
+        separator: The terminator of the part, before a descending part is inverted.
+        end: The terminator of the part as it is in the key.
+        is_ordered: Whether the part's bytes sort like its values (or in the reverse order, if
+            descending). With a separator this is only so if no byte of a value is smaller: with
+            "_", host12_ would sort before host1_.
+        is_delimited: Whether the bytes of a key show where the part ends, so that no encoded value
+            is a prefix of another.
         is_descending: Whether larger values have smaller bytes.
-        fields: The key fields that decide the part's value, each once.
+        fields: The key fields that the part's value depends on, each once.
     """
 
     name: str
@@ -128,7 +132,7 @@ class Part:
     _holds_codec: bool = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Compute once the values that every plan needs."""
+        """Compute once the attributes that every plan needs."""
         desc = self.codec.desc
         set_ = object.__setattr__
         set_(self, "ascending", replace(self.codec, desc=False) if desc else self.codec)
@@ -145,12 +149,12 @@ class Part:
 
     @property
     def inputs(self) -> tuple[Part, ...]:
-        """What a derived part is computed of."""
+        """The inputs of a derived part."""
         return () if self.derivation is None else self.derivation.inputs
 
     @property
     def ending(self) -> bytes:
-        """The separator that the codec names, which no value holds; empty if there is none."""
+        """The separator of the codec, which no value contains; empty if there is none."""
         separator: bytes | None = getattr(self.codec, "separator", None)
         return separator or b""
 
@@ -164,7 +168,7 @@ class Part:
         return self.framing is not Framing.SEPARATED or self.separator == _ZERO
 
     def bare(self, value: Any) -> bytes:
-        """Return the part without its end: what a salt hashes."""
+        """Return the encoded part without its terminator, which is what a salt hashes."""
         if self._holds_codec:
             return self.codec.encode(value)
         data = self._framed(self.ascending.encode(value))
@@ -182,7 +186,7 @@ class Part:
         return invert(data) if self.is_descending else data
 
     def leading(self, prefix: Any) -> bytes:
-        """Return what the bytes of every text or bytes that start with `prefix` start with.
+        """Return the first bytes of all texts or bytes that start with `prefix`.
 
         Unlike a value, `prefix` may end with the beginning of the separator.
         """
@@ -191,11 +195,11 @@ class Part:
         return self._framed(self.ascending.encode_prefix(prefix))
 
     def encode(self, value: Any) -> bytes:
-        """Return the part with its end."""
+        """Return the encoded part with its terminator."""
         return self.bare(value) + self.end
 
     def span(self, data: bytes, position: int) -> int:
-        """Return where the part at `position` of a key ends, its end included.
+        """Return the end of the part at `position` of a key, including its terminator.
 
         Raises:
             CodecError: There is no such part.
@@ -215,16 +219,16 @@ class Part:
         """Read the part at `position` of a key; return its value and the next position.
 
         Raises:
-            CodecError: The bytes there are not such a part.
+            CodecError: The bytes at the position are not this part.
         """
         stop = self.span(data, position)
         return self.value_of(data[position:stop]), stop
 
     def value_of(self, data: bytes) -> Any:
-        """Return the value of the part's bytes, end included.
+        """Return the value of the part's bytes, which include the terminator.
 
         Raises:
-            CodecError: The bytes are not such a part.
+            CodecError: The bytes are not this part.
         """
         if self.framing is Framing.REST:
             self.check_rest(data)
@@ -242,10 +246,11 @@ class Part:
         return self.ascending.decode(content)
 
     def check_rest(self, data: bytes) -> None:
-        """Refuse bytes of the last part that no value has: they are another layout's.
+        """Raise an error for bytes of the last part that no value has.
 
         Raises:
-            CodecError: They hold the codec's separator, or are empty where that is refused.
+            CodecError: The bytes contain the codec's separator, or are empty although that is
+                refused.
         """
         separator = self.ending
         if (separator and (data + separator).find(separator) < len(data)) or (
@@ -265,12 +270,12 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """A number that a dictionary has for the name in a field.
+    """A look-up of the number that a dictionary has for the name in a field.
 
     Attributes:
         field: The key field with the name.
         dictionary: The dictionary's table.
-        max_number: The greatest number that the key has room for.
+        max_number: The largest number that fits the width in the key.
     """
 
     field: str
@@ -279,7 +284,7 @@ class Lookup:
 
     @property
     def number(self) -> str:
-        """What the number is called among a key's values; no field has such a name."""
+        """The name of the number among a key's values; no field can have this name."""
         return f"{self.field} in {self.dictionary}"
 
 
@@ -294,10 +299,10 @@ Made = tuple[str, Codec[Any], Derivation]
 def part_of(
     name: str, codec: Codec[Any], *, is_last: bool, derivation: Derivation | None = None
 ) -> Part:
-    """Return a part, ended as its place and codec demand.
+    """Return a part, with the terminator that its position and codec need.
 
-    Descending text is ended even in the last place: inverted, "ab" would otherwise sort before
-    "abc" as it does ascending.
+    Descending text has a terminator even as the last part: without it, the inverted "ab" would sort
+    before "abc", as in ascending order.
     """
     if codec.width_bytes is not None:
         framing = Framing.FIXED

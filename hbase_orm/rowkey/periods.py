@@ -1,4 +1,4 @@
-"""Calendar periods in UTC: where a time's hour, day or month starts, and which one follows it."""
+"""Calendar periods in UTC: the start of a time's hour, day or month, and the following period."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _PATTERNS: Final[Mapping[str, str]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A length of calendar time.
+    """A unit of calendar time.
 
     Attributes:
         name: "minute", "hour", "day", "month" or "year".
-        step: Its length, or None where lengths differ.
-        longest: No period is longer.
-        directives: The `strftime` fields that name a period.
+        step: The length of the unit; None if it varies.
+        longest: The length of the longest period.
+        directives: The `strftime` fields that identify a period.
     """
 
     name: str
@@ -36,7 +36,7 @@ class Unit:
     directives: str
 
     def start(self, at: datetime) -> datetime:
-        """Return the start of the period, in UTC, that an aware `at` falls in."""
+        """Return the start, in UTC, of the period that contains the aware datetime `at`."""
         at = at.astimezone(UTC)
         if self.name == "month":
             return datetime(at.year, at.month, 1, tzinfo=UTC)
@@ -48,13 +48,13 @@ class Unit:
         return datetime(at.year, at.month, at.day, at.hour, minute, tzinfo=UTC)
 
     def number(self, start: datetime) -> int:
-        """Return how many periods begin before the one of `start`, from a fixed one on."""
+        """Return the number of a period: how many periods begin between a fixed one and it."""
         if self.step is not None:
             return (start - EPOCH) // self.step
         return start.year if self.name == "year" else start.year * MONTHS_OF_YEAR + start.month
 
     def following(self, start: datetime) -> datetime | None:
-        """Return the start of the next period; None after the last that a datetime can hold."""
+        """Return the start of the next period; None after the last possible datetime."""
         try:
             if self.step is not None:
                 return start + self.step
@@ -72,7 +72,7 @@ class Unit:
             start = self.following(start)
 
     def check_pattern(self, pattern: str) -> None:
-        """Refuse a name with `strftime` fields that does not distinguish periods of this length.
+        """Raise an error if a name with `strftime` fields does not distinguish the periods.
 
         Raises:
             SchemaError: A field is missing, finer, repeated or unknown.
@@ -95,7 +95,7 @@ class Unit:
         return _DIRECTIVE.sub(lambda match: shown[match[1]], pattern)
 
     def start_of(self, pattern: str, name: str) -> datetime | None:
-        """Return the start of the period that `name` names, or None if it names none."""
+        """Return the start of the period with this name, or None if it is not a period's name."""
         literals = _DIRECTIVE.split(pattern)
         expression = "".join(
             _PATTERNS[piece] if number % 2 else re.escape(piece)
@@ -114,13 +114,13 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class TablePeriod:
-    """Which table a row is in: one for each period of a time.
+    """The declaration of a table for each period.
 
     Attributes:
-        pattern: The tables' name with `strftime` fields.
-        field: The key field with the time.
-        unit: How long a table's period is.
-        is_made_by_writes: Whether writing to a table that does not exist makes it.
+        pattern: The pattern of the tables' names, with `strftime` fields.
+        field: The key field that holds the time.
+        unit: The unit of the periods.
+        is_made_by_writes: Whether a write creates a missing table.
     """
 
     pattern: str
@@ -145,10 +145,10 @@ UNITS: Final[Mapping[str, Unit]] = MappingProxyType(
 
 
 def check_unit(unit: str) -> None:
-    """Refuse an unknown unit of time.
+    """Raise an error for an unknown unit of time.
 
     Raises:
-        SchemaError: Names the known ones.
+        SchemaError: The unit is unknown; the error names the known units.
     """
     if not isinstance(unit, str) or unit not in UNITS:
         raise SchemaError("no period has this name", unit=unit, known=tuple(UNITS))

@@ -1,10 +1,10 @@
-r"""Which regions can ever hold a row, given what row keys begin with.
+r"""Computes which regions can ever hold a row, from the possible beginnings of row keys.
 
-Split keys computed as numbers (`Bytes.split`) do not know that keys hold only hexadecimal digits:
-between "9" and "a" lie 39 bytes that no such key begins with, and a region there stays empty
-forever. `survey` counts, for each region, the beginnings that fall into it, exactly and without
-listing them; `even_split` cuts a table so that the counts are equal. Both know nothing of models:
-`leading` makes a `LeadingBytes` of a key's layout.
+Split keys that are computed as numbers (`Bytes.split`) ignore that keys may have only hexadecimal
+digits: 39 bytes are between "9" and "a" with which no such key begins, and a region there stays
+empty forever. `survey` counts the beginnings in each region exactly, without listing them;
+`even_split` splits a table so that the counts are equal. Both are independent of models: `leading`
+computes the `LeadingBytes` of a key's layout.
 """
 
 from __future__ import annotations
@@ -26,34 +26,34 @@ _DECIMAL = b"0123456789"
 
 
 class ByteWords(Protocol):
-    """One stretch of a key's beginning: a finite set of words, none the beginning of another."""
+    """One step of a key's beginning: a finite set of words, none is a prefix of another."""
 
     @property
     def count(self) -> int:
-        """How many words there are."""
+        """The number of words."""
 
     def below(self, key: bytes) -> int:
-        """Return how many words are less than `key` and no prefix of it."""
+        """Return the number of words that are less than `key` and not a prefix of it."""
 
     def match(self, key: bytes) -> int | None:
         """Return the length of the word that `key` begins with, or None if there is none."""
 
     def at(self, rank: int) -> bytes:
-        """Return the word that `rank` words are less than."""
+        """Return the word at position `rank` in ascending order."""
 
 
 @dataclass(frozen=True, slots=True)
 class OneOf:
-    """A word of a list: salt buckets, codes of record types, partitions.
+    """A step with a list of words: salt buckets, codes of record types, or partitions.
 
     Attributes:
-        words: Distinct, ascending, not empty; none is the beginning of another.
+        words: The words: distinct, ascending and not empty; none is a prefix of another.
     """
 
     words: tuple[bytes, ...]
 
     def __post_init__(self) -> None:
-        """Sort the words, and refuse a word that another begins with."""
+        """Sort the words; raise an error if one is a prefix of another."""
         words = tuple(sorted(self.words))
         # What begins with a word directly follows it, or another that does, in byte order.
         clash = next((pair for pair in pairwise(words) if pair[1].startswith(pair[0])), None)
@@ -67,11 +67,11 @@ class OneOf:
 
     @property
     def count(self) -> int:
-        """How many words there are."""
+        """The number of words."""
         return len(self.words)
 
     def below(self, key: bytes) -> int:
-        """Return how many words are less than `key` and no prefix of it."""
+        """Return the number of words that are less than `key` and not a prefix of it."""
         return sum(word < key and not key.startswith(word) for word in self.words)
 
     def match(self, key: bytes) -> int | None:
@@ -79,11 +79,11 @@ class OneOf:
         return next((len(word) for word in self.words if key.startswith(word)), None)
 
     def at(self, rank: int) -> bytes:
-        """Return the word that `rank` words are less than."""
+        """Return the word at position `rank` in ascending order."""
         return self.words[rank]
 
     def __str__(self) -> str:
-        """Return the word if there is but one, else how many there are."""
+        """Return the word if there is only one, else the number of words."""
         if self.count > 1:
             return f"one of {self.count} words"
         return f"'{to_string_binary(self.words[0])}'"
@@ -91,12 +91,12 @@ class OneOf:
 
 @dataclass(frozen=True, slots=True)
 class Symbols:
-    """So many bytes, each of an alphabet of its own: digits, hashes, fixed-width numbers.
+    """A step of fixed width with an alphabet for each byte: digits, hashes, or fixed-width numbers.
 
     Attributes:
-        alphabets: The bytes that may stand in each place, ascending.
-        low: The least word, as wide; None if only the alphabets limit it.
-        high: The greatest word, likewise.
+        alphabets: The possible bytes at each position, ascending.
+        low: The smallest word, of the same width; None if only the alphabets limit it.
+        high: The largest word, of the same width; None if only the alphabets limit it.
     """
 
     alphabets: tuple[bytes, ...]
@@ -104,7 +104,7 @@ class Symbols:
     high: bytes | None = None
 
     def __post_init__(self) -> None:
-        """Sort the alphabets, and refuse what leaves no word."""
+        """Sort the alphabets; raise an error if there is no word."""
         alphabets = tuple(bytes(sorted(set(each))) for each in self.alphabets)
         object.__setattr__(self, "alphabets", alphabets)
         widths = {len(end) for end in (self.low, self.high) if end is not None}
@@ -120,11 +120,11 @@ class Symbols:
 
     @property
     def count(self) -> int:
-        """How many words there are."""
+        """The number of words."""
         return max(0, self._ceiling() - self._floor())
 
     def below(self, key: bytes) -> int:
-        """Return how many words are less than `key` and no prefix of it."""
+        """Return the number of words that are less than `key` and not a prefix of it."""
         return max(0, min(self._rank(key), self._ceiling()) - self._floor())
 
     def match(self, key: bytes) -> int | None:
@@ -138,7 +138,7 @@ class Symbols:
         return len(word) if fits else None
 
     def at(self, rank: int) -> bytes:
-        """Return the word that `rank` words are less than."""
+        """Return the word at position `rank` in ascending order."""
         rank += self._floor()
         word: list[int] = []
         for alphabet in reversed(self.alphabets):
@@ -147,7 +147,7 @@ class Symbols:
         return bytes(reversed(word))
 
     def __str__(self) -> str:
-        """Return how many bytes there are, and how many symbols each can be."""
+        """Return the number of bytes and of the symbols at each position."""
         width, sizes = len(self.alphabets), sorted({len(each) for each in self.alphabets})
         text = "1 byte" if width == 1 else f"{width} bytes"
         if sizes[0] < len(ANY_BYTE):
@@ -168,7 +168,7 @@ class Symbols:
         return self._rank(self.high) + self._has(self.high)
 
     def _rank(self, key: bytes) -> int:
-        """Return how many words of the alphabets are less than `key` and not its beginning."""
+        """Return the number of words that are less than `key` and not a prefix of it."""
         rank, following = 0, prod(map(len, self.alphabets))
         for byte, alphabet in zip(key, self.alphabets, strict=False):
             following //= len(alphabet) or 1
@@ -179,10 +179,10 @@ class Symbols:
 
 
 def _counted(width_bytes: int) -> int:
-    """Return a width.
+    """Check a width and return it.
 
     Raises:
-        SchemaError: It is no whole number from 1 on.
+        SchemaError: The width is not a positive integer.
     """
     if type(width_bytes) is not int or width_bytes < 1:
         raise SchemaError(
@@ -195,21 +195,21 @@ def _counted(width_bytes: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class LeadingBytes:
-    """What the row keys of a table begin with.
+    """The possible beginnings of a table's row keys.
 
-    Every key begins with one word of each step, in order. All such beginnings are taken as equally
+    Every key begins with one word of each step, in order. All beginnings are treated as equally
     frequent.
 
     Attributes:
-        steps: The stretches; empty if nothing is known.
-        is_whole: Whether the key ends there. Else anything may follow, or nothing.
+        steps: The steps; empty if the beginnings are unknown.
+        is_whole: Whether the key ends after the steps; otherwise any bytes may follow.
     """
 
     steps: tuple[ByteWords, ...] = ()
     is_whole: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse keys that end before they begin."""
+        """Raise an error for whole keys without steps."""
         if self.is_whole and not self.steps:
             raise SchemaError("the key has no steps", fix="give at least one step")
 
@@ -218,36 +218,36 @@ class LeadingBytes:
         """Return keys that begin with one of the words.
 
         Raises:
-            SchemaError: There is none, or one is empty or the beginning of another.
+            SchemaError: There are no words, or a word is empty or a prefix of another.
         """
         return cls((OneOf(tuple(words)),))
 
     @classmethod
     def hex_digits(cls, width_bytes: int, *, is_upper: bool = False) -> Self:
-        """Return keys that begin with so many hexadecimal digits."""
+        """Return keys that begin with a number of hexadecimal digits."""
         return cls((Symbols((_UPPER_HEX if is_upper else _LOWER_HEX,) * _counted(width_bytes)),))
 
     @classmethod
     def decimal_digits(cls, width_bytes: int) -> Self:
-        """Return keys that begin with so many decimal digits."""
+        """Return keys that begin with a number of decimal digits."""
         return cls((Symbols((_DECIMAL,) * _counted(width_bytes)),))
 
     @classmethod
     def any_bytes(cls, width_bytes: int) -> Self:
-        """Return keys that begin with so many bytes of any value, such as a hash."""
+        """Return keys that begin with a number of bytes of any value, such as a hash."""
         return cls((Symbols((ANY_BYTE,) * _counted(width_bytes)),))
 
     def then(self, following: LeadingBytes) -> LeadingBytes:
-        """Return keys that begin with these bytes and then with the following, and end as those."""
+        """Return keys that begin with these steps, followed by the steps of another value."""
         return LeadingBytes((*self.steps, *following.steps), following.is_whole)
 
     @property
     def count(self) -> int | None:
-        """How many beginnings there are, or None if nothing is known of them."""
+        """The number of beginnings, or None if they are unknown."""
         return prod(step.count for step in self.steps) if self.steps else None
 
     def at(self, rank: int) -> bytes:
-        """Return the beginning that `rank` beginnings are less than, from 0 to `count` - 1."""
+        """Return the beginning at position `rank` in ascending order, from 0 to `count` - 1."""
         words: list[bytes] = []
         for step in reversed(self.steps):
             rank, place = divmod(rank, step.count)
@@ -255,9 +255,9 @@ class LeadingBytes:
         return b"".join(reversed(words))
 
     def count_within(self, start: bytes, stop: bytes | None) -> int:
-        """Return how many beginnings have a key from `start` to before `stop`.
+        """Return the number of beginnings with possible keys from `start` to before `stop`.
 
-        One that a border cuts, because more of the key follows, counts on both sides of it.
+        A beginning that is a prefix of a border key counts on both sides of the border.
         """
         # Where more may follow, what begins `start` is the beginning of `start` itself.
         first = self._count_below(start) if self.is_whole else self._place(start)[0]
@@ -269,11 +269,11 @@ class LeadingBytes:
         return before + (is_begun and rest != b"")
 
     def _place(self, key: bytes) -> tuple[int, bool, bytes]:
-        """Place a key among the beginnings.
+        """Compare a key with the beginnings.
 
         Returns:
-            How many beginnings are less and do not begin `key`, whether one begins it, and what of
-            `key` follows that one.
+            The number of beginnings that are less than `key` and not a prefix of it, whether one is
+            a prefix, and the rest of `key` after that prefix.
         """
         before = 0
         following = prod(step.count for step in self.steps)
@@ -287,22 +287,23 @@ class LeadingBytes:
         return before, True, key
 
     def __str__(self) -> str:
-        """Return what is known."""
+        """Return the steps as text."""
         end = "nothing" if self.is_whole else "anything"
         return ", then ".join([*map(str, self.steps), end])
 
 
 @dataclass(frozen=True, slots=True)
 class RegionReach:
-    """A region and what can fall into it.
+    """A region and the share of the possible keys in it.
 
     Attributes:
         start: The first key of the region.
-        stop: The key before which it ends; None in the last region.
-        is_reachable: Whether there is a key that it can hold.
-        beginnings: How many of the possible beginnings it holds; None if they are not known.
-        share: The same as a part of all, 0 to 1. The shares add up to more than 1 where a split
-            key is longer than the known beginning, which then counts in both regions.
+        stop: The end of the region, excluded; None for the last region.
+        is_reachable: Whether a possible key is in the region.
+        beginnings: The number of possible beginnings in the region; None if they are unknown.
+        share: The fraction of all beginnings in the region, 0 to 1. If a split key is longer than
+            the known beginning, that beginning counts in both regions, and the sum of the shares is
+            more than 1.
     """
 
     start: bytes
@@ -313,15 +314,15 @@ class RegionReach:
 
 
 def even_split(regions: int, leading: LeadingBytes) -> tuple[bytes, ...]:
-    r"""Return split keys that give every region as many beginnings, one more or less.
+    r"""Return split keys that give every region the same number of beginnings, or one more.
 
     Args:
-        regions: How many; one less is returned.
-        leading: What row keys begin with.
+        regions: The number of regions; the number of returned keys is one less.
+        leading: The possible beginnings of row keys.
 
     Raises:
-        SchemaError: `regions` is less than 1 or more than there are beginnings, or nothing is known
-            of the keys.
+        SchemaError: `regions` is less than 1 or more than the number of beginnings, or the
+            beginnings are unknown.
 
     Examples:
         >>> months = LeadingBytes.words(b"%02d" % month for month in range(1, 13))
@@ -342,14 +343,14 @@ def even_split(regions: int, leading: LeadingBytes) -> tuple[bytes, ...]:
 
 
 def survey(split_keys: Sequence[bytes], leading: LeadingBytes) -> tuple[RegionReach, ...]:
-    r"""Return the regions that the split keys make, in order, with what can fall into each.
+    r"""Return the regions between the split keys, in order, with their shares of the possible keys.
 
     Args:
-        split_keys: In any order.
-        leading: What row keys begin with.
+        split_keys: The split keys, in any order.
+        leading: The possible beginnings of row keys.
 
     Raises:
-        SchemaError: A split key is no bytes, is empty or stands twice.
+        SchemaError: A split key is not bytes, is empty, or is given twice.
 
     Examples:
         >>> [each.share for each in survey([b"5", b"a"], LeadingBytes.decimal_digits(2))]
@@ -374,7 +375,7 @@ def unreachable_regions(
     r"""Return the regions that can never hold a row.
 
     Raises:
-        SchemaError: A split key is empty or stands twice.
+        SchemaError: A split key is empty or given twice.
 
     Examples:
         >>> idle = unreachable_regions([b"0", b":", b"a"], LeadingBytes.hex_digits(16))

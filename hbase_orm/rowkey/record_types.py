@@ -1,4 +1,4 @@
-"""Record types: which kind of record a row is, as a part of its key."""
+"""Record types as parts of row keys."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from hbase_orm.rowkey.parts import Derivation
 
 @dataclass(frozen=True, slots=True)
 class RecordTypeCodec(Codec[str]):
-    """The record types of a base, as their bytes stand in keys; subclasses add theirs.
+    """The codec of a base's record types; each record type is added when its class is created.
 
     Attributes:
-        known: From the bytes to the record type.
+        known: The record types by their bytes.
     """
 
     name: ClassVar[str] = "record type"
@@ -25,14 +25,14 @@ class RecordTypeCodec(Codec[str]):
 
     @property
     def is_self_delimiting(self) -> bool:
-        """True: no record type is the beginning of another."""
+        """True: no record type is a prefix of another."""
         return True
 
     def add(self, record_type: str, data: bytes) -> None:
         """Add a record type.
 
         Raises:
-            SchemaError: Its bytes begin another's, or another's begin them.
+            SchemaError: One record type's bytes are a prefix of another's.
         """
         for other in self.known:
             if other.startswith(data) or data.startswith(other):
@@ -48,7 +48,7 @@ class RecordTypeCodec(Codec[str]):
         """Return the bytes of a record type.
 
         Raises:
-            CodecError: The base has no such record type.
+            CodecError: The base does not have this record type.
         """
         for data, record_type in self.known.items():
             if record_type == value:
@@ -59,17 +59,17 @@ class RecordTypeCodec(Codec[str]):
         """Return the record type.
 
         Raises:
-            CodecError: The bytes are none.
+            CodecError: The bytes are not a record type.
         """
         if data not in self.known:
             raise self.corrupt(data)
         return self.known[data]
 
     def end_of(self, data: bytes, position: int) -> int:
-        """Return where the record type that begins at `position` ends.
+        """Return the end of the record type that begins at `position`.
 
         Raises:
-            CodecError: None begins there.
+            CodecError: No record type begins at the position.
         """
         for stored in self.known:
             if data.startswith(stored, position):
@@ -79,10 +79,10 @@ class RecordTypeCodec(Codec[str]):
 
 @dataclass(frozen=True, slots=True)
 class AnyRecordType(Derivation):
-    """The record type in the keys of a base: any of those of its subclasses."""
+    """The record type in keys of a base: any record type of its subclasses."""
 
     def compute(self, *values: Any) -> Any:
-        """Refuse: only the models of record types have whole keys.
+        """Raise an error: only models of record types have complete keys.
 
         Raises:
             CodecError: Always.

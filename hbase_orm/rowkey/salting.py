@@ -1,4 +1,4 @@
-"""Salt buckets: a small number computed from a row key's other bytes, put in front of it.
+"""Salt buckets: a small number that is computed from a row key's bytes and put before them.
 
 The hash "phoenix" is Apache Phoenix's `SaltingUtil`: a 31-polynomial over *signed* bytes in 32-bit
 arithmetic, and the bucket is `abs(hash % n)` with Java's truncating remainder, which equals
@@ -71,13 +71,13 @@ def bucket_of(data: bytes, bucket_count: int, hash_name: str = "phoenix") -> int
 
 
 def bucket_source(hashed: str, bucket_count: int, hash_name: str, scope: Scope) -> str:
-    """Return an expression for the one byte that a bucket is in front of a key.
+    """Return the source of a bucket as one byte.
 
     Args:
-        hashed: The expression for the hashed bytes.
+        hashed: The source of the hashed bytes.
         bucket_count: 2 to 256.
-        hash_name: One of `HASHES`.
-        scope: Takes what the expression refers to.
+        hash_name: The name of a hash in `HASHES`.
+        scope: The global names of the generated function; names that the source needs are added.
     """
     buckets = scope.bind(tuple(bytes((bucket,)) for bucket in range(bucket_count)), "buckets")
     value = f"{scope.bind(HASHES[hash_name], 'hash')}({hashed})"

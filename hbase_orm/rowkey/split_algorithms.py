@@ -2,8 +2,9 @@
 
 `hex_string_split`, `uniform_split` and `decimal_string_split` are the algorithms of
 `org.apache.hadoop.hbase.util.RegionSplitter`; `bytes_split` is `Bytes.split`, and `range_split`
-what `Admin.createTable` makes of a first key, a last key and a number of regions. None of them
-knows what keys look like: `reach` finds which of the regions they make can ever hold a row.
+returns what `Admin.createTable` computes from a first key, a last key and a number of regions. None
+of these algorithms considers which keys are possible: `reach` finds the regions that can ever hold
+a row.
 """
 
 from __future__ import annotations
@@ -22,17 +23,18 @@ def hex_string_split(
 ) -> tuple[bytes, ...]:
     """Return the split keys of `HexStringSplit`, for keys that begin with hexadecimal digits.
 
-    They are in lower case, as long as `last`, and split evenly; the last region takes what is left
-    over. Keys in upper case sort differently beyond 9: they need split keys of their own.
+    The split keys are in lower case, as long as `last`, and evenly spaced; the last region gets the
+    remainder. Digits in upper case sort differently from 'A' on, so such keys need other split
+    keys.
 
     Args:
-        regions: How many; one less is returned.
-        first: The least key, in hexadecimal digits.
-        last: The greatest key, likewise.
+        regions: The number of regions; the number of returned keys is one less.
+        first: The smallest key, in hexadecimal digits.
+        last: The largest key, in the same form.
 
     Raises:
-        SchemaError: `regions` is less than 1 or more than there are keys, an end is no hexadecimal
-            text, or `last` is not greater than `first`.
+        SchemaError: `regions` is less than 1 or more than the number of keys, an end is not
+            hexadecimal, or `last` is not greater than `first`.
 
     Examples:
         >>> hex_string_split(4)
@@ -47,9 +49,9 @@ def decimal_string_split(
     """Return the split keys of `DecimalStringSplit`, for keys that begin with decimal digits.
 
     Args:
-        regions: How many; one less is returned.
-        first: The least key, in decimal digits.
-        last: The greatest key, likewise; the split keys are as long.
+        regions: The number of regions; the number of returned keys is one less.
+        first: The smallest key, in decimal digits.
+        last: The largest key, in decimal digits; the split keys have the same length.
 
     Raises:
         SchemaError: As for `hex_string_split`.
@@ -66,14 +68,14 @@ def guide_hex_split(
 ) -> tuple[bytes, ...]:
     """Return the split keys of `getHexSplits`, the example in HBase's reference guide.
 
-    It is in the guide's chapter on row keys and region splits. It differs from `hex_string_split`
-    in that it takes the last key as excluded, so that 16 regions begin at 0fff…, not at 1000…, and
-    in that it always writes 16 digits.
+    It is in the guide's chapter on row keys and region splits. Unlike `hex_string_split`, it
+    excludes the last key, so that 16 regions begin at 0fff… and not at 1000…, and always writes 16
+    digits.
 
     Args:
-        regions: How many; one less is returned.
-        first: The least key, in at most 16 hexadecimal digits.
-        last: The greatest key, likewise.
+        regions: The number of regions; the number of returned keys is one less.
+        first: The smallest key, in at most 16 hexadecimal digits.
+        last: The largest key, in the same form.
 
     Raises:
         SchemaError: As for `hex_string_split`, or an end has more than 16 digits.
@@ -96,9 +98,9 @@ def uniform_split(
     r"""Return the split keys of `UniformSplit`, for keys that begin with evenly spread bytes.
 
     Args:
-        regions: How many, 2 or more; one less is returned.
-        first: The least key.
-        last: The greatest key, which is included.
+        regions: The number of regions, 2 or more; the number of returned keys is one less.
+        first: The smallest key.
+        last: The largest key, included.
 
     Raises:
         SchemaError: `regions` is less than 2, or `last` is not greater than `first`.
@@ -112,13 +114,13 @@ def uniform_split(
 
 
 def range_split(regions: int, first: bytes, last: bytes) -> tuple[bytes, ...]:
-    """Return the split keys that `Admin.createTable` makes of two keys and a number of regions.
+    """Return the split keys of `Admin.createTable` for two keys and a number of regions.
 
-    The ends are split keys themselves, so one region lies before `first` and one begins at `last`:
-    with the least and the greatest key there is, both are all but empty.
+    The ends are split keys themselves, so one region is before `first` and one begins at `last`. If
+    these are the smallest and the largest existing key, both regions are almost empty.
 
     Args:
-        regions: How many, 3 or more; one less is returned.
+        regions: The number of regions, 3 or more; the number of returned keys is one less.
         first: The first split key.
         last: The last split key.
 
@@ -141,18 +143,19 @@ def bytes_split(
 ) -> tuple[bytes, ...]:
     r"""Return `Bytes.split(start, stop, inclusive, count)`: the ends and `count` keys between.
 
-    The keys are numbers of as many bytes as the longer end has, one more if there are too few.
+    The keys are computed as numbers with the width of the longer end, or one byte more if that is
+    too short.
 
     Args:
         start: The first key returned.
         stop: The last key returned.
-        count: How many keys between them, 1 or more.
-        inclusive: Count `stop` as part of what is split. Of few keys, the last one between may
-            then be `stop` itself.
+        count: The number of keys between the ends, 1 or more.
+        inclusive: Whether `stop` is part of the split range; then the last key between may be
+            `stop` itself, if there are few keys.
 
     Raises:
-        SchemaError: `count` is less than 1, or `stop` is not greater than `start`; the shorter one
-            is filled up with zero bytes before they are compared.
+        SchemaError: `count` is less than 1, or `stop` is not greater than `start`, where the
+            shorter one is padded with zero bytes.
 
     Examples:
         >>> bytes_split(b"a", b"e", 3)
@@ -174,10 +177,10 @@ def bytes_split(
 
 
 def check_regions(regions: int, least: int, *, most: int | None = None) -> None:
-    """Refuse a number of regions that cannot be made.
+    """Raise an error for an impossible number of regions.
 
     Raises:
-        SchemaError: It is no whole number from `least` to `most`.
+        SchemaError: The number is not an integer from `least` to `most`.
     """
     _check_whole("regions", regions, least)
     if most is not None and regions > most:

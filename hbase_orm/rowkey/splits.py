@@ -1,4 +1,4 @@
-"""Split keys: where a new table is cut, so that its writes spread from the first row on."""
+"""Split keys of new tables, so that writes are spread over the regions from the first row on."""
 
 from __future__ import annotations
 
@@ -18,19 +18,18 @@ MAX_AUTO_REGIONS: Final = 256
 
 
 def split_keys(layout: KeyLayout, regions: int | None = None) -> tuple[bytes, ...]:
-    """Return split keys that give each region as many of the beginnings that row keys can have.
+    """Return split keys that divide the possible beginnings of row keys evenly.
 
-    Without a number of regions, the key itself suggests it: one for each salt bucket, bucket or
-    computed partition, at most 256; 16 where the key begins with a hash. Other keys suggest none:
-    only their author knows how the values spread.
+    Without a number of regions it depends on the key: one region for each salt bucket, bucket or
+    computed partition, at most 256; 16 regions if the key begins with a hash. Other keys are not
+    split, because the library does not know how their values are distributed.
 
     Args:
-        layout: The row key.
-        regions: How many, 1 or more; None leaves it to the key.
+        layout: The layout of the row key.
+        regions: The number of regions, 1 or more; None means the number that suits the key.
 
     Raises:
-        SchemaError: Nothing is known of what row keys begin with, or there are fewer beginnings
-            than regions.
+        SchemaError: The possible beginnings of row keys are unknown or fewer than the regions.
     """
     if regions is not None:
         return even_split(regions, leading_bytes(layout))

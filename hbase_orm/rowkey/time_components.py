@@ -1,4 +1,4 @@
-"""Components made of a time: its period, its offset in the period, and a table per period."""
+"""Components of a time: its period, its offset in the period, and a table for each period."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from hbase_orm.rowkey.periods import UNITS, check_unit
 
 
 class Period(Component):
-    """The start of the hour, day or month, in UTC, that a time falls in.
+    """The start of the period, such as an hour or a day in UTC, that contains a time.
 
     Attributes:
         unit: "minute", "hour", "day", "month" or "year".
         of: The key field that holds the time.
-        codec: How the start is written; None means as the field is.
+        codec: The codec of the start; None means the codec of the field.
     """
 
     kind = "period"
@@ -32,7 +32,7 @@ class Period(Component):
         """Declare a period.
 
         Raises:
-            SchemaError: The unit is unknown, or `of` is no field.
+            SchemaError: The unit is unknown, or `of` is not a field.
         """
         check_unit(unit)
         self.unit = unit
@@ -41,15 +41,15 @@ class Period(Component):
 
 
 class Offset(Component):
-    """The time since the start of the hour, day or month; with the `Period` it gives the time.
+    """The time since the start of its period; together with the `Period` it gives the time.
 
     Attributes:
         unit: "minute", "hour", "day", "month" or "year".
         of: The key field that holds the time.
-        resolution: What a codec of numbers counts: "micros", "millis" or "seconds".
-        codec: How it is written: a codec of ints (counted in `resolution`), of timedelta, of time
-            (unit "day"), or of datetime (`strftime` of the smaller fields). None means 4 bytes
-            where the unit fits them, else 8.
+        resolution: The unit of a codec of numbers: "micros", "millis" or "seconds".
+        codec: The codec of the offset: of ints (counted in `resolution`), of timedelta, of time
+            (for the unit "day"), or of datetime (`strftime` with the smaller units). None means an
+            unsigned integer of 4 bytes if the unit fits, else of 8 bytes.
     """
 
     kind = "offset"
@@ -66,7 +66,7 @@ class Offset(Component):
         """Declare an offset.
 
         Raises:
-            SchemaError: The unit or the resolution is unknown, or `of` is no field.
+            SchemaError: The unit or the resolution is unknown, or `of` is not a field.
         """
         check_unit(unit)
         if resolution not in ("micros", "millis", "seconds"):
@@ -82,18 +82,17 @@ class Offset(Component):
 
 
 class TablePerPeriod:
-    """A table for each day, month or year of a time, named after it.
+    """A declaration of one table for each hour, day, month or year.
 
     Attributes:
-        name: The tables' name with `strftime` fields, e.g. "payments_%Y%m%d".
+        name: The pattern of the tables' names with `strftime` fields, e.g. "payments_%Y%m%d".
         of: The name of the key field that holds the time.
         period: "hour", "day", "month" or "year".
-        create: Whether writing to a table that does not exist makes it; it raises
-            `TableNotFoundError` otherwise.
+        create: Whether a write creates a missing table; otherwise it raises `TableNotFoundError`.
     """
 
     def __init__(self, name: str, /, *, of: str, period: str, create: bool = False) -> None:
-        """Declare tables per period.
+        """Declare a table for each period.
 
         Raises:
             SchemaError: The period is unknown, or the name does not distinguish the periods.

@@ -1,4 +1,4 @@
-"""What becomes of a declared `Period` or `Offset`: together they must give back every time."""
+"""Converts a declared `Period` or `Offset` to a part; together they must keep every time."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def _time_source(inputs: tuple[Part, ...], kind: str) -> Part:
 
 
 def period_made(component: Period, inputs: tuple[Part, ...], _: Any) -> Made:
-    """Return a period's description, codec and derivation.
+    """Return the description, the codec and the derivation of a period.
 
     Raises:
-        SchemaError: The period is not taken from a datetime field, or the codec rounds periods.
+        SchemaError: The field is not a datetime, or the codec rounds the period.
     """
     source = _time_source(inputs, "period")
     codec = source.codec if component.codec is None else component.codec
@@ -57,10 +57,10 @@ def period_made(component: Period, inputs: tuple[Part, ...], _: Any) -> Made:
 
 
 def offset_made(component: Offset, inputs: tuple[Part, ...], _: Any) -> Made:
-    """Return the words, the codec and the derivation of an offset.
+    """Return the description, the codec and the derivation of an offset.
 
     Raises:
-        SchemaError: It is not one of a datetime, or its codec cannot hold every one.
+        SchemaError: The field is not a datetime, or the codec cannot hold every offset.
     """
     source = _time_source(inputs, "offset")
     unit, codec = UNITS[component.unit], component.codec
@@ -89,14 +89,14 @@ def offset_made(component: Offset, inputs: tuple[Part, ...], _: Any) -> Made:
 
 
 def _repeats(codec: Codec[Any], unit: Unit) -> bool:
-    """Return whether a codec writes equal offsets in different periods differently."""
+    """Return whether a codec encodes equal offsets differently in different periods."""
     start = unit.start(_PROBE)
     after = (unit.following(start) or start) + (_PROBE - start)
     return codec.encode(_PROBE) != codec.encode(after)
 
 
 def _check_exact(offset: OffsetOf, codec: Codec[Any], source: Part) -> None:
-    """Refuse an offset that rounds what the field keeps, or is too small for the longest period."""
+    """Refuse an offset that rounds the field's values or cannot hold the longest period."""
     latest = [
         datetime(2004, 12, 31, 23, 59, 59, 999_999, tzinfo=UTC),
         offset.unit.following(offset.unit.start(_PROBE)),

@@ -169,7 +169,7 @@ def plan_attempt(
 def _old_entries(target: GuardedTable, row: bytes, before: RowBefore) -> frozenset[Entry]:
     """Return the entries that the row has; for a corrupt value log a warning and return none.
 
-    So a row with a corrupt value can be overwritten; the repair deletes its old entries.
+    So such a row can be overwritten.
     """
     values = before.values
     return frozenset(
@@ -253,9 +253,8 @@ def delete_mutation(
 ) -> RowMutation:
     """Return the row mutation of a delete: families or columns, and the dead guard.
 
-    Cells are deleted up to one millisecond before the guard's timestamp. A delete of a whole family
-    would also hide later increments that have an earlier server time. So in a family with counters
-    the single columns are deleted, the counters without a timestamp (up to the server's time).
+    Cells are deleted up to one millisecond before the guard's timestamp. In a family with counters
+    the columns are deleted one by one, so that later increments are kept.
     """
     guard_deletes, guard_puts = guard_changes(guard)
     return RowMutation(
@@ -269,9 +268,9 @@ def delete_mutation(
 def replace_mutation(
     target: GuardedTable, change: RowChange, before: RowBefore, guard: GuardCell
 ) -> RowMutation:
-    """Return the row mutation of a replace, which deletes everything except the new values.
+    """Return the row mutation of a replace: deletes of all old cells, and the new values.
 
-    The deletes are those of a row delete, up to one millisecond before the new cells.
+    The deletes are those of a row delete.
     """
     written = written_values(target, change, before.values)
     guard_deletes, guard_puts = guard_changes(guard)
@@ -317,7 +316,7 @@ def _family_deletes(
 def guard_changes(guard: GuardCell) -> tuple[tuple[Delete, ...], tuple[Put, ...]]:
     """Return the deletes and puts of the guard's own column (R4: it outlives its row).
 
-    A dead guard expires, which would make an older version of the cell visible, so that is deleted.
+    A dead guard expires; an older version of it is deleted, so that it does not become visible.
     """
     put = Put(GUARD_COLUMN, guard.encode(), guard.timestamp_ms)
     if guard.is_dead:

@@ -218,7 +218,7 @@ def row_requests(target: GuardedTable, write: StampedWrite) -> list[MutateRows]:
     """Return the requests that change the row: puts and deletes do not mix over Thrift1.
 
     A read over Thrift1 does not return the tombstone of a cleared column. So an extra cell shows
-    later writers the smallest timestamp that they may use.
+    later writers the smallest usable timestamp.
     """
     t = write.timestamp_ms
     puts = [Put(column, value, t) for column, value in write.puts.items()]

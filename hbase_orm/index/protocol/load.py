@@ -1,8 +1,8 @@
-"""Rows of a table in state LOADING: plain batches that carry their guards.
+"""Loads rows into a table in state LOADING, in plain batches that include the guards.
 
-While the catalog says LOADING no guarded writer touches the table, so rows that are known to be
-new need neither a read nor a check. Everything a load writes has the timestamp and the nonce of
-its ticket: written again, it is the same bytes at the same place.
+While the catalog shows LOADING, no guarded writer writes the table, so rows that are known to be
+new need neither a read nor a check. Everything that a load writes has the timestamp and the nonce
+of its ticket; so a repeated load writes the same cells again.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class LoadTicket:
-    """The values that fix the bytes of a load, kept in the catalog while it runs.
+    """The values that a load writes into all its cells; the catalog stores them during the load.
 
     Attributes:
         timestamp_ms: The timestamp of all cells and entries.
@@ -78,14 +78,14 @@ class LoadTicket:
 
 @dataclass(frozen=True, slots=True)
 class LoadedRow:
-    """What loads one row.
+    """The mutations that load one row.
 
     Attributes:
-        entries: Puts of index entries by index table. All of them must be acknowledged before
-            the row is sent.
-        data: The row with its guard.
-        verified: Puts of what entries of covering indexes repeat, by index table. None is sent
-            before the row was acknowledged.
+        entries: The puts of index entries by index table. All must be acknowledged before the row
+            is sent.
+        data: The put of the row with its guard.
+        verified: The puts that verify entries of covering indexes, by index table. They are sent
+            after the row was acknowledged.
     """
 
     entries: Mapping[str, tuple[RowMutation, ...]]
@@ -100,10 +100,10 @@ def _guard_puts(ticket: LoadTicket) -> tuple[Put, ...]:
 
 
 def guarded_load(target: GuardedTable, change: RowChange, ticket: LoadTicket) -> LoadedRow:
-    """Turn a new row into the mutations that load it; nothing of it depends on a clock.
+    """Return the mutations that load a new row; they do not depend on a clock.
 
     Raises:
-        ValidationError: The change deletes, or touches a column it must not.
+        ValidationError: The change deletes the row, or writes a column that is not allowed.
     """
     check_change(target, change)
     if change.kind == "delete":
@@ -124,7 +124,7 @@ def _by_table(batches: Iterable[MutateRows]) -> Mapping[str, tuple[RowMutation, 
 
 
 def load_rows(table: str, rows: Sequence[LoadedRow]) -> Protocol[None]:
-    """Load rows: entries first, then the rows, then what entries of covering indexes repeat."""
+    """Load rows: first the entries, then the rows, then verify the covering entries."""
     entries = _joined(row.entries for row in rows)
     data = MutateRows(table, tuple(row.data for row in rows))
     yield from load_in_order(entries, data, _joined(row.verified for row in rows))
@@ -143,10 +143,10 @@ def load_in_order(
     data: Operation[None],
     verified: Sequence[Operation[None]],
 ) -> Protocol[None]:
-    """Send a batch of a load in its order.
+    """Send the three parts of a batch in order: entries, rows, verification.
 
-    Everything has the load's timestamp, so the gateway repeats what gets no answer. Entries that
-    could not be verified are left so: queries look their rows up.
+    Everything has the load's timestamp, so requests without an answer may be repeated. Entries that
+    could not be verified stay unverified; queries then look up their rows.
     """
     if entries:
         yield from ask_all(entries)
@@ -161,12 +161,12 @@ def load_in_order(
 
 @dataclass(frozen=True, slots=True)
 class FlatLoad:
-    """What loads flat rows: a table of plain indexes, and the columns of the rows.
+    """Loads flat rows into a table with simple indexes.
 
     Attributes:
-        target: The table.
-        ticket: The load.
-        columns: What the values of a flat row are put to, `constants` last.
+        target: The write target of the table.
+        ticket: The ticket of the load.
+        columns: The columns of the values in a flat row, those of `constants` last.
     """
 
     target: GuardedTable
@@ -177,7 +177,7 @@ class FlatLoad:
     _proof: int = field(init=False)
 
     def __post_init__(self) -> None:
-        """List the indexes, and the quick ways to their entries, once."""
+        """Prepare the functions that compute the entries of flat rows."""
         target, set_ = self.target, object.__setattr__
         set_(self, "_indexes", target.maintained)
         quick = [index.keys_of_flat(self.columns) for index in target.maintained]
@@ -192,7 +192,7 @@ class FlatLoad:
         """Return a row with the keys of its entries; nothing is sent.
 
         Raises:
-            ValidationError, RowKeyError, CorruptRowError: As `GuardedTable.needed_keys` does.
+            ValidationError, RowKeyError, CorruptRowError: As for `GuardedTable.needed_keys`.
         """
         if row[self._proof] is not None:
             keys = tuple([keys_of(row) for keys_of in self._quick])
@@ -206,13 +206,13 @@ class FlatLoad:
         return tuple(self.target.needed_keys(index, row[0] or b"", cells))
 
     def load(self, rows: Sequence[KeyedRow]) -> Protocol[None]:
-        """Load rows: entries first, then the rows, then what entries of covering indexes repeat."""
+        """Load rows: first the entries, then the rows, then verify the covering entries."""
         yield from load_in_order(self.entries(rows), self.data(rows), self.verified(rows))
 
     def entries(self, rows: Sequence[KeyedRow]) -> list[PutRows]:
         """Return the puts of index entries; all must be acknowledged before the rows are sent.
 
-        They are in the order in which HBase keeps them, which is less work for it.
+        The puts are sorted by key, which is faster for HBase.
         """
         puts = []
         for number, index in enumerate(self._indexes):
@@ -227,7 +227,7 @@ class FlatLoad:
         return self._puts(self.target.table, self.columns, [row for row, _ in rows])
 
     def verified(self, rows: Sequence[KeyedRow]) -> list[PutRows]:
-        """Return the puts that verify covering entries; send them after the rows' answer."""
+        """Return the puts that verify covering entries; send them after the rows."""
         puts = []
         for number, index in enumerate(self._indexes):
             if not index.included:
@@ -248,12 +248,12 @@ class FlatLoad:
 
 
 def constants(target: GuardedTable, ticket: LoadTicket) -> tuple[tuple[bytes, bytes], ...]:
-    """Return what each loaded row has besides its own columns: marker, version, guard."""
+    """Return the cells that all loaded rows have: marker, version and guard."""
     own = written_values(target, RowChange(b""), {})
     guards = ((put.column, put.value) for put in _guard_puts(ticket))
     return (*own.items(), *guards)
 
 
 def can_load(target: GuardedTable) -> bool:
-    """Return whether rows may be loaded without checks: a load claims no unique values."""
+    """Return whether rows may be loaded without checks, which is impossible with unique indexes."""
     return all(index.entry_kind is not EntryKind.CLAIM for index in target.maintained)

@@ -1,4 +1,4 @@
-"""What protocols of guarded rows share: reads of a row's state, lease renewals, joined batches."""
+"""Helpers of the protocols of guarded rows: reads of a row's state, leases, joined batches."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from hbase_orm.ops import (
 
 
 def permitted_epoch(table: str, context: GuardContext) -> Protocol[int]:
-    """Return the epoch under which a table may be written now; renew a lease that has ended.
+    """Return the epoch with which a table may be written now; renew an expired lease.
 
     Raises:
-        CatalogLeaseError: The lease has ended, and nobody renews it.
+        CatalogLeaseError: The lease has expired and cannot be renewed here.
     """
     if context.renew is not None:
         yield from context.renew()
@@ -44,22 +44,22 @@ def read_before(
     *,
     is_new: bool = False,
 ) -> Protocol[RowBefore]:
-    """Read a row, its guard, and the newest timestamp it holds.
+    """Read a row, its guard, and its newest timestamp.
 
-    A guard that does not decode counts as none, but for its bytes: a write that takes the row over
-    is checked on them.
+    A guard that does not decode counts as no guard, but its bytes are kept for the check of a write
+    that replaces it.
 
-    Where rows have guards, one without may have been deleted by another program: then only its
-    tombstones tell how high the next timestamp must be, and a raw read shows them. Whole families
-    are read, since a read of named columns does not show the tombstone of a family.
+    If rows have guards and this row has none, another program may have deleted it. Then the next
+    timestamp must be later than its tombstones, which a raw read shows. Whole families are read,
+    because a read of single columns does not show tombstones of families.
 
     Args:
         target: The table.
         row: The row's key.
-        columns: What is read of it, the guard's column among them.
-        context: For the pauses between tries.
-        is_new: Whether the row is expected not to be there: the raw read comes first, and where it
-            shows nothing at all there is nothing else to read.
+        columns: The columns to read, including that of the guard.
+        context: The source of the pauses between attempts.
+        is_new: Whether the row is expected not to exist: then the raw read is sent first, and if it
+            shows nothing, no other read is needed.
     """
     if is_new and not target.is_lww and not (yield from _read_raw(target, row, context)):
         return RowBefore(b"", None, {}, 0)
@@ -86,7 +86,7 @@ def read_before(
 def _read_raw(
     target: GuardedTable, row: bytes, context: GuardContext
 ) -> Protocol[tuple[StoredVersion, ...]]:
-    """Return the newest version of every column of a row, tombstones among them."""
+    """Return the newest version of every column of a row, including tombstones."""
     families = (*target.families, GUARD_FAMILY)
     return (
         yield from ask_with_retry(
@@ -96,7 +96,7 @@ def _read_raw(
 
 
 def joined(batches: Iterable[MutateRows]) -> tuple[MutateRows, ...]:
-    """Return one batch for each table, of batches that have no row in common."""
+    """Join batches that have no row in common into one batch for each table."""
     by_table: dict[str, tuple[RowMutation, ...]] = {}
     for batch in batches:
         by_table[batch.table] = by_table.get(batch.table, ()) + tuple(batch.mutations)
@@ -104,7 +104,7 @@ def joined(batches: Iterable[MutateRows]) -> tuple[MutateRows, ...]:
 
 
 def is_unmoved(target: GuardedTable, before: RowBefore, after: RowBefore) -> bool:
-    """Return whether a row did not change between two reads of the same columns."""
+    """Return whether two reads of the same columns show that a row did not change in between."""
     if target.is_lww:
         return before.cells == after.cells
     return before.guard_bytes == after.guard_bytes

@@ -1,4 +1,4 @@
-"""The one way a row with index entries is changed, whichever its table's protocol is."""
+"""The function that changes a row with index entries, by the protocol of its table."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ def write_row(
     context: GuardContext,
     history: History | None = None,
 ) -> Protocol[WriteOutcome]:
-    """Change one row and its entries under its guard, or without guards by timestamps.
+    """Change one row and its entries, by its guard or, in tables without guards, by timestamps.
 
     Args:
-        target: The table and its indexes, as the catalog permits to write them.
-        change: What is done to the row.
-        context: Clocks, randomness and the catalog's permission.
-        history: What this same write did before a lease ran out, where rows have guards.
+        target: The table with the indexes that the catalog makes writers maintain.
+        change: The change of the row.
+        context: The clocks, random numbers and catalog leases.
+        history: The state of the same write before a lease expired, if rows have guards.
 
     Raises:
-        HBaseORMError: As `guarded_write` or `lww_write` does.
+        HBaseORMError: As for `guarded_write` or `lww_write`.
     """
     if target.is_lww:
         return lww_write(target, change, context)  # again it puts the same entries, only later

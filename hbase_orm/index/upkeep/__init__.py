@@ -1,1 +1,1 @@
-"""Compares indexes with their rows, and repairs what differs."""
+"""Compares indexes with their rows, and repairs differences."""

@@ -1,10 +1,10 @@
-"""One page of a build: puts entries, or corrects rows of writers that did not know the index.
+"""One page of a build: puts entries, or finds rows of writers that did not maintain the index.
 
-A writer who does not know the index may have changed any row after the build had done it, with a
-guard of an older epoch or with none, and no timestamp shows which rows: a plain put has the
-server's clock, a guard that of a client. So, once none of them can write, every row is compared
-with its entries. Of a covering index, whose entries queries trust, every entry is compared with its
-row as well.
+A writer that does not maintain the index may change any row after the build has processed it, with
+a guard of an older epoch or without a guard. Timestamps do not show which rows, because a plain put
+has the server's time and a guard the time of a client. So when no such writer can write any more,
+every row is compared with its entries. In a covering index, whose entries queries use directly,
+every entry is also compared with its row.
 """
 
 from __future__ import annotations
@@ -31,10 +31,11 @@ class LatePage:
     """The rows and entries of a page that need correction.
 
     Attributes:
-        seen: How many rows, or entries, were compared.
-        late: Keys of the rows that must be reindexed: their writers did not know the index.
-        moving: Keys of rows that may be so, too, but were just written.
-        next: Where to go on; None at the end.
+        seen: The number of rows or entries that were compared.
+        late: The keys of rows that must be reindexed, because their writers did not maintain the
+            index.
+        moving: The keys of rows that may need it too, but were just being written.
+        next: The start of the next page; None at the end.
     """
 
     seen: int
@@ -52,15 +53,15 @@ def late_rows(
     epoch: int,
     page_rows: int,
 ) -> Protocol[LatePage]:
-    """Return the rows of a page that lack entries, or that a writer of before has written.
+    """Return the rows of a page that lack entries, or were written before the build's epoch.
 
     Args:
         target: The table.
-        index: The index that was built.
-        key_range: Where the page begins, and where the range ends.
+        index: The index that is built.
+        key_range: The range from the start of the page to the end of the build's range.
         context: For the pauses between tries.
-        epoch: The catalog's epoch from which on writers keep it.
-        page_rows: Rows read at a time.
+        epoch: The catalog's epoch since which writers maintain the index.
+        page_rows: The number of rows of a page.
     """
     findings = yield from verify_rows(
         target, index, key_range, context, page_rows=page_rows, known_epoch=epoch
@@ -82,10 +83,10 @@ def delete_late_covering_entries(
     *,
     page_rows: int,
 ) -> Protocol[LatePage]:
-    """Delete a page's verified covering entries whose rows differ or are gone.
+    """Delete the verified covering entries of a page whose rows differ or do not exist.
 
-    Safe beside writers, and needed beside them: a writer that knows the index does not know of an
-    entry that its row should not have.
+    Safe while other programs write. Writers cannot delete these entries, because they do not know
+    that such entries exist.
     """
     page = yield from scan_page(index.table, (ENTRY_FAMILY,), key_range, page_rows, context)
     pairs, _ = with_base_keys(index, base_key_of, page)  # what is no entry leads queries nowhere
@@ -110,15 +111,15 @@ def put_entries_of_page(
     page_rows: int,
     context: GuardContext,
 ) -> Protocol[list[Row]]:
-    """Put the entries of a page of rows of an index that builds alone write; return the rows.
+    """Put the entries of a page of rows of a manual index; return the rows.
 
-    Nobody else writes its table or reads it until the build ends. Entries carry the timestamps of
-    the rows they were computed of. Rows change meanwhile, so the index is as old as its build;
-    readers check entries against rows, as always. What entries of a covering index repeat is never
-    verified, for nobody would take that back.
+    No other program writes or reads the index table until the build ends. Entries have the
+    timestamps of their rows. Rows may change during the build, and readers check entries against
+    rows, as always. Entries of a covering index are never verified, because later writes would not
+    change them.
 
     Returns:
-        The rows; none at the end of the range.
+        The rows; empty at the end of the range.
     """
     columns = with_guard(target.existence_columns | index.columns)
     page = yield from scan_page(target.table, columns, key_range, page_rows, context)

@@ -1,8 +1,8 @@
-"""Compares an index with its rows, page by page, in either direction; counts the findings.
+"""Compares an index with its rows, page by page, in both directions, and counts the findings.
 
-From the rows: each row's entries must be there. From the entries: each entry's row must have it.
-What looks wrong is read again before it counts, so that what writers do meanwhile does not. The
-counters have the names of Phoenix's index tool.
+From the rows: the entries of each row must exist. From the entries: the row of each entry must have
+it. A difference is read again before it is counted, so that concurrent writes do not count as
+differences. The counters have the names that Phoenix's index tool uses.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ FOREVER_MS: Final = (1 << 63) - 1
 
 
 class Finding(Enum):
-    """What a verification finds of one entry."""
+    """The result of the verification of one entry."""
 
     VALID = "the row and its entry agree"
     MISSING = "the row should have this entry and has not: queries do not find it"
@@ -65,11 +65,11 @@ class RowPair:
     """A row and an entry that do not agree.
 
     Attributes:
-        finding: What is wrong.
-        row: The row key; empty where the entry names none.
+        finding: The kind of the difference.
+        row: The row key; empty if the entry has none.
         entry: The entry's row key.
-        row_ms: The timestamp of the row's last write, 0 for no row.
-        entry_ms: The entry's timestamp, 0 for no entry.
+        row_ms: The timestamp of the row's last write; 0 if there is no row.
+        entry_ms: The entry's timestamp; 0 if there is no entry.
     """
 
     finding: Finding
@@ -81,13 +81,13 @@ class RowPair:
 
 @dataclass(frozen=True, slots=True)
 class TimeSpan:
-    """Rows and entries written in a span of time: `since_ms` included, `until_ms` excluded."""
+    """A range of write times: `since_ms` included, `until_ms` excluded."""
 
     since_ms: int = 0
     until_ms: int = FOREVER_MS
 
     def holds(self, timestamp_ms: int) -> bool:
-        """Return whether a write at that time lies in the span."""
+        """Return whether a time is in the range."""
         return self.since_ms <= timestamp_ms < self.until_ms
 
 
@@ -96,18 +96,18 @@ EVER: Final = TimeSpan()
 
 @dataclass(slots=True)
 class PageFindings:
-    """What one page showed.
+    """The findings of one page.
 
     Attributes:
-        counts: The number of entries for each kind of finding.
-        pairs: Rows and entries that do not agree.
-        foreign: Keys of rows that another program has written: without a guard, or with cells
-            that are newer than the guard.
+        counts: The number of entries by finding.
+        pairs: The rows and entries that do not agree.
+        foreign: The keys of rows that another program has written: they have no guard, or cells
+            newer than the guard.
         next: Where to go on; None at the end.
-        seen: How many rows, or entries, the page had.
+        seen: The number of rows or entries of the page.
         epochs: The epochs in the guards of the rows, by row key.
-        moving: Keys of rows that seemed to lack an entry, but were written while they were checked
-            again. They count as right, though that is not certain.
+        moving: The keys of rows that seemed to lack an entry and were written during the second
+            read. They count as correct, although that is not certain.
     """
 
     counts: Counter[Finding] = field(default_factory=Counter[Finding])
@@ -138,7 +138,7 @@ def verify_rows(
     span: TimeSpan = EVER,
     known_epoch: int = MAX_EPOCH,
 ) -> Protocol[PageFindings]:
-    """Look for the entries of a page of rows; `known_epoch` is the catalog's, now or before."""
+    """Verify the entries of a page of rows; `known_epoch` is that of the catalog."""
     columns = _columns(target, index)
     page = yield from scan_page(target.table, columns, key_range, page_rows, context)
     findings = _findings_of(page)
@@ -169,7 +169,7 @@ def verify_rows(
 def _keys(
     target: GuardedTable, index: IndexTarget, row: Row, findings: PageFindings
 ) -> list[bytes]:
-    """Return the keys of a row's entries; a row of which none can be computed is counted."""
+    """Return the keys of a row's entries; count a row whose entries cannot be computed."""
     try:
         own = {name: cell.value for name, cell in row.cells.items() if name != GUARD_COLUMN}
         return sorted(target.needed_keys(index, row.key, own))
@@ -179,7 +179,7 @@ def _keys(
 
 
 def _finding_of(index: IndexTarget, row: Row, entry: Row | None) -> Finding:
-    """Return how a row's entry, as read by its key, is."""
+    """Return the finding of one of a row's entries, which was read by its key."""
     if entry is None or not points_to(index, entry, row.key):
         return Finding.MISSING
     if not index.included:
@@ -197,7 +197,7 @@ def _finding_of(index: IndexTarget, row: Row, entry: Row | None) -> Finding:
 def _finding_at_rest(
     target: GuardedTable, index: IndexTarget, key: bytes, entry_key: bytes, context: GuardContext
 ) -> Protocol[Finding]:
-    """Return the finding of an entry if its row did not change; a changing row is in order."""
+    """Return the finding of an entry if its row did not change; a changing row is correct."""
     columns = _columns(target, index)
     before = yield from read_before(target, key, columns, context)
     (entry,) = yield from get_rows(index.table, [entry_key], context)
@@ -226,7 +226,7 @@ def verify_entries(
     page_rows: int = PAGE_ROWS,
     span: TimeSpan = EVER,
 ) -> Protocol[PageFindings]:
-    """Look for the rows of a page of entries."""
+    """Verify the rows of a page of entries."""
     page = yield from scan_page(index.table, (ENTRY_FAMILY,), key_range, page_rows, context)
     findings = _findings_of(page)
     entries = [entry for entry in page if span.holds(_entry_ms(entry))]
@@ -254,7 +254,7 @@ def _entries_with_base_keys(
     entries: Sequence[Row],
     findings: PageFindings,
 ) -> list[tuple[Row, bytes]]:
-    """Return entries with their rows' keys; what is no entry is counted."""
+    """Return entries with their rows' keys; count rows of the index table that are not entries."""
     pairs, corrupt = with_base_keys(index, base_key_of, entries)
     for entry in entries if corrupt else ():
         if entry.key in corrupt:
@@ -266,7 +266,7 @@ def _entries_with_base_keys(
 def _why_not(
     target: GuardedTable, index: IndexTarget, entry: Row, key: bytes, context: GuardContext
 ) -> Protocol[tuple[Finding, int]]:
-    """Return why a row does not have an entry, and when it was written."""
+    """Return the finding of an entry that its row does not have, and the row's last write time."""
     row = yield from read_before(target, key, _columns(target, index), context)
     written_ms = row.written_ms(index.columns if target.is_lww else ())
     try:
@@ -293,7 +293,7 @@ def _why_not(
 
 
 def is_verified(index: IndexTarget, entry: Row | None) -> bool:
-    """Return whether queries answer from an entry without a look at its row."""
+    """Return whether queries use an entry without a look-up of its row."""
     try:
         return entry is not None and covering_cells(index.included, entry.cells) is not None
     except CorruptRowError:

@@ -1,10 +1,10 @@
-"""Deletes index entries that no row has, and verifies those that a crash left unverified.
+"""Deletes stale index entries, and verifies entries that a crash left unverified.
 
-An entry that its row does not have may be dead, or belong to a write under way. If the row's guard
-is at or above the entry's timestamp it is dead. Otherwise the repairer first *fences* the row: it
-moves the guard above the entry, so that the write under way loses its check-and-mutate, and then
-deletes. No waiting is needed for correctness; young entries are left alone out of politeness.
-Rows without guards are compared by timestamps: see `index.protocol.last_writer_wins`.
+An entry that its row does not have may be stale, or belong to a write in progress. If the row's
+guard has the entry's timestamp or a later one, the entry is stale. Otherwise the repair first
+*fences* the row: it sets the guard to a later timestamp, so that the write in progress fails its
+check-and-mutate; then it deletes the entry. Young entries are skipped, only to avoid disturbing
+writers. Rows without guards are compared by timestamps: see `index.protocol.last_writer_wins`.
 """
 
 from __future__ import annotations
@@ -60,17 +60,17 @@ class EntryState(Enum):
 
 @dataclass(frozen=True, slots=True)
 class RepairCounts:
-    """The counts of a repair pass over an index's entries.
+    """The numbers of entries in one repair pass over an index.
 
     Attributes:
-        scanned: Those read: valid + verified + stale + unrepaired.
-        valid: Those that their rows have.
-        stale: Those that their rows do not have: repaired + in_flight.
-        repaired: Those that were deleted.
-        in_flight: Those left alone, for their writes may be under way.
-        verified: Those of a covering index that could not be believed, and now can.
-        unrepaired: Entries that lead to rows whose bytes do not decode, and claims that do not
-            decode themselves: what is wrong, by the entry's key.
+        scanned: The entries read: valid + verified + stale + unrepaired.
+        valid: The entries that their rows have.
+        stale: The entries that their rows do not have: repaired + in_flight.
+        repaired: The deleted entries.
+        in_flight: The stale entries that were not deleted, because their writes may be in progress.
+        verified: The unverified entries of a covering index that were verified.
+        unrepaired: By entry key, the errors of entries whose rows do not decode and of claims that
+            do not decode.
     """
 
     scanned: int = 0
@@ -94,21 +94,21 @@ def repair_entry(
 ) -> Protocol[EntryState]:
     """Repair one entry: delete it if its row does not have it, or verify its included columns.
 
-    The row is fenced first where that is needed. Safe to repeat, and beside writers and other
-    repairers.
+    The row is fenced first if needed. Safe to repeat, and safe while other programs write or
+    repair.
 
     Args:
-        target: The indexed table.
+        target: The write target of the table.
         index: The index.
         context: Clocks, randomness and the catalog's permission.
         entry_key: The entry's row key.
-        entry_timestamp_ms: The newest timestamp of its cells. Of a unique value the claim is read
-            again, and says.
-        base_key: The key of the row that it leads to: of a unique value, its owner.
-        min_age_ms: An entry younger than this is left where putting it right needs a fence.
+        entry_timestamp_ms: The newest timestamp of the entry's cells. For a unique index the claim
+            is read again instead.
+        base_key: The key of the entry's row; for a unique index, of the owner of the value.
+        min_age_ms: An entry younger than this is not repaired if the repair needs a fence.
 
     Raises:
-        CorruptRowError: The row, or the claim, does not decode; the entry is left.
+        CorruptRowError: The row or the claim does not decode; the entry is not changed.
     """
     entry = index.entry(entry_key)
     stored = StoredClaim()
@@ -167,10 +167,10 @@ def _keys(
 def remove_corrupt(
     index: IndexTarget, entry_key: bytes, up_to_ms: int, context: GuardContext
 ) -> Protocol[None]:
-    """Delete a row of an index table that is no entry: no row can have it.
+    """Delete a row of an index table that is not an entry.
 
-    Of a unique index the claim that does not decode is given up, if it is still there.
-    Nobody may have the value: whoever asks for this has seen that.
+    In a unique index, a claim that does not decode is released. The caller must have checked that
+    no row has the value.
     """
     if index.unique:
         entry = index.entry(entry_key)
@@ -205,17 +205,17 @@ def repair_pass(
 ) -> Protocol[RepairCounts]:
     """Check and repair every entry of an index, or of one range of it.
 
-    It goes on behind what cannot be put right, and names it.
+    Entries that cannot be repaired are skipped and named in the result.
 
     Args:
-        target: The indexed table.
+        target: The write target of the table.
         index: The index.
-        base_key_of: Returns the row key that an entry's key ends with; not called for an index of
-            unique values, whose entries say whose they are.
+        base_key_of: A function that returns the row key at the end of an entry's key; not called
+            for a unique index, whose claims hold the row key.
         context: Clocks, randomness and the catalog's permission.
-        min_age_ms: Entries younger than this are left where putting them right needs a fence.
-        key_range: Entry keys to look at; None means all.
-        page_rows: Entries read at a time; memory holds one page.
+        min_age_ms: Entries younger than this are not repaired if the repair needs a fence.
+        key_range: The range of entry keys to check; None means all.
+        page_rows: The number of entries of a page; only one page is held in memory.
     """
     states: Counter[EntryState] = Counter()
     left: dict[bytes, str] = {}

@@ -1,6 +1,6 @@
-"""Tables read page by page, and the index entries of the rows read.
+"""Reads tables page by page, and computes the index entries of rows.
 
-A page has a scanner of its own, so none waits, and none expires, while its rows are worked on.
+Each page has its own scanner, so that no scanner expires while the rows of a page are processed.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ PAGE_ROWS: Final = 500
 
 
 class TablePage(typing.Protocol):
-    """What a page of a table showed."""
+    """A page of a table: what was read, and where the next page begins."""
 
     @property
     def next(self) -> bytes | None:
-        """Where the next page begins; None at the end of the range."""
+        """The start of the next page; None at the end of the range."""
         ...
 
 
@@ -53,13 +53,13 @@ def read_in_rounds(
     *,
     parallel: int,
 ) -> Protocol[None]:
-    """Read ranges to their ends, some pages side by side, and use each round's pages in turn.
+    """Read ranges to their ends, several pages in parallel; process each round of pages in turn.
 
     Args:
-        read_page: Reads the first page of a range.
-        ranges: What to read.
-        use_pages: Works on the pages of one round; the next round begins after it.
-        parallel: Most pages of a round.
+        read_page: A function that reads the first page of a range.
+        ranges: The ranges to read.
+        use_pages: A function that processes the pages of one round, before the next round begins.
+        parallel: The largest number of pages of a round.
     """
     left = list(ranges)
     while left:
@@ -73,7 +73,7 @@ def read_in_rounds(
 def get_rows(
     table: str, keys: Sequence[bytes], context: GuardContext, columns: tuple[bytes, ...] = ()
 ) -> Protocol[list[Row | None]]:
-    """Read rows by key; columns empty means all of them."""
+    """Read rows by key; empty `columns` means all columns."""
     if not keys:
         return []
     return (yield from ask_with_retry(GetRows(table, tuple(keys), columns), context.retries))
@@ -86,7 +86,7 @@ def scan_page(
     page_rows: int,
     context: GuardContext,
 ) -> Protocol[list[Row]]:
-    """Return the first rows of a range, by a scanner that does not wait for the caller."""
+    """Return the first rows of a range, and close the scanner."""
     if key_range.is_empty:
         return []
     scan = Scan(table, key_range, columns, caching_rows=page_rows)
@@ -94,9 +94,9 @@ def scan_page(
 
 
 def keys_of(target: GuardedTable, index: IndexTarget, row: Row) -> list[bytes]:
-    """Return the keys of one index's entries of a row that was read, sorted.
+    """Return the sorted keys of a row's entries in one index.
 
-    Of a row whose bytes do not decode none is known.
+    None if the row does not decode.
     """
     cells = {column: cell.value for column, cell in row.cells.items()}
     try:
@@ -108,15 +108,15 @@ def keys_of(target: GuardedTable, index: IndexTarget, row: Row) -> list[bytes]:
 def with_base_keys(
     index: IndexTarget, base_key_of: Callable[[bytes], bytes], entries: Sequence[Row]
 ) -> tuple[list[tuple[Row, bytes]], dict[bytes, CorruptRowError]]:
-    """Return entries with their rows' keys, without unique values that no row owns.
+    """Return entries with their rows' keys, without FREE claims, which no row owns.
 
     Args:
         index: The index.
-        base_key_of: Returns the row key that an entry's key ends with.
-        entries: Rows of the index table with all their cells.
+        base_key_of: A function that returns the row key at the end of an entry's key.
+        entries: The rows of the index table, with all their cells.
 
     Returns:
-        The entries; and what is wrong with rows of the index table that are none, by their keys.
+        The entries; and by key the errors of rows of the index table that are not entries.
     """
     pairs: list[tuple[Row, bytes]] = []
     corrupt: dict[bytes, CorruptRowError] = {}
@@ -140,7 +140,7 @@ def _owner(index: IndexTarget, base_key_of: Callable[[bytes], bytes], entry: Row
 
 
 def points_to(index: IndexTarget, entry: Row | None, base_key: bytes) -> bool:
-    """Return whether an entry exists and its row has this key."""
+    """Return whether an entry exists and belongs to the row with this key."""
     if entry is None or not index.unique:
         return entry is not None
     claim = StoredClaim.of(entry.cells.get(CLAIM_COLUMN)).claim
@@ -170,7 +170,7 @@ def entries_without_row(
     entries: Sequence[tuple[Row, bytes]],
     context: GuardContext,
 ) -> Protocol[list[tuple[Row, bytes]]]:
-    """Return the entries, each with the key of its row, that their rows do not have."""
+    """Return the entries that their rows do not have, each with the key of its row."""
     base_keys = sorted({base_key for _, base_key in entries})
     columns = tuple(sorted(target.existence_columns | index.columns))
     rows = yield from get_rows(target.table, base_keys, context, columns)
