@@ -1,8 +1,8 @@
 """Codecs: value to bytes and back.
 
-The functions here are the typed way to name a codec (`codecs.uint32(desc=True)`); `get` finds the
-same objects by their stable names. A codec says whether byte order is value order (`ordered`) and
-how many bytes it makes (`width_bytes`).
+The functions here return codecs with the right types (`codecs.uint32(desc=True)`); `get` returns
+the same objects by their stable names. A codec has the attributes `ordered` (whether the bytes sort
+like the values) and `width_bytes`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The interface of codecs: values of one Python type to bytes and back, and their properties.
 
-A codec never guesses: a value that does not fit raises `CodecError` with the codec's name, the
-value and the limit. Codecs are frozen values; two made with the same parameters are equal.
+A value that does not fit raises `CodecError` with the codec's name, the value and the limit. Codecs
+are frozen values; two codecs with the same parameters are equal.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def invert(data: bytes) -> bytes:
 
 
 class KeyPlacement(Enum):
-    """Where in row keys another program's format may stand."""
+    """The positions in row keys at which another program's format may be used."""
 
     ANYWHERE = "anywhere"
     LAST = "only the end of the row key ends these bytes"
@@ -35,7 +35,7 @@ class KeyPlacement(Enum):
     ASCENDING = "descending, the format's owner writes other bytes in row keys than elsewhere"
 
     def holds(self, *, is_last: bool, desc: bool) -> bool:
-        """Return whether a part may stand in its place."""
+        """Return whether a part may be used at its position."""
         is_late = is_last or self not in {KeyPlacement.LAST, KeyPlacement.LAST_ASCENDING}
         return is_late and not (
             desc and self in {KeyPlacement.LAST_ASCENDING, KeyPlacement.ASCENDING}
@@ -44,15 +44,15 @@ class KeyPlacement(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Codec(Generic[T]):
-    """Turns values of one type into bytes and back.
+    """Converts values of one type to bytes and back.
 
     Attributes:
         name: The stable name, also in stored schema snapshots.
         python_type: The type that `encode` takes and `decode` returns.
         desc: Whether larger values have smaller bytes.
-        place: Where in row keys the format may stand.
-        instead: What to use elsewhere.
-        empty_is_null: Whether the format's owner reads no bytes as NULL.
+        place: The positions in row keys at which the format may be used.
+        instead: The advice what to use at other positions.
+        empty_is_null: Whether the owner of the format, such as Phoenix, reads empty bytes as NULL.
     """
 
     name: ClassVar[str]
@@ -65,7 +65,7 @@ class Codec(Generic[T]):
 
     @property
     def ordered(self) -> bool:
-        """Whether byte order is value order (or, with `desc`, its exact reverse)."""
+        """Whether the bytes sort like the values (with `desc` in the reverse order)."""
         return True
 
     @property
@@ -75,39 +75,39 @@ class Codec(Generic[T]):
 
     @property
     def is_self_delimiting(self) -> bool:
-        """Whether an encoding of varying length marks its end, so that bytes may follow."""
+        """Whether an encoding of varying length shows its own end, so that bytes may follow."""
         return False
 
     @property
     def nullable(self) -> bool:
-        """False: no codec has bytes for None; a column that is None has no cell."""
+        """Always False: codecs do not encode None; a column that is None has no cell."""
         return False
 
     @property
     def coarse(self) -> bool:
-        """Whether `normalize` may return another value than it was given."""
+        """Whether `normalize` may return another value than its argument."""
         return False
 
     @property
     def canonical(self) -> bool:
-        """Whether each value has one encoding only, so that bytes can be compared for values.
+        """Whether each value has only one encoding, so that bytes can be compared.
 
-        Floats are excepted: the two zeros are equal, and NaN, whatever its bits, equals nothing.
+        Exceptions are the two zeros of floats, which are equal, and NaN, which equals nothing.
         """
         return False
 
     @property
     def minimum(self) -> T | None:
-        """The least value that can be stored, or None if there is no bound."""
+        """The smallest value that can be stored, or None if there is no limit."""
         return None
 
     @property
     def maximum(self) -> T | None:
-        """The greatest value that can be stored, or None if there is no bound."""
+        """The largest value that can be stored, or None if there is no limit."""
         return None
 
     def normalize(self, value: T, /) -> T:
-        """Return the value as it will be read back; a coarse codec rounds down.
+        """Return the value as it will be read back; a coarse codec rounds it, most down.
 
         Raises:
             CodecError: The value cannot be stored.
@@ -119,7 +119,7 @@ class Codec(Generic[T]):
         """Return the bytes of `value`.
 
         Raises:
-            CodecError: The value has the wrong type or lies outside the codec's range.
+            CodecError: The value has the wrong type or is out of the codec's range.
         """
         raise NotImplementedError
 
@@ -132,7 +132,7 @@ class Codec(Generic[T]):
         raise NotImplementedError
 
     def end_of(self, data: bytes, position: int) -> int:
-        """Return where the self-delimiting encoding that begins at `position` of `data` ends.
+        """Return the end of the self-delimiting encoding that begins at `position` of `data`.
 
         Raises:
             CodecError: There is no such encoding.
@@ -140,9 +140,9 @@ class Codec(Generic[T]):
         raise NotImplementedError
 
     def encode_prefix(self, prefix: T, /) -> bytes:
-        """Return what the bytes of every value that starts with `prefix` start with.
+        """Return the first bytes of all values that start with `prefix`.
 
-        Empty where nothing is known of them: only text and bytes start with anything.
+        Empty if they are unknown; only text and bytes have prefixes.
 
         Raises:
             CodecError: No value starts with `prefix`.
@@ -151,25 +151,27 @@ class Codec(Generic[T]):
         return b""
 
     def inline_encode(self, value: str, scope: Scope) -> str | None:
-        """Return a source expression equivalent to `encode`; `source` describes its contract.
+        """Return the source of an expression equivalent to `encode`, by the rules of `source`.
 
-        None: no expression is faster than the call.
+        Or None.
+
+        None means that no expression is faster than the call.
         """
         del value, scope
         return None
 
     def inline_decode(self, data: str, scope: Scope) -> str | None:
-        """Return a source expression equivalent to `decode`, or None."""
+        """Return the source of an expression equivalent to `decode`, or None."""
         del data, scope
         return None
 
     def inline_settled(self, value: str, scope: Scope) -> str | None:
-        """Return a condition under which a coarse codec's `normalize` changes nothing, or None."""
+        """Return the source of a test that a coarse codec's `normalize` changes nothing, or None."""
         del value, scope
         return None
 
     def accepts_type(self, value: Any, /) -> bool:
-        """Return whether `value` is of the codec's type, in range or not."""
+        """Return whether `value` has the codec's type, in range or not."""
         return isinstance(value, self.python_type)
 
     def compares(self, value: Any, /) -> bool:
@@ -177,14 +179,14 @@ class Codec(Generic[T]):
         return self.accepts_type(value)
 
     def comparable(self, value: Any, /) -> Any:
-        """Return `value` as stored values are compared; call it only if `compares` is true."""
+        """Return `value` in the form for comparisons with stored values."""
         return value
 
     def refuse(self, value: Any, reason: str, **limits: Any) -> CodecError:
-        """Return the error that explains why `value` cannot be encoded."""
+        """Return the error of a value that cannot be encoded."""
         limits.setdefault("fix", f"give a value of type {self.python_type.__name__} that fits")
         return CodecError(reason, codec=self.name, value=value, **limits)
 
     def corrupt(self, data: bytes) -> CodecError:
-        """Return the error for `data` that is not an encoding of this codec."""
+        """Return the error of bytes that are not an encoding of this codec."""
         return CodecError("the bytes are not an encoding of this codec", codec=self.name, data=data)

@@ -1,4 +1,4 @@
-"""Codecs of enumerated values: members of an enum by their values, any values by short codes."""
+"""Codecs of a few values: members of an enum by their values, and any values by short codes."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ E = TypeVar("E", bound=Enum)
 
 @dataclass(frozen=True, slots=True)
 class Enumerated(Codec[E]):
-    """A member of an enum, stored as its value.
+    """A codec of enum members, which are stored as their values.
 
     Attributes:
-        type_: The enum.
-        inner: The codec of the members' values, ascending.
+        type_: The enum's class.
+        inner: The ascending codec of the members' values.
     """
 
     name: ClassVar[str] = "enum"
@@ -30,12 +30,12 @@ class Enumerated(Codec[E]):
 
     @property
     def canonical(self) -> bool:
-        """Whether the values' codec is canonical, and the enum looks members up by value only."""
+        """Whether the inner codec is canonical, and the enum has no own `_missing_`."""
         finds_plainly = self.type_._missing_.__func__ is Enum._missing_.__func__  # type: ignore[attr-defined]  # class methods
         return self.inner.canonical and self.inner.python_type is not float and finds_plainly
 
     def __post_init__(self) -> None:
-        """Refuse members whose value the inner codec cannot store."""
+        """Raise an error for members whose value the inner codec cannot store."""
         for member in self.type_:
             try:
                 self.inner.encode(member.value)
@@ -55,19 +55,19 @@ class Enumerated(Codec[E]):
 
     @property
     def ordered(self) -> bool:
-        """Whether the values' bytes sort; members sort by their values."""
+        """Whether the inner codec keeps the order; members sort by their values."""
         return self.inner.ordered and (self.inner.width_bytes is not None or not self.desc)
 
     @property
     def width_bytes(self) -> int | None:
-        """That of the values."""
+        """The width of the inner codec."""
         return self.inner.width_bytes
 
     def encode(self, value: E, /) -> bytes:
         """Return the bytes of the member's value.
 
         Raises:
-            CodecError: Not a member.
+            CodecError: The value is not a member of the enum.
         """
         if not isinstance(value, self.type_):
             raise self.refuse(
@@ -90,10 +90,10 @@ class Enumerated(Codec[E]):
 
 @dataclass(frozen=True, slots=True)
 class Code(Codec[T]):
-    """One of a few values, each stored as its own short code.
+    """A codec of a few values, each with its own short code.
 
     Attributes:
-        pairs: Values and codes.
+        pairs: The values and their codes.
     """
 
     name: ClassVar[str] = "code"
@@ -107,7 +107,7 @@ class Code(Codec[T]):
         return all(values.count(value) == 1 for value in values)
 
     def __post_init__(self) -> None:
-        """Refuse an empty list, empty codes, and a code that is the beginning of another."""
+        """Raise an error for an empty list, empty codes, and a code that is a prefix of another."""
         codes = sorted(code for _, code in self.pairs)
         if not codes or not codes[0]:
             raise SchemaError("a code is empty", codec=self.name, codes=codes)
@@ -122,13 +122,13 @@ class Code(Codec[T]):
 
     @property
     def python_type(self) -> type:  # type: ignore[override]  # the one codec made for its values
-        """The type of the values; object if they have several."""
+        """The type of the values; object if they have several types."""
         types = {type(value) for value, _ in self.pairs}
         return types.pop() if len(types) == 1 else object
 
     @property
     def ordered(self) -> bool:
-        """Whether the codes sort as the values, or the values do not compare at all."""
+        """Whether the codes sort like the values, or the values have no order."""
         values: list[Any] = [value for value, _ in sorted(self.pairs, key=lambda pair: pair[1])]
         try:
             return all(one < other for one, other in pairwise(values)) and self._ends_anywhere
@@ -141,7 +141,7 @@ class Code(Codec[T]):
 
     @property
     def width_bytes(self) -> int | None:
-        """The width of the codes in bytes if all have the same width, otherwise None."""
+        """The width of the codes if all have the same, else None."""
         widths = {len(code) for _, code in self.pairs}
         return widths.pop() if len(widths) == 1 else None
 
@@ -149,7 +149,7 @@ class Code(Codec[T]):
         """Return the value's code.
 
         Raises:
-            CodecError: The value has none.
+            CodecError: The value has no code.
         """
         for known, code in self.pairs:
             if type(known) is type(value) and known == value:
@@ -170,10 +170,11 @@ class Code(Codec[T]):
 
 
 def code_of(values: Mapping[T, bytes], *, desc: bool = False) -> Code[T]:
-    """Return the codec of `values`.
+    """Return a codec with these codes.
 
     Raises:
-        SchemaError: No mapping, not bytes, an empty code, or one that another one starts with.
+        SchemaError: The argument is not a mapping to bytes, a code is empty, or one is a prefix of
+            another.
     """
     if not isinstance(values, Mapping):
         raise SchemaError(

@@ -1,6 +1,6 @@
-"""HBase's own counter format: a signed 64-bit number, two's complement, big-endian.
+"""HBase's counter format: a signed 64-bit number in two's complement, big-endian.
 
-`Increment` adds to exactly these 8 bytes on the server. They do not sort when negative.
+HBase's increment changes these 8 bytes on the server. Negative numbers do not sort.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ _LAYOUT = struct.Struct(">q")
 
 @dataclass(frozen=True, slots=True)
 class Long(Codec[int]):
-    """Java's `long`, as `Bytes.toBytes(long)` writes it."""
+    """The codec of Java's `long`, like `Bytes.toBytes(long)`."""
 
     name: ClassVar[str] = "bytes.int64"
     python_type: ClassVar[type] = int
 
     @property
     def canonical(self) -> bool:
-        """True."""
+        """Always True: each value has only one encoding."""
         return True
 
     def __post_init__(self) -> None:
-        """Refuse a descending form: HBase adds to these very bytes."""
+        """Raise an error for a descending form, which HBase could not increment."""
         if self.desc:
             raise SchemaError(
                 "counters have no descending form", codec=self.name, fix="use codecs.int64()"
@@ -43,14 +43,14 @@ class Long(Codec[int]):
 
     @property
     def width_bytes(self) -> int:
-        """Eight."""
+        """The width of every encoding: 8 bytes."""
         return _WIDTH_BYTES
 
     def encode(self, value: int, /) -> bytes:
         """Return 8 bytes.
 
         Raises:
-            CodecError: No integer, or outside 64 bits.
+            CodecError: The value is not an integer, or does not fit 64 bits.
         """
         if not isinstance(value, int):
             raise self.refuse(value, "the value is not an integer", expected="int")
@@ -63,17 +63,17 @@ class Long(Codec[int]):
         """Return the number.
 
         Raises:
-            CodecError: Not 8 bytes.
+            CodecError: The encoding does not have 8 bytes.
         """
         if len(data) != _WIDTH_BYTES:
             raise self.corrupt(data)
         return int.from_bytes(data, "big", signed=True)
 
     def inline_encode(self, value: str, scope: Scope) -> str:
-        """Pack the number; one out of range does not pack."""
+        """Return an expression that packs the number, and fails if it is out of range."""
         packed = f"{scope.bind(_LAYOUT.pack, 'pack')}({value})"
         return guarded(value, int, packed, self.encode, scope)
 
     def inline_decode(self, data: str, scope: Scope) -> str:
-        """Unpack the number; bytes of another width do not unpack."""
+        """Return an expression that unpacks the number, and fails for another width."""
         return f"{scope.bind(_LAYOUT.unpack, 'unpack')}({data})[0]"

@@ -1,6 +1,7 @@
-"""Seconds, days, times of day and spans, as numbers of fixed width.
+"""Codecs of seconds, days, times of day and timedeltas, as numbers of fixed width.
 
-Like `millis`, they round finer times down. Spans and days keep their sign: the sign bit is flipped.
+Like `millis`, they round finer times down. Timedeltas and days may be negative; their sign bit is
+flipped.
 """
 
 from __future__ import annotations
@@ -38,9 +39,9 @@ _LONGEST = timedelta(microseconds=_SPAN_SIGN - 1)
 
 @dataclass(frozen=True, slots=True)
 class Seconds(Instant):
-    """Seconds since the epoch, from 1970 on; descending, the greatest number minus them.
+    """Seconds since 1970; descending, the largest number minus the seconds.
 
-    The greatest number is Long.MAX in 8 bytes, as for `millis`, and FFFFFFFF in 4.
+    The largest number is Long.MAX with 8 bytes, as for `millis`, and FFFFFFFF with 4.
 
     Attributes:
         width_bytes: 4 (until 2106) or 8.
@@ -51,7 +52,7 @@ class Seconds(Instant):
     width_bytes: int = 8
 
     def __post_init__(self) -> None:
-        """Refuse other widths."""
+        """Raise an error for other widths."""
         if self.width_bytes not in _SECONDS_WIDTHS:
             raise SchemaError(
                 "the width of seconds must be 4 or 8 bytes",
@@ -61,12 +62,12 @@ class Seconds(Instant):
 
     @property
     def minimum(self) -> datetime:
-        """The epoch."""
+        """The beginning of 1970."""
         return EPOCH
 
     @property
     def maximum(self) -> datetime | None:
-        """The last second of 4 bytes; in 8, none."""
+        """The last second that fits 4 bytes; None with 8 bytes."""
         return EPOCH + timedelta(seconds=self._last) if self.width_bytes == 4 else None  # noqa: PLR2004 - the short width
 
     @property
@@ -86,7 +87,7 @@ class Seconds(Instant):
         """Return 4 or 8 bytes; finer times are rounded down.
 
         Raises:
-            CodecError: No datetime, a naive one, or out of range.
+            CodecError: The value is not a datetime, has no time zone, or is out of range.
         """
         seconds = self.checked_micros(value) // MICROS_PER_SECOND
         if not 0 <= seconds <= self._last:
@@ -99,7 +100,7 @@ class Seconds(Instant):
         """Return the datetime, in UTC.
 
         Raises:
-            CodecError: Another width, or a time beyond year 9999.
+            CodecError: The encoding has another width, or the time is after year 9999.
         """
         seconds = int.from_bytes(data, "big")
         if len(data) != self.width_bytes or seconds > self._last:
@@ -116,7 +117,7 @@ class Seconds(Instant):
         return SIGNED if self.desc else UNSIGNED  # beyond Long.MAX nothing packs or overflows not
 
     def inline_encode(self, value: str, scope: Scope) -> str:
-        """Pack the seconds; those out of range do not pack."""
+        """Return an expression that packs the seconds, and fails if they are out of range."""
         seconds = self.inline_units(value, scope, MICROS_PER_SECOND)
         pack = scope.bind(self._layout.pack, "pack")
         return self.inline_utc(
@@ -124,13 +125,13 @@ class Seconds(Instant):
         )
 
     def inline_decode(self, data: str, scope: Scope) -> str:
-        """Add the seconds to the epoch; what is above Long.MAX overflows."""
+        """Return an expression that adds the seconds to 1970, and fails out of range."""
         packed = f"{scope.bind(self._layout.unpack, 'unpack')}({data})[0]"
         seconds = f"({self._last} - {packed})" if self.desc else packed
         return f"({scope.bind(EPOCH, 'epoch')} + {scope.bind(_SECOND, 'second')} * {seconds})"
 
     def inline_settled(self, value: str, scope: Scope) -> str:
-        """Ask for a time in UTC of whole seconds, from 1970 on."""
+        """Return a test for times in UTC of whole seconds, from 1970 on."""
         last_year = _SHORT_LAST_YEAR if self.width_bytes == _SHORT.size else MAXYEAR
         return self.inline_whole(
             value, scope, MICROS_PER_SECOND, first_year=EPOCH.year, last_year=last_year
@@ -139,30 +140,30 @@ class Seconds(Instant):
 
 @dataclass(frozen=True, slots=True)
 class Date(Codec[date]):
-    """Days since 1970-01-01, 4 bytes with the sign bit flipped."""
+    """Days since 1970-01-01 in 4 bytes with the sign bit flipped."""
 
     name: ClassVar[str] = "date"
     python_type: ClassVar[type] = date
 
     @property
     def canonical(self) -> bool:
-        """True."""
+        """Always True: each value has only one encoding."""
         return True
 
     @property
     def width_bytes(self) -> int:
-        """Four."""
+        """The width of every encoding: 4 bytes."""
         return 4
 
     def accepts_type(self, value: Any, /) -> bool:
-        """Take dates; a datetime is another thing, although Python calls it a date."""
+        """Return whether the value is a date and not a datetime, which is a subclass of date."""
         return isinstance(value, date) and not isinstance(value, datetime)
 
     def encode(self, value: date, /) -> bytes:
         """Return 4 bytes.
 
         Raises:
-            CodecError: No date, or a datetime.
+            CodecError: The value is not a date, or is a datetime.
         """
         if not self.accepts_type(value):
             raise self.refuse(
@@ -178,7 +179,7 @@ class Date(Codec[date]):
         """Return the date.
 
         Raises:
-            CodecError: Not 4 bytes, or a day outside years 1 to 9999.
+            CodecError: The encoding does not have 4 bytes, or is a day outside years 1 to 9999.
         """
         days = int.from_bytes(invert(data) if self.desc else data, "big") - _DAYS_SIGN
         try:
@@ -190,14 +191,14 @@ class Date(Codec[date]):
         return day
 
     def inline_encode(self, value: str, scope: Scope) -> str:
-        """Pack the day's number."""
+        """Return an expression that packs the number of the day."""
         day, pack = f"{value}.toordinal()", scope.bind(_SHORT.pack, "pack")
         since = _DAYS_SIGN - _DAY_ZERO
         number = f"{_DAYS_SIGN - 1 + _DAY_ZERO} - {day}" if self.desc else f"{day} + {since}"
         return guarded(value, date, f"{pack}({number})", self.encode, scope)
 
     def inline_decode(self, data: str, scope: Scope) -> str:
-        """Find the day of the number; there is none outside years 1 to 9999."""
+        """Return an expression for the day of a number, which fails outside of years 1 to 9999."""
         packed = f"{scope.bind(_SHORT.unpack, 'unpack')}({data})[0]"
         last = _DAYS_SIGN - 1 + _DAY_ZERO
         day = f"{last} - {packed}" if self.desc else f"{packed} - {_DAYS_SIGN - _DAY_ZERO}"
@@ -206,7 +207,7 @@ class Date(Codec[date]):
 
 @dataclass(frozen=True, slots=True)
 class _TimeOfDay(Codec[time]):
-    """A naive time of day in whole units since midnight."""
+    """The base of codecs of naive times of day, in whole units since midnight."""
 
     python_type: ClassVar[type] = time
     unit_micros: ClassVar[int]
@@ -214,7 +215,7 @@ class _TimeOfDay(Codec[time]):
 
     @property
     def canonical(self) -> bool:
-        """True."""
+        """Always True: each value has only one encoding."""
         return True
 
     @property
@@ -226,7 +227,7 @@ class _TimeOfDay(Codec[time]):
         return True
 
     def compares(self, value: Any, /) -> bool:
-        """Take naive times only: those of a zone compare with no others."""
+        """Return whether the value is a time without a time zone."""
         return isinstance(value, time) and value.utcoffset() is None
 
     def normalize(self, value: time, /) -> time:
@@ -255,7 +256,7 @@ class _TimeOfDay(Codec[time]):
 
 @dataclass(frozen=True, slots=True)
 class MillisOfDay(_TimeOfDay):
-    """Milliseconds since midnight, 4 bytes."""
+    """Milliseconds since midnight in 4 bytes."""
 
     name: ClassVar[str] = "millis_of_day"
     unit_micros: ClassVar[int] = 1000
@@ -264,7 +265,7 @@ class MillisOfDay(_TimeOfDay):
 
 @dataclass(frozen=True, slots=True)
 class MinuteOfDay(_TimeOfDay):
-    """Minutes since midnight, 2 bytes."""
+    """Minutes since midnight in 2 bytes."""
 
     name: ClassVar[str] = "minute_of_day"
     unit_micros: ClassVar[int] = 60 * MICROS_PER_SECOND
@@ -273,19 +274,19 @@ class MinuteOfDay(_TimeOfDay):
 
 @dataclass(frozen=True, slots=True)
 class Span(Codec[timedelta]):
-    """Microseconds, 8 bytes with the sign bit flipped: spans of up to 292,000 years."""
+    """Timedeltas of up to 292,000 years: microseconds in 8 bytes with the sign bit flipped."""
 
     name: ClassVar[str] = "timedelta"
     python_type: ClassVar[type] = timedelta
 
     @property
     def canonical(self) -> bool:
-        """True."""
+        """Always True: each value has only one encoding."""
         return True
 
     @property
     def width_bytes(self) -> int:
-        """Eight."""
+        """The width of every encoding: 8 bytes."""
         return 8
 
     @property
@@ -302,7 +303,7 @@ class Span(Codec[timedelta]):
         """Return 8 bytes.
 
         Raises:
-            CodecError: No timedelta, or out of range.
+            CodecError: The value is not a timedelta, or is out of range.
         """
         if not isinstance(value, timedelta):
             raise self.refuse(value, "the value is not a timedelta", expected="timedelta")
@@ -314,10 +315,10 @@ class Span(Codec[timedelta]):
         return invert(data) if self.desc else data
 
     def decode(self, data: bytes, /) -> timedelta:
-        """Return the span.
+        """Return the timedelta.
 
         Raises:
-            CodecError: Not 8 bytes.
+            CodecError: The encoding does not have 8 bytes.
         """
         if len(data) != self.width_bytes:
             raise self.corrupt(data)
@@ -325,13 +326,13 @@ class Span(Codec[timedelta]):
         return timedelta(microseconds=micros)
 
     def inline_encode(self, value: str, scope: Scope) -> str:
-        """Pack the microseconds; those out of range do not pack."""
+        """Return an expression that packs the microseconds, and fails if they are out of range."""
         micros, pack = units_source(value, value, 1), scope.bind(UNSIGNED.pack, "pack")
         number = f"{_SPAN_SIGN - 1} - {micros}" if self.desc else f"{micros} + {_SPAN_SIGN}"
         return guarded(value, timedelta, f"{pack}({number})", self.encode, scope)
 
     def inline_decode(self, data: str, scope: Scope) -> str:
-        """Multiply a microsecond."""
+        """Return an expression that multiplies a timedelta of one microsecond."""
         packed = f"{scope.bind(UNSIGNED.unpack, 'unpack')}({data})[0]"
         micros = f"({_SPAN_SIGN - 1} - {packed})" if self.desc else f"({packed} - {_SPAN_SIGN})"
         return f"({scope.bind(_MICROSECOND, 'micro')} * {micros})"

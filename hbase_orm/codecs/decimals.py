@@ -1,7 +1,7 @@
-"""Decimal numbers as base-100 digits: what the decimal formats of HBase and Phoenix share.
+"""Decimal numbers as base-100 digits: the common part of HBase's and Phoenix's decimal formats.
 
-Neither stores the number of trailing zeros: 1.50 comes back as 1.5, which equals it. More digits
-than a format keeps are refused; the Java classes would round them without a word.
+Trailing zeros are not stored: 1.50 is read back as 1.5, which is equal. Numbers with too many
+digits are refused, whereas the Java classes would silently round them.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ from hbase_orm.codecs.base import Codec
 
 @dataclass(frozen=True, slots=True)
 class Hundreds:
-    """The number 0.abc… times 100 ** exponent in base 100; neither first nor last digit is 0.
+    """A number 0.abc… * 100 ** exponent in base 100, whose first and last digits are not 0.
 
     Attributes:
-        is_negative: Whether it is below zero.
-        digits: The base-100 digits, each 0 to 99; none for zero.
-        exponent: How many of them stand before the point; may be negative or beyond their count.
+        is_negative: Whether the number is below zero.
+        digits: The base-100 digits, each 0 to 99; empty for zero.
+        exponent: The number of digits before the decimal point; may be negative or more than the
+            digits.
     """
 
     is_negative: bool
@@ -30,10 +31,10 @@ class Hundreds:
 
 @dataclass(frozen=True, slots=True)
 class Number(Codec[Decimal]):
-    """A Decimal of limited precision; subclasses write its base-100 digits.
+    """The base of codecs of Decimals with limited precision; subclasses encode the base-100 digits.
 
     Attributes:
-        precision: The greatest number of significant decimal digits.
+        precision: The largest number of significant decimal digits.
     """
 
     python_type: ClassVar[type] = Decimal
@@ -41,20 +42,20 @@ class Number(Codec[Decimal]):
 
     @property
     def canonical(self) -> bool:
-        """True: trailing zeros are not stored."""
+        """Always True, because trailing zeros are not stored."""
         return True
 
     @property
     def coarse(self) -> bool:
-        """Trailing zeros are not stored, so what is read back may print otherwise."""
+        """Always True: trailing zeros are lost, so a number may print differently."""
         return True
 
     def compares(self, value: Any, /) -> bool:
-        """Take every Decimal but NaN, which compares with nothing."""
+        """Return whether the value is a Decimal other than NaN."""
         return isinstance(value, Decimal) and not value.is_nan()
 
     def normalize(self, value: Decimal, /) -> Decimal:
-        """Return the equal number that is read back.
+        """Return the equal number that will be read back.
 
         Raises:
             CodecError: As for `encode`.
@@ -62,10 +63,10 @@ class Number(Codec[Decimal]):
         return self.decode(self.encode(value))
 
     def split(self, value: Decimal, /) -> Hundreds:
-        """Return the base-100 digits.
+        """Return the base-100 digits of a number.
 
         Raises:
-            CodecError: Not a Decimal, not finite, or too many digits.
+            CodecError: The value is not a Decimal, is not finite, or has too many digits.
         """
         if not isinstance(value, Decimal):
             raise self.refuse(value, "the value is not a Decimal", expected="Decimal")

@@ -1,4 +1,4 @@
-"""The typed way to name a codec, `codecs.uint32(desc=True)`, and the codecs of annotations."""
+"""Functions that return codecs, such as `codecs.uint32(desc=True)`, and default codecs of types."""
 
 from __future__ import annotations
 
@@ -45,15 +45,16 @@ def text(
     digit_reversed: bool = False,
     desc: bool = False,
 ) -> Codec[str]:
-    """Return UTF-8; within a row key it ends with `separator` or, without one, escaped.
+    """Return a codec of UTF-8 text; in a row key, text ends with `separator` or is escaped.
 
     Args:
-        separator: Ends the text; values that hold it are refused.
-        width_bytes: One width instead: shorter text is padded, longer text refused.
-        pad: The ASCII character that pads; values that have it at their own end are refused.
-        side: Where it pads.
-        digit_reversed: Store the text backwards. It does not sort then.
-        desc: Sort the other way round.
+        separator: The bytes that end the text in a row key; values that contain them are refused.
+        width_bytes: A fixed width instead of a separator: shorter text is padded, longer text is
+            refused.
+        pad: The ASCII character of the padding; values that have it at the padded end are refused.
+        side: The side on which padding is added, "left" or "right".
+        digit_reversed: Whether the text is stored backwards, so that it does not sort.
+        desc: Whether larger values sort first.
 
     Raises:
         SchemaError: The parameters contradict each other.
@@ -79,140 +80,142 @@ def text(
 
 
 def raw(*, width_bytes: int | None = None, desc: bool = False) -> Codec[bytes]:
-    """Return bytes as they are, of any length or of exactly one."""
+    """Return a codec of bytes, which are stored unchanged, of any length or of a fixed width."""
     return Raw(desc=desc) if width_bytes is None else FixedRaw(width_bytes=width_bytes, desc=desc)
 
 
 def digits(width_bytes: int, *, digit_reversed: bool = False, desc: bool = False) -> Codec[int]:
-    """Return a natural number as decimal digits with leading zeros.
+    """Return a codec of natural numbers as decimal digits with leading zeros.
 
     Args:
-        width_bytes: How many digits.
-        digit_reversed: Last digit first: consecutive numbers lie far apart, and do not sort.
-        desc: Sort the other way round.
+        width_bytes: The number of digits.
+        digit_reversed: Whether the last digit is first, so that consecutive numbers are far apart
+            and do not sort.
+        desc: Whether larger values sort first.
     """
     return Digits(width_bytes=width_bytes, digit_reversed=digit_reversed, desc=desc)
 
 
 def boolean(*, desc: bool = False) -> Codec[bool]:
-    """Return one byte, 00 or 01."""
+    """Return a codec of bools in one byte, 00 or 01."""
     return Boolean(desc=desc)
 
 
 def uint8(*, desc: bool = False) -> Codec[int]:
-    """Return an unsigned integer of 1 byte."""
+    """Return a codec of unsigned integers of 1 byte."""
     return UInt8(desc=desc)
 
 
 def uint16(*, desc: bool = False) -> Codec[int]:
-    """Return an unsigned integer of 2 bytes."""
+    """Return a codec of unsigned integers of 2 bytes."""
     return UInt16(desc=desc)
 
 
 def uint32(*, desc: bool = False) -> Codec[int]:
-    """Return an unsigned integer of 4 bytes."""
+    """Return a codec of unsigned integers of 4 bytes."""
     return UInt32(desc=desc)
 
 
 def uint64(*, desc: bool = False) -> Codec[int]:
-    """Return an unsigned integer of 8 bytes."""
+    """Return a codec of unsigned integers of 8 bytes."""
     return UInt64(desc=desc)
 
 
 def int8(*, desc: bool = False) -> Codec[int]:
-    """Return a signed integer of 1 byte, sign bit flipped."""
+    """Return a codec of signed integers of 1 byte, which sort."""
     return Int8(desc=desc)
 
 
 def int16(*, desc: bool = False) -> Codec[int]:
-    """Return a signed integer of 2 bytes, sign bit flipped."""
+    """Return a codec of signed integers of 2 bytes, which sort."""
     return Int16(desc=desc)
 
 
 def int32(*, desc: bool = False) -> Codec[int]:
-    """Return a signed integer of 4 bytes, sign bit flipped."""
+    """Return a codec of signed integers of 4 bytes, which sort."""
     return Int32(desc=desc)
 
 
 def int64(*, desc: bool = False) -> Codec[int]:
-    """Return a signed integer of 8 bytes, sign bit flipped."""
+    """Return a codec of signed integers of 8 bytes, which sort."""
     return Int64(desc=desc)
 
 
 def float64(*, desc: bool = False) -> Codec[float]:
-    """Return a double in 8 bytes that sort."""
+    """Return a codec of doubles in 8 bytes that sort."""
     return Float64(desc=desc)
 
 
 def millis(*, desc: bool = False) -> Codec[datetime]:
-    """Return milliseconds since the epoch; descending, Long.MAX minus them."""
+    """Return a codec of datetimes as milliseconds since 1970; descending, Long.MAX minus them."""
     return Millis(desc=desc)
 
 
 def micros(*, desc: bool = False) -> Codec[datetime]:
-    """Return microseconds since the epoch: lossless."""
+    """Return a codec of datetimes as microseconds since 1970, without loss."""
     return Micros(desc=desc)
 
 
 def seconds(*, width_bytes: Literal[4, 8] = 8, desc: bool = False) -> Codec[datetime]:
-    """Return seconds since the epoch; in 4 bytes until 2106."""
+    """Return a codec of datetimes as seconds since 1970; 4 bytes suffice until 2106."""
     return Seconds(width_bytes=width_bytes, desc=desc)
 
 
 def strftime(format: str, /, *, desc: bool = False) -> Codec[datetime]:  # noqa: A002 - its name
-    """Return the UTC time as text, of %Y %m %d %j %H %M %S %f %% and other ASCII text.
+    """Return a codec of datetimes as text in UTC, with %Y %m %d %j %H %M %S %f %% and ASCII text.
 
     Raises:
-        SchemaError: The format holds something else, or leaves a unit out.
+        SchemaError: The format has another directive, or leaves a unit out.
     """
     return Strftime(format=format, desc=desc)
 
 
 def date_(*, desc: bool = False) -> Codec[date]:
-    """Return days since 1970-01-01 in 4 bytes."""
+    """Return a codec of dates as days since 1970-01-01 in 4 bytes."""
     return Date(desc=desc)
 
 
 def millis_of_day(*, desc: bool = False) -> Codec[time]:
-    """Return milliseconds since midnight in 4 bytes."""
+    """Return a codec of times of day as milliseconds since midnight in 4 bytes."""
     return MillisOfDay(desc=desc)
 
 
 def minute_of_day(*, desc: bool = False) -> Codec[time]:
-    """Return minutes since midnight in 2 bytes."""
+    """Return a codec of times of day as minutes since midnight in 2 bytes."""
     return MinuteOfDay(desc=desc)
 
 
 def timedelta_(*, desc: bool = False) -> Codec[timedelta]:
-    """Return microseconds, signed, in 8 bytes."""
+    """Return a codec of timedeltas as signed microseconds in 8 bytes."""
     return Span(desc=desc)
 
 
 def uuid(*, desc: bool = False) -> Codec[UUID]:
-    """Return the 16 bytes of a UUID."""
+    """Return a codec of UUIDs in 16 bytes."""
     return Uuid(desc=desc)
 
 
 def decimal(*, desc: bool = False) -> Codec[Decimal]:
-    """Return a Decimal of at most 31 digits in bytes that sort, those of `ordered.numeric`."""
+    """Return a codec of Decimals of at most 31 digits, with the bytes of `ordered.numeric`."""
     return SortedDecimal(desc=desc)
 
 
 def ipv4(*, desc: bool = False) -> Codec[IPv4Address]:
-    """Return the 4 bytes of an address."""
+    """Return a codec of IPv4 addresses in 4 bytes."""
     return IPv4(desc=desc)
 
 
 def ipv6(*, desc: bool = False) -> Codec[IPv6Address]:
-    """Return the 16 bytes of an address."""
+    """Return a codec of IPv6 addresses in 16 bytes."""
     return IPv6(desc=desc)
 
 
 def enum(type_: type[E], /, *, desc: bool = False) -> Codec[E]:
-    """Return the members of an enum by their values, with the default codec of the values.
+    """Return a codec of enum members, by their values in the default codec of these.
 
     Raises:
-        SchemaError: No enum, or its values are of several types, or of one without a default codec.
+        SchemaError: The argument is not an enum; or its values have several types, or a type
+            without a default codec.
     """
     if not isinstance(type_, type) or not issubclass(type_, Enum):
         raise SchemaError(
@@ -235,10 +238,10 @@ def enum(type_: type[E], /, *, desc: bool = False) -> Codec[E]:
 
 
 def code(values: Mapping[T, bytes], /, *, desc: bool = False) -> Codec[T]:
-    """Return each of a few values as its own short code.
+    """Return a codec of a few values, each with its own short code.
 
     Raises:
-        SchemaError: An empty code, or one that another one starts with.
+        SchemaError: A code is empty or a prefix of another.
     """
     return code_of(values, desc=desc)
 
@@ -246,12 +249,12 @@ def code(values: Mapping[T, bytes], /, *, desc: bool = False) -> Codec[T]:
 def json(
     type_: type[T], /, *, version: int = 1, upgrades: Mapping[int, Upgrade] | None = None
 ) -> Codec[T]:
-    """Return JSON of dataclasses, lists, sets, dicts, attrs and pydantic values.
+    """Return a codec of dataclasses, lists, sets, dicts, attrs and pydantic values as JSON.
 
     Args:
-        type_: What is stored, also `list[Line]`.
-        version: The version that is written.
-        upgrades: For each earlier version, what makes the next one's fields of its fields.
+        type_: The type of the values, for example `list[Line]`.
+        version: The version number that is written.
+        upgrades: For each earlier version, a function from its fields to those of the next version.
 
     Raises:
         SchemaError: The type cannot be packed, or an upgrade is missing.
@@ -262,12 +265,12 @@ def json(
 def msgpack(
     type_: type[T], /, *, version: int = 1, upgrades: Mapping[int, Upgrade] | None = None
 ) -> Codec[T]:
-    """Return MessagePack of what `json` takes; smaller, and it knows NaN and bytes.
+    """Return a codec of the same types as `json`, as MessagePack: smaller, and with NaN and bytes.
 
     Args:
-        type_: What is stored, also `list[Line]`.
-        version: The version that is written.
-        upgrades: For each earlier version, what makes the next one's fields of its fields.
+        type_: The type of the values, for example `list[Line]`.
+        version: The version number that is written.
+        upgrades: For each earlier version, a function from its fields to those of the next version.
 
     Raises:
         SchemaError: The type cannot be packed, or an upgrade is missing.
@@ -276,7 +279,7 @@ def msgpack(
 
 
 def default_codecs() -> Mapping[type, Codec[Any]]:
-    """Return the codecs of fields that name none, by the type of their annotation."""
+    """Return the default codecs by the type of a field's annotation."""
     return _DEFAULTS
 
 
@@ -299,10 +302,10 @@ _DEFAULTS: Mapping[type, Codec[Any]] = MappingProxyType(
 
 
 def default_codec(annotation: Any) -> Codec[Any] | None:
-    """Return the codec of a field that names none; enums are stored by their values.
+    """Return the default codec of a type, or None; enums are stored by their values.
 
     Raises:
-        SchemaError: An enum whose values have no codec in common.
+        SchemaError: The values of an enum have several types.
     """
     if isinstance(annotation, type) and issubclass(annotation, Enum):
         return enum(annotation)

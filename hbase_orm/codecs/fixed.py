@@ -1,8 +1,8 @@
-"""Text, bytes and decimal digits of a fixed width.
+"""Codecs of text, bytes and decimal digits of a fixed width.
 
-Shorter text is padded on one side; a text that itself begins or ends there with the padding would
-lose it on being read, so it is refused. Digits may be stored backwards (`digit_reversed`): numbers
-that count up then differ in their first byte, which spreads them, and do not sort.
+Shorter text is padded on one side. A text that has the padding character on that side is refused,
+because decoding would remove it. Digits may be stored backwards (`digit_reversed`): consecutive
+numbers then differ in their first byte, which spreads them, but they do not sort.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ _MOST_DIGITS = 640  # sys.int_info.str_digits_check_threshold: no setting of Pyt
 
 
 def check_width(codec: str, width_bytes: int) -> None:
-    """Refuse a width below one.
+    """Raise an error for a width below one.
 
     Raises:
-        SchemaError: The width is no positive number.
+        SchemaError: The width is not a positive integer.
     """
     if not isinstance(width_bytes, int) or width_bytes < 1:
         raise SchemaError("the width must be 1 byte or more", codec=codec, width_bytes=width_bytes)
@@ -32,13 +32,13 @@ def check_width(codec: str, width_bytes: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class FixedText(Codec[str]):
-    r"""UTF-8 of one width.
+    r"""UTF-8 text of a fixed width.
 
     Attributes:
-        width_bytes: How many bytes.
-        pad: The ASCII character that fills the width.
-        side: Where it is added.
-        digit_reversed: Whether the text is stored backwards, and then padded.
+        width_bytes: The width in bytes.
+        pad: The ASCII character of the padding.
+        side: The side on which padding is added.
+        digit_reversed: Whether the text is reversed before it is padded.
     """
 
     name: ClassVar[str] = "text"
@@ -51,11 +51,11 @@ class FixedText(Codec[str]):
 
     @property
     def canonical(self) -> bool:
-        """True."""
+        """Always True: each value has only one encoding."""
         return True
 
     def __post_init__(self) -> None:
-        """Refuse a width below 1 and padding that the text may end with."""
+        """Raise an error for a width below 1 and for wrong padding."""
         check_width(self.name, self.width_bytes)
         if len(self.pad) != 1 or not self.pad.isascii():
             raise SchemaError(
@@ -69,14 +69,15 @@ class FixedText(Codec[str]):
 
     @property
     def ordered(self) -> bool:
-        """Whether the text is padded on the right with 00, which sorts below all text."""
+        """Whether the padding is 00 on the right, which sorts before all text."""
         return self.pad == NUL and self.side == "right" and not self.digit_reversed
 
     def encode(self, value: str, /) -> bytes:
         """Return `width_bytes` bytes.
 
         Raises:
-            CodecError: Not a text, a lone surrogate, too long, or padding at its own end.
+            CodecError: The value is not a str, has a lone surrogate, is too long, or has the
+                padding at the padded end.
         """
         data = self._stored(value)
         is_right = self.side == "right"
@@ -92,7 +93,7 @@ class FixedText(Codec[str]):
         return invert(data) if self.desc else data
 
     def encode_prefix(self, prefix: str, /) -> bytes:
-        """Return the text without padding; empty if padding may stand before it."""
+        """Return the text without padding; empty if padding may come before it."""
         if self.side == "left" or self.digit_reversed:
             return b""
         data = self._stored(prefix)
@@ -102,7 +103,7 @@ class FixedText(Codec[str]):
         """Return the text without its padding.
 
         Raises:
-            CodecError: Another width, or no UTF-8.
+            CodecError: The encoding has another width, or is not UTF-8.
         """
         if len(data) != self.width_bytes:
             raise self.corrupt(data)
@@ -115,7 +116,7 @@ class FixedText(Codec[str]):
         return text[::-1] if self.digit_reversed else text
 
     def inline_encode(self, value: str, scope: Scope) -> str | None:
-        """Encode and fill a text that is not stored backwards."""
+        """Return an expression that encodes and pads a text that is not reversed."""
         if self.digit_reversed:
             return None
         stored = scope.local("stored")
@@ -137,7 +138,7 @@ class FixedText(Codec[str]):
 
 @dataclass(frozen=True, slots=True)
 class ReversedText(Text):
-    """UTF-8, the text stored backwards; does not sort."""
+    """UTF-8 text that is stored backwards, and does not sort."""
 
     @property
     def ordered(self) -> bool:
@@ -148,13 +149,13 @@ class ReversedText(Text):
         """Return the UTF-8 bytes of the reversed text, which are searched for the separator.
 
         Raises:
-            CodecError: Not a text, or a lone surrogate.
+            CodecError: The value is not a str, or has a lone surrogate.
         """
         utf8(self, value)
         return value[::-1].encode()
 
     def encode_prefix(self, prefix: str, /) -> bytes:
-        """Return no bytes: the beginning of a value is stored last."""
+        """Return no bytes, because the beginning of a value is stored last."""
         utf8(self, prefix)
         return b""
 
@@ -162,40 +163,40 @@ class ReversedText(Text):
         """Return the text.
 
         Raises:
-            CodecError: The bytes are no UTF-8.
+            CodecError: The bytes are not UTF-8.
         """
         return Text.decode(self, data)[::-1]
 
 
 @dataclass(frozen=True, slots=True)
 class FixedRaw(Raw):
-    """Bytes of exactly one width.
+    """Bytes of a fixed width.
 
     Attributes:
-        width_bytes: How many bytes.
+        width_bytes: The width in bytes.
     """
 
     width_bytes: int = field(kw_only=True)
 
     def __post_init__(self) -> None:
-        """Refuse a width below 1."""
+        """Raise an error for a width below 1."""
         check_width(self.name, self.width_bytes)
 
     @property
     def ordered(self) -> bool:
-        """True, also descending."""
+        """Always True, also if descending."""
         return True
 
     @property
     def minimum(self) -> bytes:
-        """Zeros."""
+        """All bytes 00."""
         return bytes(self.width_bytes)
 
     def encode(self, value: bytes, /) -> bytes:
         """Return the bytes.
 
         Raises:
-            CodecError: Not bytes, or not of this width.
+            CodecError: The value is not bytes, or has another width.
         """
         if len(plain_bytes(self, value)) != self.width_bytes:
             raise self.refuse(
@@ -204,7 +205,7 @@ class FixedRaw(Raw):
         return invert(value) if self.desc else value
 
     def encode_prefix(self, prefix: bytes, /) -> bytes:
-        """Return the bytes, which may be fewer."""
+        """Return the bytes of the prefix."""
         if len(plain_bytes(self, prefix)) > self.width_bytes:
             raise self.refuse(prefix, "the value is too long", width_bytes=self.width_bytes)
         return invert(prefix) if self.desc else prefix
@@ -213,30 +214,30 @@ class FixedRaw(Raw):
         """Return the bytes.
 
         Raises:
-            CodecError: Another width.
+            CodecError: The encoding has another width.
         """
         if len(data) != self.width_bytes:
             raise self.corrupt(data)
         return invert(data) if self.desc else data
 
     def inline_encode(self, value: str, scope: Scope) -> str:
-        """Take bytes of the width."""
+        """Return an expression that returns bytes of the right width, and fails for others."""
         data = inverted(value, scope, desc=self.desc)
         fits = f"len({value}) == {literal(self.width_bytes)}"
         return guarded(value, bytes, data, self.encode, scope, fits)
 
     def inline_decode(self, data: str, scope: Scope) -> str:
-        """Take bytes of the width."""
+        """Return an expression that returns bytes of the right width, and fails for others."""
         plain, decode = inverted(data, scope, desc=self.desc), scope.bind(self.decode, "decode")
         return f"({plain} if len({data}) == {literal(self.width_bytes)} else {decode}({data}))"
 
 
 @dataclass(frozen=True, slots=True)
 class Digits(Codec[int]):
-    """A natural number as decimal digits with leading zeros, in ASCII.
+    """Natural numbers as ASCII decimal digits with leading zeros.
 
     Attributes:
-        width_bytes: How many digits.
+        width_bytes: The number of digits.
         digit_reversed: Whether the last digit comes first.
     """
 
@@ -248,11 +249,11 @@ class Digits(Codec[int]):
 
     @property
     def canonical(self) -> bool:
-        """True."""
+        """Always True: each value has only one encoding."""
         return True
 
     def __post_init__(self) -> None:
-        """Refuse a width below 1, or more digits than every Python configuration reads."""
+        """Raise an error for a width below 1, or too many digits for Python's `int`."""
         check_width(self.name, self.width_bytes)
         if self.width_bytes > _MOST_DIGITS:
             raise SchemaError(
@@ -282,7 +283,7 @@ class Digits(Codec[int]):
         """Return the digits.
 
         Raises:
-            CodecError: No integer, negative, or too many digits.
+            CodecError: The value is not an integer, is negative, or has too many digits.
         """
         if not isinstance(value, int):
             raise self.refuse(value, "the value is not an integer", expected="int")
@@ -296,7 +297,7 @@ class Digits(Codec[int]):
         """Return the number.
 
         Raises:
-            CodecError: Another width, or something that is no digit.
+            CodecError: The encoding has another width, or has bytes that are not digits.
         """
         plain = invert(data) if self.desc else data
         if len(data) != self.width_bytes or not plain.isdigit():
@@ -304,7 +305,7 @@ class Digits(Codec[int]):
         return int(plain[::-1] if self.digit_reversed else plain)
 
     def inline_encode(self, value: str, scope: Scope) -> str:
-        """Format the number."""
+        """Return an expression that formats the number."""
         way = "[::-1]" if self.digit_reversed else ""
         digits = f"(b'%0{literal(self.width_bytes)}d' % {value}){way}"
         data = inverted(digits, scope, desc=self.desc)

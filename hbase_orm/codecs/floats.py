@@ -1,6 +1,6 @@
-"""The common part of all floating-point codecs: accepted values, and the flip that makes bits sort.
+"""The common part of floating-point codecs: accepted values, and bits that sort.
 
-A 32-bit codec stores the nearest 32-bit float, as a Java cast does, so it is coarse.
+A 32-bit codec stores the nearest 32-bit float, like a cast in Java, so it is coarse.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ _SIGN = 0x80
 
 @dataclass(frozen=True, slots=True)
 class Real(Codec[float]):
-    """A float in IEEE 754 bits of one width; subclasses say how the bits are stored.
+    """The base of codecs of floats in IEEE 754 format; subclasses decide how the bits are stored.
 
     Attributes:
-        layout: Big-endian, 4 or 8 bytes.
+        layout: The `struct.Struct` of the number: big-endian, 4 or 8 bytes.
     """
 
     python_type: ClassVar[type] = float
@@ -31,12 +31,12 @@ class Real(Codec[float]):
 
     @property
     def canonical(self) -> bool:
-        """True, but for zeros and NaN."""
+        """True: each value has one encoding, except for zeros and NaN."""
         return True
 
     @property
     def width_bytes(self) -> int:
-        """Those of the layout."""
+        """The width of the layout."""
         return self.layout.size
 
     @property
@@ -45,22 +45,22 @@ class Real(Codec[float]):
         return self.layout is FLOAT32
 
     def accepts_type(self, value: Any, /) -> bool:
-        """Take floats, and ints, which type checkers let pass for floats."""
+        """Return whether the value is a float, or an int, which type checkers accept as a float."""
         return isinstance(value, (float, int))
 
     def normalize(self, value: float, /) -> float:
-        """Return the float that will be read back: the nearest that the layout holds.
+        """Return the float that will be read back: the nearest one of the layout's width.
 
         Raises:
-            CodecError: Not a number, or too large for the layout.
+            CodecError: The value is not a number, or is too large for the width.
         """
         return self.unpack(self.pack(value))
 
     def pack(self, value: float, /) -> bytes:
-        """Return the IEEE 754 bytes; every NaN has the same ones, as in Java.
+        """Return the IEEE 754 bytes; every NaN has the same bytes, as in Java.
 
         Raises:
-            CodecError: Not a number, an int that no double equals, or too large for the layout.
+            CodecError: The value is not a number, is not exactly a double, or is too large.
         """
         if not isinstance(value, (float, int)):
             raise self.refuse(value, "the value is not a float", expected="float")
@@ -77,7 +77,7 @@ class Real(Codec[float]):
         """Return the float of IEEE 754 bytes.
 
         Raises:
-            CodecError: Another width.
+            CodecError: The encoding has another width.
         """
         if len(data) != self.layout.size:
             raise self.corrupt(data)
@@ -88,14 +88,14 @@ class Real(Codec[float]):
 def sorted_encode(
     codec: Codec[float], value: str, scope: Scope, positive: str, negative: str
 ) -> str:
-    """Return the expression of a codec whose bits are flipped to sort.
+    """Return the source of an encoding with bits that sort.
 
     Args:
         codec: The codec.
-        value: The variable that holds the number.
-        scope: Takes what the expression refers to.
-        positive: The expression for a number above zero.
-        negative: That for one below; NaN and -0.0 are the codec's own affair.
+        value: The name of the variable that holds the number.
+        scope: The global names of the generated function; names that the source needs are added.
+        positive: The source for a number above zero.
+        negative: The source for a number below zero; for NaN and -0.0 the codec is called.
     """
     zero = scope.bind(codec.encode(0.0), "zero")
     is_plain_zero = f"{value} == 0.0 and {scope.bind(math.copysign, 'copysign')}(1.0, {value}) > 0"
@@ -107,7 +107,7 @@ def sorted_encode(
 
 
 def flip(data: bytes) -> bytes:
-    r"""Return IEEE 754 bytes so that they sort: inverted if negative, else with the sign bit set.
+    r"""Convert IEEE 754 bytes to bytes that sort: inverted if negative, else with the sign bit set.
 
     Examples:
         >>> flip(b"\xc0\x00") < flip(b"\xbf\x00") < flip(b"\x3f\x00")

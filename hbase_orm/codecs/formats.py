@@ -1,9 +1,9 @@
 """Datetimes as text of fixed width, in UTC: `%Y%m%d`.
 
-The format names every unit from the greatest it has to the smallest, with none left out between;
-what is finer is rounded down. A format that does not begin with the year (`-%d %H:%M`) cannot give
-a datetime back by itself: it is for a part of a key whose other part has the rest, and what is left
-out then reads as 1970-01-01 00:00.
+The format must have every unit between its largest and its smallest unit; finer times are rounded
+down. A format without the year (`-%d %H:%M`) cannot be decoded to a datetime by itself: it is for a
+part of a row key beside another part with the rest of the time. Units that are left out are decoded
+as those of 1970-01-01 00:00.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _ABSENT: Mapping[str, int] = MappingProxyType({"%Y": 1970, "%m": 1, "%d": 1, "%j
 
 @lru_cache
 def _pieces(form: str) -> tuple[str, ...]:
-    """Return directives and the literal texts between them."""
+    """Split a format into directives and literal texts."""
     pieces: list[str] = []
     position = 0
     for match in _DIRECTIVE.finditer(form):
@@ -69,10 +69,10 @@ def _printed(piece: str, at: datetime) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Strftime(Instant):
-    """A datetime as its UTC time prints.
+    """Datetimes as formatted text in UTC.
 
     Attributes:
-        format: Of %Y %m %d %j %H %M %S %f %% and other ASCII text.
+        format: The format, with %Y %m %d %j %H %M %S %f %% and other ASCII text.
     """
 
     name: ClassVar[str] = "strftime"
@@ -81,11 +81,11 @@ class Strftime(Instant):
 
     @property
     def canonical(self) -> bool:
-        """Whether a time can be read back."""
+        """Whether the format has the year, so that a datetime can be decoded."""
         return self.is_whole
 
     def __post_init__(self) -> None:
-        """Refuse directives without a fixed width, repeated ones, and units left out."""
+        """Raise an error for directives without a fixed width, repeated ones, and missing units."""
         strange = [p for p in _pieces(self.format) if p[0] == "%" and p not in {*_WIDTHS, "%%"}]
         if strange or not self.format.isascii():
             raise SchemaError(
@@ -108,43 +108,43 @@ class Strftime(Instant):
 
     @property
     def directives(self) -> tuple[str, ...]:
-        """The directives in the format, in its order."""
+        """The directives of the format, in order."""
         return tuple(piece for piece in _pieces(self.format) if piece in _WIDTHS)
 
     @property
     def is_whole(self) -> bool:
-        """Whether the year is there, so that a datetime can be read back."""
+        """Whether the format has the year, so that a datetime can be decoded."""
         return "%Y" in self.directives
 
     @property
     def beginning(self) -> bytes:
-        """What the bytes of every time begin with: the text before the first directive."""
+        """The text before the first directive, with which every encoded time begins."""
         texts = takewhile(lambda piece: piece not in _WIDTHS, _pieces(self.format))
         data = "".join(map(_literal, texts)).encode("ascii")
         return invert(data) if self.desc else data
 
     @property
     def is_in_order(self) -> bool:
-        """Whether greater units come before smaller ones, whichever the greatest is."""
+        """Whether larger units come before smaller ones."""
         units = _BY_DAY_OF_YEAR if "%j" in self.directives else _BY_MONTH
         return self.directives == tuple(unit for unit in units if unit in self.directives)
 
     @property
     def ordered(self) -> bool:
-        """Whether the greatest unit is the year, and it and all others come in order."""
+        """Whether the first unit is the year, and larger units come before smaller ones."""
         units = _BY_DAY_OF_YEAR if "%j" in self.directives else _BY_MONTH
         return self.directives == units[: len(self.directives)]
 
     @property
     def width_bytes(self) -> int:
-        """That of every time in this format."""
+        """The width of every time in this format."""
         return sum(map(_width, _pieces(self.format)))
 
     def normalize(self, value: datetime, /) -> datetime:
-        """Return `value` in UTC, rounded down to what the format says.
+        """Return `value` in UTC, rounded down to the smallest unit of the format.
 
         Raises:
-            CodecError: As for `encode`, or the format has no year.
+            CodecError: As for `encode`; or the format has no year.
         """
         if not self.is_whole:
             raise self.refuse(
@@ -159,8 +159,8 @@ class Strftime(Instant):
         """Return the text; finer times are rounded down.
 
         Raises:
-            CodecError: No datetime, a naive one, outside years 1 to 9999, or a day of a leap year
-                in a format without the year.
+            CodecError: The value is not a datetime, has no time zone, is outside of years 1 to
+                9999, or is 29 February and the format has no year.
         """
         self.checked_micros(value)
         at = value.astimezone(UTC)
@@ -183,7 +183,7 @@ class Strftime(Instant):
         """Return the datetime, in UTC.
 
         Raises:
-            CodecError: Not a time in this format.
+            CodecError: The text is not a time in this format.
         """
         plain = invert(data) if self.desc else data
         units = dict(_ABSENT)

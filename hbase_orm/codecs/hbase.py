@@ -1,8 +1,8 @@
 """The encodings of HBase's Java class `Bytes`, as `Bytes.toBytes` writes them.
 
-Numbers are two's complement or plain IEEE 754: negative ones sort after positive ones, so none of
-them is `ordered`. `Bytes` knows no descending form; here it inverts every byte, as HBase's
-`Order.DESCENDING` does. `bytes.int64`, in which HBase counts, is in `counters`.
+Numbers are in two's complement or plain IEEE 754: negative numbers sort after positive ones, so
+none of these codecs is `ordered`. `Bytes` has no descending form; here every byte is inverted, as
+by HBase's `Order.DESCENDING`. `bytes.int64`, the format of HBase's counters, is in `counters`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class _BytesInteger(Codec[int]):
 
     @property
     def canonical(self) -> bool:
-        """True."""
+        """Always True: each value has only one encoding."""
         return True
 
     @property
@@ -145,14 +145,14 @@ class BytesBool(Boolean):
 
 @dataclass(frozen=True, slots=True)
 class BytesDecimal(Codec[Decimal]):
-    """Java's `BigDecimal`: the scale in 4 bytes, then the unscaled number; 1.0 and 1.00 differ."""
+    """Java's `BigDecimal`: 4 bytes of scale, then the unscaled number; 1.0 and 1.00 differ."""
 
     name: ClassVar[str] = "bytes.decimal"
     python_type: ClassVar[type] = Decimal
 
     @property
     def ordered(self) -> bool:
-        """False: the scale comes first."""
+        """Always False, because the scale comes first."""
         return False
 
     def compares(self, value: Any, /) -> bool:
@@ -163,8 +163,8 @@ class BytesDecimal(Codec[Decimal]):
         """Return 5 bytes or more.
 
         Raises:
-            CodecError: Not a Decimal, not finite, a scale of more than 32 bits, or more than 9,863
-                digits.
+            CodecError: The value is not a Decimal or not finite, its scale has more than 32 bits,
+                or it has more than 9,863 digits.
         """
         if not isinstance(value, Decimal):
             raise self.refuse(value, "the value is not a Decimal", expected="Decimal")
@@ -191,7 +191,7 @@ class BytesDecimal(Codec[Decimal]):
         """Return the number, with its scale.
 
         Raises:
-            CodecError: Fewer than 5 bytes, or more than 4,100: a number that `encode` refuses.
+            CodecError: The encoding has less than 5 bytes, or more than 4,100.
         """
         if not _SCALE_BYTES < len(data) <= _SCALE_BYTES + _MOST_BYTES:
             raise self.corrupt(data)
@@ -203,7 +203,7 @@ class BytesDecimal(Codec[Decimal]):
 
 @dataclass(frozen=True, slots=True)
 class BytesUtf8(Text):
-    """UTF-8, as `codecs.text()` writes it too."""
+    """UTF-8 text, with the same bytes as `codecs.text()`."""
 
     name: ClassVar[str] = "bytes.utf8"
 

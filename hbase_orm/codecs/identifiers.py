@@ -1,4 +1,4 @@
-"""UUIDs and IP addresses: their bytes, big-endian, which sort as they do in Python."""
+"""Codecs of UUIDs and IP addresses: their big-endian bytes, which sort like the values."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ class Uuid(Codec[UUID]):
 
     @property
     def canonical(self) -> bool:
-        """True."""
+        """Always True: each value has only one encoding."""
         return True
 
     @property
     def width_bytes(self) -> int:
-        """Sixteen."""
+        """The width of every encoding: 16 bytes."""
         return 16
 
     def encode(self, value: UUID, /) -> bytes:
         """Return 16 bytes.
 
         Raises:
-            CodecError: Not a UUID.
+            CodecError: The value is not a UUID.
         """
         if not isinstance(value, UUID):
             raise self.refuse(value, "the value is not a UUID", expected="UUID")
@@ -42,40 +42,40 @@ class Uuid(Codec[UUID]):
         """Return the UUID.
 
         Raises:
-            CodecError: Not 16 bytes.
+            CodecError: The encoding does not have 16 bytes.
         """
         if len(data) != self.width_bytes:
             raise self.corrupt(data)
         return UUID(bytes=invert(data) if self.desc else data)
 
     def inline_encode(self, value: str, scope: Scope) -> str:
-        """Write the number that a UUID is."""
+        """Return an expression that packs the number of the UUID."""
         data = inverted(f"{value}.int.to_bytes(16, 'big')", scope, desc=self.desc)
         return guarded(value, UUID, data, self.encode, scope)
 
 
 @dataclass(frozen=True, slots=True)
 class IPv4(Codec[IPv4Address]):
-    """4 bytes."""
+    """IPv4 addresses in 4 bytes."""
 
     name: ClassVar[str] = "ipv4"
     python_type: ClassVar[type] = IPv4Address
 
     @property
     def canonical(self) -> bool:
-        """True."""
+        """Always True: each value has only one encoding."""
         return True
 
     @property
     def width_bytes(self) -> int:
-        """Four."""
+        """The width of every encoding: IPv4 addresses in 4 bytes."""
         return 4
 
     def encode(self, value: IPv4Address, /) -> bytes:
-        """Return 4 bytes.
+        """Return IPv4 addresses in 4 bytes.
 
         Raises:
-            CodecError: Not an IPv4 address.
+            CodecError: The value is not an IPv4 address.
         """
         if not isinstance(value, IPv4Address):
             raise self.refuse(value, "the value is not an IPv4 address", expected="IPv4Address")
@@ -85,7 +85,7 @@ class IPv4(Codec[IPv4Address]):
         """Return the address.
 
         Raises:
-            CodecError: Not 4 bytes.
+            CodecError: The encoding does not have IPv4 addresses in 4 bytes.
         """
         if len(data) != self.width_bytes:
             raise self.corrupt(data)
@@ -94,26 +94,26 @@ class IPv4(Codec[IPv4Address]):
 
 @dataclass(frozen=True, slots=True)
 class IPv6(Codec[IPv6Address]):
-    """16 bytes; addresses with a scope (`fe80::1%eth0`) are refused, for the bytes hold none."""
+    """IPv6 addresses in 16 bytes; those with a scope (`fe80::1%eth0`) are refused."""
 
     name: ClassVar[str] = "ipv6"
     python_type: ClassVar[type] = IPv6Address
 
     @property
     def canonical(self) -> bool:
-        """True."""
+        """Always True: each value has only one encoding."""
         return True
 
     @property
     def width_bytes(self) -> int:
-        """Sixteen."""
+        """The width of every encoding: 16 bytes."""
         return 16
 
     def encode(self, value: IPv6Address, /) -> bytes:
         """Return 16 bytes.
 
         Raises:
-            CodecError: Not an IPv6 address, or one with a scope.
+            CodecError: The value is not an IPv6 address, or has a scope.
         """
         if not isinstance(value, IPv6Address):
             raise self.refuse(value, "the value is not an IPv6 address", expected="IPv6Address")
@@ -125,7 +125,7 @@ class IPv6(Codec[IPv6Address]):
         """Return the address.
 
         Raises:
-            CodecError: Not 16 bytes.
+            CodecError: The encoding does not have 16 bytes.
         """
         if len(data) != self.width_bytes:
             raise self.corrupt(data)

@@ -1,7 +1,7 @@
-"""Expressions that generated functions use in place of a call of a codec.
+"""Source that generated functions use instead of calls to codecs.
 
-A codec may state its expressions itself (`Codec.inline_encode` and its like); a call of the method
-stands for the others. See `source` for what an expression promises.
+A codec may have its own source (`Codec.inline_encode` and the like); otherwise the source is a call
+of the codec's method. `source` describes the rules for such expressions.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from hbase_orm.codecs.source import Scope
 
 
 def encode_source(codec: Codec[Any], value: str, scope: Scope) -> str:
-    """Return an expression for the bytes of a value.
+    """Return the source of a value's bytes.
 
     Args:
-        codec: Whose bytes.
-        value: The variable that holds the value.
-        scope: Takes what the expression refers to.
+        codec: The codec.
+        value: The name of the variable that holds the value.
+        scope: The global names of the generated function; names that the source needs are added.
     """
     special = codec.inline_encode(value, scope) if _holds(codec, "inline_encode") else None
     return special or f"{scope.bind(codec.encode, 'encode')}({value})"
@@ -30,16 +30,15 @@ def refuses_none(codec: Codec[Any]) -> bool:
 
 
 def decode_source(codec: Codec[Any], data: str, scope: Scope) -> str:
-    """Return an expression for the value of the bytes in the variable `data`."""
+    """Return the source of the value that is decoded from the variable `data`."""
     special = codec.inline_decode(data, scope) if _holds(codec, "inline_decode") else None
     return special or f"{scope.bind(codec.decode, 'decode')}({data})"
 
 
 def settled_source(codec: Codec[Any], value: str, scope: Scope) -> str:
-    """Return a condition for values of the codec's type that storing does not change.
+    """Return the source of a test for values that are stored without rounding.
 
-    It may be false for some of them. It does not ask whether the value is in range, unless the
-    codec is coarse.
+    The test may be false for some such values. Only for coarse codecs it also tests the range.
     """
     if not codec.coarse:
         return f"{value}.__class__ is {scope.bind(codec.python_type, 'kind')}"
@@ -48,9 +47,11 @@ def settled_source(codec: Codec[Any], value: str, scope: Scope) -> str:
 
 
 def _holds(codec: Codec[Any], method: str) -> bool:
-    """Return whether the source of `method` is valid for the codec: no subclass changed behaviour.
+    """Return whether the codec's own source for `method` is valid.
 
-    One derived from it may have another name and other constants, but no methods of its own.
+    No subclass overrides the method.
+
+    A subclass may have another name and other constants, but no methods of its own.
     """
     for kind in type(codec).__mro__:
         own = vars(kind)

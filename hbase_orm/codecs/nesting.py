@@ -1,7 +1,7 @@
-"""How deep packed values may be nested.
+"""The limit of nesting in packed values.
 
-What is written must be read again by programs that are deep in calls of their own. A packed value
-takes a level of Python's stack, 1,000 levels as a rule, for each level of its own.
+Programs must be able to decode a value even if their call stack is deep already. Decoding needs one
+level of Python's stack, which usually has 1,000 levels, for each level of nesting.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ MOST_LEVELS: Final = 200
 
 
 def is_too_deep(plain: Any) -> bool:
-    """Return whether a value is nested deeper than `MOST_LEVELS`; no recursion."""
+    """Return whether a value is nested deeper than `MOST_LEVELS`, without recursion."""
     level = [plain]
     for _ in range(MOST_LEVELS + 1):
         level = [inner for one in level for inner in _within(one)]

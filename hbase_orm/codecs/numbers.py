@@ -1,8 +1,8 @@
-"""Numbers of fixed width, big-endian, all of which sort as their values do.
+"""Codecs of numbers with a fixed width, big-endian, whose bytes sort like the values.
 
-Unsigned integers are their plain big-endian bytes; signed ones have the sign bit flipped, so that
-negative values sort first; doubles are IEEE 754 with the sign bit flipped when positive and every
-bit flipped when negative (the total order of IEEE 754-2019 5.10). `desc` inverts every bit.
+Unsigned integers are stored as big-endian bytes; signed ones have the sign bit flipped, so that
+negative values sort first; doubles are IEEE 754 with the sign bit flipped if positive, and every
+bit flipped if negative (the total order of IEEE 754-2019 5.10). `desc` inverts every bit.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _UINT64 = struct.Struct(">Q")
 
 @dataclass(frozen=True, slots=True)
 class Integer(Codec[int]):
-    """The big-endian bytes of a number counted from the least one that fits."""
+    """The base of codecs of integers: the number minus the smallest allowed one, big-endian."""
 
     python_type: ClassVar[type] = int
     layout: ClassVar[struct.Struct]
@@ -33,29 +33,29 @@ class Integer(Codec[int]):
 
     @property
     def canonical(self) -> bool:
-        """True."""
+        """Always True: each value has only one encoding."""
         return True
 
     @property
     def width_bytes(self) -> int:
-        """One to eight."""
+        """The width of every encoding, 1 to 8 bytes."""
         return self.layout.size
 
     @property
     def minimum(self) -> int:
-        """The least value."""
+        """The smallest value."""
         return self.least
 
     @property
     def maximum(self) -> int:
-        """The greatest value."""
+        """The largest value."""
         return self._last
 
     def encode(self, value: int, /) -> bytes:
         """Return the bytes.
 
         Raises:
-            CodecError: No integer, or out of range.
+            CodecError: The value is not an integer, or is out of range.
         """
         if not isinstance(value, int):
             raise self.misfit(value)
@@ -69,30 +69,30 @@ class Integer(Codec[int]):
         """Return the number.
 
         Raises:
-            CodecError: Another width.
+            CodecError: The encoding has another width.
         """
         if len(data) != self.layout.size:
             raise self.corrupt(data)
         return int.from_bytes(invert(data) if self.desc else data, "big") + self.least
 
     def inline_encode(self, value: str, scope: Scope) -> str:
-        """Pack the number; one out of range does not pack."""
+        """Return an expression that packs the number, and fails if it is out of range."""
         number = counted(value, self.least, self._last, desc=self.desc)
         packed = f"{scope.bind(self.layout.pack, 'pack')}({number})"
         return guarded(value, int, packed, self.encode, scope)
 
     def inline_decode(self, data: str, scope: Scope) -> str:
-        """Unpack the number; bytes of another width do not unpack."""
+        """Return an expression that unpacks the number, and fails for another width."""
         number = f"{scope.bind(self.layout.unpack, 'unpack')}({data})[0]"
         return f"({self._last} - {number})" if self.desc else f"({plus(number, self.least)})"
 
     @property
     def _last(self) -> int:
-        """What FF bytes stand for, ascending."""
+        """The number whose ascending bytes are all FF."""
         return self.least + (1 << 8 * self.layout.size) - 1
 
     def misfit(self, value: Any) -> CodecError:
-        """Return the error that says why `value` is no such integer."""
+        """Return the error of a value that is not an integer in range."""
         if not isinstance(value, int):
             return self.refuse(value, "the value is not an integer", expected="int")
         return self.refuse(
@@ -177,28 +177,28 @@ class Float64(Codec[float]):
 
     @property
     def canonical(self) -> bool:
-        """True, but for zeros and NaN."""
+        """True: each value has one encoding, except for zeros and NaN."""
         return True
 
     @property
     def width_bytes(self) -> int:
-        """Eight."""
+        """The width of every encoding: 8 bytes."""
         return 8
 
     def normalize(self, value: float, /) -> float:
         """Return `value` as a float.
 
         Raises:
-            CodecError: Not a number, or an int that no double equals.
+            CodecError: The value is not a number, or is an int that is not exactly a double.
         """
         self.encode(value)
         return float(value)
 
     def encode(self, value: float, /) -> bytes:
-        """Return the 8 bytes of a float; an int is taken as the float it equals.
+        """Return the 8 bytes of a float, or of an int as the equal float.
 
         Raises:
-            CodecError: Not a number, or an int that no double equals.
+            CodecError: The value is not a number, or is an int that is not exactly a double.
         """
         if not isinstance(value, (float, int)):
             raise self.refuse(value, "the value is not a float", expected="float")
@@ -218,7 +218,7 @@ class Float64(Codec[float]):
         """Return the float of 8 bytes.
 
         Raises:
-            CodecError: Not 8 bytes.
+            CodecError: The encoding does not have 8 bytes.
         """
         if len(data) != _DOUBLE.size:
             raise self.corrupt(data)
@@ -230,14 +230,14 @@ class Float64(Codec[float]):
         return float(number)
 
     def inline_encode(self, value: str, scope: Scope) -> str:
-        """Pack the negated number, whose sign bit is the flipped one; invert negative ones."""
+        """Return an expression that packs the number, with the bits changed so that they sort."""
         pack = scope.bind(_DOUBLE.pack, "pack")
         positive = inverted(f"{pack}(-{value})", scope, desc=self.desc)
         negative = inverted(f"{pack}({value})", scope, desc=not self.desc)
         return sorted_encode(self, value, scope, positive, negative)
 
     def inline_decode(self, data: str, scope: Scope) -> str:
-        """Unpack the bytes or the inverted ones; a flipped sign bit negates the number."""
+        """Return an expression that unpacks the number, after the bits are changed back."""
         unpack = scope.bind(_DOUBLE.unpack, "unpack")
         plain, mirrored = f"{unpack}({data})[0]", f"{unpack}({inverted(data, scope)})[0]"
         if self.desc:
@@ -245,7 +245,7 @@ class Float64(Codec[float]):
         return f"(-{plain} if {data} >= b'\\x80' else {mirrored})"
 
     def accepts_type(self, value: Any, /) -> bool:
-        """Take floats, and ints, which type checkers let pass for floats."""
+        """Return whether the value is a float, or an int, which type checkers accept as a float."""
         return isinstance(value, (float, int))
 
 
@@ -259,19 +259,19 @@ class Boolean(Codec[bool]):
 
     @property
     def canonical(self) -> bool:
-        """True."""
+        """Always True: each value has only one encoding."""
         return True
 
     @property
     def width_bytes(self) -> int:
-        """One."""
+        """The width of every encoding: 1 byte."""
         return 1
 
     def encode(self, value: bool, /) -> bytes:  # noqa: FBT001 - the value is what is encoded
         """Return one byte.
 
         Raises:
-            CodecError: Not a bool.
+            CodecError: The value is not a bool.
         """
         if not isinstance(value, bool):
             raise self.refuse(value, "the value is not a bool", expected="bool")
@@ -281,18 +281,18 @@ class Boolean(Codec[bool]):
         """Return False for 00 and True for the other byte (reversed when descending).
 
         Raises:
-            CodecError: Any other bytes.
+            CodecError: The bytes are neither 00 nor the other byte.
         """
         if data not in (b"\x00", self.truth):
             raise self.corrupt(data)
         return (data == self.truth) is not self.desc
 
     def inline_encode(self, value: str, scope: Scope) -> str:
-        """Compare the value with both."""
+        """Return an expression that compares the value with True and False."""
         known = {truth: self.encode(truth) for truth in (False, True)}
         return either(value, "is", known, scope.bind(self.encode, "encode"))
 
     def inline_decode(self, data: str, scope: Scope) -> str:
-        """Compare the bytes with both."""
+        """Return an expression that compares the bytes with both encodings."""
         known = {self.encode(truth): truth for truth in (False, True)}
         return either(data, "==", known, scope.bind(self.decode, "decode"))

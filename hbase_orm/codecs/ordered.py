@@ -1,7 +1,7 @@
-"""The encodings of HBase's Java class `OrderedBytes`: a header names the type; all bytes sort.
+"""The encodings of HBase's Java class `OrderedBytes`: a header byte for the type, then the value.
 
-`desc` inverts every byte, header and terminator included. The null of `OrderedBytes` (05) is no
-value of these codecs. Numbers of any precision are in `ordered_numeric`.
+`desc` inverts every byte, including header and terminator. The null of `OrderedBytes` (05) is not
+supported. Numbers of any precision are in `ordered_numeric`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def _seven_of_eight(groups: bytes) -> bytes:
 
 
 def _body(codec: Codec[Any], header: bytes, data: bytes) -> bytes:
-    """Return what follows the header, ascending."""
+    """Check the header, and return the ascending bytes after it."""
     plain = invert(data) if codec.desc else data
     if plain[:1] != header:
         raise codec.corrupt(data)
@@ -42,7 +42,7 @@ def _body(codec: Codec[Any], header: bytes, data: bytes) -> bytes:
 
 
 def _headed(layout: struct.Struct) -> struct.Struct:
-    """Return a layout with a header in front."""
+    """Return a `struct.Struct` with a header byte before the number."""
     return struct.Struct(">B" + layout.format.removeprefix(">"))
 
 
@@ -89,7 +89,7 @@ class _Int(Integer):
 
 @dataclass(frozen=True, slots=True)
 class OrderedInt8(_Int):
-    """Signed, 1 + 1 bytes."""
+    """Signed integers in 1 + 1 bytes."""
 
     name: ClassVar[str] = "ordered.int8"
     header: ClassVar[bytes] = b"\x29"
@@ -99,7 +99,7 @@ class OrderedInt8(_Int):
 
 @dataclass(frozen=True, slots=True)
 class OrderedInt16(_Int):
-    """Signed, 1 + 2 bytes."""
+    """Signed integers in 1 + 2 bytes."""
 
     name: ClassVar[str] = "ordered.int16"
     header: ClassVar[bytes] = b"\x2a"
@@ -109,7 +109,7 @@ class OrderedInt16(_Int):
 
 @dataclass(frozen=True, slots=True)
 class OrderedInt32(_Int):
-    """Signed, 1 + 4 bytes."""
+    """Signed integers in 1 + 4 bytes."""
 
     name: ClassVar[str] = "ordered.int32"
     header: ClassVar[bytes] = b"\x2b"
@@ -119,7 +119,7 @@ class OrderedInt32(_Int):
 
 @dataclass(frozen=True, slots=True)
 class OrderedInt64(_Int):
-    """Signed, 1 + 8 bytes."""
+    """Signed integers in 1 + 8 bytes."""
 
     name: ClassVar[str] = "ordered.int64"
     header: ClassVar[bytes] = b"\x2c"
@@ -175,21 +175,21 @@ class OrderedFloat64(_OrderedReal):
 
 @dataclass(frozen=True, slots=True)
 class OrderedUtf8(Codec[str]):
-    """UTF-8 that ends with 00, so it cannot hold NUL."""
+    """UTF-8 text that ends with 00, so it cannot contain NUL."""
 
     name: ClassVar[str] = "ordered.utf8"
     python_type: ClassVar[type] = str
 
     @property
     def canonical(self) -> bool:
-        """True."""
+        """Always True: each value has only one encoding."""
         return True
 
     def encode(self, value: str, /) -> bytes:
-        """Return header, text and end.
+        """Return header, text and terminator.
 
         Raises:
-            CodecError: Not a text, a lone surrogate, or a NUL in the text.
+            CodecError: The value is not a str, or has a lone surrogate or a NUL.
         """
         data = utf8(self, value)
         if _END in data:
@@ -202,7 +202,7 @@ class OrderedUtf8(Codec[str]):
         return invert(data) if self.desc else data
 
     def inline_encode(self, value: str, scope: Scope) -> str:
-        """Encode a text without NUL between header and end."""
+        """Return an expression that encodes a text without NUL, with header and terminator."""
         data = inverted(f"({_TEXT!r} + {value}.encode() + {_END!r})", scope, desc=self.desc)
         return guarded(value, str, data, self.encode, scope, f"'\\0' not in {value}")
 
@@ -212,10 +212,10 @@ class OrderedUtf8(Codec[str]):
         return True
 
     def end_of(self, data: bytes, position: int) -> int:
-        """Return the position behind the 00.
+        """Return the position after the 00.
 
         Raises:
-            CodecError: There is none.
+            CodecError: The bytes have no such end.
         """
         stop = data.find(invert(_END) if self.desc else _END, position)
         if stop < 0:
@@ -223,14 +223,14 @@ class OrderedUtf8(Codec[str]):
         return stop + 1
 
     def encode_prefix(self, prefix: str, /) -> bytes:
-        """Return header and text, without the end."""
+        """Return header and text, without the terminator."""
         return self.encode(prefix)[:-1]
 
     def decode(self, data: bytes, /) -> str:
         """Return the text.
 
         Raises:
-            CodecError: Another header, no end or more than one, or no UTF-8.
+            CodecError: The header or the terminator is wrong, or the text is not UTF-8.
         """
         body = _body(self, _TEXT, data)
         if not body or body.find(_END) != len(body) - 1:
@@ -243,19 +243,19 @@ class OrderedUtf8(Codec[str]):
 
 @dataclass(frozen=True, slots=True)
 class OrderedBlob(Codec[bytes]):
-    """Any bytes, 7 bits to a byte; the last byte has no high bit (`encodeBlobVar`)."""
+    """Any bytes, with 7 bits in each stored byte; the last has no high bit (`encodeBlobVar`)."""
 
     name: ClassVar[str] = "ordered.blob"
     python_type: ClassVar[type] = bytes
 
     @property
     def canonical(self) -> bool:
-        """True."""
+        """Always True: each value has only one encoding."""
         return True
 
     @property
     def ordered(self) -> bool:
-        """False, in spite of the name: the last byte has no high bit, and so sorts too early."""
+        """Always False, in spite of the name: the last byte has no high bit and sorts too early."""
         return False
 
     @property
@@ -264,10 +264,10 @@ class OrderedBlob(Codec[bytes]):
         return True
 
     def end_of(self, data: bytes, position: int) -> int:
-        """Return the position behind the byte without the high bit.
+        """Return the position after the byte without the high bit.
 
         Raises:
-            CodecError: There is none.
+            CodecError: The bytes have no such end.
         """
         for at in range(position + 1, len(data)):
             if bool(data[at] & _MORE) is self.desc:
@@ -278,7 +278,7 @@ class OrderedBlob(Codec[bytes]):
         """Return the header and 8 bytes for every 7.
 
         Raises:
-            CodecError: Not bytes.
+            CodecError: The value is not bytes.
         """
         plain_bytes(self, value)
         groups = bytearray()
@@ -297,7 +297,7 @@ class OrderedBlob(Codec[bytes]):
         """Return the bytes.
 
         Raises:
-            CodecError: Not what `encode` returns.
+            CodecError: The bytes are not a result of `encode`.
         """
         body = _body(self, _BLOB, data)
         value = b"".join(_seven_of_eight(body[at : at + 8]) for at in range(0, len(body), 8))
@@ -308,7 +308,7 @@ class OrderedBlob(Codec[bytes]):
 
 @dataclass(frozen=True, slots=True)
 class OrderedBlobCopy(Codec[bytes]):
-    """Bytes as they are; only the end of the row key ends them."""
+    """Bytes, stored unchanged; ascending ones can only be the last part of a row key."""
 
     name: ClassVar[str] = "ordered.blobcopy"
     python_type: ClassVar[type] = bytes
@@ -317,19 +317,19 @@ class OrderedBlobCopy(Codec[bytes]):
 
     @property
     def canonical(self) -> bool:
-        """True."""
+        """Always True: each value has only one encoding."""
         return True
 
     @property
     def is_self_delimiting(self) -> bool:
-        """Descending only: then 00 ends it."""
+        """True if descending: then 00 ends the bytes."""
         return self.desc
 
     def end_of(self, data: bytes, position: int) -> int:
-        """Return the position behind the inverted 00.
+        """Return the position after the inverted 00.
 
         Raises:
-            CodecError: There is none.
+            CodecError: The bytes have no such end.
         """
         stop = data.find(invert(_END), position)
         if stop < 0:
@@ -340,7 +340,7 @@ class OrderedBlobCopy(Codec[bytes]):
         """Return header and bytes; descending ones end with an inverted 00.
 
         Raises:
-            CodecError: Not bytes, or descending ones that hold 00.
+            CodecError: The value is not bytes, or is descending and contains 00.
         """
         plain_bytes(self, value)
         if not self.desc:
@@ -354,7 +354,7 @@ class OrderedBlobCopy(Codec[bytes]):
         return invert(_BLOB_COPY + value + _END)
 
     def encode_prefix(self, prefix: bytes, /) -> bytes:
-        """Return header and bytes, without the end."""
+        """Return header and bytes, without the terminator."""
         data = self.encode(prefix)
         return data[:-1] if self.desc else data
 
@@ -362,7 +362,7 @@ class OrderedBlobCopy(Codec[bytes]):
         """Return the bytes.
 
         Raises:
-            CodecError: Another header, or descending bytes without their end.
+            CodecError: The header is wrong, or the terminator of descending bytes is missing.
         """
         body = _body(self, _BLOB_COPY, data)
         if not self.desc:

@@ -1,8 +1,8 @@
-"""Decimal numbers as `OrderedBytes.encodeNumeric` writes them: of varying length, and they sort.
+"""Decimal numbers in the format of `OrderedBytes.encodeNumeric`: of varying length, and they sort.
 
-A header tells sign and size, then come the exponent where the header does not hold it, and the
-base-100 digits as 2·d + 1, the last as 2·d. No encoding is the beginning of another one. The
-library's own `decimal` has the same bytes, and refuses what is not finite.
+A header shows the sign and the size; then come the exponent, if it is not part of the header, and
+the base-100 digits as 2·d + 1, the last as 2·d. No encoding is a prefix of another. The library's
+own `decimal` has the same bytes, and refuses infinities and NaN.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _WIDTH_BIAS = 247  # 250 leads a number of 3 bytes, 251 one of 4, …
 
 
 def varint(number: int) -> bytes:
-    """Return a natural number in 1 to 9 bytes that sort.
+    """Encode a natural number in 1 to 9 bytes that sort.
 
     Examples:
         >>> varint(240).hex(), varint(241).hex(), varint(2288).hex(), varint(67824).hex()
@@ -79,7 +79,7 @@ def _head(hundreds: Hundreds) -> bytes:
 
 
 def _take_head(data: bytes) -> tuple[bool, int, bytes]:
-    """Return whether the number is negative, its exponent, and its digits as they are stored."""
+    """Return whether the number is negative, its exponent, and its stored digits."""
     lead, rest = data[0], data[1:]
     if lead in {_NEG_LARGE, _POS_SMALL}:
         size, digits = take_varint(invert(rest))
@@ -96,7 +96,7 @@ def _take_head(data: bytes) -> tuple[bool, int, bytes]:
 
 @dataclass(frozen=True, slots=True)
 class SortedDecimal(Number):
-    """A Decimal of at most 31 digits; only its value is stored, not its trailing zeros."""
+    """Decimals of at most 31 digits, without trailing zeros."""
 
     name: ClassVar[str] = "decimal"
     precision: ClassVar[int] = 31
@@ -105,8 +105,8 @@ class SortedDecimal(Number):
         """Return the bytes.
 
         Raises:
-            CodecError: Not a Decimal, not finite, more than 31 digits, or an exponent beyond a
-                million.
+            CodecError: The value is not a Decimal or not finite, has more than 31 digits, or an
+                exponent of more than a million.
         """
         hundreds = self.split(value)
         if not hundreds.digits:
@@ -120,14 +120,14 @@ class SortedDecimal(Number):
 
     @property
     def is_self_delimiting(self) -> bool:
-        """True: only the last digit is even, so a reader sees where the number ends."""
+        """Always True: only the last stored digit is even."""
         return True
 
     def end_of(self, data: bytes, position: int) -> int:
-        """Return the position behind the last digit.
+        """Return the position after the last digit.
 
         Raises:
-            CodecError: There is none.
+            CodecError: The bytes have no such end.
         """
         plain = invert(data[position:]) if self.desc else data[position:]
         if plain[:1] in _WITHOUT_DIGITS:
@@ -146,7 +146,7 @@ class SortedDecimal(Number):
         """Return the number.
 
         Raises:
-            CodecError: Not what `encode` returns.
+            CodecError: The bytes are not a result of `encode`.
         """
         plain = invert(data) if self.desc else data
         if plain == _ZERO:
@@ -167,7 +167,7 @@ class SortedDecimal(Number):
 
 @dataclass(frozen=True, slots=True)
 class OrderedNumeric(SortedDecimal):
-    """`OrderedNumeric`: infinities and NaN too, which Java writes for doubles only."""
+    """The same as `SortedDecimal`, with infinities and NaN, which Java encodes for doubles only."""
 
     name: ClassVar[str] = "ordered.numeric"
 
@@ -175,7 +175,8 @@ class OrderedNumeric(SortedDecimal):
         """Return the bytes.
 
         Raises:
-            CodecError: Not a Decimal, more than 31 digits, or an exponent beyond a million.
+            CodecError: The value is not a Decimal, has more than 31 digits, or an exponent of more
+                than a million.
         """
         if not isinstance(value, Decimal) or value.is_finite():
             return SortedDecimal.encode(self, value)
@@ -186,7 +187,7 @@ class OrderedNumeric(SortedDecimal):
         """Return the number.
 
         Raises:
-            CodecError: Not what `encode` returns.
+            CodecError: The bytes are not a result of `encode`.
         """
         plain = invert(data) if self.desc else data
         if plain == _NAN:

@@ -1,6 +1,6 @@
-"""Phoenix's numbers and booleans, as its class `PDataType` writes them.
+"""Phoenix's numbers and booleans, in the format of its class `PDataType`.
 
-Signed numbers have the sign bit flipped; floats are flipped as in `float64`, plus one. `desc`
+Signed integers have the sign bit flipped. Floats are encoded as in `float64`, plus one. `desc`
 inverts every byte. Texts and bytes are in `phoenix_text`, times in `phoenix_times`, DECIMAL in
 `phoenix_decimal`.
 """
@@ -60,7 +60,7 @@ class BigInt(Int64):
 
 @dataclass(frozen=True, slots=True)
 class _Unsigned(Integer):
-    """Java has no unsigned numbers: half of the range is not used."""
+    """The base of unsigned types; Java has none, so half of the range is not used."""
 
     @property
     def maximum(self) -> int:
@@ -166,7 +166,7 @@ class PhoenixDouble(_PhoenixReal):
 class _UnsignedReal(Real):
     @property
     def ordered(self) -> bool:
-        """False: Phoenix lets -0.0 pass, and it sorts after every other number."""
+        """Always False: Phoenix allows -0.0, which sorts after every other number."""
         return False
 
     @property
@@ -204,7 +204,7 @@ class UnsignedDouble(_UnsignedReal):
 
 @dataclass(frozen=True, slots=True)
 class PhoenixBoolean(Boolean):
-    """BOOLEAN: 00 is false, 01 true; descending, the other way round."""
+    """BOOLEAN: 00 is false and 01 is true; descending, 01 is false and 00 is true."""
 
     name: ClassVar[str] = "phoenix.boolean"
     # Of its own descending keys Phoenix 5.2.1 writes fe for true, and reads that as false.

@@ -20,11 +20,11 @@ _GREATEST_EXPONENT = 63
 
 @dataclass(frozen=True, slots=True)
 class PhoenixDecimal(Number):
-    """DECIMAL of at most 38 digits, from 1E-126 to below 1E+126; trailing zeros are not stored.
+    """DECIMAL: at most 38 digits, from 1E-126 to below 1E+126, without trailing zeros.
 
     Attributes:
-        separator: Ends the number where more key bytes follow, as Phoenix does; numbers that hold
-            it are refused.
+        separator: The bytes that end the number if other parts follow, as in Phoenix; numbers whose
+            bytes contain them are refused.
     """
 
     name: ClassVar[str] = "phoenix.decimal"
@@ -34,15 +34,15 @@ class PhoenixDecimal(Number):
 
     @property
     def ordered(self) -> bool:
-        """Ascending only: inverted numbers of varying length sort only where a key ends them."""
+        """True if ascending; inverted bytes of varying length sort only with a terminator."""
         return not self.desc
 
     def encode(self, value: Decimal, /) -> bytes:
         """Return 1 to 21 bytes.
 
         Raises:
-            CodecError: Not a Decimal, not finite, more than 38 digits, out of range, or the
-                separator in the number's bytes.
+            CodecError: The value is not a Decimal or not finite, has more than 38 digits, is out of
+                range, or its bytes contain the separator.
         """
         hundreds = self.split(value)
         if not hundreds.digits:
@@ -60,7 +60,7 @@ class PhoenixDecimal(Number):
         """Return the number.
 
         Raises:
-            CodecError: Not what `encode` returns.
+            CodecError: The bytes are not a result of `encode`.
         """
         plain = invert(data) if self.desc else data
         if plain == _ZERO:

@@ -1,6 +1,6 @@
-"""Phoenix's texts and bytes, as its class `PDataType` writes them.
+"""Phoenix's texts and bytes, in the format of its class `PDataType`.
 
-Phoenix has no empty text and no empty bytes: it reads them as NULL. `desc` inverts every byte.
+Phoenix reads empty text and empty bytes as NULL. `desc` inverts every byte.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ _BLANK = b" "
 
 @dataclass(frozen=True, slots=True)
 class VarChar(Codec[str]):
-    """VARCHAR: UTF-8 without NUL; a NUL ends it if more key bytes follow.
+    """VARCHAR: UTF-8 text without NUL; a NUL ends it if other parts follow in a row key.
 
     Attributes:
-        separator: What ends it there.
+        separator: The bytes that end the text there.
     """
 
     name: ClassVar[str] = "phoenix.varchar"
@@ -32,19 +32,19 @@ class VarChar(Codec[str]):
 
     @property
     def canonical(self) -> bool:
-        """True."""
+        """Always True: each value has only one encoding."""
         return True
 
     @property
     def ordered(self) -> bool:
-        """Ascending only: inverted text of varying length sorts only where a key ends it."""
+        """True if ascending; inverted text of varying length sorts only with a terminator."""
         return not self.desc
 
     def encode(self, value: str, /) -> bytes:
-        """Return the UTF-8 bytes; Phoenix reads none as NULL.
+        """Return the UTF-8 bytes; Phoenix reads empty bytes as NULL.
 
         Raises:
-            CodecError: Not a text, a lone surrogate, or a NUL in the text.
+            CodecError: The value is not a str, or has a lone surrogate or a NUL.
         """
         data = utf8(self, value)
         if _NUL in data:
@@ -54,12 +54,12 @@ class VarChar(Codec[str]):
         return invert(data) if self.desc else data
 
     def inline_encode(self, value: str, scope: Scope) -> str:
-        """Encode a text without NUL; a lone surrogate does not encode."""
+        """Return an expression that encodes a text without NUL, and fails for a lone surrogate."""
         data = inverted(f"{value}.encode()", scope, desc=self.desc)
         return guarded(value, str, data, self.encode, scope, f"'\\0' not in {value}")
 
     def inline_decode(self, data: str, scope: Scope) -> str:
-        """Decode the text; bytes that are no UTF-8 do not decode."""
+        """Return an expression that decodes the text, and fails for bytes that are not UTF-8."""
         return f"{inverted(data, scope, desc=self.desc)}.decode()"
 
     def encode_prefix(self, prefix: str, /) -> bytes:
@@ -70,7 +70,7 @@ class VarChar(Codec[str]):
         """Return the text.
 
         Raises:
-            CodecError: The bytes are no UTF-8.
+            CodecError: The bytes are not UTF-8.
         """
         try:
             return (invert(data) if self.desc else data).decode()
@@ -80,10 +80,10 @@ class VarChar(Codec[str]):
 
 @dataclass(frozen=True, slots=True)
 class Char(Codec[str]):
-    """CHAR(n): ASCII, padded with blanks on the right.
+    """CHAR(n): ASCII text, padded with spaces on the right.
 
     Attributes:
-        width_bytes: How many bytes, n.
+        width_bytes: The width n in bytes.
     """
 
     name: ClassVar[str] = "phoenix.char"
@@ -93,19 +93,19 @@ class Char(Codec[str]):
 
     @property
     def canonical(self) -> bool:
-        """True."""
+        """Always True: each value has only one encoding."""
         return True
 
     def __post_init__(self) -> None:
-        """Refuse a width below 1."""
+        """Raise an error for a width below 1."""
         check_width(self.name, self.width_bytes)
 
     def encode(self, value: str, /) -> bytes:
         """Return `width_bytes` bytes.
 
         Raises:
-            CodecError: Not a text, not ASCII, too long, a blank at the end (it would be lost), or
-                a control character (it would sort below the padding).
+            CodecError: The value is not a str, is not ASCII, is too long, ends with a space (which
+                would be lost), or has a control character (which would sort before the padding).
         """
         data = self._ascii(value)
         if data.endswith(_BLANK):
@@ -117,7 +117,7 @@ class Char(Codec[str]):
         return invert(data) if self.desc else data
 
     def encode_prefix(self, prefix: str, /) -> bytes:
-        """Return the characters, not padded; a blank may end them."""
+        """Return the characters without padding; a prefix may end with a space."""
         data = self._ascii(prefix)
         return invert(data) if self.desc else data
 
@@ -125,7 +125,7 @@ class Char(Codec[str]):
         """Return the text without its padding.
 
         Raises:
-            CodecError: Another width, or not what `encode` returns.
+            CodecError: The encoding has another width, or is not a result of `encode`.
         """
         plain = invert(data) if self.desc else data
         if len(data) != self.width_bytes or not plain.isascii() or min(plain) < _BLANK[0]:
@@ -149,7 +149,7 @@ class Char(Codec[str]):
 
 @dataclass(frozen=True, slots=True)
 class VarBinary(Raw):
-    """VARBINARY: bytes as they are; Phoenix reads none as NULL."""
+    """VARBINARY: bytes, stored unchanged; Phoenix reads empty bytes as NULL."""
 
     name: ClassVar[str] = "phoenix.varbinary"
     place: ClassVar[KeyPlacement] = KeyPlacement.LAST_ASCENDING
@@ -159,10 +159,10 @@ class VarBinary(Raw):
 
 @dataclass(frozen=True, slots=True)
 class Binary(Codec[bytes]):
-    """BINARY(n): shorter values are padded with 00 on the right, and read back so.
+    """BINARY(n): bytes; shorter values are padded with 00 on the right, also when read back.
 
     Attributes:
-        width_bytes: How many bytes, n.
+        width_bytes: The width n in bytes.
     """
 
     name: ClassVar[str] = "phoenix.binary"
@@ -172,23 +172,23 @@ class Binary(Codec[bytes]):
 
     @property
     def canonical(self) -> bool:
-        """True."""
+        """Always True: each value has only one encoding."""
         return True
 
     def __post_init__(self) -> None:
-        """Refuse a width below 1."""
+        """Raise an error for a width below 1."""
         check_width(self.name, self.width_bytes)
 
     @property
     def coarse(self) -> bool:
-        """Shorter values are padded."""
+        """Always True, because shorter values are padded."""
         return True
 
     def normalize(self, value: bytes, /) -> bytes:
         """Return `value` padded.
 
         Raises:
-            CodecError: Not bytes, or too long.
+            CodecError: The value is not bytes, or is too long.
         """
         return self.decode(self.encode(value))
 
@@ -196,22 +196,22 @@ class Binary(Codec[bytes]):
         """Return `width_bytes` bytes.
 
         Raises:
-            CodecError: Not bytes, or too long.
+            CodecError: The value is not bytes, or is too long.
         """
         data = self.encode_prefix(value)
         return data.ljust(self.width_bytes, invert(_NUL) if self.desc else _NUL)
 
     def encode_prefix(self, prefix: bytes, /) -> bytes:
-        """Return the bytes, not padded."""
+        """Return the bytes without padding."""
         if len(plain_bytes(self, prefix)) > self.width_bytes:
             raise self.refuse(prefix, "the value is too long", width_bytes=self.width_bytes)
         return invert(prefix) if self.desc else prefix
 
     def decode(self, data: bytes, /) -> bytes:
-        """Return all bytes, padding included.
+        """Return all bytes, with the padding.
 
         Raises:
-            CodecError: Another width.
+            CodecError: The encoding has another width.
         """
         if len(data) != self.width_bytes:
             raise self.corrupt(data)

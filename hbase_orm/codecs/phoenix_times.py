@@ -1,8 +1,8 @@
-"""Phoenix's DATE, TIME and TIMESTAMP: milliseconds since the epoch, and a timestamp's nanoseconds.
+"""Phoenix's DATE, TIME and TIMESTAMP: milliseconds since 1970, with nanoseconds in a TIMESTAMP.
 
-All of them are instants and take aware datetimes: a Phoenix DATE has a time of day. The unsigned
-ones begin at 1970. Finer times are rounded down to milliseconds, those of timestamps when read to
-the microseconds that Python has. `desc` inverts every byte.
+All of these codecs encode datetimes with a time zone: also a Phoenix DATE has a time of day. The
+unsigned types begin at 1970. Finer times are rounded down to milliseconds; nanoseconds in a
+TIMESTAMP are rounded down to microseconds when they are read. `desc` inverts every byte.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ class _PhoenixInstant(Instant):
 
     @property
     def minimum(self) -> datetime | None:
-        """The epoch, if unsigned."""
+        """The beginning of 1970 if unsigned, else None."""
         return EPOCH if self.is_unsigned else None
 
     def millis_bytes(self, value: Any) -> tuple[bytes, int]:
-        """Return the milliseconds' bytes, ascending, and the microseconds beyond them."""
+        """Return the ascending bytes of the milliseconds, and the remaining microseconds."""
         ms, micros = divmod(self.checked_micros(value), MICROS_PER_MILLI)
         if self.is_unsigned and ms < 0:
             raise self.refuse(value, "the time is before 1970", minimum=EPOCH)
         return (ms if self.is_unsigned else ms + _SIGN).to_bytes(_MILLIS_BYTES, "big"), micros
 
     def at(self, data: bytes, plain: bytes, micros: int) -> datetime:
-        """Return the time of these ascending milliseconds' bytes, and `micros` later."""
+        """Return the time from the ascending bytes of milliseconds, plus some microseconds."""
         ms = int.from_bytes(plain, "big") - (0 if self.is_unsigned else _SIGN)
         try:
             return EPOCH + timedelta(milliseconds=ms, microseconds=micros)
@@ -50,7 +50,7 @@ class _PhoenixInstant(Instant):
 
 @dataclass(frozen=True, slots=True)
 class PhoenixDate(_PhoenixInstant):
-    """DATE: milliseconds, sign bit flipped."""
+    """DATE: milliseconds since 1970, with the sign bit flipped."""
 
     name: ClassVar[str] = "phoenix.date"
 
@@ -68,7 +68,7 @@ class PhoenixDate(_PhoenixInstant):
         """Return 8 bytes; finer times are rounded down.
 
         Raises:
-            CodecError: No datetime, a naive one, or out of range.
+            CodecError: The value is not a datetime, has no time zone, or is out of range.
         """
         data, _ = self.millis_bytes(value)
         return invert(data) if self.desc else data
@@ -77,14 +77,14 @@ class PhoenixDate(_PhoenixInstant):
         """Return the datetime, in UTC.
 
         Raises:
-            CodecError: Not 8 bytes, or a time outside years 1 to 9999.
+            CodecError: The encoding does not have 8 bytes, or is a time outside years 1 to 9999.
         """
         if len(data) != _MILLIS_BYTES:
             raise self.corrupt(data)
         return self.at(data, invert(data) if self.desc else data, 0)
 
     def inline_encode(self, value: str, scope: Scope) -> str | None:
-        """Pack the milliseconds of a signed date; unsigned ones are left to `encode`."""
+        """Return an expression that packs the milliseconds of a signed date; None if unsigned."""
         if self.is_unsigned:
             return None
         ms, pack = self.inline_units(value, scope, MICROS_PER_MILLI), scope.bind(UNSIGNED.pack, "p")
@@ -92,7 +92,7 @@ class PhoenixDate(_PhoenixInstant):
         return self.inline_utc(value, scope, f"{pack}({number})")
 
     def inline_decode(self, data: str, scope: Scope) -> str | None:
-        """Add the milliseconds to the epoch; too many overflow."""
+        """Return an expression that adds the milliseconds to 1970, and fails out of range."""
         if self.is_unsigned:
             return None
         packed = f"{scope.bind(UNSIGNED.unpack, 'unpack')}({data})[0]"
@@ -100,21 +100,21 @@ class PhoenixDate(_PhoenixInstant):
         return f"({scope.bind(EPOCH, 'epoch')} + {scope.bind(_MILLI, 'milli')} * {ms})"
 
     def inline_settled(self, value: str, scope: Scope) -> str:
-        """Ask for a time in UTC of whole milliseconds, if unsigned from 1970 on."""
+        """Return a test for times in UTC of whole milliseconds; if unsigned, from 1970 on."""
         first_year = EPOCH.year if self.is_unsigned else MINYEAR
         return self.inline_whole(value, scope, MICROS_PER_MILLI, first_year=first_year)
 
 
 @dataclass(frozen=True, slots=True)
 class PhoenixTime(PhoenixDate):
-    """TIME: the same as DATE."""
+    """TIME: the same encoding as DATE."""
 
     name: ClassVar[str] = "phoenix.time"
 
 
 @dataclass(frozen=True, slots=True)
 class UnsignedDate(PhoenixDate):
-    """UNSIGNED_DATE: plain milliseconds from 1970 on."""
+    """UNSIGNED_DATE: milliseconds since 1970."""
 
     name: ClassVar[str] = "phoenix.unsigned_date"
     is_unsigned: ClassVar[bool] = True
@@ -122,7 +122,7 @@ class UnsignedDate(PhoenixDate):
 
 @dataclass(frozen=True, slots=True)
 class UnsignedTime(PhoenixDate):
-    """UNSIGNED_TIME: the same as UNSIGNED_DATE."""
+    """UNSIGNED_TIME: the same encoding as UNSIGNED_DATE."""
 
     name: ClassVar[str] = "phoenix.unsigned_time"
     is_unsigned: ClassVar[bool] = True
@@ -130,18 +130,18 @@ class UnsignedTime(PhoenixDate):
 
 @dataclass(frozen=True, slots=True)
 class PhoenixTimestamp(_PhoenixInstant):
-    """TIMESTAMP: a DATE, then the nanoseconds beyond its milliseconds in 4 bytes."""
+    """TIMESTAMP: a DATE, then the remaining nanoseconds in 4 bytes."""
 
     name: ClassVar[str] = "phoenix.timestamp"
 
     @property
     def canonical(self) -> bool:
-        """False: nanoseconds are rounded down on being read."""
+        """Always False, because nanoseconds are rounded down when they are read."""
         return False
 
     @property
     def width_bytes(self) -> int:
-        """Twelve."""
+        """The width of every encoding: 12 bytes."""
         return _TIMESTAMP_BYTES
 
     def normalize(self, value: datetime, /) -> datetime:
@@ -157,7 +157,7 @@ class PhoenixTimestamp(_PhoenixInstant):
         """Return 12 bytes.
 
         Raises:
-            CodecError: No datetime, a naive one, or out of range.
+            CodecError: The value is not a datetime, has no time zone, or is out of range.
         """
         data, micros = self.millis_bytes(value)
         data += (micros * _NANOS_PER_MICRO).to_bytes(_TIMESTAMP_BYTES - _MILLIS_BYTES, "big")
@@ -167,7 +167,7 @@ class PhoenixTimestamp(_PhoenixInstant):
         """Return the datetime, in UTC, rounded down to the microsecond.
 
         Raises:
-            CodecError: Not 12 bytes, or a time outside years 1 to 9999.
+            CodecError: The encoding does not have 12 bytes, or is a time outside years 1 to 9999.
         """
         plain = invert(data) if self.desc else data
         nanos = int.from_bytes(plain[_MILLIS_BYTES:], "big")
@@ -178,7 +178,7 @@ class PhoenixTimestamp(_PhoenixInstant):
 
 @dataclass(frozen=True, slots=True)
 class UnsignedTimestamp(PhoenixTimestamp):
-    """UNSIGNED_TIMESTAMP: a TIMESTAMP from 1970 on, no sign bit flipped."""
+    """UNSIGNED_TIMESTAMP: a TIMESTAMP from 1970 on, without a flipped sign bit."""
 
     name: ClassVar[str] = "phoenix.unsigned_timestamp"
     is_unsigned: ClassVar[bool] = True

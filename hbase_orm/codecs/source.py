@@ -1,8 +1,8 @@
-"""Generated source: the names it refers to, and the expressions that several codecs share.
+"""Helpers for generated source: its global names, and expressions that several codecs share.
 
-An expression gives the same result as the codec's method, or calls it, or raises one of `MISFITS`;
-the generated function then goes the plain way, in which the methods say what is wrong. So an
-expression need not check what the operation it uses checks anyway.
+An expression returns the same result as the codec's method, or calls the method, or raises one of
+`MISFITS`. After such an error, the generated function calls the methods of the codecs, which raise
+precise errors. So an expression need not check what its operations check anyway.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ INVERTED = bytes(255 - byte for byte in range(256))
 
 
 class Scope:
-    """The names that generated source refers to; those it makes begin with an underscore.
+    """The global names of generated source; new names begin with an underscore.
 
     Attributes:
-        values: What they mean: the globals of the generated function.
+        values: The values by name: the globals of the generated function.
     """
 
     def __init__(self, **values: Any) -> None:
-        """Begin with names of the function's own."""
+        """Start with the given names."""
         self.values: dict[str, Any] = values
         self._count = 0
 
     def bind(self, value: Any, hint: str) -> str:
-        """Return a new name, `hint` and a number, for a constant or a function."""
+        """Return a new name for a constant or a function, made of `hint` and a number."""
         name = self.local(hint)
         self.values[name] = value
         return name
@@ -47,9 +47,9 @@ class Scope:
         return f"_{hint}{self._count}"
 
     def compiled(self, lines: Sequence[str], name: str) -> Any:
-        """Return the function `name` that these lines define.
+        """Compile source lines, and return the function `name` that they define.
 
-        No text from outside the library may stand in them, but as `literal` writes it.
+        The lines must not contain text from outside the library, except as `literal` returns it.
         """
         exec(_code("\n".join(lines)), self.values)  # noqa: S102 - only our own literals
         return self.values[name]
@@ -57,7 +57,7 @@ class Scope:
 
 @lru_cache(maxsize=1024)
 def _code(source: str) -> CodeType:
-    """Return compiled source, cached: statements of one shape share it; compiling takes 0.1 ms."""
+    """Return compiled source from a cache, because compiling takes 0.1 ms."""
     code = compile(source, f"<hbase_orm {next(_numbers)}>", "exec")
     for function in code.co_consts:
         if isinstance(function, CodeType):
@@ -69,7 +69,7 @@ _numbers = count(1)  # generated source has no file: a number names it in traceb
 
 
 def _show_in_tracebacks(code: CodeType, source: str) -> None:
-    """Let tracebacks and debuggers print the lines of generated code as long as it lives."""
+    """Register the lines of generated code, so that tracebacks and debuggers can show them."""
     lines = source.splitlines(keepends=True)
     # Without a time of change linecache looks for no file.
     linecache.cache[code.co_filename] = (len(source), None, lines, code.co_filename)
@@ -77,12 +77,12 @@ def _show_in_tracebacks(code: CodeType, source: str) -> None:
 
 
 def literal(value: Any) -> str:
-    """Return the source of a constant: a text, bytes, a number or a truth.
+    """Return the source of a constant: a str, bytes, a number or a bool.
 
-    A class derived from these may print as any source at all, so theirs is what is asked.
+    The `repr` of the built-in class is used, because that of a subclass could be any source.
 
     Raises:
-        TypeError: A constant of another type.
+        TypeError: The constant has another type.
     """
     for kind in (bool, int, str, bytes):
         if isinstance(value, kind):
@@ -91,9 +91,9 @@ def literal(value: Any) -> str:
 
 
 def renamed(function: Any, names: Mapping[str, str]) -> Any:
-    """Return a generated function with other names of its keyword arguments.
+    """Return a generated function with its keyword arguments renamed.
 
-    So a name that was not written by this library is never source.
+    So names from outside the library never become source.
     """
     code = function.__code__
     variables = tuple(names.get(name, name) for name in code.co_varnames)
@@ -106,24 +106,24 @@ def renamed(function: Any, names: Mapping[str, str]) -> Any:
 
 
 def plus(expression: str, number: int) -> str:
-    """Return the sum of an expression and a constant, as one writes it."""
+    """Return the source of the sum of an expression and a constant."""
     if not number:
         return expression
     return f"{expression} + {number}" if number > 0 else f"{expression} - {-number}"
 
 
 def counted(value: str, first: int, last: int, *, desc: bool) -> str:
-    """Return how far a number lies from the end of its range that sorts first."""
+    """Return the source of a number's distance from the end of its range that sorts first."""
     return f"{last} - {value}" if desc else plus(value, -first)
 
 
 def inverted(expression: str, scope: Scope, *, desc: bool = True) -> str:
-    """Return the inverted bytes of an expression, or if not `desc` the bytes."""
+    """Return the source of an expression's bytes, inverted if `desc`."""
     return f"{expression}.translate({scope.bind(INVERTED, 'inverted')})" if desc else expression
 
 
 def either(value: str, test: str, results: Mapping[Any, Any], otherwise: str) -> str:
-    """Return an expression that compares a value with each key of `results` by `is` or `==`."""
+    """Return the source that compares a value with each key of `results` by `is` or `==`."""
     choices = "".join(
         f"{literal(result)} if {value} {test} {literal(key)} else "
         for key, result in results.items()
@@ -139,15 +139,16 @@ def guarded(
     scope: Scope,
     *conditions: str,
 ) -> str:
-    """Return an expression for values of one class exactly, and a call of `encode` for others.
+    """Return the source of an expression for values of exactly one class, else a call of `encode`.
 
     Args:
-        value: The variable that holds the value.
-        kind: The class.
-        expression: For values of the class for which the conditions hold.
-        encode: The codec's method.
-        scope: Takes what the expression refers to.
-        conditions: Tried in this order after the class; the expression may use what they assign.
+        value: The name of the variable that holds the value.
+        kind: The class of the values.
+        expression: The source for values of the class for which the conditions are true.
+        encode: The codec's method for other values.
+        scope: The global names of the generated function; names that the source needs are added.
+        conditions: The sources of further tests, in this order; the expression may use variables
+            that they assign.
     """
     tested = " and ".join((f"{value}.__class__ is {scope.bind(kind, 'kind')}", *conditions))
     return f"({expression} if {tested} else {scope.bind(encode, 'encode')}({value}))"

@@ -1,10 +1,10 @@
 """Packed values: JSON or MessagePack of dataclasses, lists, sets, dicts, attrs and pydantic values.
 
-With each value goes the number of its version. An older version is led through `upgrades` one step
-at a time, on plain dicts; then fields that are absent take their defaults, and unknown ones are
-passed over. JSON is `{"v": version, "d": value}`; MessagePack is the version in one byte, then the
-value. The members of sets are sorted, and those of dicts whose keys are text, so equal values have
-equal bytes.
+Each value is stored with its version number. A value of an older version is converted by `upgrades`
+one version at a time, as plain dicts; then missing fields get their defaults, and unknown fields
+are ignored. JSON is `{"v": version, "d": value}`; MessagePack is the version in one byte, then the
+value. The members of sets, and of dicts with str keys, are sorted, so that equal values have equal
+bytes.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ class _Envelope(msgspec.Struct):
 
 
 def _dump(value: Any) -> Any:
-    """Return a pydantic value's fields as plain data, for msgspec, which does not know the type."""
+    """Return a pydantic value's fields as plain data, for msgspec."""
     if hasattr(value, "model_dump"):
         return value.model_dump()
     raise TypeError(f"{type(value).__name__} has no packed form")
 
 
 def _load(type_: type, data: Any) -> Any:
-    """Return the pydantic value with these fields."""
+    """Return a pydantic value with these fields."""
     if hasattr(type_, "model_validate"):
         return type_.model_validate(data)
     raise TypeError(f"{type_.__name__} has no packed form")
@@ -101,12 +101,12 @@ _ENVELOPE = msgspec.json.Decoder(_Envelope)
 
 @dataclass(frozen=True, slots=True)
 class Packed(Codec[T]):
-    """A value of any type that can be packed.
+    """The base of codecs of packed values.
 
     Attributes:
-        type_: The type, also `list[Line]`.
-        version: The version that is written, 1 to 127.
-        upgrades: For each earlier version, what makes the next one of its fields.
+        type_: The type of the values, for example `list[Line]`.
+        version: The version number that is written, 1 to 127.
+        upgrades: For each earlier version, a function from its fields to those of the next version.
     """
 
     type_: Any = field(kw_only=True)
@@ -114,7 +114,7 @@ class Packed(Codec[T]):
     upgrades: Mapping[int, Upgrade] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
-        """Refuse versions without an upgrade, unpackable types, and a descending form."""
+        """Refuse versions without an upgrade, unsupported types, and a descending form."""
         if self.desc:
             raise SchemaError("packed values have no descending form", codec=self.name)
         if type(self.version) is not int:
@@ -161,23 +161,23 @@ class Packed(Codec[T]):
         raise NotImplementedError
 
     def containers(self, packed: bytes, /) -> int:
-        """Return how many lists, maps and objects a packed value holds, at most."""
+        """Return an upper limit of the number of lists, maps and objects in a packed value."""
         raise NotImplementedError
 
     def joined(self, packed: bytes, /) -> bytes:
-        """Return the version and the packed value."""
+        """Join the version and the packed value; `parted` is the inverse."""
         raise NotImplementedError
 
     def parted(self, data: bytes, /) -> tuple[int, bytes]:
-        """Return the version and the packed value."""
+        """Join the version and the packed value; `parted` is the inverse."""
         raise NotImplementedError
 
     def encode(self, value: T, /) -> bytes:
-        """Return the version and the packed value.
+        """Join the version and the packed value; `parted` is the inverse.
 
         Raises:
-            CodecError: The value, or something in it, does not fit the type; it is nested deeper
-                than 200 levels; or it is read back as something else, as JSON does with NaN.
+            CodecError: The value or a part of it does not fit the type; it is nested deeper than
+                200 levels; or it would be read back as a different value, such as NaN in JSON.
         """
         if not isinstance(value, self.python_type):
             raise self.refuse(value, "the value has another type", expected=self.type_)
@@ -204,7 +204,7 @@ class Packed(Codec[T]):
         """Return the value, upgraded to the current version.
 
         Raises:
-            CodecError: The bytes are no such value, or of a version that is newer.
+            CodecError: The bytes are not a packed value of this type, or have a newer version.
         """
         try:
             version, packed = self.parted(data)
@@ -262,7 +262,7 @@ class Json(Packed[T]):
     name: ClassVar[str] = "json"
 
     def pack(self, value: Any, /) -> bytes:
-        """Return JSON."""
+        """Return the value as JSON."""
         return _to_json(value)
 
     def unpack(self, data: bytes, /) -> T:
@@ -271,19 +271,19 @@ class Json(Packed[T]):
         return value
 
     def unpack_plain(self, data: bytes, /) -> Any:
-        """Return dicts and lists."""
+        """Return the value as dicts and lists."""
         return msgspec.json.decode(data)
 
     def containers(self, packed: bytes, /) -> int:
-        """Count the brackets, including those in texts."""
+        """Return the number of opening brackets, including those in texts."""
         return packed.count(b"[") + packed.count(b"{")
 
     def joined(self, packed: bytes, /) -> bytes:
-        """Return an object of version and value."""
+        """Return a JSON object with version and value."""
         return b'{"v":%d,"d":%b}' % (self.version, packed)
 
     def parted(self, data: bytes, /) -> tuple[int, bytes]:
-        """Return version and value."""
+        """Split into version and value."""
         envelope = _ENVELOPE.decode(data)
         return envelope.v, bytes(envelope.d)
 
@@ -295,7 +295,7 @@ class MsgPack(Packed[T]):
     name: ClassVar[str] = "msgpack"
 
     def pack(self, value: Any, /) -> bytes:
-        """Return MessagePack."""
+        """Return the value as MessagePack."""
         return _to_msgpack(value)
 
     def unpack(self, data: bytes, /) -> T:
@@ -304,17 +304,17 @@ class MsgPack(Packed[T]):
         return value
 
     def unpack_plain(self, data: bytes, /) -> Any:
-        """Return dicts and lists."""
+        """Return the value as dicts and lists."""
         return msgspec.msgpack.decode(data)
 
     def containers(self, packed: bytes, /) -> int:
-        """Count the bytes that begin a list or a map, including those in texts and numbers."""
+        """Return the number of bytes that can begin a list or a map, including those in texts."""
         return len(packed.translate(None, delete=_NO_CONTAINERS))
 
     def joined(self, packed: bytes, /) -> bytes:
-        """Return the version's byte and the value."""
+        """Return one byte for the version, then the value."""
         return bytes((self.version,)) + packed
 
     def parted(self, data: bytes, /) -> tuple[int, bytes]:
-        """Return version and value."""
+        """Split into version and value."""
         return data[0], data[1:]

@@ -1,7 +1,7 @@
-"""Text and plain bytes of varying length.
+"""Codecs of text and bytes of varying length.
 
-UTF-8 sorts as the code points do. How a text of varying length ends inside a row key is the key
-layout's affair; a `separator` stated here is what ends it there.
+UTF-8 sorts like the code points. The layout of a row key decides how a text ends there; if the
+codec has a `separator`, that is used.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ def utf8(codec: Codec[Any], value: Any) -> bytes:
     """Return the UTF-8 bytes of a text.
 
     Raises:
-        CodecError: Not a text, or a lone surrogate.
+        CodecError: The value is not a str, or has a lone surrogate.
     """
     if not isinstance(value, str):
         raise codec.refuse(value, "the value is not a str", expected="str")
@@ -29,10 +29,10 @@ def utf8(codec: Codec[Any], value: Any) -> bytes:
 
 
 def plain_bytes(codec: Codec[Any], value: Any) -> bytes:
-    """Return the bytes that `value` is.
+    """Check that a value is bytes, and return it.
 
     Raises:
-        CodecError: Not bytes.
+        CodecError: The value is not bytes.
     """
     if not isinstance(value, bytes):
         raise codec.refuse(value, "the value is not bytes", expected="bytes")
@@ -44,8 +44,9 @@ class Text(Codec[str]):
     """UTF-8.
 
     Attributes:
-        separator: Ends the text where more key bytes follow; values that hold it are refused.
-            None: ended by `00 01`, every `00` in the text written `00 ff`, so any text fits.
+        separator: The bytes that end the text if other parts follow in a row key; values that
+            contain them are refused. With None, the text ends with `00 01`, and every `00` in it is
+            encoded as `00 ff`, so any text fits.
     """
 
     name: ClassVar[str] = "text"
@@ -55,17 +56,17 @@ class Text(Codec[str]):
 
     @property
     def canonical(self) -> bool:
-        """True."""
+        """Always True: each value has only one encoding."""
         return True
 
     def __post_init__(self) -> None:
-        """Refuse an empty separator."""
+        """Raise an error for an empty separator."""
         if self.separator == b"":
             raise SchemaError("the separator is empty", codec=self.name, fix='use b"\\x00"')
 
     @property
     def ordered(self) -> bool:
-        """Ascending only: inverted text of varying length sorts only where a key ends it."""
+        """True if ascending; inverted text of varying length sorts only with a terminator."""
         return not self.desc
 
     @property
@@ -77,8 +78,8 @@ class Text(Codec[str]):
         """Return the UTF-8 bytes.
 
         Raises:
-            CodecError: Not a text, a lone surrogate, or the separator within the value or begun
-                at its end, so that it would be found too early.
+            CodecError: The value is not a str, has a lone surrogate, contains the separator, or
+                ends with the beginning of it.
         """
         data = self.stored(value)
         if self.separator is not None and (data + self.separator).find(self.separator) < len(data):
@@ -92,10 +93,10 @@ class Text(Codec[str]):
         return invert(data) if self.desc else data
 
     def stored(self, value: str, /) -> bytes:
-        """Return the bytes, ascending, separator or not.
+        """Return the ascending bytes, without a check for the separator.
 
         Raises:
-            CodecError: Not a text, or a lone surrogate.
+            CodecError: The value is not a str, or has a lone surrogate.
         """
         return utf8(self, value)
 
@@ -108,7 +109,7 @@ class Text(Codec[str]):
         """Return the text.
 
         Raises:
-            CodecError: The bytes are no UTF-8.
+            CodecError: The bytes are not UTF-8.
         """
         try:
             return (invert(data) if self.desc else data).decode()
@@ -116,7 +117,7 @@ class Text(Codec[str]):
             raise self.corrupt(data) from None
 
     def inline_encode(self, value: str, scope: Scope) -> str:
-        """Encode the text; a lone surrogate does not encode."""
+        """Return an expression that encodes the text, and fails for a lone surrogate."""
         if self.separator is None:
             data = inverted(f"{value}.encode()", scope, desc=self.desc)
             return guarded(value, str, data, self.encode, scope)
@@ -131,37 +132,37 @@ class Text(Codec[str]):
         return guarded(value, str, data, self.encode, scope, is_whole)
 
     def inline_decode(self, data: str, scope: Scope) -> str:
-        """Decode the text; bytes that are no UTF-8 do not decode."""
+        """Return an expression that decodes the text, and fails for bytes that are not UTF-8."""
         return f"{inverted(data, scope, desc=self.desc)}.decode()"
 
 
 @dataclass(frozen=True, slots=True)
 class Raw(Codec[bytes]):
-    """Bytes as they are."""
+    """Bytes, stored unchanged."""
 
     name: ClassVar[str] = "raw"
     python_type: ClassVar[type] = bytes
 
     @property
     def canonical(self) -> bool:
-        """True."""
+        """Always True: each value has only one encoding."""
         return True
 
     @property
     def ordered(self) -> bool:
-        """Ascending only, as for text."""
+        """True if ascending, as for text."""
         return not self.desc
 
     @property
     def minimum(self) -> bytes:
-        """No bytes."""
+        """Empty bytes."""
         return b""
 
     def encode(self, value: bytes, /) -> bytes:
         """Return the bytes.
 
         Raises:
-            CodecError: Not bytes.
+            CodecError: The value is not bytes.
         """
         data = plain_bytes(self, value)
         return invert(data) if self.desc else data
@@ -175,10 +176,10 @@ class Raw(Codec[bytes]):
         return invert(data) if self.desc else data
 
     def inline_encode(self, value: str, scope: Scope) -> str:
-        """Take the bytes."""
+        """Return an expression for the unchanged bytes."""
         data = inverted(value, scope, desc=self.desc)
         return guarded(value, bytes, data, self.encode, scope)
 
     def inline_decode(self, data: str, scope: Scope) -> str:
-        """Take the bytes."""
+        """Return an expression for the unchanged bytes."""
         return inverted(data, scope, desc=self.desc)

@@ -1,8 +1,8 @@
-"""Datetimes as whole milliseconds or microseconds since the epoch, 8 bytes big-endian.
+"""Codecs of datetimes as whole milliseconds or microseconds since 1970, 8 bytes big-endian.
 
-Datetimes are aware; naive ones are refused, and what is read back is in UTC. `millis` is the plain
-`Long` that HBase users write by hand: 0 ≤ ms ≤ Long.MAX, and descending Long.MAX - ms. `micros` is
-lossless for every datetime (sign bit flipped, so times before 1970 sort first).
+Datetimes must have a time zone, and are read back in UTC. `millis` is the `Long` that Java programs
+usually write: 0 ≤ ms ≤ Long.MAX, and descending Long.MAX - ms. `micros` stores every datetime
+without loss (the sign bit is flipped, so times before 1970 sort first).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ UNSIGNED = struct.Struct(">Q")
 
 
 def micros_since_epoch(at: datetime) -> int:
-    """Return the microseconds from the epoch to an aware `at`, exactly (no float is involved)."""
+    """Return the exact microseconds from 1970 to the aware datetime `at`."""
     span = at - EPOCH
     return (span.days * _SECONDS_PER_DAY + span.seconds) * MICROS_PER_SECOND + span.microseconds
 
@@ -42,31 +42,31 @@ _LAST_MICROS = micros_since_epoch(_LAST)
 
 @dataclass(frozen=True, slots=True)
 class Instant(Codec[datetime]):
-    """An aware datetime, read back in UTC."""
+    """The base of codecs of aware datetimes, which are read back in UTC."""
 
     python_type: ClassVar[type] = datetime
 
     @property
     def canonical(self) -> bool:
-        """True: all times are stored in UTC."""
+        """Always True, because all times are stored in UTC."""
         return True
 
     @property
     def width_bytes(self) -> int:
-        """Eight, unless the codec says otherwise."""
+        """The width of every encoding: 8 bytes, unless a subclass overrides it."""
         return _WIDTH_BYTES
 
     @property
     def coarse(self) -> bool:
-        """Datetimes of other zones become UTC."""
+        """Always True, because datetimes of other time zones are read back in UTC."""
         return True
 
     def compares(self, value: Any, /) -> bool:
-        """Take aware datetimes only."""
+        """Return whether the value is an aware datetime."""
         return isinstance(value, datetime) and value.utcoffset() is not None
 
     def comparable(self, value: Any, /) -> Any:
-        """Return `value` in UTC: a time that a clock shows twice equals none of another zone."""
+        """Return `value` in UTC, because Python compares ambiguous local times differently."""
         try:
             return value.astimezone(UTC)
         except OverflowError:
@@ -76,7 +76,8 @@ class Instant(Codec[datetime]):
         """Return the microseconds since the epoch.
 
         Raises:
-            CodecError: No datetime, a naive one, or one outside years 1 to 9999 in UTC.
+            CodecError: The value is not a datetime, has no time zone, or is outside of years 1 to
+                9999.
         """
         if not isinstance(value, datetime):
             raise self.refuse(value, "the value is not a datetime", expected="datetime")
@@ -93,13 +94,13 @@ class Instant(Codec[datetime]):
         return micros
 
     def inline_units(self, value: str, scope: Scope, unit_micros: int) -> str:
-        """Return an expression for the whole units from the epoch to an aware time."""
+        """Return the source of the whole units from 1970 to an aware datetime."""
         span = scope.local("span")
         first = f"({span} := {value} - {scope.bind(EPOCH, 'epoch')})"
         return units_source(first, span, unit_micros)
 
     def inline_utc(self, value: str, scope: Scope, packed: str) -> str:
-        """Return `packed` for a time in UTC, all of which are in range, else a call of `encode`."""
+        """Return source that uses `packed` for times in UTC, and calls `encode` for others."""
         is_utc = f"{value}.tzinfo is {scope.bind(UTC, 'utc')}"
         return guarded(value, datetime, packed, self.encode, scope, is_utc)
 
@@ -111,7 +112,7 @@ class Instant(Codec[datetime]):
         first_year: int = MINYEAR,
         last_year: int = MAXYEAR,
     ) -> str:
-        """Return a condition for times in UTC, in whole units, of these years."""
+        """Return the source of a test for times in UTC, in whole units, in these years."""
         conditions = [
             f"{value}.__class__ is {scope.bind(datetime, 'kind')}",
             f"{value}.tzinfo is {scope.bind(UTC, 'utc')}",
@@ -124,12 +125,12 @@ class Instant(Codec[datetime]):
 
 
 def units_source(first: str, span: str, unit_micros: int) -> str:
-    """Return an expression for the whole units of a timedelta, rounded down.
+    """Return the source of the whole units of a timedelta, rounded down.
 
     Args:
-        first: The expression that is the timedelta and assigns it to `span`.
-        span: The variable.
-        unit_micros: 1, or a thousand, or a million.
+        first: The source of the timedelta, which also assigns it to `span`.
+        span: The name of the variable.
+        unit_micros: The unit in microseconds: 1, 1,000 or 1,000,000.
     """
     units_per_second = MICROS_PER_SECOND // unit_micros
     terms = [
@@ -143,7 +144,7 @@ def units_source(first: str, span: str, unit_micros: int) -> str:
 
 
 def _is_whole_utc(value: Any) -> bool:
-    """Return whether `value` is a UTC time of whole milliseconds, the usual case; be quick."""
+    """Return whether `value` is a UTC time of whole milliseconds, which is the usual case."""
     return (
         isinstance(value, datetime)
         and value.tzinfo is UTC
@@ -154,20 +155,20 @@ def _is_whole_utc(value: Any) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Millis(Instant):
-    """Milliseconds since the epoch, from 1970 on; finer times are rounded down."""
+    """Milliseconds since 1970; finer times are rounded down."""
 
     name: ClassVar[str] = "millis"
 
     @property
     def minimum(self) -> datetime:
-        """The epoch."""
+        """The beginning of 1970."""
         return EPOCH
 
     def normalize(self, value: datetime, /) -> datetime:
         """Return `value` in UTC, rounded down to the millisecond.
 
         Raises:
-            CodecError: No datetime, a naive one, or one before 1970 or after 9999 in UTC.
+            CodecError: The value is not a datetime, has no time zone, or is outside 1970 to 9999.
         """
         if _is_whole_utc(value):
             return value
@@ -179,7 +180,7 @@ class Millis(Instant):
         """Return 8 bytes; finer times are rounded down.
 
         Raises:
-            CodecError: No datetime, a naive one, or one before 1970 or after 9999 in UTC.
+            CodecError: The value is not a datetime, has no time zone, or is outside 1970 to 9999.
         """
         ms = self.checked_micros(value) // MICROS_PER_MILLI
         if ms < 0:
@@ -190,7 +191,7 @@ class Millis(Instant):
         """Return the datetime, in UTC.
 
         Raises:
-            CodecError: Not 8 bytes, or a time beyond year 9999.
+            CodecError: The encoding does not have 8 bytes, or is a time beyond year 9999.
         """
         if len(data) != _WIDTH_BYTES:
             raise self.corrupt(data)
@@ -203,7 +204,7 @@ class Millis(Instant):
             raise self.corrupt(data) from None
 
     def inline_encode(self, value: str, scope: Scope) -> str:
-        """Pack the milliseconds; negative ones do not pack, nor do Long.MAX minus them."""
+        """Return an expression that packs the milliseconds, and fails for times before 1970."""
         ms = self.inline_units(value, scope, MICROS_PER_MILLI)
         pack = scope.bind((SIGNED if self.desc else UNSIGNED).pack, "pack")
         return self.inline_utc(
@@ -211,19 +212,19 @@ class Millis(Instant):
         )
 
     def inline_decode(self, data: str, scope: Scope) -> str:
-        """Add the milliseconds to the epoch; what is above Long.MAX overflows."""
+        """Return an expression that adds the milliseconds to 1970, and fails out of range."""
         unpack = scope.bind((SIGNED if self.desc else UNSIGNED).unpack, "unpack")
         ms = f"({_LONG_MAX} - {unpack}({data})[0])" if self.desc else f"{unpack}({data})[0]"
         return f"({scope.bind(EPOCH, 'epoch')} + {scope.bind(_MILLI, 'milli')} * {ms})"
 
     def inline_settled(self, value: str, scope: Scope) -> str:
-        """Ask for a time in UTC of whole milliseconds, from 1970 on."""
+        """Return a test for times in UTC of whole milliseconds, from 1970 on."""
         return self.inline_whole(value, scope, MICROS_PER_MILLI, first_year=EPOCH.year)
 
 
 @dataclass(frozen=True, slots=True)
 class Micros(Instant):
-    """Microseconds since the epoch, sign bit flipped: every datetime, without loss."""
+    """Microseconds since 1970 with the sign bit flipped, for every datetime without loss."""
 
     name: ClassVar[str] = "micros"
 
@@ -231,7 +232,8 @@ class Micros(Instant):
         """Return `value` in UTC.
 
         Raises:
-            CodecError: No datetime, a naive one, or one outside years 1 to 9999 in UTC.
+            CodecError: The value is not a datetime, has no time zone, or is outside of years 1 to
+                9999.
         """
         self.checked_micros(value)
         return value.astimezone(UTC)
@@ -240,7 +242,8 @@ class Micros(Instant):
         """Return 8 bytes.
 
         Raises:
-            CodecError: No datetime, a naive one, or one outside years 1 to 9999 in UTC.
+            CodecError: The value is not a datetime, has no time zone, or is outside of years 1 to
+                9999.
         """
         data = (self.checked_micros(value) - _INT64_MIN).to_bytes(_WIDTH_BYTES, "big")
         return invert(data) if self.desc else data
@@ -249,7 +252,7 @@ class Micros(Instant):
         """Return the datetime, in UTC.
 
         Raises:
-            CodecError: Not 8 bytes, or a time outside years 1 to 9999.
+            CodecError: The encoding does not have 8 bytes, or is a time outside years 1 to 9999.
         """
         if len(data) != _WIDTH_BYTES:
             raise self.corrupt(data)
@@ -260,17 +263,17 @@ class Micros(Instant):
             raise self.corrupt(data) from None
 
     def inline_encode(self, value: str, scope: Scope) -> str:
-        """Pack the microseconds."""
+        """Return an expression that packs the microseconds."""
         micros, pack = self.inline_units(value, scope, 1), scope.bind(UNSIGNED.pack, "pack")
         number = f"{_LONG_MAX} - {micros}" if self.desc else f"{micros} + {-_INT64_MIN}"
         return self.inline_utc(value, scope, f"{pack}({number})")
 
     def inline_decode(self, data: str, scope: Scope) -> str:
-        """Add the microseconds to the epoch; too many overflow."""
+        """Return an expression that adds the microseconds to 1970, and fails out of range."""
         packed = f"{scope.bind(UNSIGNED.unpack, 'unpack')}({data})[0]"
         micros = f"({_LONG_MAX} - {packed})" if self.desc else f"({packed} - {-_INT64_MIN})"
         return f"({scope.bind(EPOCH, 'epoch')} + {scope.bind(_MICRO, 'micro')} * {micros})"
 
     def inline_settled(self, value: str, scope: Scope) -> str:
-        """Ask for a time in UTC."""
+        """Return a test for times in UTC."""
         return self.inline_whole(value, scope, 1)

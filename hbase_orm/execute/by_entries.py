@@ -1,7 +1,7 @@
 """Reads rows by an index: entries in order, each checked against its row.
 
-An entry may be stale: the row is the truth. A verified entry of a covering index repeats its row
-and needs no look-up. Entries that no row has are emitted with the rows, to be repaired.
+An entry may be stale, so its row decides. A verified entry of a covering index is a copy of its row
+and needs no look-up. Stale entries are emitted with the rows, so that they can be repaired.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class IndexedRow(Row):
 def look_up(plan: IndexPlan, guarded: GuardedTable) -> Rows:
     """Read entries, get their rows, and drop rows that no longer have the entry.
 
-    A row that changed while the index was being read counts once.
+    A row that changed while the index was read is returned only once.
     """
     paces: list[Pace] = []
     look_ups = _LookUp(plan, guarded, paces)
@@ -79,7 +79,7 @@ def _reader(plan: IndexPlan, ranges: Sequence[KeyRange], paces: list[Pace]) -> R
 
 
 def _target_of(plan: IndexPlan, guarded: GuardedTable) -> IndexTarget:
-    """Return the index that is read; one that was rebuilt has another table than declared."""
+    """Return the index that is read, with its current table."""
     for target in guarded.indexes:
         if (target.name, target.table) == (plan.index.name, plan.index.table):
             return target
@@ -100,7 +100,7 @@ class _LookUp:
         self._seen: set[bytes] = set()
 
     def answer(self, emit: Emit) -> Rows:
-        """Emit the rows of entries, by one look-up for each batch of them."""
+        """Emit the rows of entries, by one look-up for each batch of entries."""
         entries, most = emit.rows, max(self._plan.fetches.most, 1)
         for start in range(0, len(entries), most):
             yield from self._rows_with(entries[start : start + most])
@@ -156,7 +156,7 @@ class _LookUp:
         return self._guarded.entry_keys(self._index, row.key, values)
 
     def _counted(self, entry: bytes, row: Row | None) -> list[Row]:
-        """Return the row at its first entry; an empty list at its further entries."""
+        """Return the row at its first entry in the plan's ranges; else an empty list."""
         assert row is not None
         if self._was_given is not None and self._was_given(row, self._keys_of(row)):
             return []
@@ -172,8 +172,9 @@ class _LookUp:
 def owner_of(index: IndexSchema, target: IndexTarget) -> Callable[[Row], bytes | None]:
     """Return a function from an entry to its row key.
 
-    It returns None where no row can have the entry: nobody claims the value, or the key is none of
-    an entry's. It raises CorruptRowError for a claim that does not decode: some row may have it.
+    The function returns None if no row can have the entry: a claim without an owner, or a key that
+    is not an entry's. It raises CorruptRowError for a claim that does not decode, because a row may
+    have the value.
     """
     base_key = base_key_of(index)
 
@@ -197,11 +198,11 @@ def _newest_ms(entry: Row) -> int:
 
 
 def was_given(plan: IndexPlan, index: IndexTarget) -> Callable[[Row, frozenset[bytes]], bool]:
-    """Return a test of a row and its entries: whether an earlier page returned the row.
+    """Return a function that tests whether an earlier page returned a row, from its entries.
 
-    One did if it passed an entry that the row had all the time. A row whose values are not older
-    than the first page may have got that entry behind the reader: it is rather given twice than
-    never.
+    An earlier page returned the row if the read passed an entry that the row had all the time. A
+    row that was written after the first page may have got that entry later; it may be returned
+    twice, so that it is never missing.
     """
     passed, skipped = plan.passed, SALT_BYTES if plan.index.salt else 0
     if passed is None:
@@ -223,7 +224,7 @@ def was_given(plan: IndexPlan, index: IndexTarget) -> Callable[[Row, frozenset[b
 def covered_row(schema: TableSchema, index: IndexSchema) -> Callable[[Row], Row | None]:
     """Return a function from an entry to a row of the included columns' cells.
 
-    It returns None where the entry is not verified, or it or the row key in it does not decode.
+    The function returns None if the entry is not verified, or does not decode.
     """
     target: IndexTarget = index_target(schema, index)
     decoded = decoded_columns(index)

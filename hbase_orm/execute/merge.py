@@ -1,8 +1,8 @@
 """Merges the rows of several readers into one sorted stream.
 
-Rows are handed out in blocks: everything up to the least of the last keys that the readers hold.
-Whatever comes later in any of them is greater, so no row is handed out too early, and sorting a
-block that consists of sorted runs costs a fraction of a microsecond a row.
+Rows are emitted in blocks: all rows up to the smallest of the last keys that the readers hold. All
+later rows of every reader are greater, so the order is right. Sorting a block of sorted runs takes
+less than a microsecond per row.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ def merge(
     reverse: bool,
     emit: Callable[[Sequence[Row]], Emit],
 ) -> Rows:
-    """Read all readers, in the order of the keys without their first `skipped_bytes`.
+    """Read all readers in the order of the keys without their first `skipped_bytes` bytes.
 
-    Those that hold no rows, or nearly none, are filled side by side. Each reader's rows must come
-    in that order, falling with `reverse`; equal keys keep the order of the readers.
+    Readers with few rows left are filled in parallel. Each reader must return its rows in this
+    order, with `reverse` in descending order; rows with equal keys keep the order of the readers.
 
     Args:
-        readers: One for each bucket.
+        readers: The readers, one for each bucket.
         skipped_bytes: The width of the salt.
-        reverse: Keys fall.
-        emit: Makes what is handed out from rows that are ready.
+        reverse: Whether keys are in descending order.
+        emit: A function that makes the emission from rows.
     """
     key_of = _key_behind(skipped_bytes)
     while True:
@@ -60,9 +60,9 @@ def _key_behind(skipped_bytes: int) -> _KeyOf:
 
 
 def _take(readers: Sequence[RangeReader], key_of: _KeyOf, *, reverse: bool) -> list[Row]:
-    """Take, in order, every row that no later row can precede.
+    """Remove and return, in order, the rows that no row read later can precede.
 
-    Of the readers that go on, one at least loses all its rows.
+    At least one of the unfinished readers is empty afterwards.
     """
     ends = [key_of(reader.rows[-1]) for reader in readers if not reader.is_done]
     bound = (max(ends) if reverse else min(ends)) if ends else None

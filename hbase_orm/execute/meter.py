@@ -1,4 +1,4 @@
-"""Measures requests to the gateway: their number, their answers, their duration."""
+"""Measures requests to the gateway: their number, answers and durations."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Meter:
     """Counts the requests sent through its gateways. Threads may share it."""
 
     def __init__(self, clock_s: Callable[[], float] = time.perf_counter) -> None:
-        """Start with nothing counted."""
+        """Start with empty counts."""
         self._clock_s = clock_s
         self._counts: dict[tuple[str, str, str], _Count] = {}
         self._tables: dict[ScannerId, str] = {}
@@ -41,12 +41,12 @@ class Meter:
         self._lock = threading.Lock()
 
     def gateway(self, inner: Gateway, step: str) -> MeteredGateway:
-        """Return a gateway that sends through `inner` and counts here under a step's name."""
+        """Return a gateway that sends through `inner` and counts requests under a step's name."""
         return MeteredGateway(inner, self, step)
 
     @property
     def waiting_ms(self) -> float:
-        """How long at least one request was under way; parallel requests count once."""
+        """The time in which at least one request was in progress, in milliseconds."""
         return self._busy_s * _MS
 
     def requests(self) -> tuple[Requests, ...]:
@@ -64,7 +64,7 @@ class Meter:
         )
 
     def begin(self, operation: Operation[Any], step: str) -> tuple[_Count, float]:
-        """Count a request that is about to be sent; return the argument for `end`."""
+        """Record the start of a request; return the argument for `end`."""
         with self._lock:
             now_s = self._clock_s()
             if not self._under_way:
@@ -76,7 +76,7 @@ class Meter:
             return count, now_s
 
     def end(self, begun: tuple[_Count, float], operation: Operation[Any], answer: Any) -> None:
-        """Count an answer; None means an error."""
+        """Record the answer of a request; None means an error."""
         count, begun_s = begun
         with self._lock:
             now_s = self._clock_s()
@@ -118,7 +118,7 @@ class MeteredGateway:
 
     @property
     def features(self) -> frozenset[Feature]:
-        """What the gateway behind it can do."""
+        """The features of the inner gateway."""
         return self._inner.features
 
     def execute(self, operation: Operation[R], /) -> R:
@@ -126,7 +126,7 @@ class MeteredGateway:
         return self._counted(operation, self._inner.execute)
 
     def execute_within(self, operation: Operation[R], timeout_s: float, /) -> R:
-        """Send one request that may take `timeout_s` seconds in all."""
+        """Send one request with a time limit of `timeout_s` seconds."""
         return self._counted(operation, lambda each: execute_within(self._inner, each, timeout_s))
 
     def _counted(self, operation: Operation[R], execute: Callable[[Operation[R]], R]) -> R:
@@ -139,7 +139,7 @@ class MeteredGateway:
         return answer
 
     def close(self) -> None:
-        """Close the gateway behind it."""
+        """Close the inner gateway."""
         self._inner.close()
 
 

@@ -1,8 +1,8 @@
-"""Rows of key ranges as a sans-I/O protocol that survives lost scanners.
+"""Reads rows of key ranges, as a sans-I/O protocol that continues after lost scanners.
 
-It asks for few rows at first and for four times as many each time, up to as many bytes as a
-connection moves at ease: a statement with a limit needs few rows of each range, and one without a
-limit does not show their size before the first of them are there.
+It fetches few rows first, and then four times as many each time, up to a size in bytes. A statement
+with a limit may need only few rows of each range, and the size of rows is unknown before the first
+fetch.
 """
 
 from __future__ import annotations
@@ -39,16 +39,17 @@ _CELL_BYTES: Final = 16
 
 
 class Pace:
-    """How many rows the next fetch of one scanner asks for.
+    """Decides how many rows the next fetch of a scanner requests.
 
     Attributes:
-        caching_rows: What the scanner is opened with: rows a gateway fetches from a region server.
+        caching_rows: The caching of the scanner: rows that the gateway fetches from a region server
+            at once.
     """
 
     def __init__(
         self, first_rows: int, most_rows: int, *, most_bytes: int | None, caching_rows: int
     ) -> None:
-        """Begin with `first_rows`; without `most_bytes` rows may have any size."""
+        """Start with `first_rows`; without `most_bytes` the size of rows is ignored."""
         self.caching_rows = caching_rows
         self._first_rows = self._wanted = first_rows
         self._most_rows = most_rows
@@ -57,28 +58,28 @@ class Pace:
 
     @classmethod
     def steady(cls, rows: int) -> Pace:
-        """Return the pace that is always the same."""
+        """Return a pace with a constant number of rows."""
         return cls(rows, rows, most_bytes=None, caching_rows=rows)
 
     @property
     def rows(self) -> int:
-        """How many rows to ask for, 1 or more."""
+        """The number of rows to request, 1 or more."""
         if self._most_bytes is None or not self._row_bytes:
             return self._wanted
         return max(1, min(self._wanted, self._most_bytes // self._row_bytes))
 
     def note(self, rows: Sequence[Row]) -> None:
-        """Take account of an answer: the next one may be larger if rows are small."""
+        """Record an answer, and increase the next fetch if rows are small."""
         self._wanted = min(self._wanted * GROWTH, self._most_rows)
         self.estimate_row_size(rows)
 
     def restart(self) -> None:
-        """Begin with few rows again, because the next rows may be larger."""
+        """Start with few rows again, because the next rows may be larger."""
         self._wanted = self._first_rows
         self._row_bytes = 0
 
     def estimate_row_size(self, rows: Sequence[Row]) -> None:
-        """Expect the next rows to be as large as these, some of which are measured."""
+        """Estimate the size of the next rows from some of these rows."""
         if self._most_bytes is None or not rows:
             return
         sample = rows[:: -(-len(rows) // _SAMPLE)]
@@ -86,7 +87,7 @@ class Pace:
 
 
 def pace_of(plan: ScanPlan | SaltedScanPlan | IndexPlan) -> Pace:
-    """Return the pace of one range reader of a plan; each reader needs its own."""
+    """Return a new pace for one range reader of a plan."""
     wanted = plan.fetches
     if wanted.is_fixed:
         return Pace.steady(wanted.first)
@@ -106,22 +107,22 @@ def _bytes_of(row: Row) -> int:
 
 
 class RangeReader:
-    """Reads the rows of several ranges of one table, range after range.
+    """Reads the rows of several ranges of one table, one range after another.
 
     Attributes:
-        rows: Rows fetched and not yet taken, in order.
+        rows: The fetched rows that are not taken yet, in order.
     """
 
     def __init__(
         self, scans: Sequence[Scan], pace: Pace, unconditional: bytes | None = None
     ) -> None:
-        """Prepare to read `scans` one after the other; nothing is opened yet.
+        """Prepare to read `scans` one after another, without opening a scanner.
 
         Args:
-            scans: The ranges, in the order of the rows.
-            pace: How many rows to fetch at once; no other reader's.
-            unconditional: The filter that takes the place of a scan's own after a call was not
-                answered in time: it drops no row, and may leave cells out.
+            scans: The scans of the ranges, in the order of the rows.
+            pace: The pace of this reader, which no other reader uses.
+            unconditional: The filter that replaces a scan's own filter after a call without an
+                answer in time. It passes every row, but may leave cells out.
         """
         self.rows: list[Row] = []
         self._pace = pace
@@ -133,12 +134,12 @@ class RangeReader:
 
     @property
     def is_done(self) -> bool:
-        """Return whether every range is exhausted; rows may be left to take."""
+        """Return whether every range is read to its end; fetched rows may remain."""
         return self._scan is None and not self._waiting
 
     @property
     def is_low(self) -> bool:
-        """Return whether it is time to fetch: at most an eighth of the last answer is left."""
+        """Return whether at most an eighth of the last answer's rows remain."""
         return not self.is_done and len(self.rows) * _LOW <= self._page_rows
 
     def take(self) -> list[Row]:
@@ -147,7 +148,7 @@ class RangeReader:
         return rows
 
     def fill(self) -> Protocol[bool]:
-        """Fetch until there are more rows; return False when every range is exhausted.
+        """Fetch more rows; return False if every range is read to its end.
 
         Raises:
             GatewayError: The scan failed repeatedly, or HBase rejects it.

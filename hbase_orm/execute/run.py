@@ -1,8 +1,8 @@
 """Runs a plan: makes its requests and emits its rows, in the plan's order.
 
 `rows_of(plan, ...)` is a sans-I/O generator: it yields requests, `SideBySide` with protocols that
-may run at once, and `Emit` with rows as they become known. `stream` drives it on a gateway and
-hands the rows out; closing the iterator early closes every scanner still open on the server.
+may run in parallel, and `Emit` with rows. `stream` runs it on a gateway and yields the rows;
+closing the iterator closes every open scanner on the server.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ from hbase_orm.query import (
 
 
 def rows_of(plan: Plan, guarded: GuardedTable | None) -> Rows:
-    """Return the rows of a plan as requests and emissions.
+    """Yield the requests of a plan and emissions with its rows.
 
     Args:
-        plan: What to read.
-        guarded: The table's guards and indexes; needed for an index plan.
+        plan: The plan.
+        guarded: The write target of the table, which an index plan needs.
     """
     match plan:
         case EmptyPlan():
@@ -60,7 +60,7 @@ def rows_of(plan: Plan, guarded: GuardedTable | None) -> Rows:
 
 
 def iter_nothing() -> Rows:
-    """Make no request and emit nothing."""
+    """Yield nothing: the rows of an empty plan."""
     yield from ()
 
 
@@ -90,7 +90,7 @@ def _reader(plan: ScanPlan | SaltedScanPlan, ranges: Sequence[KeyRange]) -> Rang
 
 
 def _with_mask(plan: ScanPlan | SaltedScanPlan, sent: bytes | None) -> bytes | None:
-    """Return a filter combined with the plan's mask, which leaves out cells in every call."""
+    """Return a filter joined with the plan's mask, which leaves out cells in every call."""
     if sent is None or plan.mask is None:
         return sent or plan.mask
     return b"(" + sent + b") AND (" + plan.mask + b")"
@@ -109,7 +109,7 @@ def _scan(plan: ScanPlan) -> Rows:
 
 
 def _merge(plan: SaltedScanPlan) -> Rows:
-    """Merge the buckets by the key behind the salt."""
+    """Merge the rows of the buckets by the key without the salt."""
     readers = [_reader(plan, ranges) for ranges in plan.buckets]
     return merge(
         readers,
@@ -127,7 +127,7 @@ class PeriodRow(Row):
 
 
 def _tables(plan: TablesPlan) -> Rows:
-    """Read table after table; one that does not exist has no rows."""
+    """Read one table after another; a missing table counts as empty."""
     for start, inner in plan.plans:
         of_period = partial(_of_period, start)
         try:
