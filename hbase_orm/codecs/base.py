@@ -166,7 +166,7 @@ class Codec(Generic[T]):
         return None
 
     def inline_settled(self, value: str, scope: Scope) -> str | None:
-        """Return the source of a test that a coarse codec's `normalize` changes nothing, or None."""
+        """Return the source of a test that `normalize` changes nothing, or None."""
         del value, scope
         return None
 

@@ -1,8 +1,8 @@
-"""The steps of a read: requests and emitted rows; and how a read is closed.
+"""The steps of a read, which are requests and emitted rows, and the closing of reads.
 
-A read is closed by somebody, or by the garbage collector. Both end a generator in the same way. But
-the collector may run inside any request, on a thread that has a connection at that moment: what it
-ends must neither send anything nor wait for anything.
+A read is closed by the program or by the garbage collector, which end a generator in the same way.
+But the collector may run inside any request, on a thread that is using a connection: so a read that
+it ends must neither send nor wait for anything.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ class DoubtfulEntry:
         index: The index's name.
         key: The entry's key.
         timestamp_ms: The entry's timestamp.
-        base_key: The row that it names.
-        is_stale: Whether its row is gone, or does not have it any more; else the row has it, and
-            what it repeats could not be believed.
+        base_key: The key of the entry's row.
+        is_stale: Whether the row does not exist or no longer has the entry; otherwise the row has
+            it, but the entry was not verified.
     """
 
     index: str
@@ -54,11 +54,11 @@ class DoubtfulEntry:
 
 @dataclass(frozen=True, slots=True)
 class Emit:
-    """Rows that are ready, in order. Not a request: nothing answers it.
+    """Rows that are ready, in order. It is not a request and has no answer.
 
     Attributes:
         rows: The rows.
-        doubtful: Entries on the way to them that no row has, or that had to be looked up.
+        doubtful: The stale and unverified entries that were read before these rows.
     """
 
     rows: Sequence[Row]
@@ -78,15 +78,15 @@ Execute = Callable[[Operation[Any]], Any]
 
 
 class Each(Protocol):
-    """Does the same work on several items, in parallel if possible."""
+    """A function that does the same work on several items, in parallel if possible."""
 
     def __call__(self, work: Callable[[T], R], items: Sequence[T], /) -> list[R]:
-        """Return the results in order; raise the first failure after all begun work has ended."""
+        """Return the results in order; raise the first error after all started work has ended."""
         ...
 
 
 def in_turn(work: Callable[[T], R], items: Sequence[T], /) -> list[R]:
-    """Do the work on each item, one after the other."""
+    """Do the work on each item, one after another."""
     return [work(item) for item in items]
 
 
@@ -97,17 +97,18 @@ def stream(
     note: Note | None = None,
     after: Callable[[], object] | None = None,
 ) -> Generator[Sequence[Any], None, T]:
-    """Drive `rows` with `execute` and yield what it emits.
+    """Run the generator `rows` with `execute`, and yield the rows that it emits.
 
-    Ends when everything was read. A failed request is thrown into the generator, which resumes or
-    lets the error through. Close the iterator by `close_now` to release open scanners early; one
-    that the garbage collector ends sends nothing.
+    The iterator ends when everything is read. The error of a request is raised inside the
+    generator, which continues or fails. Close the iterator by `close_now` to release open scanners
+    early; if the garbage collector ends it, nothing is sent.
 
     Args:
-        rows: What to drive.
-        execute: Answers a request.
-        each: Runs protocols side by side, from several threads if it likes.
-        note: Called with doubtful entries, before the rows emitted with them are yielded.
+        rows: The generator of requests and emissions.
+        execute: A function that executes a request.
+        each: A function that runs protocols, perhaps in several threads.
+        note: A function that is called with doubtful entries, before the rows emitted with them are
+            yielded.
         after: Called once the scanners are closed, however the read ended; not if the garbage
             collector ends it.
     """
@@ -141,7 +142,7 @@ def stream(
 
 
 class _Scanners:
-    """Executes requests and knows which scanners are open."""
+    """Executes requests and records which scanners are open."""
 
     def __init__(self, execute: Execute) -> None:
         self._execute = execute
@@ -173,7 +174,7 @@ class _Scanners:
 
 
 def through(rows: Rows, answer: Callable[[Emit], Rows]) -> Rows:
-    """Make the requests of `rows`, and replace each emission by the steps of `answer`."""
+    """Yield the requests of `rows`, and replace each emission by the steps of `answer`."""
     run = ProtocolRun(rows)
     try:
         run.begin()
@@ -215,7 +216,7 @@ class Pages:
 
 
 class _Scope:
-    """Marks, while it lives, that this thread is closing a read."""
+    """A context in which this thread is closing a read."""
 
 
 class _Closing(threading.local):
@@ -236,16 +237,16 @@ def close_now(reading: Generator[Any, Any, Any]) -> None:
 
 
 def is_dropped(error: BaseException | None) -> bool:
-    """Return whether `error` shows that the garbage collector is ending a read."""
+    """Return whether `error` means that the garbage collector is ending a read."""
     scope = _closing.scope
     return isinstance(error, GeneratorExit) and (scope is None or scope() is None)
 
 
 class released:  # noqa: N801  # used as contextlib.closing is
-    """Close a read at the end of a `with` block; send nothing if the collector ends the block."""
+    """Close a read at the end of a `with` block; send nothing if the garbage collector ends it."""
 
     def __init__(self, reading: Generator[Any, Any, Any]) -> None:
-        """Close `reading` later."""
+        """Store the read `reading`."""
         self._reading = reading
 
     def __enter__(self) -> Generator[Any, Any, Any]:
@@ -259,7 +260,7 @@ class released:  # noqa: N801  # used as contextlib.closing is
         trace: TracebackType | None,
         /,
     ) -> None:
-        """Close it."""
+        """Close the read."""
         if is_dropped(error):
             self._reading.close()
         else:

@@ -1,6 +1,6 @@
-"""The one narrow seam to HBase: requests in, answers out, bytes only.
+"""The interface to HBase: executes requests and returns answers, in bytes only.
 
-A `Gateway` executes the requests of `hbase_orm.ops`. `thrift1` and `thrift2` speak to real
-gateways over a `pool` of connections, `memory` keeps everything in process with HBase's cell
-semantics, and `drive` runs protocols (generators of requests) on any of them.
+A `Gateway` executes the requests of `hbase_orm.ops`. `thrift1` and `thrift2` call Thrift gateways
+over a `pool` of connections, `memory` stores everything in the process with HBase's cell semantics,
+and `drive` runs protocols (generators of requests) on any gateway.
 """

@@ -1,7 +1,7 @@
-"""The interface of every gateway: one method per exchange, and a list of features.
+"""The interface of all gateways, and the features that only some gateways have.
 
-The gateway knows bytes, not models. Every failure it raises is one of `hbase_orm.errors`, and its
-class shows whether the request was applied.
+A gateway uses bytes, not models. All its errors are classes of `hbase_orm.errors`, which show
+whether the request was applied.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ R = TypeVar("R")
 
 
 class Feature(Enum):
-    """An ability that some gateways lack; a gateway without it raises FeatureMissingError."""
+    """A feature that only some gateways have; others raise FeatureMissingError."""
 
     ATOMIC_ROW = "atomic row mutations that mix puts and deletes (MutateRow)"
     CHECK_AND_MUTATE = "conditional row mutations (CheckAndMutate)"
@@ -26,38 +26,43 @@ class Feature(Enum):
 
 
 class Gateway(Protocol):
-    """Executes requests. Safe to use from several threads at once."""
+    """Executes requests. Several threads may use a gateway at the same time."""
 
     @property
     def features(self) -> frozenset[Feature]:
-        """What this gateway can do beyond reads and plain writes."""
+        """The features of this gateway beyond reads and plain writes."""
         ...
 
     def execute(self, operation: Operation[R], /) -> R:
         """Send one request and return its answer.
 
-        Nothing is sent when the request itself is unusable (a row key or cell too long, an empty
-        row key, puts and deletes of one row mixed in `MutateRows`). `Together` and `Sleep` are the
-        driver's and are refused here.
+        Nothing is sent if the request is not valid (a row key or cell that is too long, an empty
+        row key, puts and deletes of the same row in `MutateRows`). `Together` and `Sleep` are
+        handled by drivers, and refused here.
 
         Raises:
-            RejectedError: The request is bad or what it names does not exist; never retry.
-            RetryableError: Not applied; the same request may be sent again.
+            RejectedError: The request is wrong, or names something that does not exist; do not
+                repeat it.
+            RetryableError: The request was not applied; it may be sent again.
             ConnectionLostError: The outcome of a write is unknown.
-            ScannerExpiredError: Open a new scanner after the last key seen.
-            FeatureMissingError: This gateway cannot do that.
+            ScannerExpiredError: The scanner is closed: open a new one after the last key that was
+                read.
+            FeatureMissingError: This gateway does not support the request.
         """
         ...
 
     def close(self) -> None:
-        """Close every connection. The gateway is unusable afterwards; closing twice is fine."""
+        """Close every connection.
+
+        The gateway cannot be used afterwards; closing it twice is allowed.
+        """
         ...
 
 
 def execute_within(gateway: Gateway, operation: Operation[R], timeout_s: float) -> R:
-    """Send one request within `timeout_s`; a gateway without a timeout sends it without limit.
+    """Send one request with a time limit, if the gateway has time limits.
 
-    The memory gateway, for one, answers at once.
+    The memory gateway has none, because it answers at once.
     """
     # By name: isinstance of a runtime protocol costs tens of microseconds a request.
     bounded: Callable[..., Any] | None = getattr(gateway, "execute_within", None)

@@ -1,8 +1,8 @@
-"""Checks that refuse, before anything is sent, requests that no HBase accepts.
+"""Checks that refuse requests that HBase does not accept, before anything is sent.
 
-Thrift gateways report a client's mistake as "Internal error processing …", drop a column without
-its colon silently, or block on an attribute of the wrong width: every gateway therefore asks
-`check_request` first, and all of them refuse the same requests with the same errors.
+Thrift gateways report a client's mistake as "Internal error processing …", silently drop a column
+without a colon, or block on an attribute of a wrong width. So every gateway calls `check_request`
+first, and all gateways refuse the same requests with the same errors.
 """
 
 from __future__ import annotations
@@ -48,11 +48,12 @@ MIN_LONG = -(2**63)
 
 
 def check_request(operation: Operation[Any]) -> None:
-    """Refuse what HBase would refuse, drop or hang on.
+    """Raise an error for a request that HBase would refuse, ignore or block on.
 
     Raises:
-        RejectedError: A row key, column, cell, timestamp or number that HBase does not take; puts
-            and deletes of one row in one `MutateRows`; `Together` and `Sleep`.
+        RejectedError: HBase does not allow a row key, column, cell, timestamp or number; a
+            `MutateRows` has puts and deletes of the same row; or the request is `Together` or
+            `Sleep`.
     """
     check = _CHECKS.get(type(operation))
     if check is not None:
@@ -264,7 +265,7 @@ def _check_put_rows(operation: PutRows) -> None:
 
 
 def _is_surely_fine(operation: PutRows) -> bool:
-    """Return whether all rows are surely valid, by one quick check of the whole batch."""
+    """Return whether all rows are surely valid, by a quick check of the whole batch."""
     rows = operation.rows
     lengths = [len(row[0]) for row in rows if row[0]]
     if not rows or len(lengths) < len(rows) or max(lengths) > MAX_ROW_KEY_BYTES:

@@ -1,13 +1,13 @@
-"""Runs many protocols in step and joins their requests of one kind into one request.
+"""Runs many protocols in step, and joins their requests of the same kind into one request.
 
-Each protocol gets the answer to its own request and knows nothing of the others. What they request
-at one time goes out joined: reads of rows, or of their versions, of one table as one multi-get,
-writes of one table whose cells all have timestamps as one batch. Any other request is sent by
-itself, at once, from the thread that took the protocol to it: what the protocol made sure of just
-before, a lease for example, still holds.
+Each protocol gets only the answer to its own request. Requests that the protocols make at the same
+time are joined: reads of rows (or of versions) of one table into one multi-get, and writes to one
+table whose cells all have timestamps into one batch. All other requests are sent separately and at
+once, by the same thread, so that a check that the protocol made just before, such as that of a
+lease, is still valid.
 
-A protocol that waits, or makes a request that drivers answer themselves, leaves the step: it goes
-on by itself when the others have ended.
+A protocol that waits, or makes a request that drivers handle themselves, leaves the group: it
+continues alone after the others have ended.
 """
 
 from __future__ import annotations
@@ -65,19 +65,19 @@ def run_grouped(
     unjoined: Collection[str] = (),
     sizes: ReadSizes | None = None,
 ) -> list[ProtocolResult[R]]:
-    """Run independent protocols in step and return how each ended, in their order.
+    """Run independent protocols in step, and return their results or errors in order.
 
-    A failure stops no other. What fails as a group because HBase refuses some of it is
-    sent again, request by request: reads, and writes that leave the same when repeated. So is what
-    fails as a group for a reason that is none of HBase's.
+    An error of one protocol does not stop the others. If a joined request fails because HBase
+    refuses a part of it, its requests are sent again one by one, if they are reads or writes that
+    may be repeated. The same is done after an error that does not come from HBase.
 
     Args:
-        driver: Sends the requests.
-        protocols: What to run.
-        expected_bytes: How much each protocol is expected to read at a time at least, if known.
-        unjoined: Tables whose requests are never joined: once one protocol has its answer, the
-            next one may need none.
-        sizes: What is known of how large rows are, kept for the next call.
+        driver: The driver that sends the requests.
+        protocols: The protocols.
+        expected_bytes: The least size that each protocol is expected to read at a time, if known.
+        unjoined: The tables whose requests are never joined, because after the answer to one
+            protocol the others may need no request.
+        sizes: The estimates of row sizes, which are kept for the next call.
     """
     sizes = sizes or ReadSizes()
     expected = list(expected_bytes) or [0] * len(protocols)
@@ -112,7 +112,7 @@ def _run_in_step(
 
 @dataclass(eq=False, slots=True)
 class _Request:
-    """One request of one protocol, how much that expects to read, and how it ended."""
+    """One request of one protocol, the expected size of its answer, and its result."""
 
     operation: Operation[Any]
     expected_bytes: int = 0
@@ -124,9 +124,9 @@ class _Member:
 
     Attributes:
         run: The protocol.
-        expected_bytes: How much it is expected to read at a time.
-        requests: What it asks: several for a `Together`, none once it has ended.
-        outcome: How it ended, or None.
+        expected_bytes: The size that it is expected to read at a time.
+        requests: The present requests: several for a `Together`, none after the end.
+        outcome: The result or the error, or None before the end.
     """
 
     def __init__(self, protocol: Protocol[Any], expected_bytes: int) -> None:
@@ -137,18 +137,18 @@ class _Member:
 
     @property
     def is_in_step(self) -> bool:
-        """Whether its requests are sent with those of others."""
+        """Whether the requests are joined with those of other protocols."""
         return bool(self.requests) and not any(
             isinstance(each.operation, _OF_DRIVERS) for each in self.requests
         )
 
     def begin(self, execute: _Execute, unjoined: frozenset[str]) -> None:
-        """Advance it to the first request that may be joined with others."""
+        """Advance the protocol to its first request that may be joined."""
         self._step(ProtocolRun.begin)
         self._send_unjoined(execute, unjoined)
 
     def go_on(self, execute: _Execute, unjoined: frozenset[str]) -> None:
-        """Give it its answers, and advance it to the next request that may be joined."""
+        """Send the answers to the protocol, and advance it to its next joinable request."""
         self._answer()
         self._send_unjoined(execute, unjoined)
 
@@ -158,7 +158,7 @@ class _Member:
             self._answer()
 
     def _answer(self) -> None:
-        """Give it the answers to its requests; throw a failure into it."""
+        """Send the answers to the protocol, or raise an error inside it."""
         outcomes = [each.outcome for each in self.requests]
         failure = next((each.error for each in outcomes if each.error is not None), None)
         if failure is not None:
@@ -192,7 +192,7 @@ class _JoinedRequest:
     size_bytes: int = 0
 
     def has_room(self, rows: set[bytes], size_bytes: int) -> bool:
-        """Return whether a request of these rows fits in; a row already present does not."""
+        """Return whether a request of these rows can be added; no row may be present twice."""
         return (
             not rows & self.rows
             and len(rows) + len(self.rows) <= GROUP_ROWS
@@ -200,13 +200,13 @@ class _JoinedRequest:
         )
 
     def add(self, request: _Request, rows: set[bytes], size_bytes: int) -> None:
-        """Take one more request in."""
+        """Add a request."""
         self.requests.append(request)
         self.rows |= rows
         self.size_bytes += size_bytes
 
     def send(self, execute: _Execute, sizes: ReadSizes) -> None:
-        """Send it and note how each request ended."""
+        """Send the joined request, and record the result of each part."""
         operations = [each.operation for each in self.requests]
         outcomes = _send_as_one(operations, execute)
         for each, outcome in zip(self.requests, outcomes, strict=True):
@@ -235,7 +235,7 @@ def _send_as_one(
 
 
 def _joined_requests(requests: Iterable[_Request], sizes: ReadSizes) -> list[_JoinedRequest]:
-    """Join requests that may be sent as one; each joined request has a row at most once."""
+    """Join requests that may be sent together; a joined request has each row at most once."""
     joined: list[_JoinedRequest] = []
     with_room: dict[Any, _JoinedRequest] = {}
     for each in requests:
@@ -252,7 +252,7 @@ def _joined_requests(requests: Iterable[_Request], sizes: ReadSizes) -> list[_Jo
 
 
 def _size_bytes(request: _Request, sizes: ReadSizes) -> int:
-    """Return how many bytes the cells of a request have, or those of its answer may have."""
+    """Return the size of a request's cells, or the expected size of its answer, in bytes."""
     operation = request.operation
     if isinstance(operation, GetRows):
         return max(request.expected_bytes, sizes.expected_bytes(operation))
@@ -275,7 +275,7 @@ def _is_unjoined(operation: Operation[Any], unjoined: frozenset[str]) -> bool:
 
 
 def _kind(operation: Operation[Any]) -> Any:
-    """Return a key that is equal for joinable requests; None for a request that is not joined."""
+    """Return a key that is equal for requests that may be joined; None for other requests."""
     if isinstance(operation, GetRows):
         return GetRows, operation.table, operation.columns, operation.before_ms, operation.from_ms
     if isinstance(operation, GetVersions):

@@ -1,8 +1,8 @@
 """The blocking driver: runs protocols on a gateway, request by request.
 
-A protocol is a generator of requests (`hbase_orm.ops.Protocol`) and knows neither threads nor
-time; `Driver` answers its requests, sends `Together` side by side, runs the protocols of
-`SideBySide` and sleeps for `Sleep`.
+A protocol is a generator of requests (`hbase_orm.ops.Protocol`), independent of threads and clocks.
+`Driver` executes its requests, sends those of `Together` in parallel, runs the protocols of
+`SideBySide`, and waits for `Sleep`.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class ProtocolResult(Generic[R]):
-    """How one of several protocols ended.
+    """The result or the error of one of several protocols.
 
     Attributes:
-        value: What it returned; None if it failed.
-        error: What it raised; None if it returned.
+        value: The result; None after an error.
+        error: The error, or None.
     """
 
     value: R | None = None
@@ -55,7 +55,7 @@ class ProtocolResult(Generic[R]):
 
 
 def result_of(protocol: Protocol[R]) -> Protocol[ProtocolResult[R]]:
-    """Return how a protocol ended, so that its failure stops no other one."""
+    """Run a protocol and return its result or error, so that an error does not stop others."""
     try:
         return ProtocolResult((yield from protocol))
     except Exception as exc:  # noqa: BLE001  # handed to the caller as this one's outcome
@@ -63,7 +63,7 @@ def result_of(protocol: Protocol[R]) -> Protocol[ProtocolResult[R]]:
 
 
 def result_of_call(call: Callable[..., R], /, *arguments: Any) -> ProtocolResult[R]:
-    """Return how a call ended, so that its failure stops no other one."""
+    """Call a function and return its result or error, so that an error does not stop others."""
     try:
         return ProtocolResult(call(*arguments))
     except Exception as exc:  # noqa: BLE001  # handed to the caller as this one's outcome
@@ -71,25 +71,25 @@ def result_of_call(call: Callable[..., R], /, *arguments: Any) -> ProtocolResult
 
 
 class Patience:
-    """Limits how long an operation of many requests waits for a gateway that does not answer.
+    """Limits the time for which an operation of many requests waits for a silent gateway.
 
-    As long as one request may take: work repeats requests, reads back what became of a write and
-    resumes scans, and each of these would wait as long again. From the beginning of the first
-    request that fails, all that follow share its time, until one is answered.
+    An operation may repeat requests, read back the outcome of a write, or resume a scan, and each
+    of these would wait for the whole timeout again. So from the start of the first request without
+    an answer, all following requests share the time limit of one request, until one is answered.
     """
 
     def __init__(self, gateway: Gateway, clock: Callable[[], float] = time.monotonic) -> None:
-        """Send through `gateway`; wait without limit if it has no timeout."""
+        """Send through `gateway`; without its timeout there is no limit."""
         self._gateway = gateway
         self._clock = clock
         self._timeout_s: float | None = getattr(gateway, "timeout_s", None)
         self._silent_since: float | None = None
 
     def execute(self, operation: Operation[R], /) -> R:
-        """Send one request and return its answer; threads may do so side by side.
+        """Send one request and return its answer; several threads may do so in parallel.
 
         Raises:
-            RetryableError: Nothing was sent: the time is over.
+            RetryableError: The time is over; nothing was sent.
         """
         timeout_s = self._timeout_s
         if timeout_s is None:
@@ -114,11 +114,11 @@ class Patience:
         return answer
 
     def renew(self) -> None:
-        """Give the requests that follow the whole time again."""
+        """Start the time limit again for the following requests."""
         self._silent_since = None
 
     def pause_s(self, seconds: float) -> float:
-        """Return how long to wait before the next request, within the time that is left."""
+        """Return the pause before the next request in seconds, within the remaining time."""
         if self._timeout_s is None or self._silent_since is None:
             return seconds
         return max(0.0, min(seconds, self._left_s(self._timeout_s, self._clock())))
@@ -132,9 +132,9 @@ class Driver:
     """Runs protocols on one gateway; several threads may use one driver.
 
     Attributes:
-        gateway: Executes the requests; the driver does not close it.
-        parallel: Most requests under way at once for one caller. More than the gateway has
-            connections only makes them wait for each other.
+        gateway: The gateway that executes the requests; the driver does not close it.
+        parallel: The largest number of parallel requests for one caller. More requests than
+            connections only wait for each other.
     """
 
     def __init__(
@@ -146,14 +146,15 @@ class Driver:
         clock: Callable[[], float] = time.monotonic,
         run_group: RunGroup | None = None,
     ) -> None:
-        """Drive on `gateway`; threads are started when first needed.
+        """Prepare to run protocols on `gateway`; threads are started when first needed.
 
         Args:
-            gateway: Executes the requests.
-            parallel: Most requests under way at once for one caller.
-            sleep: Waits so many seconds.
-            clock: Seconds of a clock that never goes back.
-            run_group: Runs the protocols of a `SideBySide`; None runs them on threads.
+            gateway: The gateway that executes the requests.
+            parallel: The largest number of parallel requests for one caller.
+            sleep: A function that waits a number of seconds.
+            clock: A monotonic clock, in seconds.
+            run_group: A function that runs the protocols of a `SideBySide`; None runs them on
+                threads.
 
         Raises:
             ConfigurationError: `parallel` is below 1.
@@ -172,15 +173,15 @@ class Driver:
         _DRIVERS.add(self)
 
     def __repr__(self) -> str:
-        """Show the gateway and the number of threads."""
+        """Return the class with the gateway and the number of threads."""
         return f"Driver({self.gateway!r}, parallel={self.parallel})"
 
     def patience(self) -> Patience:
-        """Return what sends the requests of one piece of work."""
+        """Return a sender for the requests of one operation."""
         return Patience(self.gateway, self._clock)
 
     def answer(self, operation: Operation[Any], patience: Patience) -> Any:
-        """Return the answer to one request: send it by `patience`, or handle a driver's request."""
+        """Return the answer to one request: send it by `patience`, or handle it here."""
         if isinstance(operation, Together):
             answers = self._side_by_side(
                 lambda each: result_of_call(self.answer, each, patience),
@@ -203,13 +204,13 @@ class Driver:
     def run(self, protocol: Protocol[R], patience: Patience | None = None) -> R:
         """Run a protocol to its end and return its result.
 
-        What a request raises is thrown into the protocol at the yield; what the protocol lets out
-        is raised here. The protocol is closed in any case.
+        An error of a request is raised inside the protocol; an error of the protocol is raised
+        here. The protocol is closed in any case.
 
         Args:
-            protocol: What to run.
-            patience: Sends its requests; None gives it a patience of its own, so that with a
-                gateway that does not answer it ends after the time of about one request.
+            protocol: The protocol.
+            patience: The sender of the requests; with None the protocol gets its own, so that with
+                a silent gateway it ends after about the time of one request.
         """
         patience = patience or self.patience()
         return run_protocol(protocol, partial(self.answer, patience=patience))
@@ -220,14 +221,14 @@ class Driver:
         parallel: int | None = None,
         patience: Patience | None = None,
     ) -> list[ProtocolResult[R]]:
-        """Run independent protocols side by side and return how each ended, in their order.
+        """Run independent protocols in parallel, and return their results or errors in order.
 
-        A failure stops no other. Within each, the requests of a `Together` go one by one.
+        An error of one does not stop the others. The requests of a `Together` are sent one by one.
 
         Args:
-            protocols: What to run; all are started in their order.
-            parallel: Most protocols under way at once, if fewer than the driver's own.
-            patience: Sends their requests; None gives all of them one of their own.
+            protocols: The protocols, which are started in this order.
+            parallel: The largest number of parallel protocols, if less than the driver's.
+            patience: The sender of their requests; with None all of them share a new one.
         """
         shared = patience or self.patience()
         return self._side_by_side(
@@ -239,17 +240,17 @@ class Driver:
     def each(
         self, work: Callable[[T], R], items: Sequence[T], parallel: int | None = None
     ) -> list[R]:
-        """Do the work on each item, side by side, and return the results in order.
+        """Do the work on each item, in parallel, and return the results in order.
 
-        After a failure, work that has not begun is left undone.
+        After an error, work that has not started is not done.
 
         Args:
-            work: What to do; called from several threads.
-            items: What to do it on.
-            parallel: Most items under way at once, if fewer than the driver's own.
+            work: The function, which is called in several threads.
+            items: The arguments of the calls.
+            parallel: The largest number of parallel calls, if less than the driver's.
 
         Raises:
-            Exception: What the first of the items, by position, failed with; what had begun has
+            Exception: The error of the first failed item, by position, after all started work has
                 ended.
         """
         failures: dict[int, Exception] = {}
@@ -270,16 +271,16 @@ class Driver:
         return [outcome.result() for outcome in outcomes]
 
     def close(self) -> None:
-        """End the threads when their requests have ended; closing twice is fine."""
+        """End the threads when their requests have ended; closing twice is allowed."""
         team, self._team = self._team, Team(self.parallel)
         team.close()
 
     def let_go(self) -> None:
-        """End the threads when their requests have ended, without waiting for that."""
+        """Make the threads end after their requests, without waiting for that."""
         self._team.let_go()
 
     def start_without_threads_in_child(self) -> None:
-        """Forget the parent's threads, which a fork does not copy."""
+        """In a forked child, forget the parent's threads, which do not exist there."""
         self._start_without_threads()
 
     def _start_without_threads(self) -> None:
@@ -294,7 +295,7 @@ class Driver:
     def _side_by_side(
         self, work: Callable[[T], ProtocolResult[R]], items: Sequence[T], parallel: int
     ) -> list[ProtocolResult[R]]:
-        """Do the work on each item and return the outcomes in the items' order."""
+        """Do the work on each item in parallel, and return the outcomes in order."""
         width = min(parallel, self.parallel, len(items))
         # A thread of ours that waited for another one of ours could wait for ever.
         if width <= 1 or getattr(self._local, "is_ours", False):

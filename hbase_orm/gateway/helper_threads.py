@@ -1,8 +1,8 @@
-"""Threads that help a caller with many items of work, and leave nothing behind when interrupted.
+"""Threads that help a caller with many items of work, and are safe to interrupt.
 
-The executors of the standard library hand work over under locks that an exception from outside
-(Ctrl-C, a time limit) may leave locked for ever. Here queues and locks are C code only: a queue
-gives an item or does not, and a `with` block around a plain lock frees it whatever happens.
+The executors of the standard library use locks that an exception from outside (Ctrl-C, a time
+limit) may leave locked forever. Here only queues and locks in C code are used: a queue either
+returns an item or does not, and a `with` block always releases a simple lock.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ T = TypeVar("T")
 
 
 class SharedWork(Generic[T, R]):
-    """Work on several items, of which each thread that takes part takes one after the other."""
+    """Work on several items, which several threads share."""
 
     def __init__(self, work: Callable[[T], R], items: Sequence[T], *, helpers: int) -> None:
-        """Prepare.
+        """Prepare the work.
 
         Args:
-            work: What to do with an item; called from several threads.
-            items: The items, taken in their order.
-            helpers: How many threads may take part besides the caller's.
+            work: The function to call with each item, in several threads.
+            items: The items, which are taken in order.
+            helpers: The largest number of helping threads besides the caller's.
         """
         self._work = work
         self._items = len(items)
@@ -41,7 +41,7 @@ class SharedWork(Generic[T, R]):
         self.gates = [threading.Lock() for _ in range(helpers)]
 
     def work_off(self) -> None:
-        """Take items until there are none."""
+        """Take and process items until there are none."""
         try:
             while True:
                 number, item = self._waiting.get_nowait()
@@ -50,7 +50,7 @@ class SharedWork(Generic[T, R]):
             return
 
     def help(self, gate: threading.Lock) -> None:
-        """Take part as a helper; the caller raises its errors."""
+        """Take part as a helper; the caller raises the errors."""
         with gate:
             try:
                 self.work_off()
@@ -58,7 +58,7 @@ class SharedWork(Generic[T, R]):
                 self._failures.append(exc)
 
     def end(self) -> None:
-        """Begin no further item, and wait for the items that have begun."""
+        """Start no more items, and wait for the started ones."""
         try:
             while True:
                 self._waiting.get_nowait()
@@ -69,10 +69,10 @@ class SharedWork(Generic[T, R]):
                 pass
 
     def result(self) -> R:
-        """Return the result of the only item; do the work here if no thread has begun it.
+        """Return the result of the only item; do the work here if no thread has started it.
 
         Raises:
-            BaseException: What the work raised, or what ended the thread that did it.
+            BaseException: The error of the work, or the exception that ended its thread.
         """
         self.work_off()
         self.end()
@@ -82,7 +82,7 @@ class SharedWork(Generic[T, R]):
         """Return the outcome of each item.
 
         Raises:
-            BaseException: What ended a helper.
+            BaseException: The exception that ended a helper.
         """
         if self._failures:
             raise self._failures[0]
@@ -92,14 +92,14 @@ class SharedWork(Generic[T, R]):
 
 
 class Team:
-    """Threads that wait for work to help with; started when first needed."""
+    """A team of threads that help with work; they are started when first needed."""
 
     def __init__(self, most: int, name: str = "hbase-orm-driver") -> None:
-        """Start no thread.
+        """Create the team without starting a thread.
 
         Args:
-            most: How many threads at most.
-            name: What they are called.
+            most: The largest number of threads.
+            name: The name of the threads.
         """
         self._most = most
         self._name = name
@@ -110,13 +110,13 @@ class Team:
         self._end = ref(self, self._jobs.put)
 
     def begin(self, work: Callable[[T], R], item: T) -> SharedWork[T, R]:
-        """Let a thread do the work on one item; its `result` waits for it."""
+        """Let a thread do the work on one item; `result` of the returned work waits for it."""
         share = SharedWork(work, (item,), helpers=1)
         self.help_with(share)
         return share
 
     def help_with(self, share: SharedWork[Any, Any]) -> None:
-        """Let threads take part in the work, as many as it wants and there are."""
+        """Let threads take part in the work, as many as it needs and the team has."""
         for gate in share.gates:
             self._jobs.put((share, gate))
         with self._lock:
@@ -134,19 +134,19 @@ class Team:
         )
 
     def close(self) -> None:
-        """End the threads when what they help with has ended, and wait for that."""
+        """Make the threads end after their present work, and wait for that."""
         self.let_go()
         for thread in self._threads:
             if thread.is_alive():  # one that could not be started is not
                 thread.join()
 
     def let_go(self) -> None:
-        """End the threads when what they help with has ended."""
+        """Make the threads end after their present work."""
         self._jobs.put(None)
 
 
 def _help(jobs: SimpleQueue[Any], end: ref[Team]) -> None:
-    """Take part in work until the team is closed or gone."""
+    """Take part in work until the team is closed or deleted."""
     del end  # kept by the thread's arguments: a reference that is gone calls nothing
     while isinstance(job := jobs.get(), tuple):
         share, gate = job

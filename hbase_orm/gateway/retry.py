@@ -1,8 +1,8 @@
-"""The gateway that repeats failed requests when, and only when, repeating them changes nothing.
+"""A gateway that repeats failed requests only if sending them twice is safe.
 
-Reads are repeated, and writes whose every put and delete carries its own timestamp: applied
-twice, they leave what they leave applied once. Increments, appends and conditional mutations are
-never sent twice, nor is a plain write that leaves its timestamp to the server.
+It repeats reads, and writes in which every put and delete has its own timestamp, because applying
+these twice has the same effect as once. It never repeats increments, appends, conditional
+mutations, and writes without a timestamp.
 """
 
 from __future__ import annotations
@@ -100,11 +100,11 @@ def _is_stamped(mutation: RowMutation) -> bool:
 
 
 class RetryingGateway:
-    """A gateway that repeats repeatable requests, with growing pauses, until the deadline.
+    """A gateway that repeats repeatable requests, with increasing pauses, until the time limit.
 
     Attributes:
-        inner: The gateway that sends.
-        timeout_s: How long a request may take in all, repetitions and pauses included.
+        inner: The gateway that sends the requests.
+        timeout_s: The time limit of a request in seconds, including repetitions and pauses.
     """
 
     def __init__(
@@ -121,16 +121,17 @@ class RetryingGateway:
         """Wrap `inner`, which this gateway closes.
 
         Args:
-            inner: The gateway that sends.
-            attempts: How often a request is sent at most; 1 means never again.
-            base_pause_s: The pause before the second try; it doubles from try to try.
-            timeout_s: The time for one request, all tries together.
-            clock: Seconds of a clock that never goes back.
-            sleep: Waits for so many seconds.
+            inner: The gateway that sends the requests.
+            attempts: The largest number of attempts; 1 means that a request is never repeated.
+            base_pause_s: The pause before the second attempt; it is doubled for each further
+                attempt.
+            timeout_s: The time limit of one request in seconds, for all attempts together.
+            clock: A monotonic clock, in seconds.
+            sleep: A function that waits a number of seconds.
             jitter: See `RetryPolicy`.
 
         Raises:
-            ConfigurationError: Fewer than one attempt.
+            ConfigurationError: The number of attempts is less than one.
         """
         if attempts < 1:
             raise ConfigurationError(
@@ -143,20 +144,20 @@ class RetryingGateway:
         self._sleep = sleep
 
     def __repr__(self) -> str:
-        """Show the wrapped gateway and the number of attempts."""
+        """Return the class with the inner gateway and the number of attempts."""
         return f"RetryingGateway({self.inner!r}, attempts={self._policy.attempts})"
 
     @property
     def features(self) -> frozenset[Feature]:
-        """What the wrapped gateway can do."""
+        """The features of the inner gateway."""
         return self.inner.features
 
     def execute(self, operation: Operation[R], /) -> R:
-        """Send one request, again if it may be, and return its answer."""
+        """Send one request, repeat it if that is safe, and return its answer."""
         return self.execute_within(operation, self.timeout_s)
 
     def execute_within(self, operation: Operation[R], timeout_s: float, /) -> R:
-        """Send one request that may take `timeout_s` seconds in all, repetitions included."""
+        """Send one request with a time limit of `timeout_s` seconds, including repetitions."""
         deadline = self._clock() + timeout_s
         policy, failures = self._policy, 0
         # Not `ask_with_retry`: the pauses are bounded by the deadline, too.
@@ -172,7 +173,7 @@ class RetryingGateway:
             self._sleep(pause_s)
 
     def close(self) -> None:
-        """Close the wrapped gateway; closing twice is fine."""
+        """Close the inner gateway; closing twice is allowed."""
         self.inner.close()
 
 

@@ -1,7 +1,7 @@
-"""The gateway that sends each request to the better suited of two gateways.
+"""A gateway that sends each request to the more suitable of two gateways.
 
-Reads and plain writes go to Thrift1, whose answers are smaller; what must be atomic, conditional
-or complete goes to Thrift2.
+Reads and plain writes are sent to Thrift1, whose answers are smaller; atomic and conditional
+writes, and requests that Thrift1 does not support completely, are sent to Thrift2.
 """
 
 from __future__ import annotations
@@ -51,36 +51,39 @@ _ATOMIC_ONLY: tuple[type[Operation[Any]], ...] = (
 
 
 class RoutedGateway:
-    """One gateway out of two: `data` for reads and plain writes, `atomic` for the rest."""
+    """A gateway of two gateways: `data` for reads and plain writes, `atomic` for the rest."""
 
     def __init__(self, data: Gateway, atomic: Gateway | None = None) -> None:
-        """Join the two; this gateway closes both.
+        """Join two gateways, which this gateway closes.
 
         Args:
             data: Usually Thrift1.
-            atomic: Usually Thrift2; None leaves everything to `data`, which raises
-                FeatureMissingError for what it cannot do.
+            atomic: Usually Thrift2; with None everything is sent to `data`, which raises
+                FeatureMissingError for requests that it does not support.
         """
         self.data = data
         self.atomic = atomic
 
     def __repr__(self) -> str:
-        """Show both gateways."""
+        """Return the class with both gateways."""
         return f"RoutedGateway(data={self.data!r}, atomic={self.atomic!r})"
 
     @property
     def features(self) -> frozenset[Feature]:
-        """What either gateway can do."""
+        """The features of both gateways together."""
         return self.data.features | (self.atomic.features if self.atomic else frozenset())
 
     def execute(self, operation: Operation[R], /) -> R:
-        """Send one request to the gateway that does it; `Ping` asks both."""
+        """Send one request to the right gateway; `Ping` is sent to both."""
         if isinstance(operation, Ping) and self.atomic is not None:
             self.atomic.execute(operation)
         return self._choose(operation).execute(operation)
 
     def execute_within(self, operation: Operation[R], timeout_s: float, /) -> R:
-        """Send one request that may take `timeout_s` seconds in all, a `Ping` at both gateways."""
+        """Send one request with a time limit of `timeout_s` seconds.
+
+        `Ping` is sent to both gateways.
+        """
         deadline = time.monotonic() + timeout_s
         if isinstance(operation, Ping) and self.atomic is not None:
             execute_within(self.atomic, operation, timeout_s)
@@ -88,7 +91,7 @@ class RoutedGateway:
         return execute_within(self._choose(operation), operation, timeout_s)
 
     def close(self) -> None:
-        """Close both gateways; closing twice is fine."""
+        """Close both gateways; closing twice is allowed."""
         self.data.close()
         if self.atomic is not None:
             self.atomic.close()
@@ -104,7 +107,7 @@ class RoutedGateway:
 
 
 def needs_atomic(operation: Operation[Any]) -> bool:
-    """Return whether the request is Thrift2's: Thrift1 cannot do it, or only in several calls.
+    """Return whether a request needs Thrift2, because Thrift1 cannot do it in one call.
 
     Examples:
         >>> from hbase_orm.ops import Delete, Put

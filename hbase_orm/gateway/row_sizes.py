@@ -1,4 +1,4 @@
-"""Estimates of row sizes, from the rows read before, which bound what one multi-get reads."""
+"""Estimates of row sizes from earlier reads, which limit the size of multi-gets."""
 
 from __future__ import annotations
 
@@ -16,25 +16,28 @@ Kind = tuple[str, tuple[bytes, ...]]
 
 
 class ReadSizes:
-    """The mean size of the rows last read, by table and columns. Threads may share it."""
+    """The mean sizes of the rows that were read last, by table and columns.
+
+    Threads may share it.
+    """
 
     def __init__(self) -> None:
-        """Start knowing nothing."""
+        """Start without estimates."""
         self._row_bytes: dict[Kind, int] = {}
 
     def __repr__(self) -> str:
-        """Show the bytes a row by table and columns."""
+        """Return the class with the bytes per row by table and columns."""
         return f"ReadSizes({self._row_bytes})"
 
     def expected_bytes(self, operation: GetRows) -> int:
-        """Return how many bytes of cells the answer may have; 0 where no such row was read."""
+        """Return the expected size of an answer's cells in bytes; 0 if it is unknown."""
         row_bytes = self._row_bytes.get((operation.table, operation.columns))
         if row_bytes is None:
             row_bytes = WHOLE_ROW_BYTES if _is_whole(operation) else 0
         return row_bytes * len(operation.keys)
 
     def note(self, operation: GetRows, answer: Sequence[Row | None]) -> None:
-        """Note the sizes of an answer's rows; an empty answer changes nothing."""
+        """Record the sizes of an answer's rows; an empty answer changes nothing."""
         rows = [row for row in answer if row is not None]
         if not rows:
             return

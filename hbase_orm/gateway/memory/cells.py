@@ -1,9 +1,10 @@
-"""Which cells of a row are visible: HBase's rules for versions, tombstones and times to live.
+"""HBase's rules which cells of a row are visible: versions, tombstones and times to live.
 
-Pure data and functions; no clock (now is an argument), no locks, no tables. The rules are those of
-HBase 2.6's store scanner: a cell is looked at newest first and dropped when its family's time to
-live has run out, when its own has, when a tombstone at or above its timestamp covers it, when it
-lies outside the time range, and when enough versions of its column were seen, in that order.
+Pure data and functions, without clocks (the time is an argument), locks or tables. The rules are
+those of the store scanner of HBase 2.6. The newest cells are checked first, and a cell is dropped
+in these cases, in this order: the TTL of its family is over; its own TTL is over; a tombstone with
+its timestamp or a later one deletes it; it is outside of the time range; enough versions of its
+column were returned.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ _MS_PER_SECOND = 1000
 
 
 class Stored(NamedTuple):
-    """A value as written, with its own time to live in milliseconds, if it has one."""
+    """A stored value, with its own time to live in milliseconds or None."""
 
     value: bytes
     ttl_ms: int | None
@@ -32,7 +33,7 @@ class VisibleVersion(NamedTuple):
 
 
 class When(NamedTuple):
-    """The moment of a read, and its time range: the (excluded) upper end and the lower one."""
+    """The time of a read, and its time range: the upper end (excluded) and the lower end."""
 
     now_ms: int
     before_ms: int | None = None
@@ -41,32 +42,32 @@ class When(NamedTuple):
 
 @dataclass(slots=True)
 class ColumnCells:
-    """Everything written to one column of one row.
+    """All cells and tombstones of one column of one row.
 
     Attributes:
-        puts: By timestamp, the latest write first. An earlier write at the same timestamp is kept
-            only while a later one may expire before it.
-        tombstones: Timestamps of the column's deletes.
+        puts: The writes by timestamp, the latest write first. An earlier write with the same
+            timestamp is kept only if the later one may expire before it.
+        tombstones: The timestamps of the column's deletes.
     """
 
     puts: dict[int, tuple[Stored, ...]] = field(default_factory=dict)
     tombstones: set[int] = field(default_factory=set)
 
     def put(self, timestamp_ms: int, stored: Stored) -> None:
-        """Write a value; at an equal timestamp the later write wins."""
+        """Write a value; of writes with the same timestamp the later one is visible."""
         below = self.puts.get(timestamp_ms, ()) if stored.ttl_ms is not None else ()
         self.puts[timestamp_ms] = (stored, *below)
 
 
 @dataclass(slots=True)
 class FamilyCells:
-    """Everything written to one family of one row; `tombstones` are the whole family's."""
+    """All cells of one family of one row; `tombstones` are those of the whole family."""
 
     columns: dict[bytes, ColumnCells] = field(default_factory=dict)
     tombstones: set[int] = field(default_factory=set)
 
     def column(self, qualifier: bytes) -> ColumnCells:
-        """Return the column's cells, made when absent."""
+        """Return the cells of a column; add the column if it is absent."""
         return self.columns.setdefault(qualifier, ColumnCells())
 
 
@@ -105,10 +106,9 @@ def newest_version(
 def raw_versions(
     family: FamilyDescriptor, cells: FamilyCells, now_ms: int, max_versions: int
 ) -> Iterator[StoredVersion]:
-    """Yield what is stored of one family, tombstones too, in HBase's cell order.
+    """Yield all stored cells and tombstones of one family, in HBase's order.
 
-    A family's tombstone stands in the column with the empty qualifier. Tombstones do not count
-    towards `max_versions`.
+    A tombstone of a family has the empty qualifier. Tombstones do not count for `max_versions`.
     """
     oldest = _oldest_unexpired(family, now_ms) if not family.min_versions else 0
     family_tombstones = [t for t in cells.tombstones if t >= oldest]
@@ -154,10 +154,10 @@ def _raw_order(cell: StoredVersion) -> tuple[int, int]:
 
 
 def _mask(family: FamilyDescriptor, tombstones: Iterable[int], before_ms: int | None) -> int:
-    """Return the timestamp at or below which puts are deleted.
+    """Return the timestamp up to which puts are deleted, included.
 
-    A family that keeps deleted cells is read as of a time: tombstones from that time on are not
-    seen. Other families count every tombstone, later ones too.
+    In a family that keeps deleted cells, a read of the past ignores later tombstones. In other
+    families all tombstones count.
     """
     if family.keep_deleted_cells != "FALSE" and before_ms is not None:
         tombstones = [t for t in tombstones if t < before_ms]
@@ -169,7 +169,7 @@ def _oldest_unexpired(family: FamilyDescriptor, now_ms: int) -> int:
 
 
 def _unexpired(writes: tuple[Stored, ...], timestamp_ms: int, now_ms: int) -> Stored | None:
-    """Return the latest write at this timestamp whose own time to live has not run out."""
+    """Return the latest write with this timestamp whose own time to live is not over."""
     for stored in writes:
         if stored.ttl_ms is None or timestamp_ms + stored.ttl_ms >= now_ms:
             return stored
@@ -182,11 +182,11 @@ def _unexpired(writes: tuple[Stored, ...], timestamp_ms: int, now_ms: int) -> St
 def compact(
     family: FamilyDescriptor, cells: FamilyCells, now_ms: int, *, major: bool, lasting_ms: int = 0
 ) -> None:
-    """Drop what a flush (or a major compaction, which drops tombstones too) does not write.
+    """Drop cells like a flush of HBase, or with tombstones like a major compaction.
 
-    Masked, expired and surplus versions go, so that no read as of an earlier time finds them any
-    more. A family that keeps deleted cells keeps the masked ones, and tombstones stay that are not
-    older than `lasting_ms`.
+    Deleted, expired and surplus versions are dropped, so that no read of the past returns them any
+    more. A family that keeps deleted cells keeps them, and tombstones that are not older than
+    `lasting_ms`.
     """
     keeps = _keeps_deleted(family, cells, now_ms)
     for column in cells.columns.values():

@@ -25,22 +25,22 @@ def compare_binary(symbol: str, expected: bytes) -> Comparison:
 
 
 def compare_prefix(symbol: str, expected: bytes) -> Comparison:
-    """Compare only as many leading bytes as `expected` has."""
+    """Compare only the first bytes, as many as `expected` has."""
     holds = _OPERATORS[symbol]
     return lambda value: holds(value[: len(expected)], expected)
 
 
 def compare_substring(symbol: str, expected: bytes) -> Comparison:
-    """Find text, ignoring case."""
+    """Test whether the value contains a text, ignoring case."""
     wanted = expected.decode(errors="replace").lower()
     return lambda value: (wanted in value.decode(errors="replace").lower()) is (symbol == "=")
 
 
 def compare_regex(symbol: str, expected: bytes, *, ignore_case: bool) -> Comparison:
-    """Find a regular expression in text (Python's dialect, which is near to Java's).
+    """Test whether the value matches a regular expression (in Python's dialect, similar to Java's).
 
     Raises:
-        re.error: The expression is wrong.
+        re.error: The expression is not valid.
     """
     flags = re.DOTALL | (re.IGNORECASE if ignore_case else 0)
     pattern = re.compile(expected.decode(errors="replace"), flags)

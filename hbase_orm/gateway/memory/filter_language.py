@@ -1,8 +1,8 @@
 r"""A parser of HBase's filter language, which makes the filters of `memory.filters`.
 
-`OR` binds loosest, then `AND`, then `SKIP` and `WHILE`; a quote inside a quoted argument is
-doubled and nothing else is escaped. What HBase refuses is refused (`==`, lower-case `and`, a
-comparator without its type); what HBase knows and this module does not is refused by name.
+`OR` binds weakest, then `AND`, then `SKIP` and `WHILE`. A quote inside a quoted argument is
+doubled; nothing else is escaped. The parser refuses what HBase refuses (`==`, lower-case `and`, a
+comparator without its type), and filters of HBase that are not simulated.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _TOKEN = re.compile(
 
 
 class Token(NamedTuple):
-    """One token: its kind (quoted, word, mark, op) and its bytes, quotes removed."""
+    """One token: its kind (quoted, word, mark, op) and its bytes without quotes."""
 
     kind: str
     data: bytes
@@ -68,7 +68,7 @@ def parse_filter(text: bytes, *, is_reverse: bool = False) -> FilterFactory:
     """Parse a filter string.
 
     Raises:
-        RejectedError: The text is not of the language, or uses a filter that is not simulated.
+        RejectedError: The text is not a filter, or has a filter that is not simulated.
     """
     parser = _Parser(text, tokenize(text), is_reverse=is_reverse)
     parse = parser.parse
@@ -183,7 +183,7 @@ class _Parser:
 
 @dataclass(frozen=True, slots=True)
 class _Arguments:
-    """The arguments of one filter, taken by position and type."""
+    """The arguments of one filter, read one by one with their types."""
 
     text: bytes
     tokens: Sequence[Token]
@@ -209,7 +209,7 @@ class _Arguments:
         return int(word)
 
     def comparison(self, position: int) -> Comparison:
-        """Take an operator and, after it, a comparator."""
+        """Read an operator and the comparator after it."""
         symbol = self._of_kind(position, "op").decode()
         if symbol not in {"=", "!=", "<", "<=", ">", ">="}:
             _refuse(self.text, "an unknown operator")

@@ -1,4 +1,4 @@
-"""Filters made of filters: AND, OR, SKIP and WHILE, with what each part passes over."""
+"""Filters of filters: AND, OR, SKIP and WHILE, with the cells that each part skips."""
 # ruff: noqa: D102 - the methods are documented once, in `ServerFilter`, which all of them override
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from hbase_orm.gateway.memory.filters import CellVerdict, FilterCell, ServerFilt
 
 @dataclass(slots=True)
 class SkipFilter(ServerFilter):
-    """Refuse the row when any cell is refused. The inner filter never sees a row key."""
+    """Refuses a row if any of its cells is refused. The inner filter never gets a row key."""
 
     inner: ServerFilter
     refused: bool = False
@@ -39,7 +39,7 @@ class SkipFilter(ServerFilter):
 
 @dataclass(slots=True)
 class WhileFilter(ServerFilter):
-    """End the region's scan at the first refusal."""
+    """Ends the region's scan at the first refusal."""
 
     inner: ServerFilter
     ended: bool = False
@@ -76,7 +76,7 @@ class WhileFilter(ServerFilter):
 
 @dataclass(slots=True)
 class AndFilter(ServerFilter):
-    """Every part must pass; a part sees only what those before it let through."""
+    """Passes cells that pass every part; a part gets only cells that the parts before it pass."""
 
     parts: Sequence[ServerFilter]
     seek_to: bytes = b""
@@ -117,7 +117,7 @@ class AndFilter(ServerFilter):
 
 @dataclass(slots=True)
 class OrFilter(ServerFilter):
-    """One part must pass; each part skips on its own."""
+    """Passes cells that pass at least one part; each part skips cells separately."""
 
     parts: Sequence[ServerFilter]
     waits: list[Skipping] = field(default_factory=list)
@@ -161,20 +161,20 @@ class OrFilter(ServerFilter):
 
 @dataclass(slots=True)
 class Skipping:
-    """What a verdict passes over: the rest of a column, of a family, or up to a qualifier."""
+    """The cells that a verdict skips: the rest of a column or a family, or up to a qualifier."""
 
     family: bytes | None = None
     verdict: CellVerdict = CellVerdict.INCLUDE
     qualifier: bytes = b""
 
     def note(self, verdict: CellVerdict, cell: FilterCell, seek_to: bytes) -> None:
-        """Remember the verdict on `cell`."""
+        """Record the verdict on `cell`."""
         self.family = cell.family
         self.verdict = verdict
         self.qualifier = seek_to if verdict is CellVerdict.SEEK else cell.qualifier
 
     def skips(self, cell: FilterCell) -> bool:
-        """Return whether `cell` is passed over."""
+        """Return whether `cell` is skipped."""
         if cell.family != self.family or self.verdict <= CellVerdict.SKIP:
             return False
         if self.verdict is CellVerdict.NEXT_COLUMN:

@@ -1,9 +1,10 @@
-"""Server-side filters as HBase runs them: cell by cell, with what each verdict passes over.
+"""Server-side filters as in HBase: cell by cell, with the cells that each verdict skips.
 
-A filter sees a row's visible cells in order, older versions included. Its verdict on a cell may
-end the column, seek ahead in the family or end the family, and cells passed over that way are seen
-by no other filter of an AND: SingleColumnValueFilter behind a column prefix relies on that. One
-object serves one region's scan; `reset` starts a row.
+A filter gets a row's visible cells in order, including older versions. Its verdict on a cell may
+end the column, seek forward in the family, or end the family. Cells that are skipped in this way
+are not passed to the other filters of an AND, which matters for example for a
+SingleColumnValueFilter after a column prefix. One object is used for the scan of one region;
+`reset` starts a row.
 """
 # ruff: noqa: D102 - the methods are documented once, in `ServerFilter`, which all of them override
 
@@ -16,7 +17,7 @@ from typing import NamedTuple
 
 
 class FilterCell(NamedTuple):
-    """A cell as filters see it."""
+    """A cell as an argument of filters."""
 
     family: bytes
     qualifier: bytes
@@ -24,7 +25,7 @@ class FilterCell(NamedTuple):
 
 
 class CellVerdict(IntEnum):
-    """What becomes of a cell; a greater one passes over more of what follows."""
+    """The verdict on a cell; greater values skip more of the following cells."""
 
     INCLUDE = 0
     SKIP = 1
@@ -38,7 +39,7 @@ Comparison = Callable[[bytes], bool]
 
 
 class ServerFilter:
-    """Passes everything; subclasses refuse rows or cells. `seek_to` belongs to CellVerdict.SEEK."""
+    """A filter that passes everything; subclasses refuse rows or cells. `seek_to` is for SEEK."""
 
     seek_to: bytes = b""
 
@@ -46,7 +47,7 @@ class ServerFilter:
         """Start a row."""
 
     def is_done(self) -> bool:
-        """Return whether nothing that follows in this region can pass."""
+        """Return whether no following row in this region can pass."""
         return False
 
     def refuses_key(self, key: bytes) -> bool:
@@ -55,27 +56,27 @@ class ServerFilter:
         return False
 
     def judge(self, cell: FilterCell) -> CellVerdict:
-        """Judge one cell."""
+        """Return the verdict on one cell."""
         del cell
         return CellVerdict.INCLUDE
 
     def transform(self, value: bytes) -> bytes:
-        """Change the value of an included cell."""
+        """Return an included cell, perhaps with another value."""
         return value
 
     def refuses_row(self) -> bool:
-        """Return, after its cells, whether the row is refused."""
+        """Return whether the row is refused, after all its cells."""
         return False
 
     def needs_family(self, name: bytes) -> bool:
-        """Return whether the verdict on a row depends on the cells of this family."""
+        """Return whether the decision on a row depends on the cells of this family."""
         del name
         return True
 
 
 @dataclass(slots=True)
 class RowFilter(ServerFilter):
-    """Rows by key."""
+    """Passes rows by their key."""
 
     matches: Comparison
     refused: bool = False
@@ -97,7 +98,7 @@ class RowFilter(ServerFilter):
 
 @dataclass(slots=True)
 class PrefixFilter(ServerFilter):
-    """Rows whose key starts with a prefix; done once the keys have passed it."""
+    """Passes rows whose key starts with a prefix; done after the last such key."""
 
     prefix: bytes
     is_reverse: bool
@@ -127,7 +128,7 @@ class PrefixFilter(ServerFilter):
 
 @dataclass(slots=True)
 class InclusiveStopFilter(ServerFilter):
-    """Rows up to and including one key."""
+    """Passes rows up to a key, included."""
 
     stop: bytes
     is_reverse: bool
@@ -143,7 +144,7 @@ class InclusiveStopFilter(ServerFilter):
 
 @dataclass(slots=True)
 class PageFilter(ServerFilter):
-    """At most so many rows *of each region*, as HBase has it."""
+    """Passes a limited number of rows of each region, as in HBase."""
 
     page_rows: int
     accepted: int = 0
@@ -158,7 +159,7 @@ class PageFilter(ServerFilter):
 
 @dataclass(slots=True)
 class ValueFilter(ServerFilter):
-    """Cells by value, older versions too: a match may be an older version."""
+    """Passes cells by value, including older versions."""
 
     matches: Comparison
 
@@ -168,7 +169,7 @@ class ValueFilter(ServerFilter):
 
 @dataclass(slots=True)
 class QualifierComparisonFilter(ServerFilter):
-    """Cells by qualifier."""
+    """Passes cells by qualifier."""
 
     matches: Comparison
 
@@ -178,7 +179,7 @@ class QualifierComparisonFilter(ServerFilter):
 
 @dataclass(slots=True)
 class FamilyFilter(ServerFilter):
-    """Cells by family."""
+    """Passes cells by family."""
 
     matches: Comparison
 
@@ -188,7 +189,7 @@ class FamilyFilter(ServerFilter):
 
 @dataclass(slots=True)
 class ColumnPrefixFilter(ServerFilter):
-    """Cells whose qualifier starts with one of some prefixes (kept sorted)."""
+    """Passes cells whose qualifier starts with one of some sorted prefixes."""
 
     prefixes: Sequence[bytes]
     seek_to: bytes = b""
@@ -205,7 +206,7 @@ class ColumnPrefixFilter(ServerFilter):
 
 @dataclass(slots=True)
 class ColumnRangeFilter(ServerFilter):
-    """Cells whose qualifier lies in a range."""
+    """Passes cells whose qualifier is in a range."""
 
     low: bytes
     low_included: bool
@@ -227,7 +228,7 @@ class ColumnRangeFilter(ServerFilter):
 
 @dataclass(slots=True)
 class ColumnPaginationFilter(ServerFilter):
-    """So many columns of each row, after so many others; of each the newest version."""
+    """Passes the newest version of a number of columns of each row, after an offset."""
 
     limit: int
     offset: int
@@ -250,7 +251,7 @@ class ColumnPaginationFilter(ServerFilter):
 
 @dataclass(slots=True)
 class FirstKeyOnlyFilter(ServerFilter):
-    """The first cell of each row."""
+    """Passes the first cell of each row."""
 
     has_passed: bool = False
 
@@ -266,7 +267,7 @@ class FirstKeyOnlyFilter(ServerFilter):
 
 
 class KeyOnlyFilter(ServerFilter):
-    """Cells without their values."""
+    """Passes cells without their values."""
 
     def transform(self, value: bytes) -> bytes:
         del value
@@ -275,7 +276,7 @@ class KeyOnlyFilter(ServerFilter):
 
 @dataclass(slots=True)
 class SingleColumnValueFilter(ServerFilter):
-    """Whole rows by the value of one column, as far as the scan reads that column."""
+    """Passes whole rows by the value of one column, if the scan reads this column."""
 
     family: bytes
     qualifier: bytes

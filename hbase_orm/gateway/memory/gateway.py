@@ -1,8 +1,8 @@
 """The gateway in process: HBase's cell semantics without HBase, for fast tests.
 
-It passes the conformance suite of the real gateways: timestamps, versions, tombstones that mask
-puts until a major compaction, times to live, conditional writes, counters, filters, scanners with
-leases, regions and namespaces. It refuses to know models, and keeps nothing on disk.
+It passes the same conformance tests as the real gateways: timestamps, versions, tombstones that
+hide puts until a major compaction, times to live, conditional writes, counters, filters, scanners
+with leases, regions and namespaces. Nothing is stored on disk.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ DEFAULT_SCANNER_LEASE_MS = 60_000
 
 
 def server_clock_ms() -> int:
-    """Return milliseconds since the epoch, as a region server stamps cells."""
+    """Return milliseconds since 1970, like the clock of a region server."""
     return time.time_ns() // 1_000_000
 
 
@@ -74,13 +74,13 @@ class _Scanner:
 
 
 class MemoryGateway:
-    """Executes requests on tables in memory. Safe to use from several threads: one lock.
+    """Executes requests on tables in memory. Threads may share it; one lock protects it.
 
-    Several writes in one millisecond of the clock tie as on HBase: a delete wins over a put,
-    whatever the order of the calls.
+    Writes in the same millisecond behave as in HBase: a delete hides a put, independent of the
+    order of the calls.
 
     Attributes:
-        features: Everything.
+        features: All features.
     """
 
     features = frozenset(Feature)
@@ -91,11 +91,11 @@ class MemoryGateway:
         *,
         scanner_lease_ms: int = DEFAULT_SCANNER_LEASE_MS,
     ) -> None:
-        """Make an empty store.
+        """Create an empty store.
 
         Args:
-            clock: The server's clock, milliseconds since the epoch.
-            scanner_lease_ms: A scanner that is not read for longer is gone.
+            clock: The server's clock, milliseconds since 1970.
+            scanner_lease_ms: The lease of scanners: a scanner that is not read for longer expires.
         """
         self._clock = clock
         self._lease_ms = scanner_lease_ms
@@ -107,15 +107,15 @@ class MemoryGateway:
         self._handlers = self._table_handlers() | self._data_handlers()
 
     def __repr__(self) -> str:
-        """Name the tables."""
+        """Return the class with the names of the tables."""
         return f"MemoryGateway(tables={self._tables.names()!r})"
 
     def execute(self, operation: Operation[R], /) -> R:
         """Run one request.
 
         Raises:
-            RejectedError: As a real gateway would, with the same class.
-            ScannerExpiredError: The scanner was not read for longer than the lease.
+            RejectedError: As a real gateway, with the same class of error.
+            ScannerExpiredError: The scanner was not read for longer than its lease.
         """
         with self._lock:
             if self._is_closed:
@@ -131,19 +131,19 @@ class MemoryGateway:
             return cast("R", handler(operation))
 
     def close(self) -> None:
-        """Forget everything; the gateway is unusable afterwards."""
+        """Delete all tables; the gateway cannot be used afterwards."""
         with self._lock:
             self._is_closed = True
             self._tables = MemoryTables()
             self._scanners.clear()
 
     def flush(self, table: str) -> None:
-        """Drop surplus and masked versions as a memstore flush does. For tests."""
+        """Drop surplus and deleted versions like a flush of HBase. For tests."""
         with self._lock:
             self._tables.get(table).compact(self._clock(), major=False)
 
     def major_compact(self, table: str) -> None:
-        """Drop tombstones and what they mask, as flush plus major compaction do. For tests."""
+        """Drop tombstones and the cells they delete, like a major compaction. For tests."""
         with self._lock:
             self._tables.get(table).compact(self._clock(), major=True)
 
@@ -239,9 +239,9 @@ class MemoryGateway:
     # --- writing ----------------------------------------------------------------------------------
 
     def _mutate_rows(self, request: MutateRows) -> None:
-        """Write all rows with puts, then those with deletes, as Thrift1 does.
+        """Write all rows with puts, then all rows with deletes, as Thrift1 does.
 
-        A bad row does not keep the others from being written; after a failed put no delete runs.
+        A wrong row does not prevent writes of the others; after a failed put no delete is done.
         """
         table = self._table(request.table)
         puts = [mutation for mutation in request.mutations if mutation.puts]
@@ -323,7 +323,7 @@ _OPERATORS: Mapping[str, Callable[[bytes, bytes], bool]] = MappingProxyType(
 
 
 def _holds(request: CheckAndMutate, stored: bytes | None) -> bool:
-    """Return whether the stored value passes; an empty cell counts as absent, as in HBase."""
+    """Return whether the stored value passes a check; an empty cell counts as absent."""
     if not request.expected:
         return not stored
     return stored is not None and _OPERATORS[request.operator](stored, request.expected)

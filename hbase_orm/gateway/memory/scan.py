@@ -13,11 +13,11 @@ from hbase_orm.ops import KeyRange, RegionRange, Row, Scan
 
 
 def scan_rows(table: MemoryTable, scan: Scan, clock: Callable[[], int]) -> Iterator[Row]:
-    """Return the rows of a scan, in its order; each row is read when it is taken.
+    """Return an iterator over the rows of a scan; each row is read when it is requested.
 
     Raises:
-        FamilyNotFoundError: At once, as for a bad filter, and not when the first row is taken.
-        RejectedError: The filter is not of the filter language.
+        FamilyNotFoundError: A family does not exist; raised by the call, not at the first row.
+        RejectedError: The filter is not valid; raised by the call.
     """
     if scan.key_range.is_empty:
         # Nothing of it is sent to a real HBase either, so nothing of it is refused.
@@ -45,10 +45,11 @@ def _scan_filtered(
     clock: Callable[[], int],
     build: Callable[[], ServerFilter],
 ) -> Iterator[Row]:
-    """Yield what a filter lets through; it starts again in each region.
+    """Yield the rows that a filter passes; the filter starts again in each region.
 
-    A region that gave no row and whose filter is done ends the whole scan: HBase's region server
-    then answers that there is no more, where a region that gave rows only ends itself.
+    If a region returned no row and its filter is done, the whole scan ends, because HBase's region
+    server then answers that there are no more rows. If a region returned rows, only its own scan
+    ends.
     """
     if scan.reverse:
         _refuse_reverse_on_demand(build(), selection)
@@ -69,9 +70,9 @@ def _scan_filtered(
 
 
 def _refuse_reverse_on_demand(row_filter: ServerFilter, selection: Selection) -> None:
-    """Refuse a reverse scan of families that the filter does not need, as HBase does.
+    """Refuse a reverse scan with families that the filter does not need, as HBase does.
 
-    HBase would read those only for the rows that pass, and cannot do that backwards.
+    HBase reads such families only for rows that pass, which it cannot do in a reverse scan.
     """
     spared = [name for name in selection if not row_filter.needs_family(name)]
     if spared:
@@ -87,7 +88,7 @@ def _within(key_range: KeyRange, region: RegionRange) -> KeyRange:
 
 
 def _keys(table: MemoryTable, scan: Scan, key_range: KeyRange) -> Iterator[bytes]:
-    """Yield row keys one by one, so that rows may come and go in the meantime."""
+    """Yield row keys one by one, so that rows may be added and deleted in between."""
     key = table.next_key(key_range, None, reverse=scan.reverse)
     while key is not None:
         yield key

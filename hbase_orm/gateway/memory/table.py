@@ -1,8 +1,7 @@
-"""One table in memory: its rows in key order, its regions' borders, and how cells enter and leave.
+"""One table in memory: its rows in key order, its regions, and the writing and reading of cells.
 
-The table knows HBase's rules for writing (server timestamps, equal timestamps, increments) and for
-reading rows (projection, filters per region); the gateway above it knows locks, names and
-scanners.
+The table has HBase's rules for writes (server timestamps, equal timestamps, increments) and for
+reads of rows (selected columns, filters per region). The gateway has the locks, names and scanners.
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ Selection = dict[bytes, tuple[bytes, ...] | None]
 
 @dataclass(slots=True)
 class MemoryTable:
-    """A table's description, state and rows. Not locked: the gateway does that."""
+    """A table's descriptor, state and rows. The gateway locks it."""
 
     descriptor: TableDescriptor
     split_keys: Sequence[bytes] = ()
@@ -62,20 +61,20 @@ class MemoryTable:
     families: dict[bytes, FamilyDescriptor] = field(init=False)
 
     def __post_init__(self) -> None:
-        """Build the lookup of families by name."""
+        """Build the mapping of families by name."""
         self.families = {family.name: family for family in self.descriptor.families}
 
     # --- checks -----------------------------------------------------------------------------------
 
     def check_enabled(self) -> None:
-        """Refuse a disabled table."""
+        """Raise an error if the table is disabled."""
         if not self.is_enabled:
             raise TableDisabledError(
                 "the table is disabled", table=self.descriptor.name, fix="enable the table"
             )
 
     def family(self, name: bytes) -> FamilyDescriptor:
-        """Return a family's description; refuse one the table does not have."""
+        """Return the descriptor of a family; raise an error if the table does not have it."""
         family = self.families.get(name)
         if family is None:
             raise FamilyNotFoundError(
@@ -87,7 +86,7 @@ class MemoryTable:
         return family
 
     def select(self, columns: Iterable[bytes]) -> Selection:
-        """Return what to read; a bare family wins over single columns of it."""
+        """Return the columns to read by family; a whole family replaces its single columns."""
         chosen: dict[bytes, set[bytes] | None] = {}
         for column in columns:
             name, colon, qualifier = column.partition(b":")
@@ -107,7 +106,7 @@ class MemoryTable:
     # --- writing ----------------------------------------------------------------------------------
 
     def check_mutation(self, mutation: RowMutation, now_ms: int) -> None:
-        """Refuse a mutation of unknown families, or stamped too far in the future."""
+        """Refuse a mutation of unknown families, or with timestamps too far in the future."""
         for put in mutation.puts:
             self.family(_family_of(put.column))
             self._check_slop(put.timestamp_ms, now_ms)
@@ -128,7 +127,7 @@ class MemoryTable:
             )
 
     def apply(self, mutation: RowMutation, now_ms: int, put_now_ms: int | None = None) -> None:
-        """Apply a checked mutation; `put_now_ms` stamps its puts, if it is not None."""
+        """Apply a checked mutation; `put_now_ms`, if given, is the timestamp of its puts."""
         row = self._row(mutation.row)
         for delete in mutation.deletes:
             name, colon, qualifier = delete.column.partition(b":")
@@ -160,7 +159,7 @@ class MemoryTable:
         return newest_version(family, cells, cells.columns[qualifier], When(now_ms))
 
     def write_over(self, key: bytes, column: bytes, value: bytes, now_ms: int) -> None:
-        """Write a counter's or append's new value, stamped past the cell it replaces."""
+        """Write a new value of a counter or an append, with a later timestamp than the old cell."""
         old = self.newest(key, column, now_ms)
         stamp = now_ms if old is None else max(now_ms, old.timestamp_ms + 1)
         name, _, qualifier = column.partition(b":")
@@ -170,7 +169,7 @@ class MemoryTable:
         cells.put(stamp, Stored(value, ttl_ms))
 
     def add(self, key: bytes, column: bytes, amount: int, now_ms: int) -> int:
-        """Return a counter's value plus `amount`, wrapped to 64 bits; nothing is written.
+        """Return a counter's value plus `amount`, with overflow at 64 bits; nothing is written.
 
         Raises:
             RejectedError: The cell is not 8 bytes wide.
@@ -191,7 +190,7 @@ class MemoryTable:
     # --- reading ----------------------------------------------------------------------------------
 
     def read(self, key: bytes, selection: Selection, when: When) -> Row | None:
-        """Return the newest visible cells of a row, or None where there are none."""
+        """Return the newest visible cells of a row, or None if there are none."""
         stored = self.rows.get(key)
         if stored is None:
             return None
@@ -206,10 +205,10 @@ class MemoryTable:
     def read_filtered(
         self, key: bytes, selection: Selection, when: When, row_filter: ServerFilter
     ) -> Row | None:
-        """Return what a filter lets through of a row.
+        """Return the cells of a row that a filter passes.
 
-        The filter also judges older versions of a column, until it has let a second one through:
-        HBase counts versions after the filter, and notices only then that one was enough.
+        The filter also checks older versions of a column, until it has passed a second one: HBase
+        counts versions after the filter, and only then skips the rest.
         """
         row_filter.reset()
         if row_filter.refuses_key(key):
@@ -255,7 +254,7 @@ class MemoryTable:
     def raw(
         self, key: bytes, selection: Selection, max_versions: int, now_ms: int
     ) -> tuple[StoredVersion, ...]:
-        """Return what is stored of a row, tombstones and masked versions too."""
+        """Return all stored cells of a row, including tombstones and deleted versions."""
         stored = self.rows.get(key, {})
         return tuple(
             cell
@@ -273,7 +272,7 @@ class MemoryTable:
         return [RegionRange(*bounds, "memory") for bounds in zip(starts, stops, strict=True)]
 
     def next_key(self, key_range: KeyRange, after: bytes | None, *, reverse: bool) -> bytes | None:
-        """Return the row key that a scan meets next after `after` (None: at its start)."""
+        """Return the next row key of a scan after `after`; None means its start."""
         if reverse:
             above = key_range.stop if after is None else after
             position = (len(self.keys) if above is None else bisect_left(self.keys, above)) - 1
@@ -287,7 +286,7 @@ class MemoryTable:
         return key if key in key_range else None
 
     def compact(self, now_ms: int, *, major: bool) -> None:
-        """Drop what a flush or a major compaction drops."""
+        """Drop the cells that a flush or a major compaction drops."""
         lasting_ms = int(self.descriptor.attributes.get(_PURGE_ATTRIBUTE, "0"))
         for key in list(self.keys):
             row = self.rows[key]

@@ -1,4 +1,4 @@
-"""Tables and namespaces in memory: names, descriptions and states, refused where HBase refuses."""
+"""Tables and namespaces in memory: names, descriptors and states, with HBase's checks."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class MemoryTables:
         return table
 
     def names(self) -> list[str]:
-        """Name all tables, sorted."""
+        """Return the names of all tables, sorted."""
         return sorted(self.tables)
 
     def create(self, descriptor: TableDescriptor, split_keys: Sequence[bytes]) -> None:
@@ -69,20 +69,20 @@ class MemoryTables:
         del self.tables[_check_name(name)]
 
     def disable(self, name: str) -> None:
-        """Disable a table; one that is disabled is refused, as HBase does."""
+        """Disable a table; raise an error if it is disabled already, as HBase does."""
         table = self.get(name)
         table.check_enabled()
         table.is_enabled = False
 
     def enable(self, name: str) -> None:
-        """Enable a table; one that is enabled is refused, as HBase does."""
+        """Enable a table; raise an error if it is enabled already, as HBase does."""
         table = self.get(name)
         if table.is_enabled:
             raise RejectedError("the table is enabled", table=name, fix="nothing needs to be done")
         table.is_enabled = True
 
     def add_family(self, name: str, family: FamilyDescriptor) -> None:
-        """Add a family; one that exists is refused."""
+        """Add a family; raise an error if it exists already."""
         table = self.get(name)
         if family.name in table.families:
             raise RejectedError(
@@ -97,11 +97,11 @@ class MemoryTables:
         table.families[family.name] = family
 
     def list_namespaces(self) -> list[str]:
-        """Name all namespaces, the system's too, sorted."""
+        """Return the names of all namespaces, sorted, including HBase's own."""
         return sorted(self.namespaces)
 
     def create_namespace(self, namespace: str) -> None:
-        """Create a namespace; one that exists is refused."""
+        """Create a namespace; raise an error if it exists already."""
         if not _is_word(namespace):
             raise RejectedError(
                 "the namespace's name is not allowed",
@@ -115,7 +115,7 @@ class MemoryTables:
         self.namespaces.add(namespace)
 
     def drop_namespace(self, namespace: str) -> None:
-        """Remove an empty namespace; the system's own are refused."""
+        """Remove an empty namespace; raise an error for HBase's own namespaces."""
         if namespace not in self.namespaces:
             raise _namespace_missing(namespace)
         if namespace in _SYSTEM_NAMESPACES:
@@ -137,7 +137,7 @@ def _check_name(name: str) -> str:
     """Return the table's name without the default namespace.
 
     Raises:
-        RejectedError: HBase takes no such name.
+        RejectedError: HBase does not allow the name.
     """
     namespace, colon, table = name.rpartition(":")
     first_is_legal = table[:1] not in {"", "-", "."}

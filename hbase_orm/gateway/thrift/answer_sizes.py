@@ -1,14 +1,14 @@
-"""Sizes of requests, so that no answer is too large for the gateway.
+"""Limits the size of requests, so that no answer is too large for the gateway.
 
-A gateway puts an answer together in memory, several times over, before it sends the first byte:
-asked for 100 rows, it gathers 100 rows, however large. Nothing in either Thrift interface
-bounds an answer by bytes (`hbase.client.scanner.max.result.size` bounds what a region server sends
-the gateway, not what the gateway sends on). So the number of rows has to: it begins low, follows
-the bytes that came, and never exceeds what still fits if all that comes next is large.
+A gateway collects a whole answer in memory, with several copies, before it sends the first byte:
+for 100 rows it collects 100 rows of any size. Neither Thrift interface limits an answer by bytes
+(`hbase.client.scanner.max.result.size` limits only the answers from region servers to the gateway).
+So the number of rows is limited: it starts low, is adapted to the size of earlier answers, and
+stays so small that an answer of large rows still fits.
 
-Scans are opened with TScan's `batchSize`, which cuts a row into several results, each of a few
-cells: a number of results is then a number of cells, however wide the rows are. `Pieces` puts the
-rows together again.
+Scans are opened with TScan's `batchSize`, which splits a row into several results of a few cells
+each. So a limit of results is a limit of cells, also for wide rows. `Pieces` joins the results to
+rows again.
 """
 
 from __future__ import annotations
@@ -64,34 +64,34 @@ Kind = tuple[object, ...]
 
 
 class AnswerSizes:
-    """The bytes a result of what was read last had, by what was read; for one thread at a time."""
+    """The sizes of recent results, by kind of read; for one thread at a time."""
 
     def __init__(self) -> None:
-        """Start without any."""
+        """Start without sizes."""
         self._bytes: dict[Kind, int] = {}
 
     def bytes_of(self, kind: Kind) -> int | None:
-        """Return the bytes of one result; None if none has been read."""
+        """Return the size of one result in bytes; None if it is unknown."""
         return self._bytes.get(kind)
 
     def note(self, kind: Kind, size_bytes: int) -> None:
-        """Remember the size of results; one that was larger is forgotten only by and by."""
+        """Record the size of results; a larger earlier size decreases only slowly."""
         if len(self._bytes) >= _MOST_KINDS:
             self._bytes.clear()
         self._bytes[kind] = max(size_bytes, self._bytes.get(kind, 0) // GROWTH)
 
 
 class Portion:
-    """The number of results of the next call."""
+    """The number of results that the next call requests."""
 
     def __init__(self, sizes: AnswerSizes, kind: Kind, *, first: int, most: int) -> None:
-        """Begin with `first` results, or with as many as fit by the size of earlier ones.
+        """Start with `first` results, or with as many as fit by the size of earlier results.
 
         Args:
-            sizes: What is known of earlier answers.
-            kind: What is read.
-            first: Results of the first call if nothing is known.
-            most: Results of any call at most.
+            sizes: The sizes of earlier results.
+            kind: The kind of read.
+            first: The number of results of the first call, if no size is known.
+            most: The largest number of results of a call.
         """
         self._sizes = sizes
         self._kind = kind
@@ -100,7 +100,7 @@ class Portion:
         self.count = first if size_bytes is None else self._fitting(size_bytes)
 
     def note(self, results: int, size_bytes: int) -> None:
-        """Take account of an answer of so many results and bytes."""
+        """Adapt the number to an answer's results and bytes."""
         if not results:
             return
         self._sizes.note(self._kind, size_bytes // results)
@@ -112,7 +112,7 @@ class Portion:
 
 
 def portions(keys: Sequence[bytes], portion: Portion) -> Iterator[list[bytes]]:
-    """Yield the distinct keys, each time as many as the portion has then."""
+    """Yield the distinct keys in groups of the portion's current size."""
     distinct = list(dict.fromkeys(keys))
     start = 0
     while start < len(distinct):
@@ -122,12 +122,12 @@ def portions(keys: Sequence[bytes], portion: Portion) -> Iterator[list[bytes]]:
 
 
 class Pieces:
-    """The results of one scanner, put together to rows.
+    """Joins the results of one scanner to rows.
 
     Attributes:
-        batch_cells: Cells of one result at most; None for whole rows.
-        portion: How many results a call asks for at most.
-        surplus: Rows that came beyond those that were wanted.
+        batch_cells: The largest number of cells of a result; None for whole rows.
+        portion: The largest number of results of a call.
+        surplus: Rows that were returned in addition to the requested number.
     """
 
     def __init__(self, scan: Scan, sizes: AnswerSizes) -> None:
@@ -145,7 +145,7 @@ class Pieces:
         self._last_count = 0
 
     def next_count(self, rows: int) -> int:
-        """Return how many results to request where so many rows are wanted."""
+        """Return the number of results to request for a number of rows."""
         if self.batch_cells is None:
             wanted = rows
         elif self._begun is None:
@@ -156,10 +156,10 @@ class Pieces:
         return self._last_count
 
     def join(self, results: list[Row]) -> list[Row]:
-        """Return the rows that are complete; no results mean the end of the scan.
+        """Return the complete rows; no results mean the end of the scan.
 
-        A result with fewer cells than fit is its row's last. A full one is kept until the next
-        results show whether its row goes on.
+        A result with fewer than `batch_cells` cells is the last of its row. A full result is kept
+        until the next results show whether its row continues.
         """
         if self.batch_cells is None:
             return results
@@ -179,10 +179,10 @@ class Pieces:
 
 
 def caching_results(scan: Scan, batch_cells: int | None) -> int:
-    """Return how many results a gateway fetches from a region server at once.
+    """Return the number of results that a gateway fetches from a region server at once.
 
-    Of rows that are cut into pieces more than one, also where a single row is wanted: else each
-    piece of it is a request of its own between the two.
+    If rows are split into pieces it is more than one, even for a single row; otherwise each piece
+    would need its own request between gateway and region server.
     """
     if batch_cells is None:
         return scan.caching_rows
@@ -190,10 +190,10 @@ def caching_results(scan: Scan, batch_cells: int | None) -> int:
 
 
 def batch_cells(scan: Scan) -> int | None:
-    """Return into how many cells at most the scan's results are cut; None: its filter forbids it.
+    """Return the largest number of cells in a scan's results; None if its filter forbids splitting.
 
-    One more than a row can have if its columns are named: a row of all columns is then complete
-    at sight.
+    If columns are named, it is one more than a row can have, so that every result is known to be a
+    complete row.
 
     Examples:
         >>> from hbase_orm.ops import KeyRange

@@ -1,9 +1,8 @@
-"""The one table that translates errors of Thrift and sockets to this library's errors.
+"""Translates errors of Thrift and sockets to this library's errors, by one table.
 
-The Thrift fields that should show whether a call may be repeated do not (`canRetry` is wrong for
-wrapped failures and absent from older interfaces), so the server's text is searched for Java
-class names, most specific first. The text of a Thrift1 failure is a whole stack trace: all of it
-is searched, its first line is shown.
+Thrift's own field `canRetry` is wrong for wrapped errors and absent in older interfaces. So the
+server's text is searched for the names of Java classes, most specific first. The text of a Thrift1
+error is a whole stack trace: all of it is searched, and its first line is shown.
 """
 
 from __future__ import annotations
@@ -134,15 +133,15 @@ _FAILED_ACTIONS = re.compile(r"Failed \d+ actions?: (\S+): \d+ times?")
 
 
 def translate(exc: BaseException, operation: Operation[Any] | None = None) -> GatewayError:
-    """Return the error of this library whose class shows what to do about `exc`.
+    """Return the error of this library for an error of a Thrift call.
 
     Args:
-        exc: What a Thrift call raised; one of `WIRE_ERRORS`.
-        operation: The request, named in the error.
+        exc: The error of the Thrift call, one of `WIRE_ERRORS`.
+        operation: The request, for the details of the error.
 
     Returns:
-        The error, to be raised `from exc`. A broken connection and an answer that is not the
-        request's are ConnectionLostError.
+        The error, to be raised `from exc`. A broken connection, or an answer to another request, is
+        a ConnectionLostError.
     """
     details = _details(operation)
     if isinstance(exc, TApplicationException):
@@ -157,7 +156,7 @@ def translate(exc: BaseException, operation: Operation[Any] | None = None) -> Ga
 def message_text(exc: BaseException) -> str:
     """Return the message of a Thrift exception as text; never calls `str` on the exception.
 
-    Its `__str__` may return bytes, and then `str` itself raises.
+    `__str__` of such an exception may return bytes, and then `str` raises a TypeError.
     """
     message = getattr(exc, "message", None)
     if isinstance(message, bytes):
@@ -183,7 +182,10 @@ def _by_phrase(message: str) -> _Entry | None:
 
 
 def _by_class_name(message: str) -> _Entry | None:
-    """Look the message's class names up: those of its first line decide unless they only wrap."""
+    """Return the error by class names in the message.
+
+    Those of the first line, unless they only wrap.
+    """
     names = set(_CLASS_NAME.findall(message))
     heads = set(_CLASS_NAME.findall(message.partition("\n")[0])) - _WRAPPERS
     entry = _first_of(heads) or _first_of(names)
@@ -219,10 +221,10 @@ def _by_thrift_type(exc: BaseException) -> _Entry:
 
 
 def _by_table_name(message: str, table: str | None) -> _Entry | None:
-    """Return the error of a message that names nothing but the table.
+    """Return the error of a message that has only the table's name.
 
-    A batch answers "Failed 1 action: <table>: 1 time" when the table is missing, Thrift2 only the
-    name; of a disabled one Thrift2 answers "<table> is disabled.", without a class.
+    For a missing table, a batch answers "Failed 1 action: <table>: 1 time", and Thrift2 only the
+    name. For a disabled table, Thrift2 answers "<table> is disabled.", without a class.
     """
     failed = _FAILED_ACTIONS.search(message)
     named = failed.group(1) if failed else _first_line(message)

@@ -1,8 +1,8 @@
-"""The common part of both Thrift gateways: checks, deadlines, errors, and scanners.
+"""The common part of both Thrift gateways: checks, time limits, errors and scanners.
 
-A request is checked, gets a deadline and a pooled connection, and what the wire raises becomes an
-error of this library. A scanner belongs to the very connection that opened it: ids are small
-numbers counted from 0 by the server, so that after its restart an old id reads somebody else's
+A request is checked and gets a time limit and a pooled connection; errors of the connection are
+translated to errors of this library. A scanner may be used only on the connection that opened it:
+servers count scanner ids from 0, so after a restart an old id may belong to another client's
 scanner. The calls themselves are in `thrift1` and `thrift2`.
 """
 
@@ -79,7 +79,7 @@ Call = Callable[[Any, Any], Any]
 
 
 class ScannerOwner:
-    """What a gateway remembers of an open scanner: itself, its connection, its range, pieces."""
+    """The data of an open scanner: gateway, connection, range and pieces."""
 
     __slots__ = ("bounds", "gateway", "is_done", "pieces", "slot")
 
@@ -90,7 +90,7 @@ class ScannerOwner:
         bounds: ScanBounds | None = None,
         pieces: Pieces | None = None,
     ) -> None:
-        """Bind a scanner to `slot`; None means a range without keys."""
+        """Store the data; `slot` is None for an empty range."""
         self.gateway = gateway
         self.slot = slot
         self.bounds = bounds
@@ -102,8 +102,8 @@ class ThriftGateway(ABC):
     """A gateway that reaches HBase over a pool of Thrift connections.
 
     Attributes:
-        timeout_s: How long one request may take in all, connecting and waiting included. Table
-            administration gets at least two minutes.
+        timeout_s: The time limit of one request in seconds, including connecting and waiting.
+            Administration of tables has at least two minutes.
     """
 
     def __init__(
@@ -134,14 +134,14 @@ class ThriftGateway(ABC):
     @property
     @abstractmethod
     def features(self) -> frozenset[Feature]:
-        """What this gateway can do beyond reads and plain writes."""
+        """The features of this gateway beyond reads and plain writes."""
 
     def execute(self, operation: Operation[R], /) -> R:
         """Send one request and return its answer; see `Gateway.execute`."""
         return self.execute_within(operation, self.timeout_s)
 
     def execute_within(self, operation: Operation[R], timeout_s: float, /) -> R:
-        """Send one request that may take `timeout_s` seconds in all."""
+        """Send one request with a time limit of `timeout_s` seconds."""
         check_request(operation)
         if isinstance(operation, _ADMIN):
             timeout_s = max(timeout_s, ADMIN_TIMEOUT_S)
@@ -155,7 +155,7 @@ class ThriftGateway(ABC):
         return cast("R", self._call(operation, deadline))
 
     def close(self) -> None:
-        """Close every connection; closing twice is fine."""
+        """Close every connection; closing twice is allowed."""
         self.pool.close()
 
     # --- what differs between the two interfaces --------------------------------------------------
@@ -168,11 +168,11 @@ class ThriftGateway(ABC):
     def _send_open(
         self, client: Any, scan: Scan, bounds: ScanBounds, batch_cells: int | None
     ) -> int:
-        """Open a scanner whose results have so many cells at most, and return its id."""
+        """Open a scanner with a limit of cells per result, and return its id."""
 
     @abstractmethod
     def _send_fetch(self, client: Any, scanner: int, count: int) -> list[Row]:
-        """Return the next results of a scanner, rows or pieces of them."""
+        """Return the next results of a scanner, which are rows or pieces of rows."""
 
     @abstractmethod
     def _send_close(self, client: Any, scanner: int) -> None:
@@ -252,7 +252,7 @@ class ThriftGateway(ABC):
         bounds: ScanBounds,
         pieces: Pieces,
     ) -> list[Row]:
-        """Return rows up to the requested number, fewer if they are large, none at the end."""
+        """Return up to the requested number of rows, fewer if they are large; none at the end."""
         rows, pieces.surplus = pieces.surplus, []
         received_bytes = 0
         # All rows of an answer may lie outside the range, and an empty list would mean the end.
@@ -309,7 +309,7 @@ class ThriftGateway(ABC):
 
 
 def needs_thrift2(what: str, operation: Operation[Any]) -> FeatureMissingError:
-    """Return the error for `what`, which Thrift1 cannot do."""
+    """Return the error of a request that Thrift1 does not support."""
     return FeatureMissingError(
         "Thrift1 does not support this request",
         what=what,
@@ -319,7 +319,7 @@ def needs_thrift2(what: str, operation: Operation[Any]) -> FeatureMissingError:
 
 
 def no_table(operation: ListRegions) -> TableNotFoundError:
-    """Return the error for an answer without regions: every table that exists has one."""
+    """Return the error of an answer without regions, which means that the table does not exist."""
     return TableNotFoundError(
         "the table does not exist", table=operation.table, fix="create the table"
     )
@@ -329,8 +329,8 @@ def server_of(operation: ListRegions, host: bytes | None, port: int | None) -> s
     """Return the address of a region's server.
 
     Raises:
-        RegionUnavailableError: No server has the region now.
-        GarbledAnswerError: The host is not text.
+        RegionUnavailableError: The region is on no server at the moment.
+        GarbledAnswerError: The host's name is not text.
     """
     if host is None or port is None:
         raise RegionUnavailableError(
@@ -342,9 +342,9 @@ def server_of(operation: ListRegions, host: bytes | None, port: int | None) -> s
 
 
 def whole_families(columns: Sequence[bytes]) -> list[bytes]:
-    """Return the columns without those whose whole family is read as well.
+    """Return the columns without those whose whole family is also read.
 
-    HBase lets the last one named win: a family, then one of its columns, gives only that column.
+    HBase would use only the last one: a family, then one of its columns, returns only that column.
 
     Examples:
         >>> whole_families([b"d", b"d:a", b"e:b", b"e:b"])
@@ -359,7 +359,7 @@ def whole_families(columns: Sequence[bytes]) -> list[bytes]:
 
 
 def table_bytes(operation: Any) -> bytes:
-    """Return the name of the table of `operation` as it travels."""
+    """Return the name of the request's table in bytes."""
     name: str = operation.table
     return name.encode()
 

@@ -1,9 +1,9 @@
 """Opens Thrift connections, and checks on the first one that the URL names the right gateway.
 
-A Thrift1 port named as Thrift2, or a framed server called as a buffered one, fails in ways that
-explain nothing: an unknown method, a silent close, a wait for ever. The first connection to each
-address therefore asks for the server's type, and if there is no answer, whether another style
-gets one.
+With a Thrift1 port in the place of a Thrift2 port, or a wrong transport, calls fail with errors
+that explain nothing: an unknown method, a closed connection, or an endless wait. So the first
+connection to each address asks for the server's type, and if there is no answer, tries other
+transports and protocols.
 """
 
 from __future__ import annotations
@@ -33,27 +33,28 @@ class ThriftConnection:
     """A pooled connection.
 
     Attributes:
-        line: The bytes underneath.
-        client: Makes the calls of the interface.
-        owner: What holds the line in the user's eyes, if anything.
+        line: The transport of the bytes.
+        client: The client that makes the calls.
+        owner: The object that owns the line, such as a happybase connection; or None.
     """
 
     __slots__ = ("client", "line", "owner")
 
     def __init__(self, line: Line, client: CheckedClient, owner: Any = None) -> None:
-        """Bundle the parts of an open connection.
+        """Store the parts of an open connection.
 
         Args:
             line: The open line.
             client: The client over it.
-            owner: Kept alive as long as this: some owners close their line when collected.
+            owner: The owner, which is kept alive, because some owners close their line when they
+                are deleted.
         """
         self.line = line
         self.client = client
         self.owner = owner
 
     def set_deadline(self, deadline: float) -> None:
-        """Let calls from now on give up at `deadline`."""
+        """Set the time at which the following calls give up."""
         self.line.set_deadline(deadline)
 
     def is_in_step(self) -> bool:
@@ -61,16 +62,16 @@ class ThriftConnection:
         return self.line.is_in_step
 
     def is_usable(self) -> bool:
-        """Return whether it is in step and the peer has neither closed it nor sent anything."""
+        """Return whether all requests are answered, and the peer has not closed the connection."""
         return self.line.is_usable()
 
     def close(self) -> None:
-        """Close it; closing twice is fine."""
+        """Close the connection; closing twice is allowed."""
         self.line.close()
 
 
 class Opener:
-    """Opens connections of one interface and style, checking each address once."""
+    """Opens connections of one interface and style, and checks each address once."""
 
     def __init__(
         self,
@@ -80,13 +81,13 @@ class Opener:
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Remember how to open.
+        """Store the settings.
 
         Args:
             interface: 1 for Thrift1, 2 for Thrift2.
-            style: Transport and protocol that the gateways were started with.
-            wrap: Makes the pooled connection from an open line.
-            clock: The clock of the deadlines.
+            style: The transport and the protocol of the gateways.
+            wrap: A function that makes the pooled connection from an open line.
+            clock: The clock for time limits.
         """
         self._interface: Interface = interface
         self._style = style
@@ -98,9 +99,8 @@ class Opener:
         """Open a connection to `address` before `deadline`.
 
         Raises:
-            ConfigurationError: The server there speaks the other Thrift interface (Thrift1 for
-                Thrift2 or the reverse), or another transport or protocol.
-            OSError, ConnectionLostError: Nobody answers.
+            ConfigurationError: The address speaks the other interface or another style.
+            OSError, ConnectionLostError: There is no answer.
         """
         line = self._line(address, self._style, deadline)
         if address not in self._checked:
@@ -138,7 +138,7 @@ class Opener:
             )
 
     def _look_for_another_style(self, address: Address, deadline: float) -> None:
-        """Raise ConfigurationError if `address` answers in a style other than ours."""
+        """Raise ConfigurationError if `address` answers in another style."""
         for transport, protocol in product(("buffered", "framed"), ("binary", "compact")):
             style = WireStyle(transport, protocol)
             remaining_s = deadline - self._clock()
@@ -168,7 +168,7 @@ class Opener:
 
 
 def _interface_of(line: Line) -> int:
-    """Return 1 or 2: which Thrift interface answers on the line."""
+    """Return the number of the Thrift interface that answers on the line, 1 or 2."""
     try:
         return int(_ask(CheckedClient(line, HBASE2.HBase2).getThriftServerType))
     except FeatureMissingError:

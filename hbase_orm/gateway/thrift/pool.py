@@ -1,9 +1,9 @@
-"""A bounded pool of connections, each used by one thread at a time, first come, first served.
+"""A pool of a limited number of connections; each is used by one thread at a time.
 
-A connection goes back into the pool only when every request sent on it has been answered;
-after anything else it is closed. One that has been idle for long is replaced before the server
-drops it, one that the peer has closed is noticed before use, and a forked child starts with an
-empty pool. The pool knows nothing of Thrift.
+A connection is returned to the pool only if every request on it was answered; otherwise it is
+closed. A connection that was idle for long is replaced before the server closes it, a connection
+that the peer has closed is detected before use, and a forked child starts with an empty pool. The
+pool does not depend on Thrift.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ LOOK_AGAIN_S = 0.5
 
 
 class Address(NamedTuple):
-    """Where a gateway listens."""
+    """The address of a gateway."""
 
     host: str
     port: int
@@ -54,9 +54,9 @@ class Address(NamedTuple):
 
 
 class Pool(Generic[C]):
-    """Connections to one or several equal gateways.
+    """A pool of connections to one or several gateways of the same HBase.
 
-    `repr` shows the addresses and how many connections are open, busy and allowed.
+    Its `repr` has the addresses, and the numbers of open, busy and allowed connections.
     """
 
     def __init__(
@@ -72,16 +72,17 @@ class Pool(Generic[C]):
         """Prepare an empty pool; the first request opens the first connection.
 
         Args:
-            open_connection: Opens a connection to an address before a deadline; raises OSError or
-                a GatewayError.
-            addresses: Where equal gateways listen; taken in turn, and passed over while down.
-            size: Most connections open at once.
-            wait_s: Longest wait for a free connection.
-            idle_limit_s: A connection idle for longer is replaced.
-            clock: Seconds of a clock that never goes back.
+            open_connection: A function that opens a connection to an address before a deadline, or
+                raises OSError or a GatewayError.
+            addresses: The addresses of gateways of the same HBase; they are used in turn, and
+                skipped while down.
+            size: The largest number of open connections.
+            wait_s: The longest wait for a free connection, in seconds.
+            idle_limit_s: The time in seconds after which an idle connection is replaced.
+            clock: A monotonic clock, in seconds.
 
         Raises:
-            ConfigurationError: No address, or a size below 1.
+            ConfigurationError: There is no address, or the size is less than 1.
         """
         if not addresses:
             raise ConfigurationError("the URL names no gateway", fix="write host:port")
@@ -99,7 +100,7 @@ class Pool(Generic[C]):
         _POOLS.add(self)
 
     def __repr__(self) -> str:
-        """Show addresses and use, as `Pool(127.0.0.1:9090, 2 open, 1 busy, at most 8)`."""
+        """Return for example `Pool(127.0.0.1:9090, 2 open, 1 busy, at most 8)`."""
         where = ",".join(str(address) for address in self.addresses)
         if self._is_closed:
             return f"Pool({where}, closed)"
@@ -107,35 +108,36 @@ class Pool(Generic[C]):
         return f"Pool({where}, {len(self._slots)} open, {busy} busy, at most {self.size})"
 
     def use(self, deadline: float, *, is_spread: bool = False) -> Turn[C]:
-        """Return a turn: it holds a connection for its `with` block.
+        """Return a turn, which has a connection during its `with` block.
 
         Args:
-            deadline: When waiting, connecting and the calls of the block give up.
-            is_spread: Rather open one more connection than share one with open scanners.
+            deadline: The time at which waiting, connecting and the calls of the block give up.
+            is_spread: Whether to open another connection rather than use one with open scanners.
 
         Raises:
-            ServerBusyError: No connection came free in time; nothing was sent.
+            ServerBusyError: No connection became free in time; nothing was sent.
             RetryableError: No gateway accepts connections; nothing was sent.
-            ConfigurationError: The pool is closed, or the gateway is not what it should be.
+            ConfigurationError: The pool is closed, or the gateway is of the wrong kind.
         """
         return Turn(self._enter, self._leave, deadline, is_spread=is_spread)
 
     def use_same(self, slot: Slot[C], deadline: float) -> Turn[C]:
-        """Return a turn with the very connection of `slot`, waiting while another thread has it.
+        """Return a turn with the connection of `slot`; it waits while another thread uses it.
 
         Raises:
-            ScannerExpiredError: The connection is gone, and with it every scanner opened on it.
-            ServerBusyError: It did not come free in time; nothing was sent.
+            ScannerExpiredError: The connection is closed, and with it every scanner that was opened
+                on it.
+            ServerBusyError: The connection did not become free in time; nothing was sent.
         """
         return Turn(self._enter, self._leave, deadline, same=slot)
 
     @contextmanager
     def use_apart(self, deadline: float) -> Iterator[C]:
-        """Open a connection of its own for the block, not counted, and close it afterwards.
+        """Open a separate connection for a `with` block, outside of the pool's limit.
 
         Raises:
             RetryableError: No gateway accepts connections.
-            ConfigurationError: The pool is closed, or the gateway is not what it should be.
+            ConfigurationError: The pool is closed, or the gateway is of the wrong kind.
         """
         with self._lock:
             self._refuse_closed()
@@ -146,7 +148,7 @@ class Pool(Generic[C]):
             connection.close()
 
     def close(self) -> None:
-        """Close every idle connection now and every busy one when its call ends."""
+        """Close every idle connection now, and every busy one when its call ends."""
         with self._lock:
             self._is_closed = True
             self._drop_useless()
@@ -154,7 +156,7 @@ class Pool(Generic[C]):
                 _ring(waiting)
 
     def start_empty_in_child(self) -> None:
-        """Forget the parent's connections: they are neither used nor shut down here."""
+        """In a forked child, forget the parent's connections, without closing them."""
         for slot in self._slots:
             slot.is_gone = True
         self._start_empty()
@@ -204,7 +206,7 @@ class Pool(Generic[C]):
         return next((slot for slot in self._slots if slot.is_held_by(turn)), None)
 
     def _serve(self) -> None:
-        """Give free slots to the waiting turns, first come, first served."""
+        """Give free slots to the waiting turns, in the order of their arrival."""
         self._drop_useless()
         for waiting in tuple(self._waiting):
             turn = waiting()
@@ -216,7 +218,7 @@ class Pool(Generic[C]):
             _ring(waiting)
 
     def _offer(self, turn: Turn[C]) -> bool:
-        """Give the turn a slot if one is free; return whether its wait is over."""
+        """Give a turn a slot if one is free; return whether it has to wait no longer."""
         if any(slot.is_held_by(turn) for slot in self._slots):
             return True
         slot = self._choose(turn) if turn.same is None else self._the_same(turn.same)
@@ -266,7 +268,7 @@ class Pool(Generic[C]):
             slot.opened.close()
 
     def _leave(self, turn: Turn[C]) -> None:
-        """Free the turn's slot; after an interrupt it may be called again."""
+        """Release a turn's slot; may be called again after an interrupt."""
         if turn.is_over and not self._waiting:
             return
         with self._lock:

@@ -1,9 +1,9 @@
-"""Slots of the connection pool, and turns to use one, first come, first served.
+"""The slots of the connection pool, and the turns in which callers use them.
 
-An exception from outside (a signal handler that raises, a time limit of a task queue, Ctrl-C) may
-end a thread's work between any two of its steps, those that give a connection back included. So
-nothing here is a flag that somebody has to reset: a slot is busy while the turn that has it is
-alive and not over. A turn that nobody holds any more has ended, whatever became of its thread.
+An exception from outside (a signal handler, a time limit of a task queue, Ctrl-C) may end a
+thread's work between any two steps, also while it returns a connection. So there is no flag that
+must be reset: a slot is busy as long as its turn exists and is not over. A turn without references
+has ended, whatever happened to its thread.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from weakref import ref
 
 
 class Connection(Protocol):
-    """What the pool needs to know of a connection."""
+    """The interface of a connection in the pool."""
 
     def set_deadline(self, deadline: float) -> None:
-        """Let calls from now on give up at `deadline`, in the pool's clock's seconds."""
+        """Set the time, by the pool's clock, at which the following calls give up."""
         ...
 
     def is_in_step(self) -> bool:
@@ -28,11 +28,11 @@ class Connection(Protocol):
         ...
 
     def is_usable(self) -> bool:
-        """Return whether it is in step, and the peer has not closed it and sent nothing."""
+        """Return whether all requests are answered, and the peer has not closed the connection."""
         ...
 
     def close(self) -> None:
-        """Close it; in a forked child, send nothing to the peer."""
+        """Close the connection; in a forked child, send nothing to the peer."""
         ...
 
 
@@ -41,25 +41,25 @@ R = TypeVar("R")
 
 
 class Slot(Generic[C]):
-    """A place in the pool with its connection.
+    """A place of the pool for one connection.
 
     Attributes:
-        opened: The connection; None until the turn that made the slot has opened it.
-        turn: The turn that has the slot, or had it last.
-        scanners: Ids of the scanners opened on this connection and not yet closed. They end with
-            it, for a server numbers its scanners from 0 again after a restart: read over another
-            connection, an old id may be somebody else's scanner.
-        unwanted: Ids of scanners that were given up while the slot was in use; the next user of it
-            next closes them.
-        is_gone: The connection is closed for good.
-        idle_since: When the last turn ended, or began if it did not end as it should.
-        used: A number that grows from use to use.
+        opened: The connection; None until the first turn has opened it.
+        turn: The turn that has the slot or had it last.
+        scanners: The ids of open scanners on this connection. They cannot be used on another
+            connection: after a restart, a server counts scanners from 0 again, and an old id may
+            belong to another client's scanner.
+        unwanted: The ids of scanners that were abandoned while the slot was in use; the next user
+            closes them.
+        is_gone: Whether the connection is closed.
+        idle_since: The time when the last turn ended, or began if it did not end normally.
+        used: A number that increases with each use.
     """
 
     __slots__ = ("idle_since", "is_gone", "opened", "scanners", "turn", "unwanted", "used")
 
     def __init__(self) -> None:
-        """Make a place without a connection, which belongs to no turn."""
+        """Create a slot without a connection and without a turn."""
         self.opened: C | None = None
         self.turn: ref[Turn[C]] | None = None
         self.scanners: set[int] = set()
@@ -70,7 +70,7 @@ class Slot(Generic[C]):
 
     @property
     def connection(self) -> C:
-        """The connection: used by the thread whose turn has the slot, by nobody else."""
+        """The connection, which only the thread of the slot's turn may use."""
         if self.opened is None:
             raise AssertionError(self)  # the turn that made the slot opens it before any use
         return self.opened
@@ -83,23 +83,22 @@ class Slot(Generic[C]):
         return turn is not None and not turn.is_over
 
     def is_held_by(self, turn: Turn[C]) -> bool:
-        """Return whether this very turn has the slot."""
+        """Return whether this turn has the slot."""
         return self.turn is turn.me and not turn.is_over
 
 
 class Turn(Generic[C]):
-    """One caller's turn to use a connection: a `with` block gives the slot and takes it back.
+    """One caller's use of a connection: a `with` block gets a slot and returns it.
 
-    The end of the block may be interrupted like anything else: where the slot must come back
-    whatever happens, use `do`.
+    The end of the block may be interrupted too; if the slot must be returned in any case, use `do`.
 
     Attributes:
         deadline: When waiting, connecting and the calls of the block give up.
         is_spread: Rather open one more connection than share one with open scanners.
-        same: The only slot that will do, if it is not any one.
-        bell: Something is put in when it may be this turn's time.
-        is_over: Whether the slot, if there was one, has been given back.
-        me: The reference by which the pool knows this turn.
+        same: The only suitable slot, or None if any slot is suitable.
+        bell: A queue that gets an item when the turn may get its slot.
+        is_over: Whether the turn has ended and its slot is returned.
+        me: The weak reference by which the pool refers to this turn.
     """
 
     __slots__ = (
@@ -123,14 +122,15 @@ class Turn(Generic[C]):
         is_spread: bool = False,
         same: Slot[C] | None = None,
     ) -> None:
-        """Prepare; nothing is waited for.
+        """Prepare the turn, without waiting.
 
         Args:
-            enter: Waits for a slot and returns it.
-            leave: Gives the slot back; may be called again after it was interrupted.
+            enter: A function that waits for a slot and returns it.
+            leave: A function that returns the slot to the pool; may be called again after an
+                interrupt.
             deadline: When waiting, connecting and the calls of the block give up.
             is_spread: Rather open one more connection than share one with open scanners.
-            same: The only slot that will do.
+            same: The only suitable slot, or None.
         """
         self._enter = enter
         self._leave = leave
@@ -156,15 +156,15 @@ class Turn(Generic[C]):
         trace: TracebackType | None,
         /,
     ) -> None:
-        """Give the slot back."""
+        """Return the slot to the pool."""
         self.end()
 
     def end(self) -> None:
-        """Give the slot back; once more does nothing."""
+        """Return the slot to the pool; do nothing if that was done before."""
         self._leave(self)
 
     def do(self, work: Callable[[Slot[C]], R]) -> R:
-        """Do the work with the slot, and give it back even after an error or an interrupt."""
+        """Do the work with the slot; return the slot even after an error or an interrupt."""
         try:
             with self as slot:
                 return work(slot)
@@ -172,7 +172,7 @@ class Turn(Generic[C]):
             self.end()  # an exception from outside may have cut the end of the block short
 
     def wait(self, longest_s: float) -> None:
-        """Wait for the bell, at most this long."""
+        """Wait for the bell, at most this many seconds."""
         try:
             self.bell.get(timeout=longest_s)
         except Empty:

@@ -1,11 +1,11 @@
-"""The bytes of Thrift1's `mutateRows` and `mutateRowsTs`, made of whole columns at once.
+"""Encodes the calls `mutateRows` and `mutateRowsTs` of Thrift1, column by column.
 
-A struct for each cell costs more than everything else a write does on the client. Here the values
-of a column are strung together with the constants between them by the interpreter's own loops: no
-line of Python runs once a cell, unless a column has gaps.
+A struct for each cell would take more time than everything else in a write. Here the values of a
+column are joined with the constant bytes between them by built-in functions, so that no Python code
+runs for each cell, unless a column has gaps.
 
-Only the binary protocol's bytes are made. `isDelete` and `writeToWAL` are left out: every server
-takes false and true for them, which is what a put wants.
+Only the binary protocol is supported. `isDelete` and `writeToWAL` are left out, because their
+defaults, false and true, are right for a put.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _SHORT_BYTES = 4096
 
 
 class _Lengths(dict[int, bytes]):
-    """Lengths as they travel; those of short values are kept."""
+    """Encoded lengths; those of short values are cached."""
 
     def __missing__(self, length: int) -> bytes:
         data = _INT32.pack(length)
@@ -47,7 +47,7 @@ _LENGTHS = _Lengths()
 
 
 def put_rows_call(operation: PutRows) -> tuple[str, bytes]:
-    """Return the name of the Thrift1 method that puts the rows, and its arguments' bytes.
+    """Return the name of the Thrift1 method that puts the rows, and its encoded arguments.
 
     Raises:
         TypeError: A key or a value is not bytes.
@@ -63,7 +63,7 @@ def put_rows_call(operation: PutRows) -> tuple[str, bytes]:
 
 
 def _rows(operation: PutRows) -> Iterator[bytes]:
-    """Return the pieces of all rows, in their order."""
+    """Return the pieces of all rows, in order."""
     keys, *columns = zip(*operation.rows, strict=True)
     gaps = [None in values for values in columns]
     pieces = _Pieces(_ROW)
@@ -88,11 +88,11 @@ def _rows(operation: PutRows) -> Iterator[bytes]:
 
 
 class _Pieces:
-    """The pieces that each row's bytes consist of.
+    """The pieces of the rows' bytes.
 
     Attributes:
-        parts: For each piece its bytes in all rows.
-        constant: What comes next in every row, not yet among the parts.
+        parts: For each piece, its bytes in all rows.
+        constant: The constant bytes that come next in every row and are not added yet.
     """
 
     def __init__(self, constant: bytes) -> None:
@@ -100,7 +100,7 @@ class _Pieces:
         self.constant = constant
 
     def add(self, values: Sequence[bytes]) -> None:
-        """Add the constant, and values with their lengths before them."""
+        """Add the constant bytes, then values with their lengths."""
         lengths = [*map(len, values)]
         if lengths.count(lengths[0]) == len(lengths):
             self.parts.append(repeat(self.constant + _LENGTHS[lengths[0]]))
@@ -110,7 +110,7 @@ class _Pieces:
         self.constant = b""
 
     def add_made(self, pieces: Iterable[bytes]) -> None:
-        """Add the constant, and pieces as they are."""
+        """Add the constant bytes, then finished pieces."""
         if self.constant:
             self.parts.append(repeat(self.constant))
         self.parts.append(pieces)
@@ -122,7 +122,7 @@ def _present(row: Sequence[bytes | None]) -> list[bytes | None]:
 
 
 def _cells(start: bytes, values: Sequence[bytes | None]) -> list[bytes]:
-    """Return a column's part of each row; nothing where it has no value."""
+    """Return the bytes of a column in each row; empty for a row without a value."""
     lengths = _LENGTHS
     return [
         b"" if value is None else b"".join((start, lengths[len(value)], value, _STOP))

@@ -1,8 +1,8 @@
-"""Key ranges as start and stop rows of a server's scan.
+"""Converts key ranges to the start and stop rows of a server's scan.
 
-HBase's Thrift scans include the start row and exclude the stop row in the direction of the scan.
-A reverse scan of a range that includes its low end therefore has no exact form: it reads a little
-more, and what lies outside is dropped here.
+HBase's Thrift scans include the start row and exclude the stop row, in the direction of the scan.
+So a reverse scan cannot exactly have a range with an included low end and an excluded high end: it
+reads slightly more, and rows outside of the range are dropped here.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ _NEAR_BYTES = 9
 
 @dataclass(frozen=True, slots=True)
 class ScanBounds:
-    """The bounds sent to a server, and the rows to drop of its answer.
+    """The bounds for a server, and the range of the rows to keep of its answers.
 
     Attributes:
-        start_row: The first row in the scan's direction, included; None for the table's edge.
-        stop_row: Where the scan ends, excluded; None for the table's edge.
-        keep: Rows outside are dropped; None where the server's bounds are exact.
-        is_reverse: Rows come in descending key order.
+        start_row: The first row in the scan's direction, included; None for the end of the table.
+        stop_row: The end of the scan, excluded; None for the end of the table.
+        keep: The range of the rows to keep; None if the server's bounds are exact.
+        is_reverse: Whether the rows are in descending order of their keys.
     """
 
     start_row: bytes | None
@@ -33,7 +33,7 @@ class ScanBounds:
     is_reverse: bool
 
     def select(self, rows: list[Row]) -> tuple[list[Row], bool]:
-        """Return the rows wanted, and whether no later row can be."""
+        """Return the rows in the range, and whether no later row can be in it."""
         keep = self.keep
         if keep is None or not rows or (rows[0].key in keep and rows[-1].key in keep):
             return rows, False
@@ -45,7 +45,7 @@ class ScanBounds:
 
 
 def server_bounds(key_range: KeyRange, *, is_reverse: bool) -> ScanBounds:
-    r"""Return the least server range that holds `key_range`, which must not be empty.
+    r"""Return the smallest server range that contains `key_range`, which must not be empty.
 
     Examples:
         >>> server_bounds(KeyRange(b"a", b"c"), is_reverse=False)
@@ -74,7 +74,7 @@ def _reverse_bounds(key_range: KeyRange) -> ScanBounds:
 
 
 def _just_below(key: bytes) -> bytes:
-    """Return a string below `key` with as few row keys as possible between them."""
+    """Return a byte string before `key` with as few row keys as possible between them."""
     if len(key) > MAX_ROW_KEY_BYTES:
         # No storable row key lies between a key of full length and what it begins.
         return key[:MAX_ROW_KEY_BYTES]

@@ -1,8 +1,8 @@
 """The gateway over HBase's Thrift1 interface: reads and plain writes, through happybase.
 
-Every connection is a happybase `Connection` whose client is replaced by one that checks what
-comes back (`wire`). Thrift1 has no atomic mix of puts and deletes, no conditional mutation and no
-full table administration: `thrift2` has.
+Every connection is a happybase `Connection` with another client, which checks all answers (`wire`).
+Thrift1 has no atomic mix of puts and deletes, no conditional mutation and no full administration of
+tables; `thrift2` has them.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ _ROW_CALLS: Mapping[str, Callable[[], Any]] = dict.fromkeys(
 
 
 def _pooled(line: Line, address: Address) -> ThriftConnection:
-    """Give the open line to a happybase connection, whose own client would check nothing."""
+    """Make a happybase connection that uses the open line and this library's client."""
     connection = happybase.Connection(address.host, address.port, autoconnect=False)
     connection.transport = line.transport
     connection.client = CheckedClient(line, HBASE1.Hbase)
@@ -103,10 +103,10 @@ def _pooled(line: Line, address: Address) -> ThriftConnection:
 class Thrift1Gateway(ThriftGateway):
     """Reads and plain writes over Thrift1.
 
-    `MutateRow` takes puts or deletes, not both, with one timestamp for all; so does each row of
-    `MutateRows`. `CheckAndMutate` takes a comparison for equality and one put without timestamp.
-    `Increment` takes one column; `CreateTable` takes no split keys. `GetVersions` asks column by
-    column: its answer is not one snapshot of the row.
+    A `MutateRow`, and each row of a `MutateRows`, can have either puts or deletes, all with the
+    same timestamp. A `CheckAndMutate` can have only a comparison for equality and one put without
+    timestamp. An `Increment` can have only one column, and `CreateTable` no split keys.
+    `GetVersions` reads column by column, so its answer is not a snapshot of the row.
     """
 
     @classmethod
@@ -119,23 +119,26 @@ class Thrift1Gateway(ThriftGateway):
         pool_size: int = 8,
         clock: Callable[[], float] = time.monotonic,
     ) -> Thrift1Gateway:
-        """Return a gateway to equal Thrift1 servers; nothing is sent before the first request."""
+        """Return a gateway for Thrift1 servers of the same HBase.
+
+        Nothing is sent before the first request.
+        """
         opener = Opener(1, style or WireStyle(), _pooled, clock=clock)
         pool = Pool(opener, addresses, size=pool_size, wait_s=timeout_s, clock=clock)
         return cls(pool, timeout_s=timeout_s, clock=clock)
 
     @property
     def features(self) -> frozenset[Feature]:
-        """Nothing beyond reads and plain writes."""
+        """No features beyond reads and plain writes."""
         return frozenset()
 
     @contextmanager
     def raw(self) -> Iterator[Any]:
-        """Lend a happybase `Connection` of its own, closed when the block ends.
+        """Return a context manager of a separate happybase `Connection`, closed at the end.
 
-        Its client checks sequence ids, and each of its calls gives up after `timeout_s`. It is
-        not one of the pool's: a scan left running in it cannot disturb anybody. Its errors are
-        happybase's.
+        Its client checks sequence ids, and each of its calls has the time limit `timeout_s`. The
+        connection is not part of the pool, so an unfinished scan on it disturbs no other request.
+        It raises happybase's errors.
 
         Raises:
             RetryableError: No gateway accepts connections.
@@ -210,7 +213,7 @@ def _get_rows(client: Any, operation: GetRows) -> list[Row | None]:
 def _reader(
     client: Any, name: str, columns: list[bytes], before_ms: int | None
 ) -> Callable[[bytes, bytes | list[bytes]], list[Row]]:
-    """Return the call that reads the wanted columns of a table's row, or rows."""
+    """Return the call that reads columns of one or several rows."""
     arguments: list[Any] = []
     if columns:
         name += "WithColumns"

@@ -1,4 +1,4 @@
-"""Table administration over Thrift1: the part of it that Thrift1 can do."""
+"""Administration of tables over Thrift1, as far as Thrift1 supports it."""
 
 from __future__ import annotations
 

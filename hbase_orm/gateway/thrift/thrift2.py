@@ -1,7 +1,7 @@
-"""The gateway over HBase's Thrift2 interface: everything, with atomic and conditional mutations.
+"""The gateway over HBase's Thrift2 interface, with all features.
 
-Calls go through `hbase2.thrift`, an interface definition of our own with the calls used here.
-Scans are better left to `thrift1`: Thrift2's answers are a third larger and dearer to decode.
+The interface definition is `hbase2.thrift`, with only the calls that are used here. Scans are
+better done over `thrift1`, because Thrift2's answers are a third larger and slower to decode.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ _RAW_ATTRIBUTES = {b"_raw_": b"\xff"}
 
 
 def _answer_type(method: str, success: tuple[Any, ...]) -> Callable[[], Any]:
-    """Return a maker of the method's answer whose result decodes as `success`."""
+    """Return a class for the answer of a method, whose result decodes as `success`."""
     declared = getattr(HBASE2.HBase2, f"{method}_result")
     specification = {**declared.thrift_spec, 0: (success[0], "success", success[1], False)}
     return type(f"{method}_answer", (declared,), {"thrift_spec": specification})
@@ -101,7 +101,7 @@ def _pooled(line: Line, _address: Address) -> ThriftConnection:
 
 
 class Thrift2Gateway(ThriftGateway):
-    """Everything over Thrift2."""
+    """Executes all requests over Thrift2."""
 
     @classmethod
     def connect(
@@ -113,14 +113,17 @@ class Thrift2Gateway(ThriftGateway):
         pool_size: int = 8,
         clock: Callable[[], float] = time.monotonic,
     ) -> Thrift2Gateway:
-        """Return a gateway to equal Thrift2 servers; nothing is sent before the first request."""
+        """Return a gateway for Thrift2 servers of the same HBase.
+
+        Nothing is sent before the first request.
+        """
         opener = Opener(2, style or WireStyle(), _pooled, clock=clock)
         pool = Pool(opener, addresses, size=pool_size, wait_s=timeout_s, clock=clock)
         return cls(pool, timeout_s=timeout_s, clock=clock)
 
     @property
     def features(self) -> frozenset[Feature]:
-        """All there are."""
+        """All features."""
         return frozenset(Feature)
 
     def _table_of_calls(self) -> Mapping[type[Operation[Any]], Call]:
@@ -233,7 +236,7 @@ def _get_versions_of_rows(
 def _by_key(
     keys: Sequence[bytes], results: Sequence[DecodedResult]
 ) -> Iterator[tuple[bytes, DecodedResult]]:
-    """Yield each key with its result; a missing row's has none."""
+    """Yield each key with its result, which is empty for an absent row."""
     check_count(results, len(keys))
     for key, result in zip(keys, results, strict=True):
         if result.key != key and (result.key or result.values):
@@ -268,10 +271,10 @@ def _mutate_row(client: Any, operation: MutateRow) -> None:
 
 
 def _send_mutation(client: Any, table: bytes, mutation: RowMutation) -> None:
-    """Change one row by the simplest atomic call.
+    """Change one row atomically by the simplest call.
 
-    Only the calls for one put or one delete fail at once on a missing or disabled table; the one
-    for a mix retries in the server for minutes.
+    The calls for one put or one delete fail at once if the table is missing or disabled; the call
+    for both is retried in the server for minutes.
     """
     removals = _delete_requests(mutation)
     if not removals:
@@ -342,7 +345,7 @@ def _column_value(put: Put) -> Any:
 
 
 def _delete_requests(mutation: RowMutation) -> list[Any]:
-    """Return one delete for the columns and one for the families: its kind holds for all in it."""
+    """Return one delete for columns and one for families, because a delete has only one kind."""
     columns = [each for each in mutation.deletes if b":" in each.column]
     families = [each for each in mutation.deletes if b":" not in each.column]
     kinds = HBASE2.DeleteType

@@ -1,1 +1,1 @@
-"""Readers of a Thrift gateway's answers, which trust no length, type or depth in them."""
+"""Readers of a Thrift gateway's answers, which check every length, type and depth."""

@@ -1,10 +1,10 @@
-"""The reader of a Thrift gateway's answers, which trusts none of them.
+"""The reader of a Thrift gateway's answers, which checks everything that it reads.
 
-thriftpy2's readers believe what they are sent: a list that claims 2^31 elements without bytes
-keeps the interpreter busy past every deadline, a negative length is a SystemError, structs inside
-structs end in a RecursionError or worse. Here each element costs at least a byte, lengths are
-claims (`incoming`), nesting has a limit, a field has the type the interface declares, and what a
-struct cannot do without is there. Whatever is not so is a GarbledAnswerError.
+thriftpy2's readers do not check what they receive: a list of 2^31 elements without bytes keeps the
+interpreter busy beyond every time limit, a negative length raises a SystemError, and deeply nested
+structs raise a RecursionError or crash. Here each element has at least one byte, lengths are not
+trusted (`incoming`), nesting is limited, fields must have the declared types, and required fields
+must be present. Otherwise GarbledAnswerError is raised.
 """
 
 from __future__ import annotations
@@ -35,20 +35,22 @@ Needed = Mapping[type, tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Many:
-    """In a specification, in the place of a list's struct: reads all the elements.
+    """A marker in a specification instead of a list's struct.
+
+    It has a function that reads all elements.
 
     Attributes:
-        read: Takes the reader, the number of elements and the depth that is left.
+        read: A function of the reader, the number of elements and the remaining depth.
     """
 
     read: Callable[[AnswerReader, int, int], list[Any]]
 
 
 class AnswerReader(ABC):
-    """Reads one message after the other; the protocol's subclass knows how values travel."""
+    """Reads messages one after another; subclasses decode the values of one protocol."""
 
     def __init__(self, incoming: Incoming, needed: Needed) -> None:
-        """Read from `incoming`; `needed` are the fields that must be there."""
+        """Read from `incoming`; `needed` has the required fields."""
         self.incoming = incoming
         self._needed = needed
 
@@ -56,7 +58,7 @@ class AnswerReader(ABC):
 
     @abstractmethod
     def message_begin(self) -> tuple[bytes, int, int]:
-        """Return method, kind and sequence id of the message that begins."""
+        """Read the beginning of a message; return method, kind and sequence id."""
 
     @abstractmethod
     def _struct_begin(self) -> None: ...
@@ -87,15 +89,15 @@ class AnswerReader(ABC):
 
     @abstractmethod
     def read_bytes(self) -> bytes:
-        """Return a text or a value."""
+        """Return a length-prefixed byte string."""
 
     # --- what they make ---------------------------------------------------------------------------
 
     def read_struct(self, made: Any, depth: int = MAX_DEPTH) -> Any:
-        """Fill a struct whose fields `thrift_spec` names, and return it.
+        """Read a struct with the fields in `thrift_spec`, and return it.
 
         Raises:
-            GarbledAnswerError: The bytes are not those of such a struct.
+            GarbledAnswerError: The bytes are not such a struct.
         """
         self._struct_begin()
         specification: Mapping[int, tuple[Any, ...]] = made.thrift_spec
@@ -154,7 +156,7 @@ class AnswerReader(ABC):
         }
 
     def skip(self, kind: int, depth: int) -> None:
-        """Pass over a field that the interface of this library does not have."""
+        """Skip a field that this library does not use."""
         if kind not in _TYPES:
             message = f"a field of type {kind}"
             raise GarbledAnswerError(message)
@@ -194,7 +196,7 @@ class AnswerReader(ABC):
 
 
 def _parts(inner: Any) -> tuple[int, Any]:
-    """Return the type of an element and what describes it further."""
+    """Split the specification of an element into its type and details."""
     return (inner[0], inner[1]) if isinstance(inner, tuple) else (inner, None)
 
 
@@ -206,10 +208,10 @@ def _checked(size: int) -> int:
 
 
 def text(data: bytes) -> str:
-    """Return the name or number that `data` spells.
+    """Decode `data` as UTF-8 text.
 
     Raises:
-        GarbledAnswerError: It is not UTF-8.
+        GarbledAnswerError: The bytes are not UTF-8.
     """
     try:
         return data.decode()
@@ -219,10 +221,10 @@ def text(data: bytes) -> str:
 
 
 def check_count(answers: Sized, requested: int) -> None:
-    """Refuse an answer that has not one element for each that was requested.
+    """Raise an error if an answer does not have one element for each request.
 
     Raises:
-        GarbledAnswerError: There are more, or fewer.
+        GarbledAnswerError: There are more or fewer elements.
     """
     if len(answers) != requested:
         message = f"{len(answers)} results where {requested} were requested"

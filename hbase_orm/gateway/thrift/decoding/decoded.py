@@ -1,7 +1,7 @@
-"""Answers that the wire reader decodes straight into rows and cells, field by field.
+"""Classes of rows and cells that the reader of answers fills directly, field by field.
 
-A struct is any class that names its fields in `thrift_spec`. Decoding into the library's own
-classes saves a second pass over each row and cell: a third to a half of the work of a scan.
+A struct is any class with its fields in `thrift_spec`. Decoding directly into the library's own
+classes saves a conversion of each row and cell: a third to a half of the work of a scan.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ PUT_CODE = 4
 
 
 class DecodedCell:
-    """A `Cell` that the wire reader fills in place: equal to it, unpacked and indexed like it.
+    """A `Cell` that the reader fills field by field; it is equal to a `Cell` and used like one.
 
-    A tuple cannot be filled field by field; making one from this for each cell of a scan costs
-    as much as reading the cell.
+    A tuple cannot be filled in this way, and converting each cell to a tuple would cost as much
+    time as reading it.
     """
 
     __slots__ = ("timestamp_ms", "value")
@@ -55,12 +55,12 @@ class DecodedCell:
         return hash((self.value, self.timestamp_ms))
 
     def __repr__(self) -> str:
-        """Show it as the cell it stands for."""
+        """Return the `repr` of the equal `Cell`."""
         return f"Cell(value={self.value!r}, timestamp_ms={self.timestamp_ms})"
 
 
 class DecodedRow(Row):
-    """A `Row` that the wire reader fills in place; equal to the row it stands for."""
+    """A `Row` that the reader fills field by field; it is equal to a `Row`."""
 
     __slots__ = ()
     thrift_spec = {  # noqa: RUF012  # the name and place where thriftpy2 looks
@@ -77,12 +77,12 @@ class DecodedRow(Row):
     __hash__ = None  # type: ignore[assignment]  # a Row has no hash either
 
     def __repr__(self) -> str:
-        """Show it as the row it stands for."""
+        """Return the `repr` of the equal `Row`."""
         return f"Row(key={self.key!r}, cells={self.cells!r})"
 
 
 class DecodedValue:
-    """One cell as it travels."""
+    """One cell of a Thrift2 answer."""
 
     __slots__ = ("family", "kind", "qualifier", "timestamp_ms", "value")
     thrift_spec = {  # noqa: RUF012  # the name and place where thriftpy2 looks
@@ -94,12 +94,12 @@ class DecodedValue:
     }
 
     def __init__(self) -> None:
-        """Start with what a server may leave out."""
+        """Set the fields that a server may leave out."""
         self.family = self.qualifier = self.value = b""
         self.timestamp_ms = 0
         self.kind = PUT_CODE
 
     @property
     def column(self) -> bytes:
-        """The cell's column, as `family:qualifier`."""
+        """The cell's column as `family:qualifier`."""
         return b"%b:%b" % (self.family, self.qualifier)

@@ -1,8 +1,8 @@
-"""The bytes of one answer as they arrive; lengths are not trusted before the bytes are there.
+"""The bytes of one answer while they arrive; lengths are not trusted before the bytes arrive.
 
-A length inside an answer is a claim. Room is made only for bytes that have arrived, the whole
-answer has a limit, and every wait is bounded by the socket's deadline: so neither a length of
-2 GiB nor a gateway that sends one byte a second costs more than the bytes it really sends.
+Memory is allocated only for bytes that have arrived, the size of an answer is limited, and every
+wait has the time limit of the socket. So neither a wrong length of 2 GiB nor a gateway that sends
+one byte per second can use more memory than the bytes that it really sends.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ _FRAME = struct.Struct(">i")
 
 
 class GarbledAnswerError(Exception):
-    """An answer that no gateway sends: its bytes do not fit together."""
+    """An answer that is not valid: its bytes are inconsistent."""
 
 
 class Source(Protocol):
-    """Where bytes come from."""
+    """A source of bytes."""
 
     def read(self, size: int, /) -> bytes:
-        """Return at least one and at most `size` bytes, or raise."""
+        """Return at least one and at most `size` bytes, or raise an error."""
         ...
 
 
@@ -38,9 +38,10 @@ class Incoming:
     """The bytes of the answer that is being read.
 
     Attributes:
-        data: What has arrived and is not yet dropped.
-        position: How much of `data` has been read.
-        received_bytes: What has come in of this answer, its frame's length not counted.
+        data: The bytes that have arrived and are not dropped yet.
+        position: The number of bytes of `data` that were read.
+        received_bytes: The number of bytes of this answer that have arrived, without the frame's
+            length.
     """
 
     def __init__(self, source: Source, *, is_framed: bool) -> None:
@@ -53,7 +54,7 @@ class Incoming:
         self._frame_bytes = 0
 
     def begin(self) -> None:
-        """Start with a new answer; waits for its first bytes if it has a frame.
+        """Start a new answer; wait for its first bytes if it has a frame.
 
         Raises:
             GarbledAnswerError: The frame has an impossible length.
@@ -74,7 +75,7 @@ class Incoming:
         """Finish the answer.
 
         Raises:
-            GarbledAnswerError: More came in than the answer.
+            GarbledAnswerError: More bytes arrived than the answer has.
         """
         is_more = self.received_bytes < self._frame_bytes if self._is_framed else False
         if is_more or self.position < len(self.data):
@@ -97,7 +98,7 @@ class Incoming:
         """Wait until `size` bytes can be read from `position`, which is 0 then.
 
         Raises:
-            GarbledAnswerError: The answer cannot be so long.
+            GarbledAnswerError: The answer would be too long.
         """
         if size < 0:
             message = f"a length of {size} bytes"

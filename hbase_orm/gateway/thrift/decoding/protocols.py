@@ -1,4 +1,4 @@
-"""Thrift's binary and compact protocols: how the values of an answer travel."""
+"""The decoding of values in Thrift's binary and compact protocols."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ _WIDTHS: Final = {
 
 
 class BinaryReader(AnswerReader):
-    """Thrift's binary protocol."""
+    """Reads answers in Thrift's binary protocol."""
 
     def message_begin(self) -> tuple[bytes, int, int]:
-        """Return method, kind and sequence id of the message that begins."""
+        """Read the beginning of a message; return method, kind and sequence id."""
         version, kind, length = _MESSAGE.unpack(self.incoming.take(_MESSAGE.size))
         if version != _BINARY_VERSION:
             message = "no message of the binary protocol"
@@ -91,7 +91,7 @@ class BinaryReader(AnswerReader):
         return value
 
     def read_bytes(self) -> bytes:
-        """Return a text or a value."""
+        """Return a length-prefixed byte string."""
         return self.incoming.take(_INT32.unpack(self.incoming.take(_INT32.size))[0])
 
 
@@ -108,17 +108,17 @@ _LITTLE_DOUBLE = struct.Struct("<d")
 
 
 class CompactReader(AnswerReader):
-    """Thrift's compact protocol."""
+    """Reads answers in Thrift's compact protocol."""
 
     def __init__(self, incoming: Incoming, needed: Needed) -> None:
-        """Read from `incoming`; `needed` are the fields that must be there."""
+        """Read from `incoming`; `needed` has the required fields."""
         super().__init__(incoming, needed)
         self._last_number = 0
         self._outer: list[int] = []
         self._field_bool: bool | None = None
 
     def message_begin(self) -> tuple[bytes, int, int]:
-        """Return method, kind and sequence id of the message that begins."""
+        """Read the beginning of a message; return method, kind and sequence id."""
         self._last_number, self._outer, self._field_bool = 0, [], None
         identity, head = self.incoming.take(2)
         if identity != _COMPACT_ID or head & 0x1F != _COMPACT_VERSION:
@@ -180,7 +180,7 @@ class CompactReader(AnswerReader):
         return value
 
     def read_bytes(self) -> bytes:
-        """Return a text or a value."""
+        """Return a length-prefixed byte string."""
         return self.incoming.take(self._varint())
 
     def _zigzag(self) -> int:

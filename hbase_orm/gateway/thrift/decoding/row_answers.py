@@ -1,9 +1,9 @@
-"""Readers of rows and cells in the binary protocol: most of the client's work in a scan.
+"""Fast readers of rows and cells in the binary protocol, for scans.
 
-Rows of one answer mostly have the same columns. The layout of the last row is tried first: its
-constant bytes are compared in one piece a cell, and only key, values and timestamps are read. A
-row that looks different is read cell by cell; one that is not all there yet waits for the rest.
-Nothing is taken for true either way: every length is followed by a look at the bytes behind it.
+The rows of an answer mostly have the same columns. So the layout of the last row is tried first:
+the constant bytes of each cell are compared at once, and only the key, the values and the
+timestamps are decoded. A row with another layout is read cell by cell; for an incomplete row the
+reader waits. In both cases every length is checked by the bytes that follow.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _Step = tuple[bytes, bytes, Callable[[bytes, int], tuple[int, int, bytes, int]],
 
 
 class _RowLayout:
-    """The bytes that rows with the same columns have in common."""
+    """The constant bytes of rows with the same columns."""
 
     __slots__ = ("_last", "_start", "_steps")
 
@@ -67,7 +67,7 @@ class _RowLayout:
         """Add up to `most` rows of this layout.
 
         Returns:
-            Where the first other row starts, and whether that one is cut off.
+            The position of the first row with another layout, and whether it is incomplete.
         """
         start, steps, last = self._start, self._steps, self._last
         # Cell's own maker costs as much as the rest of reading it.
@@ -103,13 +103,13 @@ class _RowLayout:
 
 
 def _constant(name: bytes) -> bytes:
-    """Return what stands before the length of a value of this column."""
+    """Return the constant bytes before the length of this column's value."""
     return len(name).to_bytes(4, "big") + name + _TEXT_1
 
 
 @lru_cache(maxsize=1024)
 def _step(name: bytes, following: bytes) -> _Step:
-    """Return a column and what lies between its value and that of the next column."""
+    """Return a column and the constant bytes between its value and that of the next column."""
     constant = b"\x00" + _constant(following)
     form = struct.Struct(f">B2xq{len(constant)}sI")
     return name, constant, form.unpack_from, form.size
@@ -119,10 +119,10 @@ _look_of = lru_cache(maxsize=256)(_RowLayout)
 
 
 def read_rows(reader: AnswerReader, size: int, depth: int) -> list[Row]:
-    """Return the rows of a list of so many of Thrift1's `TRowResult`.
+    """Return the rows of a list of Thrift1's `TRowResult`.
 
     Raises:
-        GarbledAnswerError: The bytes are not those of rows.
+        GarbledAnswerError: The bytes are not such rows.
     """
     if not isinstance(reader, BinaryReader):
         new: Callable[[], Any] = partial(Row.__new__, DecodedRow)
@@ -147,10 +147,10 @@ def read_rows(reader: AnswerReader, size: int, depth: int) -> list[Row]:
 
 
 def _rows_there(data: bytes, position: int, most: int, rows: list[Row]) -> tuple[int, bool]:
-    """Add rows that have come in, until two have the same columns.
+    """Add rows that have arrived, until two have the same columns.
 
     Returns:
-        Where the next row starts, and whether it is cut off.
+        The position of the next row, and whether it is incomplete.
     """
     new, cell = tuple.__new__, Cell
     before = None
@@ -224,7 +224,7 @@ def _read_cells(reader: BinaryReader) -> dict[bytes, Cell]:
 
 
 def _cells_there(incoming: Incoming, left: int, cells: dict[bytes, Cell]) -> int:
-    """Add the cells that have come in, wait for the rest of the next, return how many are left."""
+    """Add the cells that have arrived, wait for more, return the number of missing cells."""
     data, start = incoming.data, incoming.position
     needed = 0
     try:
@@ -258,10 +258,10 @@ _VALUE_KINDS: Final = (STRING, STRING, STRING, I64)
 
 
 def read_values(reader: AnswerReader, size: int, depth: int) -> list[DecodedValue]:
-    """Return the cells of a list of so many of Thrift2's `TColumnValue`.
+    """Return the cells of a list of Thrift2's `TColumnValue`.
 
     Raises:
-        GarbledAnswerError: The bytes are not those of cells.
+        GarbledAnswerError: The bytes are not such cells.
     """
     if not isinstance(reader, BinaryReader):
         return [reader.read_struct(DecodedValue(), depth) for _ in range(size)]
@@ -276,7 +276,7 @@ def read_values(reader: AnswerReader, size: int, depth: int) -> list[DecodedValu
 
 
 def _values_there(incoming: Incoming, most: int, values: list[DecodedValue]) -> None:
-    """Add up to `most` cells of the usual fields that have come in."""
+    """Add up to `most` cells with the usual fields that have arrived."""
     data, start = incoming.data, incoming.position
     try:
         for _ in range(most):
@@ -311,7 +311,7 @@ def _values_there(incoming: Incoming, most: int, values: list[DecodedValue]) -> 
 
 
 class DecodedResult:
-    """One row as it travels; without key and cells if it is missing."""
+    """One row of a Thrift2 answer; without key and cells if the row is absent."""
 
     __slots__ = ("key", "values")
     thrift_spec = {  # noqa: RUF012  # the name and place where thriftpy2 looks
@@ -320,7 +320,7 @@ class DecodedResult:
     }
 
     def __init__(self) -> None:
-        """Start with what a server may leave out."""
+        """Set the fields that a server may leave out."""
         self.key: bytes | None = None
         self.values: list[DecodedValue] = []
 
