@@ -1,9 +1,9 @@
-"""The command line `hbase-orm`: arguments in, library calls, lines or JSON out.
+"""The command line `hbase-orm`: calls the library, and prints lines or JSON.
 
-It promises that an error is one line that says what to do, that exit codes mean what
-`hbase_orm.cli.errors` says, and that standard output holds only the answer (progress goes to
-standard error). It knows nothing that the library does not offer to every program.
+An error is one line with advice, exit codes are those of `hbase_orm.cli.errors`, and standard
+output has only the answer (progress is printed to standard error). The commands use only the public
+library.
 
-A topic (`server`, …) is a module of its own with one click group or command; `TOPICS` of
-`hbase_orm.cli.main` names it. A topic imports what is slow inside its functions.
+Each topic (`server`, …) is a module with one click group or command, listed in `TOPICS` of
+`hbase_orm.cli.main`. A topic imports slow modules inside its functions.
 """

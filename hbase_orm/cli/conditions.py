@@ -1,4 +1,4 @@
-"""Conditions and orders of a statement, written as text: `host=a`, `at>=2026-01-31`, `-at`."""
+"""Reads conditions and orders of statements from text: `host=a`, `at>=2026-01-31`, `-at`."""
 
 from __future__ import annotations
 
@@ -31,10 +31,11 @@ _FORMS: Final = (
 
 
 def read_condition(model: type[Model], text: str) -> Condition:
-    """Return the condition on a model's field that a text describes.
+    """Return the condition on a model's field from a text.
 
     Raises:
-        click.BadParameter: It is none, the model has no such field, or the value does not fit it.
+        click.BadParameter: The text is not a condition, the model does not have the field, or the
+            value does not fit.
     """
     match = _CONDITION.fullmatch(text.strip())
     if match is None:
@@ -59,10 +60,12 @@ def read_condition(model: type[Model], text: str) -> Condition:
 
 
 def read_order(model: type[Model], text: str) -> Order:
-    """Return the order by a model's field: descending if the text begins with a minus sign.
+    """Return the order by a model's field from a text.
+
+    A minus sign at the beginning means descending.
 
     Raises:
-        click.BadParameter: The model has no such field.
+        click.BadParameter: The model does not have the field.
     """
     name = text.removeprefix("-")
     _type(model, name)
@@ -75,7 +78,7 @@ def read_index(model: type[Model], text: str) -> Index | None:
     """Return a model's index by its name; None for the text "none".
 
     Raises:
-        click.BadParameter: The model has no such index.
+        click.BadParameter: The model does not have the index.
     """
     if text == "none":
         return None

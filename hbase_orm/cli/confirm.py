@@ -10,13 +10,13 @@ from hbase_orm.errors import ConfigurationError
 
 
 def confirm(what: str) -> None:
-    """Ask whether to go on; return only after a yes.
+    """Ask whether to continue; return only if the answer is yes.
 
     Args:
-        what: What will be done, as a question without its mark.
+        what: The question, without its question mark.
 
     Raises:
-        ConfigurationError: Nobody is there to answer.
+        ConfigurationError: Standard input is not a terminal.
         click.Abort: The answer is no.
     """
     try:

@@ -1,4 +1,4 @@
-"""Explains why a URL does not answer: the user's own embedded server has died."""
+"""Finds out whether a URL does not answer because the user's embedded server has died."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _HERE: Final = frozenset({"127.0.0.1", "localhost", "::1"})
 
 
 def death_behind(url: str) -> str:
-    """Return why the embedded server at a URL has died; empty if there is none, or it runs.
+    """Return why the embedded server at a URL has died; empty if it runs or there is none.
 
-    Only servers in the default folders are known. Nothing is sent.
+    Only servers in the default folders are found. Nothing is sent.
 
     Raises:
         ConfigurationError: The URL is wrong.

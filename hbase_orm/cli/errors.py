@@ -1,4 +1,4 @@
-"""Exit codes: one table from error classes to codes that a script can act on."""
+"""The exit codes of commands, by class of error."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hbase_orm import errors
 
 
 class ExitCode(IntEnum):
-    """What the command's exit code means."""
+    """The exit codes."""
 
     OK = 0
     FAILED = 1
@@ -65,6 +65,6 @@ def exit_code(error: errors.HBaseORMError) -> ExitCode:
 
 
 def one_line(error: BaseException) -> str:
-    """Return an error as one line, whatever its text holds."""
+    """Return an error's text as one line."""
     text = " ".join(str(error).split())
     return text if isinstance(error, errors.HBaseORMError) else f"{type(error).__name__}: {text}"

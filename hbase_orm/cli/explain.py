@@ -55,9 +55,9 @@ def explain(
     offset, or a date for its midnight in UTC; durations are seconds, bytes are written like row
     keys, and members of an enum by their names.
 
-    Nothing is sent, unless with --analyze, or for a key that holds numbers of names, or for all
-    tables of a model that has one for each period: those need a URL. A statement that would read a
-    whole table is refused with what would make it cheap.
+    Nothing is sent, except with --analyze, for row keys with numbers of names, and for all tables
+    of a model with a table for each period: these need a URL. A statement that would read a whole
+    table is refused with advice.
 
     \b
     Examples:
@@ -92,7 +92,7 @@ def _plan(stmt: Select[Any], *, analyze: bool) -> Plan:
 
 
 def _asks(stmt: Select[Any]) -> str | None:
-    """Return what planning must look up in HBase; None if nothing."""
+    """Return the text of the look-ups in HBase that planning needs; None if it needs none."""
     schema = stmt.model.__schema__
     names = sorted(names_in(stmt, schema))
     if names:

@@ -1,4 +1,4 @@
-"""What every command shares: global options, the group that loads topics late, output."""
+"""The common parts of all commands: global options, output, and groups that load topics late."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class Settings:
     """The global options; click's context object.
 
     Attributes:
-        url: The gateways, as given with `--url` or in `HBASE_ORM_URL`; None if neither was.
-        is_json: Whether the answer is to be printed as JSON.
-        is_debug: Whether an error shows its traceback.
+        url: The URL from `--url` or `HBASE_ORM_URL`; None if neither is given.
+        is_json: Whether the answer is printed as JSON.
+        is_debug: Whether an error is printed with its traceback.
     """
 
     url: str | None = None
@@ -31,7 +31,7 @@ class Settings:
         """Return the URL.
 
         Raises:
-            ConfigurationError: None was given.
+            ConfigurationError: No URL was given.
         """
         if self.url is None:
             raise ConfigurationError(
@@ -59,7 +59,7 @@ def _set_debug(_context: click.Context, _parameter: click.Parameter, given: bool
 
 
 def _shared_options() -> list[click.Parameter]:
-    """Return `--json` and `--debug`, which may stand before or after a command's name."""
+    """Return the options `--json` and `--debug`, allowed before or after a command's name."""
     return [
         click.Option(
             ["--json"],
@@ -79,22 +79,22 @@ def _shared_options() -> list[click.Parameter]:
 
 
 class Command(click.Command):
-    """A command that takes the shared options as well."""
+    """A command that also has the shared options."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        """Add the shared options to the command's own."""
+        """Create a command with its own and the shared options."""
         super().__init__(*args, **kwargs)
         self.params.extend(_shared_options())
 
 
 class Group(click.Group):
-    """A group whose commands take the shared options as well."""
+    """A group whose commands also have the shared options."""
 
     command_class = Command
     group_class = type  # groups made within are of this class too
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        """Add the shared options to the group's own."""
+        """Create a group with its own and the shared options."""
         kwargs.setdefault("no_args_is_help", False)  # a missing command is an error of one line
         super().__init__(*args, **kwargs)
         self.params.extend(_shared_options())
@@ -104,16 +104,16 @@ class LateGroup(Group):
     """A group that imports a topic's module only when its command is needed."""
 
     def __init__(self, *args: Any, topics: Mapping[str, str], **kwargs: Any) -> None:
-        """Take the topics, as `module:attribute` by the command's name."""
+        """Store the topics, as `module:attribute` by the command's name."""
         super().__init__(*args, **kwargs)
         self._topics = topics
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names of all commands in the order in which help shows them."""
+        """Return the names of all commands, in the order of the help."""
         return [*super().list_commands(ctx), *self._topics]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return the command, importing its module if it is a topic."""
+        """Return the command, and import its module if it is a topic."""
         if cmd_name not in self._topics:
             return super().get_command(ctx, cmd_name)
         module, _, attribute = self._topics[cmd_name].partition(":")
@@ -122,7 +122,7 @@ class LateGroup(Group):
 
 
 def note(line: str) -> None:
-    """Print a line of progress to standard error, so that pipes carry only the answer."""
+    """Print a line of progress to standard error, because standard output has only the answer."""
     click.echo(line, err=True)
 
 

@@ -57,7 +57,7 @@ def _engine() -> Iterator[Engine]:
 @index.command("list")
 @click.argument("models", nargs=-1, required=True, type=MODEL, metavar="MODULE:CLASS…")
 def list_(models: tuple[type[Model], ...]) -> None:
-    """List the indexes of models: those declared, and those that the catalog knows."""
+    """List the indexes that models declare and those in the catalog."""
     with _engine() as engine:
         statuses = [
             (model, status) for model in models for status in engine.indexes(model).values()
@@ -111,11 +111,11 @@ def build(
     rows_per_second: float | None,
     gateway_timeout: float,
 ) -> None:
-    """Build an index under running writers, and let queries use it.
+    """Build an index while programs write its table; afterwards queries use it.
 
-    From its beginning on, programs that do not declare the index are refused when they write: bring
-    the new code out first, then build. A build that was interrupted goes on where it stopped. It
-    takes at least as long as the lease on the catalog and both time-outs together.
+    As soon as the build starts, writes of programs that do not declare the index are refused:
+    deploy the new code first, then build. An interrupted build continues where it stopped. A build
+    takes at least as long as the catalog's lease and both timeouts together.
 
     \b
     Examples:
@@ -160,13 +160,13 @@ def verify(
 ) -> int:
     """Compare an index with its rows, in both directions or one.
 
-    The counters are Phoenix's. MISSING and INVALID make queries wrong, and UNKNOWN is nothing that
-    this library writes: then the exit code is 1. OLD, EXTRA, EXPIRED and IN_FLIGHT are entries that
-    queries skip, and UNVERIFIED such as are looked up in the row.
+    The counters are those of Phoenix. MISSING and INVALID entries make queries wrong, and UNKNOWN
+    rows were not written by this library: in these cases the exit code is 1. Queries skip OLD,
+    EXTRA, EXPIRED and IN_FLIGHT entries, and look up the rows of UNVERIFIED entries.
 
-    Times are 2026-01-31 (midnight UTC) or ISO 8601 with an offset. With --repair missing and wrong
-    entries are put, those that rows do not have are deleted, unless they are younger than a minute,
-    and rows that other programs have written are taken over.
+    Times are 2026-01-31 (midnight UTC) or ISO 8601 with an offset. With --repair, missing and wrong
+    entries are put, entries that rows do not have are deleted unless they are younger than a
+    minute, and rows that other programs wrote get guards.
     """
     with _engine() as engine:
         verification = engine.verify_index(
@@ -190,9 +190,9 @@ def verify(
 def verify_one_way(
     model: type[Model], name: str, source: Literal["data", "index"], pairs: int
 ) -> int:
-    """Compare an index with its rows in one direction, as 'index verify --source' does.
+    """Compare an index with its rows in one direction, like 'index verify --source'.
 
-    The exit code is 1 where queries would be wrong.
+    The exit code is 1 if queries would be wrong.
     """
     with _engine() as engine:
         verification = engine.verify_index(model, name, source=source)
@@ -232,8 +232,8 @@ def repair(model: type[Model], name: str | None) -> None:
 def drop(model: type[Model], name: str, *, yes: bool) -> None:
     """Drop an index and its table: first queries stop using it, then writers.
 
-    It waits twice until no process acts on what the catalog said before. The model need not declare
-    the index any more. A drop that was interrupted is finished by dropping again.
+    The command waits twice until no process uses an old catalog entry any more. The model need not
+    declare the index any more. Repeat the command to finish an interrupted drop.
     """
     if not yes:
         confirm(f"drop index {name} of {model.__name__}")
@@ -250,7 +250,7 @@ def drop(model: type[Model], name: str, *, yes: bool) -> None:
 
 @contextmanager
 def _bar() -> Iterator[Callable[[BuildProgress], None]]:
-    """Show a build's progress on standard error if that is a terminal."""
+    """Print a build's progress to standard error if that is a terminal."""
     if not sys.stderr.isatty():
         yield lambda _: None
         return

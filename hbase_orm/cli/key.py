@@ -1,4 +1,4 @@
-"""`hbase-orm key`: take row keys apart and put them together."""
+"""`hbase-orm key`: decode and encode row keys."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ _NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 
 @click.group(cls=Group)
 def key() -> None:
-    r"""Take the row keys of a model apart and put them together.
+    r"""Decode and encode the row keys of a model.
 
     Row keys are written as HBase prints them: text, \xNN for any byte, \\ for a backslash. With a
-    URL, the gateways are asked for the region that holds the key; else nothing is sent.
+    URL, the region of the key is shown too; otherwise nothing is sent.
     """
 
 
@@ -47,9 +47,9 @@ _model = click.argument("model", type=MODEL, metavar="MODULE:CLASS")
 def decode(*, model: type[Model], text: str, is_hex: bool, table: str | None) -> None:
     """Show the components of a row key and their values.
 
-    It also says if the model writes the same fields as another key, as with a wrong salt. Names
-    that the key holds numbers of are looked up if there is a URL. A time that is split over the
-    name of the table and the key is shown whole with --table.
+    The command also shows if the model would write the same fields with another key, for example
+    because of a wrong salt. With a URL, the names of numbers in the key are looked up. For a model
+    with a table for each period, --table is needed to show the whole time.
     """
     data = _from_hex(text) if is_hex else KEY.convert(text, None, None)
     with _engine() as engine:
@@ -63,9 +63,9 @@ def encode(*, model: type[Model], values: tuple[str, ...]) -> None:
     """Show the row key for these values of the key fields.
 
     Times are ISO 8601 with an offset, durations are seconds, bytes are written like row keys, and
-    members of an enum by their names. A key that holds numbers of names needs a URL: they are
-    looked up, and no name gets a number. Where a part of the time stands in the name of the table
-    or of the column, that name is shown too.
+    members of an enum by their names. A key with numbers of names needs a URL: the numbers are
+    looked up, and no name gets a new number. If a part of the time is in the name of the table or
+    of the column, that name is shown too.
     """
     fields = _read(model, values)
     with _engine() as engine:
@@ -179,7 +179,7 @@ def _decoded(
 
 
 def _start(model: type[Model], table: str | None) -> datetime | None:
-    """Return the start of a table's period; None without a table, or if the model has only one."""
+    """Return the start of a table's period; None without a table, or if the model has one table."""
     if table is None:
         return None
     return tables_of(model.__schema__).start_of_table(_as_declared(model, table))
@@ -197,7 +197,7 @@ def _notes(
     fields: Mapping[str, Any],
     table: str | None,
 ) -> Iterator[tuple[str, Any, str]]:
-    """Yield further facts about a key: name, value for programs, text for people."""
+    """Yield further facts about a key: the name, the value for JSON, and the text."""
     meant = _meant_table(model, fields)
     holding = meant if table is None else table
     if holding is not None:
@@ -210,7 +210,7 @@ def _notes(
 
 
 def _meant_table(model: type[Model], fields: Mapping[str, Any]) -> str | None:
-    """Return the table that the model writes these fields to, where each period has one."""
+    """Return the period's table that the model writes these fields to."""
     period = model.__schema__.layout.table_period
     if period is None or period.field not in fields:
         return None
@@ -224,7 +224,7 @@ def _misplaced(model: type[Model], table: str | None, meant: str | None) -> str 
 
 
 def _column(model: type[Model], fields: Mapping[str, Any]) -> str:
-    """Return the column of the cell that holds an object; the model stores objects as cells."""
+    """Return the column of the cell that holds an object, for a model whose objects are cells."""
     schema = model.__schema__
     part = schema.layout.parts[-1]
     qualifier = part.encode(schema.layout.value(part, fields))
@@ -234,9 +234,9 @@ def _column(model: type[Model], fields: Mapping[str, Any]) -> str:
 def _fields_not_in_key(
     model: type[Model], fields: Mapping[str, Any], decoded: Mapping[str, Any]
 ) -> dict[str, str]:
-    """Return a text for each key field that the key does not hold as it is.
+    """Return a text for each key field that is not stored directly in the key.
 
-    It is the value, and why the key does not give it back if so.
+    The text is the value, or why it cannot be decoded from the key.
     """
     layout = model.__schema__.row_layout
     lost: Mapping[str, str] = getattr(decoded, "unrecoverable", {})
@@ -256,7 +256,7 @@ def _as_lines(texts: Mapping[str, str]) -> list[str]:
 
 
 def _objection(model: type[Model], data: bytes, fields: Mapping[str, Any]) -> str | None:
-    """Return how the model writes a key's fields, if it writes another key or refuses them."""
+    """Return the key or the error with which the model would write these fields, if it differs."""
     layout = model.__schema__.row_layout
     if set(fields) != set(layout.arguments) or layout.lookups:
         return None  # the key does not give all of them back
@@ -276,7 +276,7 @@ def _region(
     start: datetime | None,
     fields: Mapping[str, Any],
 ) -> tuple[dict[str, str | None] | None, str]:
-    """Return the region that holds a key, for programs and for people."""
+    """Return the region of a key, as a value for JSON and as text."""
     period = model.__schema__.layout.table_period
     at = start if period is None or start is not None else fields.get(period.field)
     if period is not None and at is None:

@@ -53,8 +53,8 @@ def _version() -> str:
 def cli(options: Settings, url: str | None) -> None:
     """Work with HBase tables by their models, and run a small HBase for development.
 
-    Models are given as MODULE:CLASS, for example shop.models:Order; the current directory is
-    searched first.
+    Write models as MODULE:CLASS, for example shop.models:Order; the current directory is searched
+    first.
     """
     options.url = url or None
 
@@ -103,7 +103,7 @@ def _death_behind(error: HBaseORMError, url: str | None) -> str:
 
 
 def _as_options(text: str) -> str:
-    """Return an error's advice in the words of the command line."""
+    """Return an error's advice with options of the command line."""
     text = text.replace(".allow_full_scan()", "--allow-full-scan")
     return text.replace("; or sort the rows in memory: .sort_in_memory(..., max_rows=...)", "")
 

@@ -1,4 +1,4 @@
-"""Types of arguments: a model or a statement as `module:NAME`, a row key as text."""
+"""Types of arguments: models and statements as `module:NAME`, and row keys as text."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class ModelType(click.ParamType):  # type: ignore[type-arg] # older click has no
     def _named(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> tuple[ModuleType, str, object]:
-        """Return the module, the name, and what the module has by that name or None."""
+        """Return the module, the name, and the module's object of that name or None."""
         module_name, colon, name = str(value).partition(":")
         if not (colon and module_name and name):
             self.fail(f"{value!r} is not of the form {self.name}.", param, ctx)
@@ -122,7 +122,7 @@ class KeyType(click.ParamType):  # type: ignore[type-arg] # older click has no a
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> bytes:
-        """Return the bytes that the text denotes."""
+        """Return the bytes of the row key."""
         if isinstance(value, bytes):
             return value
         try:
@@ -162,7 +162,7 @@ class InstantType(click.ParamType):  # type: ignore[type-arg] # older click has 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> datetime:
-        """Return the time that the text denotes."""
+        """Return the time."""
         if isinstance(value, datetime):
             return value
         try:

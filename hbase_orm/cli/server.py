@@ -1,4 +1,4 @@
-"""`hbase-orm server`: start, stop and inspect an HBase of your own, without Docker."""
+"""`hbase-orm server`: start, stop and inspect an HBase on this machine, without Docker."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _data_dir_option(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _located(data_dir: Path | None) -> Path:
-    """Return the given folder, else the folder of the server that runs or has died."""
+    """Return the given folder, or else the folder of the server that runs or has died."""
     if data_dir is not None:
         return data_dir
     for find in (EmbeddedServer.running, EmbeddedServer.recorded):
@@ -105,7 +105,7 @@ def start(
 ) -> None:
     """Start the server; it keeps running, and its URL is printed.
 
-    Data of an earlier run is there again, also after a crash.
+    Data of an earlier run is kept, also after a crash.
     """
     options = ServerOptions(
         port=port or None,
@@ -135,7 +135,8 @@ def start(
 def stop(data_dir: Path | None) -> None:
     """Stop the server cleanly; no write is lost.
 
-    Of a server that has died, end what still runs, and delete the data if it was ephemeral.
+    For a server that has died, end its remaining processes, and delete the data if it was
+    ephemeral.
     """
     embedded = EmbeddedServer.recorded(_located(data_dir))
     had_processes = embedded is not None and bool(embedded.processes())

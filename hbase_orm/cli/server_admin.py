@@ -27,10 +27,10 @@ _HEAD = ("name", "start", "stop", "state", "server", "store files")
 )
 @click.pass_context
 def admin(context: click.Context, data_dir: Path | None) -> None:
-    r"""Split, merge, move, compact: what Thrift cannot do.
+    r"""Split, merge, move and compact regions, which Thrift does not support.
 
     Row keys are written as HBase prints them: text, \xNN for any byte, \\ for a backslash. Each
-    command returns when its effect is there, and prints the table's regions.
+    command waits until the operation is finished, and prints the table's regions.
     """
     folders = [data_dir] if data_dir else [default_data_dir(), default_data_dir(ephemeral=True)]
     embedded = next(filter(None, map(EmbeddedServer.running, folders)), None)

@@ -43,7 +43,7 @@ _models = click.argument("models", nargs=-1, required=True, type=MODEL, metavar=
     "2026-01-31 (midnight UTC) or ISO 8601 with an offset.",
 )
 def create(models: tuple[type[Model], ...], periods: tuple[datetime, datetime] | None) -> None:
-    """Create what is missing: pre-split tables, index tables, dictionaries, namespaces."""
+    """Create missing tables, pre-split, with index tables, dictionaries and namespaces."""
     spread = [m.__name__ for m in models if m.__schema__.layout.table_period is not None]
     if spread and periods is None:
         raise click.UsageError(
@@ -63,7 +63,7 @@ def create(models: tuple[type[Model], ...], periods: tuple[datetime, datetime] |
 def drop(models: tuple[type[Model], ...], *, yes: bool) -> None:
     """Drop the models' tables with all their rows, index tables included.
 
-    Dictionaries stay: other tables may hold their numbers.
+    Dictionaries are kept, because other tables may hold their numbers.
     """
     if not yes:
         names = ", ".join(dict.fromkeys(map(_all_of, models)))
@@ -79,7 +79,7 @@ def drop(models: tuple[type[Model], ...], *, yes: bool) -> None:
 @tables.command()
 @_models
 def repair(models: tuple[type[Model], ...]) -> None:
-    """Delete index entries that no row has; safe during writes, safe to repeat."""
+    """Delete stale index entries; safe during writes, safe to repeat."""
     with connect(settings().require_url()) as engine:
         seen = {
             f"{model.__name__}.{index}": _plain(counts)
@@ -121,8 +121,8 @@ def show(models: tuple[type[Model], ...]) -> None:
 def splits(model: type[Model], regions: int | None) -> int:
     """Show the split keys of a new table, and which regions can hold rows; sends nothing.
 
-    A region's share is its part of what row keys can begin with; how rows spread over those is not
-    known. Exit code 1 if a region can never hold a row.
+    A region's share is its fraction of the possible beginnings of row keys; the distribution of
+    real rows is not known. The exit code is 1 if a region can never hold a row.
     """
     schema = model.__schema__
     leading = leading_bytes(schema.layout)
@@ -181,7 +181,7 @@ def _described(model: type[Model]) -> dict[str, Any]:
 
 
 def _all_of(model: type[Model]) -> str:
-    """Return the tables of a model as text: every period's table, or the table of all kinds."""
+    """Return the tables of a model as text: those of all periods, or the only table."""
     schema, base = model.__schema__, base_of(model)
     if schema.layout.table_period is not None:
         return f"every table {schema.table}"

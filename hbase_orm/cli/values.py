@@ -1,4 +1,4 @@
-"""Values of key fields as users type them, `field=value`, and as JSON shows them."""
+"""Reads values of key fields from text, `field=value`, and converts them to JSON."""
 
 from __future__ import annotations
 
@@ -48,10 +48,10 @@ _READERS: Mapping[type, tuple[Callable[[str], Any], str]] = MappingProxyType(
 
 
 def read_value(field: str, python_type: type, text: str) -> Any:
-    """Return the value of a key field that a text denotes.
+    """Return the value of a key field from a text.
 
     Raises:
-        click.BadParameter: The text is no such value, or values of the type cannot be typed.
+        click.BadParameter: The text is not such a value, or the type cannot be written as text.
     """
     read, expected = _reader(field, python_type)
     try:
@@ -71,7 +71,7 @@ def _reader(field: str, python_type: type) -> tuple[Callable[[str], Any], str]:
 
 
 def json_value(value: Any) -> Any:
-    """Return a value for JSON: numbers, booleans and texts as they are, others as typed text.
+    """Return a value for JSON: numbers, bools and texts unchanged, others as text.
 
     None is null.
     """

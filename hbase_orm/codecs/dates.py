@@ -52,7 +52,7 @@ class Seconds(Instant):
     width_bytes: int = 8
 
     def __post_init__(self) -> None:
-        """Raise an error for other widths."""
+        """Raise an error for a width other than 4 or 8."""
         if self.width_bytes not in _SECONDS_WIDTHS:
             raise SchemaError(
                 "the width of seconds must be 4 or 8 bytes",

@@ -266,7 +266,7 @@ class Digits(Codec[int]):
 
     @property
     def ordered(self) -> bool:
-        """Whether the first digit comes first."""
+        """Whether the digits are stored in their usual order, so that the bytes sort."""
         return not self.digit_reversed
 
     @property

@@ -65,7 +65,7 @@ class Unit:
             return None
 
     def starts(self, first: datetime, last: datetime) -> Iterator[datetime]:
-        """Yield the starts of the periods from the one of `first` to the one of `last`."""
+        """Yield the starts of all periods from that which contains `first` to that of `last`."""
         start: datetime | None = self.start(first)
         while start is not None and start <= last:
             yield start

@@ -26,7 +26,7 @@ class Storage(Protocol):
 
     @property
     def batch_group(self) -> tuple[int, bytes]:
-        """A value that is equal for models of one table whose writes may share a request."""
+        """A key that is equal for two models of a table if their writes may share a request."""
         ...
 
     def row_of(self, key: bytes, /) -> bytes:
@@ -145,7 +145,7 @@ class StoredAsCells:
 
     @property
     def batch_group(self) -> tuple[int, bytes]:
-        """A value that is equal for models of one table whose writes may share a request."""
+        """A key that is equal for two models of a table if their writes may share a request."""
         return self.width_bytes, self.column
 
     def row_of(self, key: bytes, /) -> bytes:

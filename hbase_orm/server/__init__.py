@@ -1,10 +1,10 @@
 """A real HBase on this machine: launcher, Java sources and the list of jars.
 
-It promises a standalone HBase (ZooKeeper, HMaster, RegionServers, Thrift1, Thrift2) that binds to
-loopback only, is ready when `start` returns, and keeps every acknowledged write over stop and
-kill. It knows nothing of models, nor of any Thrift library.
+It starts a standalone HBase (ZooKeeper, HMaster, RegionServers, Thrift1, Thrift2) that binds to
+loopback only, is ready when `start` returns, and keeps every acknowledged write after a stop or
+kill. It does not depend on models or on a Thrift library.
 
-How the parts are used, also by the Docker image:
+The parts are used as follows, also by the Docker image:
 
 - `runtime_jars(choose_java().java, print)` gives the folder of HBase's jars (`.lib`) and the jar
   with our classes (`.server_jar`), both from the user's cache. Copy them, do not link them.

@@ -1,7 +1,7 @@
-"""Region operations that Thrift lacks: split, merge, move, assign, flush, compact; delay calls.
+"""Operations that Thrift does not support: split, merge, move, assign, flush, compact, delays.
 
-Each method returns when its effect is there. Commands are lines of JSON, answered by a thread
-inside HBase's JVM on a loopback port; who can read the server's `jvm.json` may send them.
+Each method waits until its operation is finished. Commands are lines of JSON, answered by a thread
+in HBase's JVM on a loopback port; every user who can read the server's `jvm.json` may send them.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ class Region:
     """One region of a table.
 
     Attributes:
-        name: Its encoded name, a hash.
-        start: First row key, included; empty for the table's first region.
-        stop: Last row key, excluded; empty for the table's last region.
-        state: HBase's word for it: OPEN, CLOSED, …
-        server: The RegionServer that holds it, as `host,port,start code`.
-        store_files: Number of store files; 0 while it is not open.
+        name: The encoded name, a hash.
+        start: The first row key, included; empty for the table's first region.
+        stop: The end of the region, excluded; empty for the table's last region.
+        state: The state in HBase: OPEN, CLOSED, …
+        server: The RegionServer of the region, as `host,port,start code`.
+        store_files: The number of store files; 0 if the region is not open.
     """
 
     name: str
@@ -47,7 +47,7 @@ class ServerAdmin:
     """Sends admin commands to one server."""
 
     def __init__(self, send: Send) -> None:
-        """Use `send` to pass a command on; it returns the answer's line."""
+        """Use `send`, which sends a command and returns the line of the answer."""
         self._send = send
 
     def servers(self) -> list[str]:
@@ -88,7 +88,7 @@ class ServerAdmin:
     def major_compact(self, table: str) -> list[Region]:
         """Rewrite the store files of each region into one, without deleted cells.
 
-        Only store files take part: `flush` first to include what was written last.
+        Only store files are compacted: call `flush` first to include the latest writes.
         """
         return self._on("major_compact", table)
 
@@ -106,11 +106,11 @@ class ServerAdmin:
 
         Args:
             table: The table whose calls are delayed.
-            kind: Which calls. A batch of puts is one delay for each put.
-            delay_ms: How long, 0 to 60000 milliseconds.
-            row_prefix: Only rows (for a scan: start rows) that begin with these bytes.
-            after: Delay the answer of a change that is made, instead of the change.
-            times: For how many calls.
+            kind: The kind of the calls. A batch of puts is delayed once for each put.
+            delay_ms: The delay, 0 to 60,000 milliseconds.
+            row_prefix: Delay only calls for rows (for a scan: start rows) with this prefix.
+            after: Whether to delay the answer after the change, instead of the change itself.
+            times: The number of calls to delay.
         """
         self._on(
             "delay",
@@ -123,7 +123,7 @@ class ServerAdmin:
         )
 
     def clear_delays(self) -> None:
-        """Forget all delays that have not been used up."""
+        """Remove all remaining delays."""
         self._run("clear_delays")
 
     def _on(self, command: str, table: str, **arguments: Any) -> list[Region]:
@@ -151,7 +151,7 @@ def _region(row: dict[str, Any]) -> Region:
 
 
 def admin_of(jvm: JvmState) -> ServerAdmin:
-    """Return the admin of a server on this machine."""
+    """Return the `ServerAdmin` of a server on this machine."""
     return ServerAdmin(lambda command: _call(jvm, command))
 
 

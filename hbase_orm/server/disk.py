@@ -17,10 +17,10 @@ _MEGABYTE = 1_000_000
 
 
 def require_space(folder: Path, needed_bytes: int) -> None:
-    """Raise unless the file system that holds `folder` has this much room.
+    """Raise an error if the file system of `folder` has less free space than this.
 
     Raises:
-        DiskFullError: It has less.
+        DiskFullError: There is less free space.
     """
     free_bytes = _free_bytes(folder)
     if free_bytes < needed_bytes:
@@ -45,7 +45,7 @@ def is_full(folder: Path) -> bool:
 
 @contextmanager
 def writing_to(folder: Path) -> Iterator[None]:
-    """Turn the system's errors of writing to `folder` into errors of this library.
+    """Convert errors of writing to `folder` to errors of this library.
 
     Raises:
         DiskFullError: The disk is full.

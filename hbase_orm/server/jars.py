@@ -1,8 +1,8 @@
-"""The cache of HBase's jars and our compiled classes.
+"""The cache of HBase's jars and of this library's compiled classes.
 
-The jars come from Maven, by the user's own settings; the classes from the JDK's compiler. Both are
-made in a temporary folder and then renamed, under a lock: a folder in the cache is whole, or it is
-not there. Their names hold a hash of what they are made from.
+The jars are downloaded by Maven with the user's settings; the classes are compiled by the JDK. Both
+are made in a temporary folder that is then renamed, under a lock, so a folder in the cache is
+always complete. Its name has a hash of its sources.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ _ZIP_TIME = (1980, 1, 1, 0, 0, 0)  # equal sources give an equal jar
 
 @dataclass(frozen=True, slots=True)
 class RuntimeJars:
-    """What goes on the class path.
+    """The jars of the class path.
 
     Attributes:
         lib: The folder with HBase's jars.
-        server_jar: The jar with our own classes and the log settings.
+        server_jar: The jar with this library's classes and the log settings.
     """
 
     lib: Path
@@ -56,19 +56,19 @@ class RuntimeJars:
 
     @property
     def class_path(self) -> str:
-        """The JVM's class path; our jar first, so that our log settings win."""
+        """The JVM's class path, with this library's jar first because of its log settings."""
         return f"{self.server_jar}{os.pathsep}{self.lib}/*"
 
 
 def runtime_jars(java: Java, progress: Progress, cache_dir: Path | None = None) -> RuntimeJars:
-    """Return the jars, downloading and compiling what is not in the cache yet.
+    """Return the jars; download and compile those that are not in the cache yet.
 
-    Safe to call from several processes at once: the others wait for the first.
+    Several processes may call it at the same time: the others wait for the first.
 
     Raises:
         MavenNotFoundError: Maven is missing or could not resolve the jars.
-        JavaUnsuitableError: Our classes do not compile.
-        DiskFullError: There is no room for the jars.
+        JavaUnsuitableError: This library's classes do not compile.
+        DiskFullError: There is not enough disk space for the jars.
     """
     cache = cache_dir or default_cache_dir()
     lib = _folder(cache, "jars", [_POM])
@@ -82,10 +82,10 @@ def runtime_jars(java: Java, progress: Progress, cache_dir: Path | None = None) 
 
 
 def _keep_to_owner(cache: Path) -> None:
-    """Make the cache; let only its owner write to it, because its jars are executed.
+    """Create the cache; only its owner may write to it, because its jars are executed.
 
     Raises:
-        ServerError: It is another user's.
+        ServerError: The cache belongs to another user.
     """
     cache.mkdir(mode=0o700, parents=True, exist_ok=True)
     status = cache.stat()
@@ -109,7 +109,7 @@ def _folder(cache: Path, kind: str, made_from: list[Path]) -> Path:
 
 
 def _make(folder: Path, fill: Callable[[Path], None]) -> None:
-    """Fill `folder` by `fill`, unless it is complete."""
+    """Create `folder` and fill it by `fill`, unless it exists."""
     if _is_whole(folder):
         return
     with _locked(folder.with_suffix(".lock")):

@@ -1,4 +1,4 @@
-"""Chooses the JDK that runs HBase: the first suitable one, and why others are not."""
+"""Chooses the first suitable JDK for HBase, and collects the reasons why others are not."""
 
 from __future__ import annotations
 
@@ -44,31 +44,31 @@ class Java:
 
     @property
     def java(self) -> Path:
-        """The program that runs classes."""
+        """The path of `java`."""
         return self.home / "bin" / "java"
 
     @property
     def javac(self) -> Path:
-        """The program that compiles classes."""
+        """The path of `javac`."""
         return self.home / "bin" / "javac"
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A Java that is not suitable."""
+    """A Java installation that is not suitable, with the reason."""
 
     java: Path
     origin: str
     reason: str
 
     def __str__(self) -> str:
-        """Return one line for a message."""
+        """Return one line for an error message."""
         return f"{self.java} ({self.origin}): {self.reason}"
 
 
 @dataclass(frozen=True, slots=True)
 class JavaChoice:
-    """The JDK to use and those that were refused before it."""
+    """The chosen JDK and the Java installations that were refused before it."""
 
     java: Java
     refused: tuple[Refused, ...]
@@ -80,8 +80,8 @@ def choose_java(
     """Return the first suitable JDK: from JAVA_HOME, then PATH, then the usual folders.
 
     Raises:
-        JavaNotFoundError: There is no Java at all.
-        JavaUnsuitableError: Every Java is refused; `refused` has the reasons.
+        JavaNotFoundError: No Java was found.
+        JavaUnsuitableError: No Java is suitable; `refused` has the reasons.
     """
     refused: list[Refused] = []
     for java, origin in _candidates(environment, folders):
@@ -103,7 +103,7 @@ def choose_java(
 def _candidates(
     environment: Mapping[str, str], folders: Iterable[str]
 ) -> Iterator[tuple[Path, str]]:
-    """Yield each Java once, with its origin."""
+    """Yield each Java installation once, with the place where it was found."""
     seen: set[Path] = set()
     for java, origin in _places(environment, folders):
         # A JAVA_HOME that is wrong is worth a word; other places may well be empty.
@@ -127,7 +127,7 @@ def _places(environment: Mapping[str, str], folders: Iterable[str]) -> Iterator[
 
 
 def _examine(java: Path) -> Java | str:
-    """Return the JDK that this program belongs to, or why it is not suitable."""
+    """Return the JDK of a `java` program, or the reason why it is not suitable."""
     if not java.is_file():
         return "there is no such file"
     try:
@@ -157,11 +157,11 @@ def _judge(java: Java) -> Java | str:
 
 
 def chosen_java(progress: Callable[[str], None]) -> Java:
-    """Return the Java that servers run with; report it, and why others were refused.
+    """Return the JDK for servers; report it and the reasons why others were refused.
 
     Raises:
-        JavaNotFoundError: There is none.
-        JavaUnsuitableError: None fits.
+        JavaNotFoundError: No Java was found.
+        JavaUnsuitableError: No Java is suitable.
     """
     choice = choose_java()
     for refused in choice.refused:

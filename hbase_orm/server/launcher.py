@@ -1,7 +1,7 @@
 """The embedded HBase: starts, stops, kills and locates a server by its data directory.
 
-start():  JDK → jars → data folder and ports → HBase's JVM → its gateways answer on ports that
-          this JVM (or its separate gateways) itself holds → ready
+start(): JDK → jars → data folder and ports → HBase's JVM → its gateways answer on ports that belong
+to this JVM or its separate gateways → ready
 """
 
 from __future__ import annotations
@@ -38,18 +38,18 @@ _PORT_OPTIONS: dict[GatewayName, str] = {"thrift1": "--port", "thrift2": "--thri
 
 
 def _silent(_line: str) -> None:
-    """Show nothing."""
+    """Do nothing: the default progress function."""
 
 
 class EmbeddedServer:
     """One HBase on this machine, with Thrift1 and Thrift2, reachable on loopback only.
 
-    Use it as a context manager, or call `start` and `stop`. Ports that were chosen freely stay the
-    same over `kill` and another `start`.
+    Use it as a context manager, or call `start` and `stop`. Ports chosen at the first start are
+    kept after `kill` and `start`.
     """
 
     def __init__(self, options: ServerOptions | None = None) -> None:
-        """Prepare a server; nothing is started or written yet."""
+        """Prepare a server, without starting or writing anything."""
         self._options = options or ServerOptions()
         self._ports: dict[GatewayName, int] = {}
         self._state: ServerState | None = None
@@ -64,15 +64,15 @@ class EmbeddedServer:
 
     @classmethod
     def running(cls, data_dir: Path) -> EmbeddedServer | None:
-        """Return the server, of any process, that runs with this data directory, or None."""
+        """Return the server that runs with this data directory, started by any process, or None."""
         server = cls.recorded(data_dir)
         return server if server is not None and server.is_running() else None
 
     @classmethod
     def recorded(cls, data_dir: Path) -> EmbeddedServer | None:
-        """Return the server that this data directory records as started and not stopped, or None.
+        """Return the server that was started with this data directory and not stopped, or None.
 
-        It may have died since; `processes` has what of it still runs, and `stop` ends that.
+        It may have died since; `processes` has its remaining processes, which `stop` ends.
         """
         folder = DataFolder(data_dir.expanduser().absolute())
         state = folder.read()
@@ -90,7 +90,7 @@ class EmbeddedServer:
         """The folder that holds everything the server writes.
 
         Raises:
-            ServerNotRunningError: An ephemeral server that was not started yet has none.
+            ServerNotRunningError: The server is ephemeral and was not started yet.
         """
         if self._folder is None:
             raise ServerNotRunningError("the server was not started yet", fix="call start()")
@@ -98,7 +98,7 @@ class EmbeddedServer:
 
     @property
     def options(self) -> ServerOptions:
-        """What the server was or will be started with."""
+        """The options of the server."""
         return self._options
 
     @property
@@ -108,7 +108,7 @@ class EmbeddedServer:
 
     @property
     def ports(self) -> dict[GatewayName, int]:
-        """Port of each gateway, by its name; empty before the first start."""
+        """The ports of the gateways by name; empty before the first start."""
         return dict(self._ports)
 
     @property
@@ -116,7 +116,7 @@ class EmbeddedServer:
         """The URL for `hbase_orm.connect`.
 
         Raises:
-            ServerNotRunningError: It was never started, so its ports are not chosen.
+            ServerNotRunningError: The server was never started, so its ports are not chosen.
         """
         if not self._ports:
             raise ServerNotRunningError("the server was not started yet", fix="call start()")
@@ -127,7 +127,7 @@ class EmbeddedServer:
 
     @property
     def admin(self) -> ServerAdmin:
-        """Region operations that Thrift does not have.
+        """The admin of the server, for operations that Thrift does not support.
 
         Raises:
             ServerNotRunningError: The server is not running or not ready.
@@ -142,39 +142,39 @@ class EmbeddedServer:
         return self._state is not None and self._state.processes[_HBASE].is_alive()
 
     def death(self) -> ServerError | None:
-        """Return the error of a server that died without being stopped: when and why; else None."""
+        """Return the error of a server that died without a stop; else None."""
         has_died = self._state is not None and not self.is_running()
         return death_of(self.log, self._options.heap) if has_died else None
 
     def answering(self) -> dict[GatewayName, bool]:
-        """Return for each gateway whether it answers a call now."""
+        """Return by name whether each gateway answers a call now."""
         wire = WireFormat(self._options.is_framed, self._options.is_compact)
         return {name: answers(name, port, wire) for name, port in self._ports.items()}
 
     def processes(self) -> dict[str, int]:
-        """Return the ids of the server's processes that run now, by name."""
+        """Return the ids of the server's running processes, by name."""
         running = self._state.processes if self._state else {}
         return {name: one.pid for name, one in running.items() if one.is_alive()}
 
     # --- start --------------------------------------------------------------------------------
 
     def start(self, progress: Progress = _silent) -> Self:
-        """Start the server and return when both gateways answer calls.
+        """Start the server and wait until both gateways answer calls.
 
         Data of an earlier run is kept, unless the server is ephemeral and was stopped.
 
         Args:
-            progress: Called with a line for each step.
+            progress: A function that is called with a line for each step.
 
         Raises:
-            JavaNotFoundError: There is no Java.
-            JavaUnsuitableError: No Java fits.
+            JavaNotFoundError: No Java was found.
+            JavaUnsuitableError: No Java is suitable.
             MavenNotFoundError: Maven is missing or could not resolve the jars.
-            PortInUseError: A port is taken.
-            DiskFullError: The disk has no room.
-            ServerDiedError: The process ended while it started.
-            ServerError: A server runs with this data directory, the directory holds somebody
-                else's files, or the server was not ready in time.
+            PortInUseError: Another process uses a port.
+            DiskFullError: There is not enough disk space.
+            ServerDiedError: The process ended during the start.
+            ServerError: A server runs with this data directory, the directory holds files of
+                another program, or the server was not ready in time.
         """
         for attempt in range(1, _PORT_ATTEMPTS + 1):
             try:
@@ -265,7 +265,7 @@ class EmbeddedServer:
         return all(self._serves(name, state.processes[_HBASE]) for name in GATEWAYS)
 
     def _serves(self, name: GatewayName, process: ProcessId) -> bool:
-        """Whether this very process holds the port, and answers there."""
+        """Return whether this process listens on the port and answers there."""
         wire = WireFormat(self._options.is_framed, self._options.is_compact)
         port = self._ports[name]
         return listens(process.pid, port) and answers(name, port, wire)
@@ -273,11 +273,11 @@ class EmbeddedServer:
     # --- separate gateways --------------------------------------------------------------------
 
     def start_gateway(self, name: GatewayName, progress: Progress = _silent) -> None:
-        """Start a separate gateway on its port, and return when it answers.
+        """Start a separate gateway on its port, and wait until it answers.
 
         Raises:
-            PortInUseError: It runs already, or something else took its port.
-            ServerError: The server has no separate gateways, or the gateway does not start.
+            PortInUseError: The gateway runs already, or another process uses its port.
+            ServerError: The server has no separate gateways, or the gateway did not start.
         """
         self._require_separate()
         state, jvm, folder = self._require_state(), self._jvm, DataFolder(self.data_dir)
@@ -325,12 +325,12 @@ class EmbeddedServer:
     # --- end ----------------------------------------------------------------------------------
 
     def stop(self) -> None:
-        """End the server cleanly: gateways first, then HBase, which writes out its memory.
+        """Stop the server cleanly: gateways first, then HBase, which flushes its memory.
 
-        Deletes the data of an ephemeral server. Of a server that has died, ends what still runs.
+        The data of an ephemeral server is deleted; a dead server's remaining processes are ended.
 
         Raises:
-            ServerError: HBase is still busy after 90 s; it goes on stopping.
+            ServerError: HBase has not stopped after 90 s; it continues to stop.
         """
         if self._state is not None:
             for name, process in self._state.processes.items():
@@ -353,7 +353,7 @@ class EmbeddedServer:
             )
 
     def kill(self) -> None:
-        """Kill all processes of the server at once (SIGKILL); the data stays as it is."""
+        """Kill all processes of the server at once (SIGKILL); the data is kept."""
         if self._state is not None:
             for process in self._state.processes.values():
                 process.send(signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""The default share of this machine's memory that HBase's JVM may take."""
+"""The default heap of HBase's JVM, as a share of this machine's memory."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _OF_CONTAINER: Final = Path("/sys/fs/cgroup/memory.max")  # "max", or bytes
 
 
 def default_heap() -> str:
-    """Return a quarter of this machine's memory, between 512 MB and 2 GB, as -Xmx takes it."""
+    """Return a quarter of this machine's memory, between 512 MB and 2 GB, in the format of -Xmx."""
     megabytes = memory_bytes() // _PART // _MEGABYTE
     return f"{max(_LEAST_MB, min(megabytes, _MOST_MB))}m"
 
 
 def memory_bytes() -> int:
-    """Return the memory of this machine, or of the container if that has less."""
+    """Return the memory of this machine, or of the container if it has less, in bytes."""
     machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     try:
         limit = _OF_CONTAINER.read_text(encoding="ascii").strip()

@@ -46,20 +46,23 @@ def default_cache_dir() -> Path:
 
 @dataclass(frozen=True, slots=True)
 class ServerOptions:
-    """How to start an embedded HBase.
+    """The options of an embedded HBase.
 
     Attributes:
-        port: Port of the Thrift1 gateway; None takes a free one.
-        thrift2_port: Port of the Thrift2 gateway; None takes a free one.
-        data_dir: Folder for everything the server writes; None means a new temporary folder
-            if `ephemeral`, else `default_data_dir()`.
-        ephemeral: Start empty, and delete the data when the server stops.
-        settings: HBase's own settings by name, as in hbase-site.xml; they win over ours.
-        thrift: Gateways within HBase's JVM, or each in a JVM of its own that can be killed.
-        region_servers: Number of RegionServers, 1 to 8, all in HBase's JVM.
-        heap: Largest heap of HBase's JVM, as in the JVM's option -Xmx: "512m", "2g". The default
-            is a quarter of the machine's memory, between 512 MB and 2 GB.
-        daemon: Let an ephemeral server outlive this Python process. Others always do.
+        port: The port of the Thrift1 gateway; None means a free one.
+        thrift2_port: The port of the Thrift2 gateway; None means a free one.
+        data_dir: The folder for everything that the server writes; None means a new temporary
+            folder if `ephemeral`, else `default_data_dir()`.
+        ephemeral: Whether the server starts empty, and its data is deleted when it stops.
+        settings: HBase's own settings by name, as in hbase-site.xml; they override those of this
+            library.
+        thrift: Whether the gateways run in HBase's JVM, or each in a separate JVM that can be
+            killed.
+        region_servers: The number of RegionServers, 1 to 8, all in HBase's JVM.
+        heap: The largest heap of HBase's JVM, in the format of -Xmx: "512m", "2g". The default is a
+            quarter of the machine's memory, between 512 MB and 2 GB.
+        daemon: Whether an ephemeral server continues when this Python process ends. Other servers
+            always continue.
     """
 
     port: int | None = None
@@ -73,7 +76,7 @@ class ServerOptions:
     daemon: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse values that would otherwise fail later, inside the JVM."""
+        """Raise an error for values that would fail later, inside the JVM."""
         for name, port in (("port", self.port), ("thrift2_port", self.thrift2_port)):
             if port is not None and not 1 <= port <= _MAX_PORT:
                 raise ConfigurationError(
@@ -105,28 +108,28 @@ class ServerOptions:
 
     @property
     def watches_parent(self) -> bool:
-        """Whether the server ends by itself when this Python process ends."""
+        """Whether the server ends when this Python process ends."""
         return self.ephemeral and not self.daemon
 
     @property
     def is_framed(self) -> bool:
-        """Whether the gateways speak the framed transport."""
+        """Whether the gateways use the framed transport."""
         return self.settings.get("hbase.regionserver.thrift.framed") == "true"
 
     @property
     def is_compact(self) -> bool:
-        """Whether the gateways speak the compact protocol."""
+        """Whether the gateways use the compact protocol."""
         return self.settings.get("hbase.regionserver.thrift.compact") == "true"
 
     def recorded(self) -> dict[str, object]:
-        """Return the options for a state file, without the data folder: the file is in it."""
+        """Return the options for a state file, without the data folder, which contains the file."""
         values = asdict(replace(self, settings=dict(self.settings)))
         del values["data_dir"]
         return values
 
     @classmethod
     def read_back(cls, recorded: Mapping[str, Any], data_dir: Path) -> ServerOptions:
-        """Return recorded options, without those that this version does not know."""
+        """Return options from a state file, without those that this version does not have."""
         names = {option.name for option in fields(cls)}
         kept = {name: value for name, value in recorded.items() if name in names}
         return cls(**{**kept, "data_dir": data_dir})

@@ -1,7 +1,7 @@
 """Free ports, and the processes that listen on ports.
 
-The launcher uses only ports that its own child listens on: a test suite drops tables, and must
-never do so on a server that merely happens to answer.
+The launcher uses only ports on which its own child process listens, because a test suite drops
+tables, and must never do so on another server that happens to answer.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _SHOWN_CHARS = 80
 
 
 def free_ports(count: int) -> list[int]:
-    """Return different ports of the loopback interface that nobody listens on now."""
+    """Return different free ports of the loopback interface."""
     opened = [socket.socket() for _ in range(count)]
     try:
         for one in opened:
@@ -33,14 +33,14 @@ def free_ports(count: int) -> list[int]:
 
 
 def require_free(port: int, option: str) -> None:
-    """Raise unless a server can listen on `port`.
+    """Raise an error if a server cannot listen on `port`.
 
     Args:
-        port: The port wanted.
-        option: The command line's option that sets it, for the message.
+        port: The port.
+        option: The option of the command line that sets the port, for the message.
 
     Raises:
-        PortInUseError: Something listens there; it is named if it can be seen.
+        PortInUseError: Another process listens there; the error names it if possible.
     """
     with socket.socket() as trial:
         # As the JVM does: connections of an earlier server that linger are no hindrance.
@@ -57,7 +57,7 @@ def require_free(port: int, option: str) -> None:
 
 
 def describe_listener(port: int) -> str:
-    """Return the process that listens on `port`, for a message."""
+    """Return a text about the process that listens on `port`."""
     for pid in _all_pids():
         if listens(pid, port):
             return f"{pid}: {command_line(pid)[:_SHOWN_CHARS]}"
@@ -65,7 +65,7 @@ def describe_listener(port: int) -> str:
 
 
 def listens(pid: int, port: int) -> bool:
-    """Return whether this very process holds the socket that takes calls to `port` on loopback."""
+    """Return whether this process has the socket that listens on `port` of loopback."""
     if not _TABLES[0].exists():
         return _listens_by_lsof(pid, port)
     wanted = {f"socket:[{inode}]" for inode in _listening_inodes(port)}

@@ -1,8 +1,8 @@
-"""One call to a Thrift gateway over a plain socket, which shows whether it answers.
+"""A call to a Thrift gateway over a plain socket, to see whether it answers.
 
-An open port proves nothing (it may be a proxy's, or HBase may not be up behind it); an answer to a
-call does. The call is written by hand because this layer knows no Thrift library: its request has
-no arguments, and of its answer only the header and the first field matter.
+An open port is not enough: it may be a proxy, or HBase may not be running. So a call is made. It is
+encoded by hand, because this package does not depend on a Thrift library: the request has no
+arguments, and only the header and the first field of the answer are checked.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ _LIST_COMPACT = 9
 
 @dataclass(frozen=True, slots=True)
 class WireFormat:
-    """How bytes are laid out on the gateways' connections."""
+    """The transport and the protocol of the gateways."""
 
     is_framed: bool = False
     is_compact: bool = False
 
     def request(self, method: bytes) -> bytes:
-        """Return a call of `method` without arguments."""
+        """Return the bytes of a call of `method` without arguments."""
         if self.is_compact:
             body = bytes([_COMPACT_ID, _COMPACT_CALL, _SEQUENCE, len(method)]) + method + b"\0"
         else:
@@ -45,7 +45,7 @@ class WireFormat:
         return struct.pack(">I", len(body)) + body if self.is_framed else body
 
     def good_reply(self, method: bytes) -> bytes:
-        """Return how an answer of `method` begins that holds a list, not an error."""
+        """Return the first bytes of an answer of `method` with a list, not an error."""
         if self.is_compact:
             head = bytes([_COMPACT_ID, _COMPACT_REPLY, _SEQUENCE, len(method)]) + method
             return head + bytes([_LIST_COMPACT, 0])
@@ -63,8 +63,8 @@ def answers(
 ) -> bool:
     """Return whether this gateway answers a call of its own interface.
 
-    The call lists tables at Thrift1, namespaces at Thrift2: the other gateway does not
-    know these methods, so that swapped ports are not taken for ready.
+    The call lists tables in Thrift1 and namespaces in Thrift2. The other gateway does not have this
+    method, so swapped ports are detected.
     """
     method = _METHODS[gateway]
     expected = wire.good_reply(method)

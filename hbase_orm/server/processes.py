@@ -1,7 +1,7 @@
-"""Processes, identified by their id and start time.
+"""Processes, identified by their process id and start time.
 
-A process id may since belong to another process; together with the time at which the process
-started it cannot. Nothing here ever signals a process that is not the one meant.
+A process id may be reused by another process, but not with the same start time. So no signal is
+sent to a wrong process.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ class ProcessId:
 
     @classmethod
     def of(cls, pid: int) -> ProcessId | None:
-        """Return the process that has this id now, or None."""
+        """Return the identity of the process that has this id now, or None."""
         started = _start_of(pid)
         return None if started is None else cls(pid, started)
 
     def is_alive(self) -> bool:
-        """Return whether it still runs; reap it if it is an ended child of this process."""
+        """Return whether the process runs; wait for it if it is an ended child of this process."""
         if _start_of(self.pid) != self.started:
             return False
         try:
@@ -46,18 +46,18 @@ class ProcessId:
         return reaped == 0
 
     def send(self, number: signal.Signals) -> None:
-        """Send a signal; nothing happens if the process is gone."""
+        """Send a signal; do nothing if the process has ended."""
         if self.is_alive():
             os.kill(self.pid, number)
 
     def pause(self) -> None:
-        """Stop it by SIGSTOP; return once each of its threads has stopped."""
+        """Stop the process by SIGSTOP, and wait until each of its threads has stopped."""
         self.send(signal.SIGSTOP)
         while self.is_alive() and not _is_stopped(self.pid):
             time.sleep(_PAUSE_POLL_S)
 
     def terminate(self, timeout_s: float) -> None:
-        """End it by SIGTERM, even if it is paused; by SIGKILL if it is still alive later."""
+        """End the process by SIGTERM, even if it is paused; by SIGKILL if that takes too long."""
         self.send(signal.SIGCONT)  # a paused process would never see SIGTERM
         self.send(signal.SIGTERM)
         if not self.wait_gone(timeout_s):
@@ -65,7 +65,7 @@ class ProcessId:
             self.wait_gone(timeout_s)
 
     def wait_gone(self, timeout_s: float) -> bool:
-        """Wait until it has ended; return whether it has."""
+        """Wait for the end of the process, for a limited time; return whether it has ended."""
         end = time.monotonic() + timeout_s
         while self.is_alive():
             if time.monotonic() > end:
@@ -114,10 +114,10 @@ def _start_by_ps(pid: int) -> str | None:
 
 
 def spawn(command: Sequence[str], log: Path) -> ProcessId:
-    """Start a process in a new process session; append its output to `log`.
+    """Start a process in a new session; append its output to `log`.
 
-    Signals of our terminal (Ctrl-C) do not reach it, and it keeps running when we end. Nobody but
-    the user may read the files it makes.
+    Signals of this terminal (Ctrl-C) do not reach the process, and it continues when this process
+    ends. Only the user may read the files that it creates.
     """
     opened = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     try:
@@ -141,7 +141,7 @@ def spawn(command: Sequence[str], log: Path) -> ProcessId:
 
 
 def command_line(pid: int) -> str:
-    """Return the process's command line, for messages; empty if it cannot be read."""
+    """Return the command line of a process, for messages; empty if it cannot be read."""
     try:
         raw = (_PROC / str(pid) / "cmdline").read_bytes()
     except OSError:

@@ -1,4 +1,4 @@
-"""The start of a JVM as its log shows it: its phases, and why it died."""
+"""Reads the log of a starting JVM: its phases, and why it died."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ _SIGNS_OF_DEATH = (
 
 
 class StartUp:
-    """The start of one process: reports phases as its log shows them."""
+    """The start of one process, whose phases are reported from its log."""
 
     def __init__(self, process: ProcessId, log: Path, progress: Callable[[str], None]) -> None:
-        """Watch `process`, whose output goes to `log`, from the log's beginning."""
+        """Watch `process`, whose output is in `log`, from the beginning of the log."""
         self._process = process
         self._log = log
         self._progress = progress
@@ -44,7 +44,7 @@ class StartUp:
         """Wait until `is_ready` returns true.
 
         Raises:
-            ServerError: The process ended or its master gave up (a subclass names why), or the time
+            ServerError: The process ended or its HMaster failed (a subclass shows why), or the time
                 is over.
         """
         end = time.monotonic() + timeout_s
@@ -78,7 +78,7 @@ class StartUp:
 
 
 def diagnose(log: Path) -> ServerError:
-    """Return the error that explains why the process that wrote `log` has ended."""
+    """Return the error that explains from `log` why a process has ended."""
     text = log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
     lines = text.splitlines()
     if FULL in text or is_full(log.parent):
@@ -105,11 +105,11 @@ def diagnose(log: Path) -> ServerError:
 
 
 def death_of(log: Path, heap: str) -> ServerError:
-    """Return the error that says when and why a server died that was not stopped.
+    """Return the error of a server that died without a stop, with the time and the reason.
 
     Args:
-        log: Its log.
-        heap: The largest heap of its JVM.
+        log: The log of the server.
+        heap: The largest heap of the server's JVM.
     """
     error = diagnose(log)
     text = log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
@@ -142,7 +142,7 @@ def _written_at(log: Path) -> str:
 
 
 def _more_than(heap: str) -> str:
-    """Return twice a heap's size."""
+    """Return a heap of twice the size."""
     number = int(heap.rstrip("kKmMgG"))
     return f"{2 * number}{heap[len(str(number)) :]}"
 

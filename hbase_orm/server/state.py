@@ -1,8 +1,8 @@
 """The files that describe a running server, and the data folder of an embedded server.
 
-`server.json` is the launcher's (which processes, which ports), `jvm.json` is HBase's own (written
-when it is ready; with the admin token, readable by its owner only). The marker file means that the
-folder is an embedded server's: only such a folder is ever written to or wiped.
+`server.json` is written by the launcher (processes and ports), `jvm.json` by HBase's JVM when it is
+ready (with the admin token; only its owner can read it). The marker file means that the folder
+belongs to an embedded server: only such a folder is written or wiped.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ OWNER_ONLY = 0o700
 
 
 def _write(path: Path, text: str) -> None:
-    """Write a file that only its owner may read."""
+    """Write a file that only its owner can read."""
     opened = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(opened, "w", encoding="utf-8") as file:
         file.write(text)
@@ -36,12 +36,13 @@ def _write(path: Path, text: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class ServerState:
-    """A server that was started.
+    """The record of a started server.
 
     Attributes:
-        processes: HBase's JVM as "hbase", and with separate gateways "thrift1" and "thrift2".
-        ports: Port of each gateway, by its name.
-        nonce: Random text that HBase's JVM repeats in its own file.
+        processes: The processes by name: "hbase", and with separate gateways "thrift1" and
+            "thrift2".
+        ports: The ports of the gateways by name.
+        nonce: A random text that HBase's JVM writes into its own file too.
         options: The options that `status` shows and a restart of a gateway needs.
     """
 
@@ -53,7 +54,7 @@ class ServerState:
 
 @dataclass(frozen=True, slots=True)
 class JvmState:
-    """What HBase's JVM writes about itself once it is ready."""
+    """The record that HBase's JVM writes about itself when it is ready."""
 
     pid: int
     nonce: str
@@ -64,7 +65,7 @@ class JvmState:
 
 @dataclass(frozen=True, slots=True)
 class DataFolder:
-    """One server's folder."""
+    """The folder of one server."""
 
     path: Path
 
@@ -84,14 +85,14 @@ class DataFolder:
 
     @property
     def is_ours(self) -> bool:
-        """Whether the marker is there."""
+        """Whether the folder has the marker file."""
         return (self.path / _MARKER).is_file()
 
     def prepare(self) -> None:
-        """Make the folder, or use an empty one; only its owner may read it.
+        """Create the folder, or use an empty one; only its owner can read it.
 
         Raises:
-            ServerError: There are files in it, and no embedded server put them there.
+            ServerError: The folder has files of another program.
         """
         self.path.mkdir(mode=OWNER_ONLY, parents=True, exist_ok=True)
         if not self.is_ours:
@@ -110,10 +111,10 @@ class DataFolder:
             )
 
     def wipe(self) -> None:
-        """Delete the files that servers left here, and no other; refuse an unmarked folder.
+        """Delete only the files of servers in this folder.
 
         Raises:
-            ServerError: The folder is not an embedded server's.
+            ServerError: The folder does not have the marker file.
         """
         if not self.path.exists():
             return
@@ -131,7 +132,7 @@ class DataFolder:
                 entry.unlink(missing_ok=True)
 
     def remove(self) -> None:
-        """Wipe the folder and remove it, unless other files are in it."""
+        """Wipe the folder and remove it, unless it has other files."""
         self.wipe()
         (self.path / _MARKER).unlink(missing_ok=True)
         if self.path.exists() and not any(self.path.iterdir()):
@@ -150,13 +151,13 @@ class DataFolder:
             return None
 
     def write(self, state: ServerState) -> None:
-        """Replace the state at once."""
+        """Replace the state file atomically."""
         part = self.path / "server.json.part"
         _write(part, json.dumps(asdict(state)))
         part.replace(self.path / "server.json")
 
     def read_jvm(self, nonce: str) -> JvmState | None:
-        """Return what the JVM with this nonce wrote, or None if it is not ready."""
+        """Return the record of the JVM with this nonce, or None if it is not ready."""
         try:
             state = JvmState(**json.loads(self.jvm_file.read_text(encoding="utf-8")))
         except (OSError, ValueError, TypeError):
@@ -169,7 +170,7 @@ class DataFolder:
             (self.path / name).unlink(missing_ok=True)
 
     def begin_log(self, log: Path) -> None:
-        """Start a new log; the one of the run before is kept next to it."""
+        """Start a new log; the log of the previous run is kept beside it."""
         if log.exists():
             log.replace(log.with_name(log.name + ".1"))
         os.close(os.open(log, os.O_WRONLY | os.O_CREAT, 0o600))

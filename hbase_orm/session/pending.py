@@ -72,7 +72,7 @@ class PendingWrites:
             state.options[id(obj)] = options
 
     def expunge(self, obj: Model) -> None:
-        """Forget an object and what is pending for it."""
+        """Remove an object and its pending write."""
         state = self._state
         self.drop(obj)
         state.tracker.forget(obj)

@@ -1,8 +1,8 @@
 """Real HBase servers for tests, in a container or embedded, and the pytest plugin that shares one.
 
 The plugin loads with pytest by itself; see `hbase_orm.testing.plugin` for its fixtures. The classes
-here are for tests that kill, pause or configure servers of their own. They are loaded on first use:
-containers need `pip install 'hbase-orm[testing]'`.
+here are for tests that start their own servers, to kill, pause or configure them. They are imported
+on first use, because containers need `pip install 'hbase-orm[testing]'`.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _MODULES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Load a public name on first use."""
+    """Import a public name on first use."""
     if name not in _MODULES:
         message = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(message)

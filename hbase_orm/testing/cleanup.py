@@ -26,7 +26,7 @@ def drop_tables(url: str, prefix: str) -> None:
 
 
 def drop_namespace(url: str, namespace: str) -> None:
-    """Drop a namespace with all its tables; nothing happens where it is not there."""
+    """Drop a namespace with all its tables; do nothing if it does not exist."""
     with _thrift2(url) as gateway:
         if namespace not in gateway.execute(ListNamespaces()):
             return

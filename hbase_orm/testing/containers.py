@@ -1,9 +1,10 @@
 """A real HBase in a container, for integration tests.
 
 `HBaseContainer` is a testcontainers container of the image that `make image` (or `python -m
-hbase_orm.testing.image build`) makes: HBase with both Thrift gateways, published on 127.0.0.1 only,
-on ports that stay the same when the container is killed and started again. `GatewayContainer` is
-one more pair of gateways in front of the same HBase, which can be killed without killing HBase.
+hbase_orm.testing.image build`) builds: HBase with both Thrift gateways, published only on
+127.0.0.1, on ports that stay the same when the container is killed and started again.
+`GatewayContainer` has another pair of gateways for the same HBase, which can be killed without
+killing HBase.
 
     with HBaseContainer() as hbase:
         engine = connect(hbase.url)
@@ -49,10 +50,10 @@ _LOG_LINES = 30
 
 
 class ThriftContainer(DockerContainer):
-    """A container of our image that serves Thrift1 and Thrift2 on fixed loopback ports.
+    """A container of the image with Thrift1 and Thrift2 on fixed loopback ports.
 
-    Use `HBaseContainer` or `GatewayContainer`. `start` returns when both gateways have answered a
-    real call; published ports accept connections long before that.
+    Use `HBaseContainer` or `GatewayContainer`. `start` waits until both gateways have answered a
+    call; published ports accept connections long before that.
     """
 
     def __init__(
@@ -64,7 +65,7 @@ class ThriftContainer(DockerContainer):
         start_timeout_s: float,
         **options: Any,
     ) -> None:
-        """Describe the container; nothing is started."""
+        """Prepare the container, without starting it."""
         super().__init__(
             tag or image.tag(),
             env=dict(environment),
@@ -78,7 +79,7 @@ class ThriftContainer(DockerContainer):
 
     @property
     def url(self) -> str:
-        """What `hbase_orm.connect` takes."""
+        """The URL for `hbase_orm.connect`."""
         return f"hbase://{LOOPBACK}:{self.thrift1_port}?thrift2={LOOPBACK}:{self.thrift2_port}"
 
     @property
@@ -129,16 +130,16 @@ class ThriftContainer(DockerContainer):
         self.wait_until_ready()
 
     def pause(self) -> None:
-        """Freeze the processes: calls then hang, connections stay open."""
+        """Pause the processes: calls then get no answer, and connections stay open."""
         self.get_wrapped_container().pause()
 
     def unpause(self) -> None:
-        """Let the frozen processes run on."""
+        """Let the paused processes continue."""
         self.get_wrapped_container().unpause()
 
     @contextlib.contextmanager
     def paused(self) -> Iterator[None]:
-        """Freeze the processes during the `with` block."""
+        """Pause the processes during a `with` block."""
         self.pause()
         try:
             yield
@@ -157,10 +158,11 @@ class ThriftContainer(DockerContainer):
         return str(container.attrs["State"]["Health"]["Status"])
 
     def wait_until_ready(self) -> None:
-        """Wait until both gateways have answered a real call.
+        """Wait until both gateways have answered a call.
 
         Raises:
-            ServerDiedError: The container ended, or time ran out; its last lines are in `log`.
+            ServerDiedError: The container ended, or the time is over; the end of its log is in
+                `log`.
         """
         deadline = time.monotonic() + self._start_timeout_s
         ports: dict[GatewayName, int] = {
@@ -234,14 +236,14 @@ class HBaseContainer(ThriftContainer):
         owner_pid: int | None = None,
         start_timeout_s: float = 110.0,
     ) -> None:
-        """Describe the container; `with` or `start` starts it.
+        """Prepare the container; `with` or `start` starts it.
 
         Args:
-            tag: The image; by default the one that belongs to this version of the library.
-            settings: HBase properties.
-            heap: The JVM's heap, as Java writes sizes.
-            owner_pid: The process that will remove the container; this one by default.
-            start_timeout_s: How long to wait for the first answers.
+            tag: The image; by default that of this version of the library.
+            settings: HBase's properties.
+            heap: The heap of the JVM, in the format of -Xmx.
+            owner_pid: The process that will remove the container; by default this process.
+            start_timeout_s: The time limit for the first answers, in seconds.
         """
         environment = {
             "HBASE_ROLE": "server",
@@ -259,7 +261,7 @@ class HBaseContainer(ThriftContainer):
 
     @property
     def admin(self) -> ServerAdmin:
-        """What Thrift cannot do: split, merge, move, assign, flush, compact, delay calls."""
+        """The admin, for operations that Thrift does not support, such as split and move."""
         return admin_of(self.get_container_id())
 
     def address(self) -> str:
@@ -271,7 +273,7 @@ class HBaseContainer(ThriftContainer):
 
 
 class GatewayContainer(ThriftContainer):
-    """Only the Thrift gateways, in front of the HBase of another container."""
+    """A container with only the Thrift gateways, for the HBase of another container."""
 
     def __init__(
         self,
@@ -281,7 +283,7 @@ class GatewayContainer(ThriftContainer):
         heap: str = "256m",
         start_timeout_s: float = 110.0,
     ) -> None:
-        """Describe the gateways of a started `hbase`; `with` or `start` starts them."""
+        """Prepare gateways for a started `hbase`; `with` or `start` starts them."""
         environment = {
             "HBASE_ROLE": "gateway",
             "HBASE_HEAP": heap,
@@ -298,7 +300,7 @@ class GatewayContainer(ThriftContainer):
 
 
 def admin_of(container_id: str) -> ServerAdmin:
-    """Return the admin of a started `HBaseContainer`, even one that another process started."""
+    """Return the admin of an `HBaseContainer`, which another process may have started."""
 
     def send(command: Mapping[str, object]) -> str:
         # The admin port listens inside the container only.

@@ -1,8 +1,8 @@
-"""The Docker image of HBase: its inputs, its name, and how it is built.
+"""The Docker image of HBase: its name and its build.
 
-The tag carries a hash of everything that goes into the image, so that tests never run on a stale
-one. Jars and our compiled classes are made on this machine by `hbase_orm.server` and copied: the
-build itself fetches Debian packages only. It uses Docker's classic builder, which every engine has.
+The tag has a hash of everything in the image, so that tests never run on an outdated image. The
+jars and this library's classes are made on this machine by `hbase_orm.server` and copied; the build
+itself downloads only Debian packages. It uses Docker's classic builder, which every engine has.
 
     python -m hbase_orm.testing.image build     build the image, unless it is there
     python -m hbase_orm.testing.image tag       print its name
@@ -46,13 +46,13 @@ _LOOPBACK_NAMES = ("127.0.0.1", "localhost")
 
 
 def docker_dir() -> Path:
-    """Return the folder of the Dockerfile: inside the installed package, or in the work tree."""
+    """Return the folder of the Dockerfile: in the installed package, or in the source tree."""
     installed = Path(__file__).parent / "docker"
     return installed if installed.is_dir() else Path(__file__).parents[2] / "docker"
 
 
 def tag() -> str:
-    """Return the image's name and tag for this version of its inputs."""
+    """Return the name and the tag of the image for the present inputs."""
     digest = hashlib.sha256(_jvm_options())
     for path in _inputs():
         # The name and a length keep the borders between files in the hash.
@@ -75,10 +75,10 @@ def _inputs() -> Iterator[Path]:
 
 
 def engine() -> DockerClient:
-    """Return a client of the engine that testcontainers uses; to be closed.
+    """Return a client of the engine that testcontainers uses; the caller must close it.
 
     Raises:
-        ServerError: No engine answers.
+        ServerError: The engine does not answer.
     """
     # Both are optional, and slow to load.
     from docker.errors import DockerException  # noqa: PLC0415 - only needed here, and slow
@@ -95,7 +95,7 @@ def engine() -> DockerClient:
 
 
 def _require_socket(address: str) -> None:
-    """Raise unless the engine's socket opens: on a failure Docker's library would leak it."""
+    """Raise an error if the engine's socket does not open; Docker's library would leak it."""
     place = urlsplit(address)
     if place.scheme != "unix":
         return
@@ -136,11 +136,11 @@ def build(client: DockerClient, progress: Callable[[str], None]) -> str:
 
     Args:
         client: The engine.
-        progress: Gets the lines that tell how far it is.
+        progress: A function that gets lines of progress.
 
     Raises:
-        ServerError: The build failed; its last line is in the error. Also what resolving the jars
-            raises: no Maven, no suitable JDK.
+        ServerError: The build failed; the error has its last line. Or there is no Maven or no
+            suitable JDK.
     """
     from docker.errors import DockerException  # noqa: PLC0415  # optional, and slow to load
 
@@ -182,7 +182,7 @@ def _write_context(file: IO[bytes], jars: RuntimeJars) -> None:
 
 
 def _same_for_all(member: tarfile.TarInfo) -> tarfile.TarInfo:
-    """Make a context file the same for every builder, and readable by the image's user."""
+    """Normalize a file of the build context, so that every machine builds the same image."""
     member.mode = 0o755 if member.name.endswith(".sh") else 0o644
     member.uid = member.gid = member.mtime = 0
     member.uname = member.gname = ""

@@ -1,8 +1,8 @@
-"""Mark the containers of this process, and remove those whose process has ended.
+"""Labels the containers of this process, and removes containers whose process has ended.
 
-A test run that is killed cannot stop its container, and the reaper of testcontainers is an image
-of its own that not every machine can pull. So each container carries a label that says which
-process of which machine owns it; the next run removes those whose owner has ended.
+A test run that is killed cannot stop its container, and the reaper of testcontainers is a separate
+image that not every machine can pull. So each container has a label with the machine and the
+process that owns it; the next run removes containers whose owner has ended.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _SEPARATOR = "|"
 
 
 def owner(pid: int) -> str:
-    """Return the label's value for a process of this machine; empty if it has ended."""
+    """Return the value of the label for a process of this machine; empty if it has ended."""
     process = ProcessId.of(pid)
     if process is None:
         return ""
@@ -33,7 +33,7 @@ def owner(pid: int) -> str:
 
 
 def is_gone(label: str) -> bool:
-    """Return whether the owning process has ended; False if that cannot be known."""
+    """Return whether the owner has ended; False if that is unknown."""
     place, _, process = label.partition(_SEPARATOR)
     pid, _, started = process.partition(_SEPARATOR)
     if place != _place() or not pid.isdigit():
@@ -42,13 +42,13 @@ def is_gone(label: str) -> bool:
 
 
 def _place() -> str:
-    """Name the host and the process namespace within which process ids mean something."""
+    """Return the host and the process namespace in which process ids are valid."""
     namespace = _NAMESPACE.readlink().name if _NAMESPACE.exists() else ""
     return f"{socket.gethostname()} {namespace}"
 
 
 def remove_leftovers(client: DockerClient) -> None:
-    """Remove the containers, with their volumes, whose owners have ended."""
+    """Remove the containers whose owners have ended, with their volumes."""
     import docker.errors  # noqa: PLC0415  # imported by the caller already; keep this module cheap
 
     for container in client.containers.list(all=True, filters={"label": LABEL}):

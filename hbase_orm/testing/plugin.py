@@ -1,18 +1,19 @@
-"""Pytest plugin: a real HBase for tests, located or started once per run.
+"""A pytest plugin: a real HBase for tests, found or started once per run.
 
 Loaded by pytest wherever hbase-orm is installed. A test that takes the `hbase` fixture (or carries
-the marker `hbase`) runs on, in this order: the server that HBASE_ORM_TEST_URL names; a container
-of our image, through testcontainers; the embedded server. The report header says which one and why
-not an earlier one. Where none can be had such tests are skipped with the reasons, or fail with
-HBASE_ORM_REQUIRE_HBASE=1; HBASE_ORM_REQUIRE_DOCKER=1 fails them on anything but Docker.
+the marker `hbase`) runs on, in this order: the server that HBASE_ORM_TEST_URL names; a container of
+the image, through testcontainers; the embedded server. The report's header shows which one is used,
+and why the ones before it are not. If none is available, such tests are skipped with the reasons,
+or fail with HBASE_ORM_REQUIRE_HBASE=1; with HBASE_ORM_REQUIRE_DOCKER=1 they fail on everything
+except Docker.
 
     def test_the_newest_order_comes_first(hbase, table_prefix):
         engine = connect(hbase.url)
         ...
 
-Nothing is started before a test asks for it, and importing this module loads no Docker library.
-With pytest-xdist all workers share one server. When a test on HBase fails, the server's log is
-kept, and its path is printed at the end.
+Nothing is started before a test needs it, and importing this module does not import a Docker
+library. With pytest-xdist all workers share one server. If a test on HBase fails, the server's log
+is kept, and its path is printed at the end.
 """
 
 from __future__ import annotations
@@ -40,13 +41,13 @@ _WORKER_INPUT = "hbase_orm_share"
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the marker and this process's view of the run."""
+    """Register the marker and this process's part of the run."""
     config.addinivalue_line("markers", f"{_MARKER}: needs a real HBase (the `hbase` fixture)")
     config.pluginmanager.register(_Run(config), _PLUGIN)
 
 
 class _Run:
-    """The run's HBase as one process sees it: the controller, or a worker of pytest-xdist."""
+    """The HBase of a test run in one process: the controller, or a worker of pytest-xdist."""
 
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
@@ -60,11 +61,11 @@ class _Run:
         self.kept_log: Path | None = None
 
     def choice(self) -> Choice:
-        """Return the kind of HBase that tests run on; the controller decides it once."""
+        """Return the kind of HBase for the tests, which the controller decides once."""
         return self.share.choice_or(_decide)
 
     def hbase(self) -> RealHBase:
-        """Return the running HBase; start it if no process of this run has done so."""
+        """Return the running HBase; start it if no process of this run has started it."""
         from hbase_orm.testing import servers  # noqa: PLC0415  # loads Docker's library
 
         choice = self.choice()
@@ -73,7 +74,7 @@ class _Run:
         return servers.RealHBase(running)
 
     def require(self) -> None:
-        """Fail or skip the current test if it cannot have the HBase it needs."""
+        """Fail or skip the current test if the HBase that it needs is not available."""
         choice = self.choice()
         if choice.failure:
             pytest.fail(choice.failure, pytrace=False)
@@ -82,7 +83,7 @@ class _Run:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
-        """Send a worker of pytest-xdist the path of the shared folder, which holds the choice."""
+        """Send a worker of pytest-xdist the path of the shared folder, which has the choice."""
         self.choice()
         node.workerinput[_WORKER_INPUT] = str(self.share.folder)
 
@@ -92,7 +93,7 @@ class _Run:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Mark every test that takes the fixture, so that `-m hbase` selects it."""
+        """Mark every test that uses the fixture, so that `-m hbase` selects it."""
         for item in items:
             if "hbase" in getattr(item, "fixturenames", ()):
                 item.add_marker(_MARKER)
@@ -104,12 +105,12 @@ class _Run:
             self.require()
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Remember whether a test on HBase failed."""
+        """Record whether a test on HBase failed."""
         if report.failed and _MARKER in report.keywords:
             self.failed = True
 
     def pytest_sessionfinish(self) -> None:
-        """Keep the server's log if it may explain a failure."""
+        """Keep the server's log if a test on HBase failed."""
         running = self.share.get()
         if self.is_worker or running is None or not self.failed:
             return
@@ -120,13 +121,13 @@ class _Run:
             self.kept_log.write_text(log)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Print where the log is."""
+        """Print the path of the log."""
         if self.kept_log:
             terminalreporter.write_line(f"hbase: the server's log is kept: {self.kept_log}")
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_unconfigure(self) -> None:
-        """Stop what this run started."""
+        """Stop the HBase that this run started."""
         if self.is_worker:
             return
         if running := self.share.get():
@@ -153,8 +154,8 @@ def _log_path(config: pytest.Config) -> Path:
 def hbase(pytestconfig: pytest.Config) -> RealHBase:
     """Return a real HBase: its `url`, its `source` and its `admin`.
 
-    The first test that takes it waits until it has started; the run's end stops it. Tests share it,
-    so they must use table names of their own: see `table_prefix` and `hbase_url`.
+    The first test that uses it waits until HBase has started; at the end of the run it is stopped.
+    Tests share it, so each must use its own table names; see `table_prefix` and `hbase_url`.
     """
     run = pytestconfig.pluginmanager.get_plugin(_PLUGIN)
     assert isinstance(run, _Run)
@@ -164,7 +165,7 @@ def hbase(pytestconfig: pytest.Config) -> RealHBase:
 
 @pytest.fixture
 def table_prefix(hbase: RealHBase) -> Iterator[str]:
-    """Return a start for the table names of one test; afterwards its tables are dropped."""
+    """Return a prefix for the table names of one test; afterwards its tables are dropped."""
     prefix = f"t{uuid.uuid4().hex[:12]}_"
     yield prefix
     hbase.drop_tables(prefix)
@@ -172,9 +173,10 @@ def table_prefix(hbase: RealHBase) -> Iterator[str]:
 
 @pytest.fixture
 def hbase_url(hbase: RealHBase) -> Iterator[str]:
-    """Return a URL with a namespace of one test; afterwards it is dropped with all its tables.
+    """Return a URL with a namespace for one test, which is dropped afterwards with its tables.
 
-    For models whose table names are fixed: `connect(hbase_url)` puts them into the namespace.
+    It is for models with fixed table names: `connect(hbase_url)` puts their tables into the
+    namespace.
     """
     namespace = f"n{uuid.uuid4().hex[:12]}"
     yield hbase.url_in(namespace)

@@ -1,4 +1,4 @@
-"""Start, reach and stop the HBase of a test run; the operations that its tests have on it."""
+"""Starts and stops the HBase of a test run, and provides it to the tests."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from hbase_orm.testing.sources import Choice, Source
 
 
 def docker_refusal() -> str:
-    """Return why tests cannot run on Docker; empty if they can. Starts and builds nothing."""
+    """Return why tests cannot use Docker; empty if they can. Nothing is started or built."""
     for name in ("docker", "testcontainers"):
         if find_spec(name) is None:
             return f"{name} is not installed (pip install 'hbase-orm[testing]')"
@@ -37,7 +37,7 @@ def docker_refusal() -> str:
 
 
 def embedded_refusal() -> str:
-    """Return why tests cannot run on the embedded server; empty if they can. Starts nothing."""
+    """Return why tests cannot use the embedded server; empty if they can. Nothing is started."""
     try:
         choose_java()
     except (JavaNotFoundError, JavaUnsuitableError) as error:
@@ -47,14 +47,14 @@ def embedded_refusal() -> str:
 
 
 def start(choice: Choice, owner_pid: int) -> Running:
-    """Start the chosen HBase; a URL is only passed on.
+    """Start the chosen HBase; for a URL, nothing is started.
 
     Args:
-        choice: What to start; its source is not None.
-        owner_pid: The process that will call `stop`.
+        choice: The choice, whose source is not None.
+        owner_pid: The id of the process that will call `stop`.
 
     Raises:
-        ServerError: It does not start; a subclass says why.
+        ServerError: HBase does not start; a subclass shows why.
     """
     if choice.source == "docker":
         return _start_docker(owner_pid)
@@ -79,7 +79,7 @@ def _start_embedded(owner_pid: int) -> Running:
 
 
 def read_log(running: Running) -> str:
-    """Return the server's log; empty for a URL, whose log is not accessible."""
+    """Return the server's log; empty for a URL, whose log cannot be read."""
     if running.source == "docker":
         with closing(image.engine()) as client:
             return client.containers.get(running.handle).logs().decode(errors="replace")
@@ -89,7 +89,7 @@ def read_log(running: Running) -> str:
 
 
 def stop(running: Running) -> None:
-    """Stop what `start` started and delete its data; a URL's server keeps running."""
+    """Stop the HBase that `start` started and delete its data; do nothing for a URL."""
     if running.source == "docker":
         with closing(image.engine()) as client:
             client.containers.get(running.handle).remove(force=True, v=True)
@@ -98,10 +98,10 @@ def stop(running: Running) -> None:
 
 
 class RealHBase:
-    """The HBase that tests run on; what the fixture `hbase` gives."""
+    """The HBase of the tests, which the fixture `hbase` returns."""
 
     def __init__(self, running: Running) -> None:
-        """Reach a started HBase."""
+        """Use a started HBase."""
         self._running = running
 
     @property
@@ -111,15 +111,15 @@ class RealHBase:
 
     @property
     def source(self) -> Source:
-        """Where it came from: `url`, `docker` or `embedded`."""
+        """The kind of the HBase: `url`, `docker` or `embedded`."""
         return cast("Source", self._running.source)
 
     @property
     def admin(self) -> ServerAdmin:
-        """What Thrift cannot do: split, merge, move, assign, flush, compact, delay calls.
+        """The admin, for operations that Thrift does not support, such as split and move.
 
         Raises:
-            ServerError: The server was given by URL: its admin port is not known.
+            ServerError: The server was given by a URL, so its admin port is unknown.
         """
         if self.source == "docker":
             from hbase_orm.testing.containers import admin_of  # noqa: PLC0415  # optional
@@ -136,7 +136,7 @@ class RealHBase:
         )
 
     def url_in(self, namespace: str) -> str:
-        """Return the URL with a namespace, into which every table then goes."""
+        """Return the URL with a namespace for all tables."""
         address, _, options = self.url.partition("?")
         return f"{address}/{namespace}?{options}"
 

@@ -1,4 +1,4 @@
-"""HBase properties of every server that tests start."""
+"""The HBase properties of every server that tests start."""
 
 from __future__ import annotations
 

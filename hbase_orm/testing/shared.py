@@ -21,10 +21,10 @@ from hbase_orm.testing.sources import Choice
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """How to reach a started HBase, as values that another process can read.
+    """The address of a started HBase, as values that another process can read.
 
     Attributes:
-        url: What `hbase_orm.connect` takes.
+        url: The URL for `hbase_orm.connect`.
         source: The kind of HBase: url, docker or embedded.
         handle: The container's id, or the embedded server's data directory; empty for a URL.
     """
@@ -35,15 +35,15 @@ class Running:
 
 
 class Share:
-    """A folder that the processes of one test run have in common."""
+    """A folder that the processes of one test run share."""
 
     def __init__(self, folder: Path) -> None:
-        """Use `folder`, which exists already."""
+        """Use `folder`, which must exist."""
         self.folder = folder
         self._record = folder / "running.json"
 
     def choice_or(self, decide: Callable[[], Choice]) -> Choice:
-        """Return the HBase that tests run on; the first caller decides and becomes the owner."""
+        """Return the choice of HBase for the tests; the first caller decides and owns it."""
         record = self.folder / "choice.json"
         if not record.exists():
             choice = decide()
@@ -54,20 +54,20 @@ class Share:
         return Choice(**fields)
 
     def owner_pid(self) -> int:
-        """Return the id of the process that decided; it stops the server in the end."""
+        """Return the id of the process that decided and that will stop the server."""
         return int(json.loads((self.folder / "choice.json").read_text())["owner_pid"])
 
     def get(self) -> Running | None:
-        """Return the running HBase, or None if no test needed it yet."""
+        """Return the running HBase, or None if no test has needed it yet."""
         if not self._record.exists():
             return None
         return Running(**json.loads(self._record.read_text()))
 
     def get_or_start(self, start: Callable[[], Running]) -> Running:
-        """Return the running HBase; if there is none, start it while the other processes wait.
+        """Return the running HBase; if there is none, start it, while other processes wait.
 
-        A start that fails is written down too, so that the others fail at once with its reason
-        instead of trying one after the other.
+        The error of a failed start is written to the file too, so that the other processes fail at
+        once with the same reason.
 
         Raises:
             ServerError: Another process failed to start it.

@@ -1,8 +1,8 @@
-"""Decides, once and by cheap checks before any test runs, where the tests' HBase comes from.
+"""Chooses the HBase for the tests, once, by quick checks before any test runs.
 
-Nothing is started here. The order is fixed: the server that HBASE_ORM_TEST_URL names, a container
-of our image, the embedded server; the first that can be had is taken, and every earlier one has a
-reason why it was not.
+Nothing is started here. The order is: the server that HBASE_ORM_TEST_URL names, a container of the
+image, the embedded server. The first available one is chosen, with the reasons why those before it
+are not available.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ REQUIRE_DOCKER_VARIABLE = "HBASE_ORM_REQUIRE_DOCKER"
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The HBase that tests run on, and why the preferred kinds are not available.
+    """The HBase for the tests, and the reasons why preferred kinds are not available.
 
     Attributes:
-        source: The kind of HBase; None where none can be had.
-        refused: The kinds that were looked at before, each with the reason against it.
-        url: The URL given, for the source `url` only.
-        must_have: A missing HBase is a failure.
-        must_be_docker: Anything but Docker is a failure.
+        source: The kind of HBase; None if none is available.
+        refused: The kinds that are not available, each with the reason.
+        url: The URL, only for the source `url`.
+        must_have: Whether tests fail without an HBase.
+        must_be_docker: Whether tests fail without Docker.
     """
 
     source: Source | None
@@ -54,7 +54,7 @@ class Choice:
 
     @property
     def failure(self) -> str:
-        """Return why tests that need HBase must fail; empty if they need not."""
+        """Return why tests that need HBase must fail; empty if they must not."""
         if self.must_be_docker and self.source != "docker":
             return f"{REQUIRE_DOCKER_VARIABLE}=1 asks for Docker; tests would run on: {self}"
         if self.must_have and self.source is None:
@@ -72,8 +72,9 @@ def choose(
 
     Args:
         environ: The environment variables.
-        docker: Says why Docker cannot be used, or nothing. Called only where no URL is given.
-        embedded: The same for the embedded server; called only where Docker cannot be used.
+        docker: A function that returns why Docker cannot be used, or empty text; called only if no
+            URL is given.
+        embedded: The same for the embedded server; called only if Docker cannot be used.
     """
     must_have = environ.get(REQUIRE_HBASE_VARIABLE) == "1"
     must_be_docker = environ.get(REQUIRE_DOCKER_VARIABLE) == "1"

@@ -65,7 +65,7 @@ class ServerFilter:
         return value
 
     def refuses_row(self) -> bool:
-        """Return whether the row is refused, after all its cells."""
+        """Return whether the row is refused; called after all its cells were checked."""
         return False
 
     def needs_family(self, name: bytes) -> bool:

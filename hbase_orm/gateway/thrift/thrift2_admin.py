@@ -1,4 +1,4 @@
-"""Table administration over Thrift2: tables with every option, families, namespaces, regions."""
+"""Administration over Thrift2: tables with all options, families, namespaces and regions."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def _thrift_table(descriptor: TableDescriptor) -> Any:
 
 
 def _thrift_family(family: FamilyDescriptor) -> Any:
-    """Return the whole descriptor: HBase takes what is left out for its own default."""
+    """Return a family's descriptor with all options, since HBase uses its defaults for others."""
     return HBASE2.Family(
         name=family.name,
         block_size=family.block_size_bytes,

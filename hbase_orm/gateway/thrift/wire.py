@@ -1,10 +1,10 @@
-"""One Thrift connection: a socket with a deadline, and calls that check that the answer is theirs.
+"""One Thrift connection: a socket with a deadline, and calls that check their answers.
 
-thriftpy2's client sends every request with sequence id 0 and does not look at the id of the
-answer: after a timed-out call, the next one is handed the previous call's answer without an
-error. The client here numbers its requests, compares number and method name of each answer, and
-knows at any moment whether the connection is *in step*: whether every request has
-been answered. A connection that is not in step is good for nothing but closing.
+thriftpy2's client sends every request with sequence id 0 and does not check the id of the answer:
+after a timeout, the next call would get the previous call's answer without an error. The client
+here numbers its requests, compares the number and the method name of each answer, and always knows
+whether the connection is *in step*: whether every request has been answered. A connection that is
+not in step must be closed.
 """
 
 from __future__ import annotations
@@ -66,17 +66,18 @@ _PROTOCOLS: dict[str, Any] = {"binary": TBinaryProtocol, "compact": TCompactProt
 
 
 class DeadlineSocket:
-    """A client's TCP socket that gives up at a point in time, not after a pause.
+    """A TCP socket of a client with a deadline: a point in time, not a timeout for each step.
 
-    A socket's own timeout starts again with every byte, so a gateway that trickles can hold a call
-    for ever. Here each send and receive gets only what is left until `deadline`.
+    A socket's own timeout starts again with every byte, so a gateway that sends single bytes could
+    block a call forever. Here each send and receive has only the time that is left until
+    `deadline`.
 
     Attributes:
-        deadline: When calls give up, in the clock's seconds.
+        deadline: The time at which calls give up, in the clock's seconds.
     """
 
     def __init__(self, host: str, port: int, clock: Callable[[], float]) -> None:
-        """Remember where to connect to; nothing is sent."""
+        """Store the address; nothing is sent."""
         self.sock: socket.socket | None = None
         self.deadline = 0.0
         self._peer = (host, port)
@@ -88,10 +89,10 @@ class DeadlineSocket:
         return self.sock is not None
 
     def open(self) -> None:
-        """Connect, trying every address of the host; the deadline is for all of them together.
+        """Connect; try every address of the host, with one deadline for all.
 
         Raises:
-            OSError: Nobody accepts the connection, or not in time.
+            OSError: No address accepts the connection in time.
         """
         host, port = self._peer
         places = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
@@ -136,14 +137,14 @@ class DeadlineSocket:
         return data
 
     def write(self, data: bytes) -> None:
-        """Send all of `data` or raise."""
+        """Send all of `data`, or raise an error."""
         self._armed().sendall(data)
 
     def flush(self) -> None:
-        """Do nothing: the kernel gets everything at once."""
+        """Do nothing, because `write` sends everything at once."""
 
     def is_quiet(self) -> bool:
-        """Return whether nothing has come in: neither the peer's farewell nor a stray answer."""
+        """Return whether nothing has arrived: neither the end of the connection nor an answer."""
         if self.sock is None:
             return False
         try:
@@ -156,7 +157,7 @@ class DeadlineSocket:
         return False
 
     def close(self) -> None:
-        """Close the socket; in a forked child, only the child's handle of it."""
+        """Close the socket; in a forked child, close only the child's handle."""
         sock, self.sock = self.sock, None
         if sock is None:
             return
@@ -183,16 +184,17 @@ class Line:
     """The bytes of one connection: socket, transport and protocol.
 
     Attributes:
-        is_in_step: Every request has been answered in full. Once False with no call under way,
-            the line must be closed: a later answer would be taken for another call's.
-        is_binary: It speaks Thrift's binary protocol.
-        timeout_s: Gives each call a deadline of its own; None leaves it to `set_deadline`.
+        is_in_step: Whether every request has been answered completely. If it is False without a
+            call in progress, the line must be closed, because a later call could get an earlier
+            answer.
+        is_binary: Whether the line uses Thrift's binary protocol.
+        timeout_s: The time limit of each call in seconds; None means that of `set_deadline`.
     """
 
     def __init__(
         self, host: str, port: int, style: WireStyle, *, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """Set up the layers; nothing is opened."""
+        """Create the layers, without connecting."""
         self.socket = DeadlineSocket(host, port, clock)
         self.transport: Any = _transport(style, self.socket)
         self.protocol: Any = _PROTOCOLS[style.protocol](self.transport, decode_response=False)
@@ -206,33 +208,33 @@ class Line:
         self._sequence_id = 0
 
     def set_deadline(self, deadline: float) -> None:
-        """Let calls from now on give up at `deadline`."""
+        """Set the time at which the following calls give up."""
         self.socket.deadline = deadline
 
     def open(self) -> None:
-        """Connect; raises OSError when that fails."""
+        """Connect; raise OSError on failure."""
         self.transport.open()
 
     def close(self) -> None:
-        """Close the connection; closing twice is fine."""
+        """Close the connection; closing twice is allowed."""
         self.is_in_step = False
         self.transport.close()
 
     @property
     def answer_bytes(self) -> int:
-        """How many bytes the last answer had."""
+        """The size of the last answer in bytes."""
         return self._incoming.received_bytes
 
     def is_usable(self) -> bool:
-        """Return whether a call may be made: open, in step, and nothing unexpected has come in."""
+        """Return whether a call is possible: the line is open, in step, and nothing has arrived."""
         return self.is_in_step and self.socket.is_quiet()
 
     def exchange(self, method: str, arguments: Any, result: Any) -> Any:
         """Send one request and read its answer into `result`.
 
         Raises:
-            TApplicationException: The server could not run the method, or the answer is not the
-                one to this request (types BAD_SEQUENCE_ID, WRONG_METHOD_NAME).
+            TApplicationException: The server could not run the method, or the answer belongs to
+                another request (types BAD_SEQUENCE_ID, WRONG_METHOD_NAME).
             RejectedError: The arguments cannot be encoded.
         """
         self._begin()
@@ -240,9 +242,9 @@ class Line:
         return self._end(method, result)
 
     def exchange_encoded(self, method: str, arguments: bytes, result: Any) -> Any:
-        """Send one request whose arguments are the binary protocol's bytes already.
+        """Send one request whose arguments are already encoded in the binary protocol.
 
-        Only for a line that `is_binary`; else as `exchange`.
+        The line must be `is_binary`. Otherwise like `exchange`.
         """
         self._begin()
         name = method.encode()
@@ -306,22 +308,23 @@ class Line:
 
 
 class CheckedClient:
-    """A Thrift client whose methods are those of the service; one thread at a time.
+    """A Thrift client with the methods of a service; for one thread at a time.
 
     Attributes:
-        line: The connection the calls go over.
-        sizes: What the results of earlier calls weighed.
+        line: The connection of the calls.
+        sizes: The sizes of the results of earlier calls.
     """
 
     def __init__(
         self, line: Line, service: Any, results: Mapping[str, Callable[[], Any]] | None = None
     ) -> None:
-        """Offer the methods of `service` over `line`.
+        """Create a client of `service` over `line`.
 
         Args:
-            line: An open line, or one that is opened before the first call.
-            service: A service of a module that thriftpy2 loaded.
-            results: Makers of answer structs that decode into other classes than the service's.
+            line: The line, which must be open before the first call.
+            service: A service from a module that thriftpy2 loaded.
+            results: Functions that make answer structs with other classes than the service's, by
+                method.
         """
         self.line = line
         self.sizes = AnswerSizes()
@@ -330,7 +333,7 @@ class CheckedClient:
 
     @property
     def answer_bytes(self) -> int:
-        """How many bytes the last answer had."""
+        """The size of the last answer in bytes."""
         return self.line.answer_bytes
 
     def __getattr__(self, method: str) -> Callable[..., Any]:
@@ -354,7 +357,7 @@ class CheckedClient:
         return self._outcome(self.line.exchange(method, arguments, result_type()))
 
     def call_encoded(self, method: str, arguments: bytes) -> Any:
-        """Call a method whose arguments are the binary protocol's bytes already."""
+        """Call a method whose arguments are already encoded in the binary protocol."""
         result_type = self._results.get(method) or getattr(self._service, f"{method}_result")
         return self._outcome(self.line.exchange_encoded(method, arguments, result_type()))
 

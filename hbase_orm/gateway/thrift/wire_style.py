@@ -1,4 +1,4 @@
-"""How a gateway was started: its transport and its protocol."""
+"""The transport and the protocol of a gateway."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PROTOCOLS: Final = ("binary", "compact")
 
 @dataclass(frozen=True, slots=True)
 class WireStyle:
-    """How bytes are laid out on the connection; both ends must agree; neither can check the other.
+    """The transport and the protocol of a connection, which must be those of the gateway.
 
     Attributes:
         transport: `buffered` (thread-pool servers) or `framed` (non-blocking ones).
@@ -24,7 +24,7 @@ class WireStyle:
     protocol: str = "binary"
 
     def __post_init__(self) -> None:
-        """Refuse a style that does not exist."""
+        """Raise an error for an unknown transport or protocol."""
         for name, value, allowed in (
             ("transport", self.transport, TRANSPORTS),
             ("protocol", self.protocol, PROTOCOLS),

@@ -37,7 +37,7 @@ class Hooks:
     has_after_write: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        """Compute once what every flush needs."""
+        """Compute once which hooks and renewed fields there are."""
         before_write = self.before_put or self.before_delete or bool(self.renewed)
         object.__setattr__(self, "has_before_write", before_write)
         object.__setattr__(self, "has_after_write", self.after_put or self.after_delete)

@@ -1,4 +1,4 @@
-"""From one condition to one comparison of a stored cell, which HBase makes before a write."""
+"""Converts a condition to a comparison of one stored cell, which HBase makes before a write."""
 
 from __future__ import annotations
 
