@@ -12,7 +12,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, TypeVar, cast
+from typing import Any, ClassVar, Literal, Self, TypeVar, cast
 
 from hbase_orm.errors import (
     ConfigurationError,
@@ -30,9 +30,10 @@ from hbase_orm.gateway.thrift.answer_sizes import ANSWER_BYTES, Pieces
 from hbase_orm.gateway.thrift.decoding.answers import text
 from hbase_orm.gateway.thrift.decoding.incoming import GarbledAnswerError
 from hbase_orm.gateway.thrift.faults import WIRE_ERRORS, translate
-from hbase_orm.gateway.thrift.handshake import ThriftConnection
-from hbase_orm.gateway.thrift.pool import Pool, Slot
+from hbase_orm.gateway.thrift.handshake import Opener, ThriftConnection
+from hbase_orm.gateway.thrift.pool import Address, Pool, Slot
 from hbase_orm.gateway.thrift.scan_bounds import ScanBounds, server_bounds
+from hbase_orm.gateway.thrift.wire import Line, WireStyle
 from hbase_orm.ops import (
     AddFamily,
     CloseScanner,
@@ -127,6 +128,24 @@ class ThriftGateway(ABC):
         self._clock = clock
         self._calls = self._table_of_calls()
 
+    @classmethod
+    def connect(
+        cls,
+        addresses: Sequence[Address],
+        *,
+        style: WireStyle | None = None,
+        timeout_s: float = DEFAULT_TIMEOUT_S,
+        pool_size: int = 8,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> Self:
+        """Return a gateway for Thrift servers of the same HBase.
+
+        Nothing is sent before the first request.
+        """
+        opener = Opener(cls._INTERFACE, style or WireStyle(), cls._pooled, clock=clock)
+        pool = Pool(opener, addresses, size=pool_size, wait_s=timeout_s, clock=clock)
+        return cls(pool, timeout_s=timeout_s, clock=clock)
+
     def __repr__(self) -> str:
         """Show the pool and the timeout."""
         return f"{type(self).__name__}({self.pool!r}, timeout_s={self.timeout_s:g})"
@@ -159,6 +178,13 @@ class ThriftGateway(ABC):
         self.pool.close()
 
     # --- what differs between the two interfaces --------------------------------------------------
+
+    _INTERFACE: ClassVar[Literal[1, 2]]
+
+    @staticmethod
+    @abstractmethod
+    def _pooled(line: Line, address: Address) -> ThriftConnection:
+        """Return a connection for the pool that uses the open line."""
 
     @abstractmethod
     def _table_of_calls(self) -> Mapping[type[Operation[Any]], Call]:

@@ -7,8 +7,7 @@ tables; `thrift2` has them.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import chain
 from typing import Any
@@ -27,19 +26,18 @@ from hbase_orm.gateway.thrift.decoding.answers import LIST, STRUCT, Many, check_
 from hbase_orm.gateway.thrift.decoding.incoming import GarbledAnswerError
 from hbase_orm.gateway.thrift.decoding.row_answers import read_rows
 from hbase_orm.gateway.thrift.gateway import (
-    DEFAULT_TIMEOUT_S,
     Call,
     ThriftGateway,
     needs_thrift2,
     table_bytes,
     whole_families,
 )
-from hbase_orm.gateway.thrift.handshake import Opener, ThriftConnection
-from hbase_orm.gateway.thrift.pool import Address, Pool
+from hbase_orm.gateway.thrift.handshake import ThriftConnection
+from hbase_orm.gateway.thrift.pool import Address
 from hbase_orm.gateway.thrift.put_rows import put_rows_call
 from hbase_orm.gateway.thrift.scan_bounds import ScanBounds
 from hbase_orm.gateway.thrift.thrift1_admin import ADMIN_CALLS
-from hbase_orm.gateway.thrift.wire import HBASE1, CheckedClient, Line, WireStyle, unsendable
+from hbase_orm.gateway.thrift.wire import HBASE1, CheckedClient, Line, unsendable
 from hbase_orm.ops import (
     Append,
     CheckAndMutate,
@@ -89,17 +87,6 @@ _ROW_CALLS: Mapping[str, Callable[[], Any]] = dict.fromkeys(
 )
 
 
-# --- connections ----------------------------------------------------------------------------------
-
-
-def _pooled(line: Line, address: Address) -> ThriftConnection:
-    """Make a happybase connection that uses the open line and this library's client."""
-    connection = happybase.Connection(address.host, address.port, autoconnect=False)
-    connection.transport = line.transport
-    connection.client = CheckedClient(line, HBASE1.Hbase)
-    return ThriftConnection(line, CheckedClient(line, HBASE1.Hbase, _ROW_CALLS), owner=connection)
-
-
 class Thrift1Gateway(ThriftGateway):
     """Reads and plain writes over Thrift1.
 
@@ -109,23 +96,7 @@ class Thrift1Gateway(ThriftGateway):
     `GetVersions` reads column by column, so its answer is not a snapshot of the row.
     """
 
-    @classmethod
-    def connect(
-        cls,
-        addresses: Sequence[Address],
-        *,
-        style: WireStyle | None = None,
-        timeout_s: float = DEFAULT_TIMEOUT_S,
-        pool_size: int = 8,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> Thrift1Gateway:
-        """Return a gateway for Thrift1 servers of the same HBase.
-
-        Nothing is sent before the first request.
-        """
-        opener = Opener(1, style or WireStyle(), _pooled, clock=clock)
-        pool = Pool(opener, addresses, size=pool_size, wait_s=timeout_s, clock=clock)
-        return cls(pool, timeout_s=timeout_s, clock=clock)
+    _INTERFACE = 1
 
     @property
     def features(self) -> frozenset[Feature]:
@@ -146,6 +117,16 @@ class Thrift1Gateway(ThriftGateway):
         with self.pool.use_apart(self._clock() + self.timeout_s) as connection:
             connection.line.timeout_s = self.timeout_s
             yield connection.owner
+
+    @staticmethod
+    def _pooled(line: Line, address: Address) -> ThriftConnection:
+        """Make a happybase connection that uses the open line and this library's client."""
+        connection = happybase.Connection(address.host, address.port, autoconnect=False)
+        connection.transport = line.transport
+        connection.client = CheckedClient(line, HBASE1.Hbase)
+        return ThriftConnection(
+            line, CheckedClient(line, HBASE1.Hbase, _ROW_CALLS), owner=connection
+        )
 
     def _table_of_calls(self) -> Mapping[type[Operation[Any]], Call]:
         return {

@@ -7,7 +7,6 @@ better done over `thrift1`, because Thrift2's answers are a third larger and slo
 from __future__ import annotations
 
 import struct
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
@@ -25,17 +24,16 @@ from hbase_orm.gateway.thrift.decoding.decoded import DecodedValue
 from hbase_orm.gateway.thrift.decoding.incoming import GarbledAnswerError
 from hbase_orm.gateway.thrift.decoding.row_answers import DecodedResult
 from hbase_orm.gateway.thrift.gateway import (
-    DEFAULT_TIMEOUT_S,
     Call,
     ThriftGateway,
     table_bytes,
     whole_families,
 )
-from hbase_orm.gateway.thrift.handshake import Opener, ThriftConnection
-from hbase_orm.gateway.thrift.pool import Address, Pool
+from hbase_orm.gateway.thrift.handshake import ThriftConnection
+from hbase_orm.gateway.thrift.pool import Address
 from hbase_orm.gateway.thrift.scan_bounds import ScanBounds
 from hbase_orm.gateway.thrift.thrift2_admin import ADMIN_CALLS
-from hbase_orm.gateway.thrift.wire import HBASE2, CheckedClient, Line, WireStyle
+from hbase_orm.gateway.thrift.wire import HBASE2, CheckedClient, Line
 from hbase_orm.ops import (
     Append,
     CheckAndMutate,
@@ -96,35 +94,19 @@ _ANSWERS: Mapping[str, Callable[[], Any]] = {
 }
 
 
-def _pooled(line: Line, _address: Address) -> ThriftConnection:
-    return ThriftConnection(line, CheckedClient(line, HBASE2.HBase2, _ANSWERS))
-
-
 class Thrift2Gateway(ThriftGateway):
     """Executes all requests over Thrift2."""
 
-    @classmethod
-    def connect(
-        cls,
-        addresses: Sequence[Address],
-        *,
-        style: WireStyle | None = None,
-        timeout_s: float = DEFAULT_TIMEOUT_S,
-        pool_size: int = 8,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> Thrift2Gateway:
-        """Return a gateway for Thrift2 servers of the same HBase.
-
-        Nothing is sent before the first request.
-        """
-        opener = Opener(2, style or WireStyle(), _pooled, clock=clock)
-        pool = Pool(opener, addresses, size=pool_size, wait_s=timeout_s, clock=clock)
-        return cls(pool, timeout_s=timeout_s, clock=clock)
+    _INTERFACE = 2
 
     @property
     def features(self) -> frozenset[Feature]:
         """All features."""
         return frozenset(Feature)
+
+    @staticmethod
+    def _pooled(line: Line, _address: Address) -> ThriftConnection:
+        return ThriftConnection(line, CheckedClient(line, HBASE2.HBase2, _ANSWERS))
 
     def _table_of_calls(self) -> Mapping[type[Operation[Any]], Call]:
         return {
