@@ -32,7 +32,7 @@ from hbase_orm.index.upkeep.repair import (
 from hbase_orm.index.upkeep.table_pages import PAGE_ROWS, read_in_rounds
 from hbase_orm.index_admin.lease import TableLease
 from hbase_orm.index_admin.reindex import RowReindexer
-from hbase_orm.ops import KeyRange, ListRegions, Protocol, ask
+from hbase_orm.ops import KeyRange, ListRegions, Protocol, RenewTimeLimit, ask
 
 Source = Literal["data", "index"]
 BOTH: Final[tuple[Source, ...]] = ("data", "index")
@@ -190,6 +190,7 @@ class IndexVerify:
 
     def _newer_epoch(self) -> Protocol[int]:
         # Rows are written under an epoch that stands in the catalog before: read it after them.
+        yield from ask(RenewTimeLimit())
         entry = yield from read_entry(self._table.table)
         return 0 if entry is not None and entry.epoch >= self._newest_epoch else self._newest_epoch
 
@@ -247,6 +248,7 @@ class IndexVerify:
         pairs = [pair for pair in page.pairs if pair.finding is not Finding.UNKNOWN]
         keys = dict.fromkeys([*(pair.row for pair in pairs), *page.foreign])
         rejected = dict[bytes, str]()
+        yield from ask(RenewTimeLimit())
         yield from self._reindexer.reindex(tuple(keys), rejected)
         self._repaired += len(keys) - len(rejected)
         self._unclaimed.update(pair.entry for pair in pairs if pair.row in rejected)
@@ -254,6 +256,9 @@ class IndexVerify:
 
     def _repair_entries(self, pairs: Sequence[RowPair], min_age_ms: int) -> Protocol[None]:
         for pair in pairs:
+            yield from ask(
+                RenewTimeLimit()
+            )  # a repair whose fence was not answered holds up no other
             if pair.finding is Finding.UNKNOWN:
                 yield from self._remove(pair)
             else:
@@ -312,6 +317,7 @@ def repair_entries(
     table, context = yield from lease.renewable()
     counts: dict[str, RepairCounts] = {}
     for index in table.indexes:
+        yield from ask(RenewTimeLimit())
         counts[index.name] = yield from repair_pass(
             table, index, base_keys[index.name], context, min_age_ms=min_age_ms
         )

@@ -18,7 +18,16 @@ from hbase_orm.binding.write_clock import TIE_S
 from hbase_orm.errors import ConflictError, RowKeyError, ValidationError
 from hbase_orm.index.entries.targets import MARKER_VALUE, GuardedTable, RowBefore, RowChange
 from hbase_orm.model import Key
-from hbase_orm.ops import Delete, MutateRows, Protocol, Row, RowMutation, Sleep, ask
+from hbase_orm.ops import (
+    Delete,
+    MutateRows,
+    Protocol,
+    RenewTimeLimit,
+    Row,
+    RowMutation,
+    Sleep,
+    ask,
+)
 from hbase_orm.reading.by_key import key_to_change
 from hbase_orm.writing.by_key import absent_row_error, write_now
 from hbase_orm.writing.conditional import duplicate_error, insert_row, need_conditions, stored_row
@@ -104,6 +113,7 @@ def move_row(
     move = _Move(old, new, values, writer)
     yield from writer.clock.wait_out_counter_skew([(old.bound.schema.table, old.key)])
     for _ in range(MAX_TRIES):
+        yield from ask(RenewTimeLimit())  # clean-up that was not answered ends no move
         original = yield from stored_row(old.bound, old.key)
         copy = yield from stored_row(new.bound, new.key)
         if original is None:
@@ -112,6 +122,7 @@ def move_row(
         if (yield from move.make_copy(original, copy)):
             # What the server stamps from now on is above what was read.
             yield from ask(Sleep(TIE_S))
+            yield from ask(RenewTimeLimit())
             yield from move.delete_copied(original)
     raise ConflictError(
         "other writers kept changing the row while it was moved",

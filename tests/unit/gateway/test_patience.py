@@ -17,8 +17,18 @@ from hbase_orm.gateway.memory.gateway import MemoryGateway
 from hbase_orm.gateway.retry import RetryingGateway
 from hbase_orm.gateway.routed import RoutedGateway
 from hbase_orm.gateway.thrift.pool import Address
-from hbase_orm.ops import FetchRows, MutateRows, Operation, Ping, ScannerId
+from hbase_orm.ops import (
+    CheckAndMutate,
+    FetchRows,
+    MutateRows,
+    Operation,
+    Ping,
+    Put,
+    RowMutation,
+    ScannerId,
+)
 from hbase_orm.session.session import Session
+from tests.support.operator_actions import rows_of
 
 R = TypeVar("R")
 
@@ -70,6 +80,8 @@ class FallsSilent:
         self.is_silent = False
         self.silent_tables = set[str]()
         self.silent_writes = 0
+        self.silent_checks = 0
+        self.has_silent_deletes = False
         self._clock = clock
 
     @property
@@ -84,6 +96,11 @@ class FallsSilent:
         if isinstance(operation, MutateRows) and self.silent_writes:
             self.silent_writes -= 1
             is_silent = True
+        if isinstance(operation, CheckAndMutate) and self.silent_checks:
+            self.silent_checks -= 1
+            is_silent = True
+        if isinstance(operation, MutateRows) and self.has_silent_deletes:
+            is_silent |= all(mutation.deletes for mutation in operation.mutations)
         if is_silent:
             self._clock.sleep(timeout_s)
             raise ConnectionLostError("no answer came in time")
@@ -285,3 +302,43 @@ def test_a_batch_that_gets_no_answer_holds_up_no_other_batch_of_its_table(
 
     assert len(caught.value.written) == 3
     assert len(caught.value.unknown) == 1
+
+
+def test_clean_up_that_gets_no_answer_does_not_end_a_move(
+    engine: Engine, gateway: FallsSilent
+) -> None:
+    session = engine.session()
+    moved = session.get(Filed, host="h3")
+    assert moved is not None
+    gateway.has_silent_deletes = True  # those of the original's entries, once it is gone
+
+    copy = session.move(moved, host="h3 moved")
+
+    gateway.has_silent_deletes = False
+    assert session.get(Filed, host="h3") is None
+    assert session.get(Filed, host="h3 moved") is copy
+
+
+def test_a_fence_that_gets_no_answer_holds_up_no_repair_of_other_entries(
+    engine: Engine, gateway: FallsSilent, clock: Clock
+) -> None:
+    table = engine.indexes(Filed)["by_unit"].table
+    entries = list(rows_of(gateway.inner, table))
+    with engine.session() as session:
+        session.add_all(Filed(host=f"h{n}", unit="t") for n in range(20))
+    # Stale entries that are newer than their rows: each row is fenced before its entry is deleted.
+    later_ms = 1_000 + max(
+        c.timestamp_ms for e in rows_of(gateway.inner, table) for c in e.cells.values()
+    )
+    stale = [
+        RowMutation(e.key, tuple(Put(c, x.value, later_ms) for c, x in e.cells.items()))
+        for e in entries
+    ]
+    gateway.inner.execute(MutateRows(table, tuple(stale)))
+    gateway.silent_checks = 1
+
+    repaired = engine.verify_index(Filed, "by_unit", repair=True, min_age_ms=-3_600_000)
+
+    assert (repaired.repaired, gateway.silent_checks) == (19, 0)
+    clock.sleep(10 * TIMEOUT_S)
+    assert engine.verify_index(Filed, "by_unit").stale == 1
