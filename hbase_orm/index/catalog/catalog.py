@@ -81,13 +81,19 @@ def refuse_other_protocol(
     """
     if entry.is_lww == is_lww or entry.state is TableState.DROPPED:
         return
-    has, fix = (
-        ("no guards", "leave thrift2 out of the URL")
+    text, fix = (
+        (
+            "the table was created for rows without guards, but this program writes rows with them",
+            "leave thrift2 out of the URL",
+        )
         if entry.is_lww
-        else ("guards", "add thrift2=host:9091 to the URL")
+        else (
+            "the table was created for rows with guards, but this program writes rows without them",
+            "add thrift2=host:9091 to the URL",
+        )
     )
     raise SchemaError(
-        f"the table was created for rows with {has}, but this program writes rows without them",
+        text,
         **details,
         table=table,
         fix=f"{fix}, or drop the table and create it again: all programs that write it must agree",
