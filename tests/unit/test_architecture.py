@@ -147,7 +147,9 @@ def retired_words() -> frozenset[str]:
     """Return the words of the glossary that no identifier has."""
     _, _, table = (ROOT / "docs/glossary.md").read_text().partition("| Retired word")
     rows = [line.split("|")[1] for line in table.splitlines()[2:] if line.startswith("|")]
-    return frozenset(word for row in rows for word in re.findall(r"\w+", row))
+    retired = frozenset(word for row in rows for word in re.findall(r"\w+", row))
+    assert retired, "the glossary's table of retired words has another heading"
+    return retired
 
 
 def retired_names(tree: Tree, retired: frozenset[str]) -> set[str]:
