@@ -15,8 +15,8 @@ The rules of the protocol, each in its own function:
 - R5 after a failed or unanswered attempt delete nothing, and find out its outcome: `settle`
 - R6 delete stale entries only up to the write's timestamp: `attempt.dead_entry_deletes`
 - timestamps only grow: `attempt.next_timestamp` above `attempt.newest_timestamp`, for which
-  `asking.read_before` looks at the tombstones of rows without a guard
-- the repairer's fence: `fencing.fence`
+  `requests.read_before` looks at the tombstones of rows without a guard
+- the repairer's fence: `fence.fence`
 
 Writes of programs without this library are not detected; see the documentation on guarded tables.
 """

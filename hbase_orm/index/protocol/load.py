@@ -33,6 +33,7 @@ from hbase_orm.index.protocol.attempt import (
     written_values,
 )
 from hbase_orm.index.protocol.covering import UNVERIFIED, covering_column, covering_row
+from hbase_orm.index.protocol.requests import joined
 from hbase_orm.ops import (
     MutateRows,
     Operation,
@@ -130,12 +131,8 @@ def load_rows(table: str, rows: Sequence[LoadedRow]) -> Protocol[None]:
     yield from load_in_order(entries, data, _joined(row.verified for row in rows))
 
 
-def _joined(puts: Iterable[Mapping[str, tuple[RowMutation, ...]]]) -> list[MutateRows]:
-    joined: dict[str, list[RowMutation]] = {}
-    for of_row in puts:
-        for table, mutations in of_row.items():
-            joined.setdefault(table, []).extend(mutations)
-    return [MutateRows(table, tuple(mutations)) for table, mutations in joined.items()]
+def _joined(puts: Iterable[Mapping[str, tuple[RowMutation, ...]]]) -> tuple[MutateRows, ...]:
+    return joined(MutateRows(table, rows) for row in puts for table, rows in row.items())
 
 
 def load_in_order(

@@ -97,10 +97,10 @@ def _read_raw(
 
 def joined(batches: Iterable[MutateRows]) -> tuple[MutateRows, ...]:
     """Join batches that have no row in common into one batch for each table."""
-    by_table: dict[str, tuple[RowMutation, ...]] = {}
+    by_table: dict[str, list[RowMutation]] = {}
     for batch in batches:
-        by_table[batch.table] = by_table.get(batch.table, ()) + tuple(batch.mutations)
-    return tuple(MutateRows(table, mutations) for table, mutations in by_table.items())
+        by_table.setdefault(batch.table, []).extend(batch.mutations)
+    return tuple(MutateRows(table, tuple(mutations)) for table, mutations in by_table.items())
 
 
 def is_unmoved(target: GuardedTable, before: RowBefore, after: RowBefore) -> bool:

@@ -20,10 +20,11 @@ from hbase_orm.index.entries.targets import (
     with_guard,
 )
 from hbase_orm.index.protocol.attempt import entry_puts
+from hbase_orm.index.protocol.requests import joined
 from hbase_orm.index.upkeep.compare import HARMFUL, Finding, is_verified, verify_rows
-from hbase_orm.index.upkeep.repair import repair_entry
+from hbase_orm.index.upkeep.repair import newest_ms, repair_entry
 from hbase_orm.index.upkeep.table_pages import entries_without_row, scan_page, with_base_keys
-from hbase_orm.ops import KeyRange, MutateRows, Protocol, Row, ask_with_retry
+from hbase_orm.ops import KeyRange, MutateRows, Protocol, Row, ask_all_with_retry
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +98,7 @@ def delete_late_covering_entries(
                 index,
                 context,
                 entry_key=entry.key,
-                entry_timestamp_ms=max(cell.timestamp_ms for cell in entry.cells.values()),
+                entry_timestamp_ms=newest_ms(entry),
                 base_key=base_key,
                 min_age_ms=0,  # what is verified was acknowledged: no write is under way
             )
@@ -130,7 +131,5 @@ def put_entries_of_page(
         keys = target.needed_keys(index, row.key, cells)
         entries = [index.entry(key) for key in sorted(keys)]
         puts += entry_puts(entries, newest_seen_ms)
-    if puts:
-        mutations = tuple(mutation for put in puts for mutation in put.mutations)
-        yield from ask_with_retry(MutateRows(index.table, mutations), context.retries)
+    yield from ask_all_with_retry(joined(puts), context.retries)
     return page
