@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final
@@ -16,7 +16,7 @@ from hbase_orm.index.entries.targets import MARKER_VALUE, GuardedTable
 from hbase_orm.model import Model
 from hbase_orm.ops import MAX_CELL_BYTES, MAX_ROW_KEY_BYTES, Protocol, Row
 from hbase_orm.query import Select, Shapes
-from hbase_orm.rowkey import DecodedKey, KeyContext
+from hbase_orm.rowkey import DecodedKey, KeyContext, KeyLayout
 from hbase_orm.schema import NO_FIELDS, Matches, TableSchema
 
 # However long the row key, values of so few bytes in all fit; 1 KiB is for columns and overhead.
@@ -136,10 +136,19 @@ class BoundModel:
         types are skipped, because their keys have another layout.
         """
         names = self.keys.names
-        if names is None:
-            return None
-        is_own, keys = self.is_own, (row.key for row in rows)
-        return (yield from names.load(key for key in keys if is_own is None or is_own(key)))
+        return None if names is None else (yield from names.load(self._with_layouts(rows)))
+
+    def _with_layouts(self, rows: Iterable[Row]) -> Iterator[tuple[bytes, KeyLayout]]:
+        """Yield the keys of the model's rows, each with its layout: a record type has its own."""
+        for row in rows:
+            if self.kinds is None:
+                if self.is_own is None or self.is_own(row.key):
+                    yield row.key, self.schema.layout
+                continue
+            try:
+                yield row.key, self.kinds(row.key).__schema__.layout
+            except CorruptRowError:
+                continue  # of no record type that the program knows: making its object says so
 
     def decode_row_key(self, data: bytes) -> Protocol[DecodedKey]:
         """Return the key fields that can be decoded from a row key, with names.
@@ -149,7 +158,7 @@ class BoundModel:
                 number.
         """
         layout, names = self.schema.row_layout, self.keys.names
-        held = None if names is None else (yield from names.load([data], layout))
+        held = None if names is None else (yield from names.load([(data, layout)]))
         decoded = layout.decode(data, self.context)
         del held  # until here
         return decoded

@@ -198,5 +198,7 @@ def keys_of(
     """Return the row keys of a model for the table that its schema names."""
     layout = schema.layout
     kind = RandomlySaltedKeys if layout.is_random else RowKeys
-    names = KeyNames(schema, dictionaries) if layout.lookups else None
+    # The record types of a base may have names of their own, and be declared later.
+    may_have_names = bool(layout.lookups) or schema.record_types is not None
+    names = KeyNames(schema, dictionaries) if may_have_names else None
     return kind(model, schema, longest_row_key_bytes(schema.table), names, origin)

@@ -35,8 +35,11 @@ class KeyNames:
 
     @property
     def tables(self) -> Sequence[str]:
-        """The tables of the dictionaries, each once."""
-        declared = dict.fromkeys(lookup.dictionary for lookup in self.schema.layout.lookups)
+        """The tables of the dictionaries, each once; of a base, those of its record types too."""
+        types = self.schema.record_types
+        schemas = [] if types is None else [model.__schema__ for model in types.models.values()]
+        lookups = [each for schema in (self.schema, *schemas) for each in schema.layout.lookups]
+        declared = dict.fromkeys(lookup.dictionary for lookup in lookups)
         return [self.dictionaries.table(name) for name in declared]
 
     @property
@@ -93,27 +96,28 @@ class KeyNames:
         """
         yield from self.dictionaries.allocate(self.schema.layout.lookups, rows)
 
-    def load(self, keys: Iterable[bytes], layout: KeyLayout | None = None) -> Protocol[LoadedNames]:
+    def load(self, keys: Iterable[tuple[bytes, KeyLayout]]) -> Protocol[LoadedNames]:
         """Look up the names whose numbers are in these keys; the caller must hold the result.
 
         A key that does not decode is skipped; making an object from its row raises the error.
 
         Args:
-            keys: The keys of the model's objects.
-            layout: The layout of the keys, if it is not that of objects' keys.
+            keys: The keys, each with its layout.
         """
-        layout = layout or self.schema.layout
-        wanted = [(n, p, p.lookup) for n, p in enumerate(layout.parts) if p.lookup is not None]
-        pairs = []
-        for key in keys:
-            try:
-                pieces = layout.split(key)
-                for position, part, lookup in wanted:
-                    pairs.append((lookup.dictionary, part.value_of(pieces[position][1])))
-            except (CodecError, CorruptRowError):
-                continue
+        pairs = (pair for key, layout in keys for pair in _numbers_in(key, layout))
         return (yield from self.dictionaries.load(pairs))
 
     def numbers_to_plan(self, stmt: Select[Any]) -> Protocol[Numbers]:
         """Return the numbers of the names in a statement, by dictionary and name."""
         return (yield from self.dictionaries.look_up(names_in(stmt, self.schema)))
+
+
+def _numbers_in(key: bytes, layout: KeyLayout) -> list[tuple[str, int]]:
+    """Return the numbers of names in a key, each with its dictionary; none of a wrong key."""
+    if not layout.lookups:
+        return []
+    try:
+        pieces = [(part, data) for part, data in layout.split(key) if part.lookup is not None]
+        return [(part.lookup.dictionary, part.value_of(data)) for part, data in pieces]  # type: ignore[union-attr]  # chosen above
+    except (CodecError, CorruptRowError):
+        return []

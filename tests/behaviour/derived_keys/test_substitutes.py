@@ -99,8 +99,28 @@ class Switch(Machine, record_type="sw"):
     ports: Mapped[int] = column(Machine.d, "p", codec=codecs.uint8())
 
 
+class Place(Model, table="places"):
+    """A base without names, whose record types have names of dictionaries of their own."""
+
+    d = Family()
+    rack: Key[int] = key(codecs.uint16())
+    __rowkey__ = rowkey(rack, RecordType())
+
+
+class Desk(Place, record_type="desk"):
+    user: Key[str] = key()
+    height: Mapped[int] = column(Place.d, "h", codec=codecs.uint8())
+    __rowkey__ = rowkey(Place.rack, RecordType(), Substitute(of=user, dictionary="users"))
+
+
+class Door(Place, record_type="door"):
+    keeper: Key[str] = key()
+    locks: Mapped[int] = column(Place.d, "l", codec=codecs.uint8())
+    __rowkey__ = rowkey(Place.rack, RecordType(), Substitute(of=keeper, dictionary="keepers"))
+
+
 def prepare(engine: Engine) -> None:
-    engine.create_tables(Log, Salted, Prefixed, Hashed, Machine)
+    engine.create_tables(Log, Salted, Prefixed, Hashed, Machine, Place)
 
 
 @pytest.fixture
@@ -298,6 +318,22 @@ def test_a_record_type_is_read_past_rows_of_others_whose_names_stand_elsewhere(
     assert session.all(select(Server).allow_full_scan().caching(1)) == [server]
     assert session.all(select(Switch).allow_full_scan().caching(1)) == [switch]
     assert session.all(select(Machine).where(Machine.rack == 1)) == [server, switch]
+
+
+def test_a_base_reads_the_names_that_only_its_record_types_have(store: Store, name: str) -> None:
+    desk = Desk(rack=2, user=f"{name}.1", height=75)
+    door = Door(rack=2, keeper=f"{name}.2", locks=3)
+    store.put(desk, door)
+
+    # Each by an engine that knows no names yet.
+    assert store.another().engine.session().all(select(Place).where(Place.rack == 2)) == [
+        desk,
+        door,
+    ]
+    users = select(Desk.user).where(Desk.rack == 2)
+    assert store.another().engine.session().all(users) == [desk.user]
+    racks = select(Place.rack).where(Place.rack == 2)
+    assert store.another().engine.session().all(racks) == [2, 2]
 
 
 def test_a_row_whose_key_is_too_short_for_a_number_is_reported_with_its_key(
