@@ -61,10 +61,6 @@ class Runner:
         """The number of protocols that run in parallel."""
         return self._driver.parallel
 
-    def monotonic_s(self) -> float:
-        """Return the seconds of a clock for leases and waits."""
-        return self._monotonic_s()
-
     @property
     def features(self) -> frozenset[Feature]:
         """The features that the gateway supports."""
@@ -127,10 +123,6 @@ class Runner:
         The first error, by position, is raised after all running work has ended.
         """
         return self._driver.each(work, items, self._fan_out)
-
-    def sleep(self, seconds: float) -> None:
-        """Wait a number of seconds."""
-        self._sleep(seconds)
 
     def close(self) -> None:
         """Close the driver and the gateway."""

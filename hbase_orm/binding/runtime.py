@@ -19,7 +19,6 @@ from hbase_orm.binding.table_writer import TableWriter
 from hbase_orm.binding.write_clock import WriteClock, wall_clock_ms
 from hbase_orm.execute import Reading, stream
 from hbase_orm.gateway.base import Gateway
-from hbase_orm.gateway.drive import Patience
 from hbase_orm.index.catalog.catalog import LEASE_S
 from hbase_orm.index.entries.guard_cell import NONCE_BYTES
 from hbase_orm.index.entries.targets import GUARDED_RETRIES, GuardContext
@@ -80,7 +79,7 @@ class Runtime(Runner):
         )
         self.open_reads = OpenReads()
         self.row_locks = RowLocks()
-        self.clean_up = CleanUp(lambda: Patience(gateway, monotonic_s).execute)
+        self.clean_up = CleanUp(lambda: self.patience().execute)
         self.clock = WriteClock(now_ms, monotonic_s, timestamps=timestamps)
         context = GuardContext(
             now_ms=now_ms,
@@ -135,10 +134,8 @@ class Runtime(Runner):
         try:
             self.clean_up.close()
             self.open_reads.close_dropped()
-        except BaseException:
-            self.gateway.close()
-            raise
-        super().close()
+        finally:
+            super().close()
 
 
 _RUNTIMES: WeakSet[Runtime] = WeakSet()

@@ -16,7 +16,6 @@ from hbase_orm.execute.steps import (
     Step,
     close_now,
     is_dropped,
-    released,
     stream,
     through,
 )
@@ -36,7 +35,6 @@ __all__ = [
     "Step",
     "close_now",
     "is_dropped",
-    "released",
     "rows_of",
     "stream",
     "through",

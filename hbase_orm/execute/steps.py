@@ -11,7 +11,6 @@ import threading
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from types import TracebackType
 from typing import Any, Protocol, TypeVar, cast
 from weakref import ref
 
@@ -94,7 +93,6 @@ def stream(
     rows: Reading[T],
     execute: Execute,
     each: Each = in_turn,
-    note: Note | None = None,
     after: Callable[[], object] | None = None,
 ) -> Generator[Sequence[Any], None, T]:
     """Run the generator `rows` with `execute`, and yield the rows that it emits.
@@ -107,8 +105,6 @@ def stream(
         rows: The generator of requests and emissions.
         execute: A function that executes a request.
         each: A function that runs protocols, perhaps in several threads.
-        note: A function that is called with doubtful entries, before the rows emitted with them are
-            yielded.
         after: Called once the scanners are closed, however the read ended; not if the garbage
             collector ends it.
     """
@@ -122,8 +118,6 @@ def stream(
             if not isinstance(step, Emit):
                 run.answer_by(cast("Callable[[Step], Any]", answer))
                 continue
-            if step.doubtful and note is not None:
-                note(step.doubtful)
             yield step.rows
             run.send(None)
     except GeneratorExit as error:
@@ -240,28 +234,3 @@ def is_dropped(error: BaseException | None) -> bool:
     """Return whether `error` means that the garbage collector is ending a read."""
     scope = _closing.scope
     return isinstance(error, GeneratorExit) and (scope is None or scope() is None)
-
-
-class released:  # noqa: N801  # used as contextlib.closing is
-    """Close a read at the end of a `with` block; send nothing if the garbage collector ends it."""
-
-    def __init__(self, reading: Generator[Any, Any, Any]) -> None:
-        """Store the read `reading`."""
-        self._reading = reading
-
-    def __enter__(self) -> Generator[Any, Any, Any]:
-        """Return the read."""
-        return self._reading
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-        /,
-    ) -> None:
-        """Close the read."""
-        if is_dropped(error):
-            self._reading.close()
-        else:
-            close_now(self._reading)

@@ -119,7 +119,7 @@ def _rows_by_key(chosen: GetPlan, columns: tuple[bytes, ...]) -> Rows:
         if row is not None:
             yield Emit([row])
             continue
-        scan = Scan(table, _range_of(key), families, bytes(EXISTENCE), caching_rows=1)
+        scan = Scan(table, KeyRange.single(key), families, bytes(EXISTENCE), caching_rows=1)
         if (yield from _first_row(_in_times(scan, chosen))) is not None:
             yield Emit([Row(key, {})])
 
@@ -136,7 +136,7 @@ def _of_existence(plan: Plan) -> Plan:
                 plan.conditions,
                 plan.limit,
                 plan.order,
-                ranges=tuple(map(_range_of, keys)),
+                ranges=tuple(map(KeyRange.single, keys)),
                 caching_rows=1,
                 filter=exists,
                 unconditional=exists,
@@ -169,10 +169,6 @@ def _with_columns(chosen: Plan, bound: BoundModel, columns: tuple[bytes, ...], e
                 for row, read in zip(rows, whole, strict=True)
             ]
         )
-
-
-def _range_of(key: bytes) -> KeyRange:
-    return KeyRange(key, key + b"\x00")
 
 
 def _in_times(scan: Scan, plan: Plan) -> Scan:

@@ -76,7 +76,7 @@ class Slice:
         """Return the scan that reads the entries of one row."""
         return Scan(
             table=table,
-            key_range=KeyRange(key, key + b"\x00"),
+            key_range=KeyRange.single(key),
             columns=(self.dynamic.prefix.partition(b":")[0],),
             filter=bytes(self.filter),
             caching_rows=1,
