@@ -75,9 +75,10 @@ def test_a_server_that_has_not_answered_itself_for_long_is_unhealthy(
 ) -> None:
     check = "touch -d '-20 seconds' /tmp/hbase-answers && /opt/hbase/healthcheck.sh"
 
-    code, _output = run_in(container, "bash", "-c", check)
+    # The server touches the file every 5 s, perhaps between these two commands: once, not twice.
+    codes = [run_in(container, "bash", "-c", check)[0] for _ in range(2)]
 
-    assert code == 1
+    assert 1 in codes
 
 
 def test_only_the_two_gateways_are_published_and_on_loopback_only(

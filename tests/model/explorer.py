@@ -31,6 +31,7 @@ from hbase_orm.ops import (
     Protocol,
     ProtocolRun,
     RegionRange,
+    RenewTimeLimit,
     ScannerId,
     SideBySide,
     Sleep,
@@ -356,10 +357,10 @@ def _replayed(protocol: Protocol[Any], answers: Sequence[Any]) -> Operation[Any]
 
 
 def _pass_pauses(run: ProtocolRun[Operation[Any], Any]) -> None:
-    """Answer what touches no data: pauses, regions, and scanners being opened and closed."""
+    """Answer what touches no data: pauses, time limits, regions, and scanners being opened and closed."""
     while True:
         match run.request:
-            case Sleep() | CloseScanner():
+            case Sleep() | RenewTimeLimit() | CloseScanner():
                 run.send(None)
             case ListRegions():
                 run.send([RegionRange(b"", None, "")])
