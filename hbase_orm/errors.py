@@ -14,7 +14,7 @@ _SHOWN_CHARACTERS: Final = 500
 
 
 def cut(text: str) -> str:
-    """Return a text for display: a short text whole, a long one cut, with its length."""
+    """Return a text for display; a long text is cut, and its length is appended."""
     if len(text) <= _SHOWN_CHARACTERS:
         return text
     return f"{text[:_SHOWN_CHARACTERS]}… {len(text)} characters in all"
@@ -41,8 +41,9 @@ class HBaseORMError(Exception):
 
     Attributes:
         text: What is wrong; the same text for every occurrence.
-        fix: The remedy; empty where there is no general one.
-        details: The details of this occurrence by name; each is also an attribute of the error.
+        fix: What the caller can do about the error; empty if there is no general remedy.
+        details: The details of this occurrence, by name. Each detail is also an attribute of the
+            error.
     """
 
     text: str
@@ -65,7 +66,7 @@ class HBaseORMError(Exception):
         raise AttributeError(message)
 
     def __str__(self) -> str:
-        """Return the text, the details in brackets, long ones cut, and the fix, on one line."""
+        """Return one line: the text, the details in brackets (long ones are cut), and the fix."""
         details = " ".join(f"{name}={shown(value)}" for name, value in self.details.items())
         parts = [self.text]
         if details:
@@ -273,7 +274,7 @@ class FlushConflictError(FlushError, VersionConflictError):
 
     Attributes:
         table: The table of the first such row.
-        row: Its row key.
+        row: The row key of the first such row.
         loaded_version: The version that the row's object has.
         stored_version: The version that the row has; 0 if the row does not exist.
     """
@@ -292,7 +293,7 @@ def _text_of(reason: object) -> str:
 
 
 class MigrationError(HBaseORMError):
-    """A revision cannot be loaded, ordered or run."""
+    """A revision of a schema migration cannot be loaded, ordered or run."""
 
 
 # --- the embedded server --------------------------------------------------------------------------

@@ -21,7 +21,7 @@ def count(field: Expr[Any] | None = None, /) -> Expr[int]:
     """Return the number of rows, or the number of rows in which a field is not None.
 
     Args:
-        field: The field; without one, every row counts.
+        field: The field whose values are counted; without a field, all rows are counted.
     """
     return Aggregate("count", field)
 
@@ -36,12 +36,12 @@ def sum(field: Expr[T], /) -> Expr[T]:  # noqa: A001 - called func.sum, as in SQ
 
 
 def min(field: Expr[T], /) -> Expr[T]:  # noqa: A001 - called func.min, as in SQL
-    """Return the least of a field's values that are not None; None if there are none."""
+    """Return the smallest value of a field, ignoring None; None if no row has a value."""
     return Aggregate("min", field)
 
 
 def max(field: Expr[T], /) -> Expr[T]:  # noqa: A001 - called func.max, as in SQL
-    """Return the greatest of a field's values that are not None; None if there are none."""
+    """Return the greatest value of a field, ignoring None; None if no row has a value."""
     return Aggregate("max", field)
 
 
@@ -74,9 +74,10 @@ def each(
     | Expr[tuple[T, ...] | None],
     /,
 ) -> Expr[T]:
-    """Return the items of a collection: a condition is true if it is true for one item.
+    """Return the items of a collection: a condition is true if it is true for at least one item.
 
-    `!=` is the negation of `==`: no item equals the value. Several conditions may each be true for
-    another item, but `between` compares both ends with the same item.
+    But `!=` is the negation of `==`: it is true if no item equals the value. If a statement has
+    several conditions, different items may fulfil them, but `between` compares both ends with the
+    same item.
     """
     return FunctionExpr("each", field)

@@ -1,8 +1,8 @@
 """Validators: functions for `column(validate=...)`, called with each value that is set.
 
 A validator is any function that raises `ValueError` for a value it refuses and returns None for
-others. These make the usual ones. The error that a program sees is a `ValidationError` that names
-model, field, value and reason.
+others. The functions of this module return the usual validators. If a validator refuses a value,
+the program gets a `ValidationError` that names model, field, value and reason.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ _FORMS: Final = (
 
 
 def read_condition(model: type[Model], text: str) -> Condition:
-    """Return the condition on a model's field from a text.
+    """Return the condition on a field of `model` that a text describes, as `at>=2026-01-31`.
 
     Raises:
         click.BadParameter: The text is not a condition, the model does not have the field, or the
@@ -60,9 +60,9 @@ def read_condition(model: type[Model], text: str) -> Condition:
 
 
 def read_order(model: type[Model], text: str) -> Order:
-    """Return the order by a model's field from a text.
+    """Return the order by the field of `model` that a text names.
 
-    A minus sign at the beginning means descending.
+    The order is descending if the text begins with a minus sign.
 
     Raises:
         click.BadParameter: The model does not have the field.

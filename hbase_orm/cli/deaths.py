@@ -1,4 +1,4 @@
-"""Finds out whether a URL does not answer because the user's embedded server has died."""
+"""Finds out whether the gateways of a URL do not answer because an embedded server has died."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _HERE: Final = frozenset({"127.0.0.1", "localhost", "::1"})
 
 
 def death_behind(url: str) -> str:
-    """Return why the embedded server at a URL has died; empty if it runs or there is none.
+    """Return why the embedded server at a URL has died; empty text if no server at it has died.
 
-    Only servers in the default folders are found. Nothing is sent.
+    Only the servers in the default data folders are checked. Nothing is sent.
 
     Raises:
         ConfigurationError: The URL is wrong.

@@ -56,7 +56,7 @@ _BY_CLASS: tuple[tuple[type[errors.HBaseORMError], ExitCode], ...] = (
     (errors.ValidationError, ExitCode.DATA),
     (errors.HBaseORMError, ExitCode.FAILED),
 )
-"""First class that fits, from top to bottom; the last one fits all."""
+"""The exit codes by class of error. The first class that fits counts; the last class fits all."""
 
 
 def exit_code(error: errors.HBaseORMError) -> ExitCode:

@@ -52,12 +52,12 @@ def explain(
 
     NAME is a model, a statement, or a function without arguments that returns a statement; the
     options narrow it further. Values are typed as for 'key encode': times are ISO 8601 with an
-    offset, or a date for its midnight in UTC; durations are seconds, bytes are written like row
-    keys, and members of an enum by their names.
+    offset, or a date, which means midnight in UTC; durations are seconds, bytes are written like
+    row keys, and members of an enum by their names.
 
-    Nothing is sent, except with --analyze, for row keys with numbers of names, and for all tables
-    of a model with a table for each period: these need a URL. A statement that would read a whole
-    table is refused with advice.
+    Nothing is sent, except in three cases, which need a URL: with --analyze; for a row key that
+    stores names as numbers; and for a statement that reads all tables of a model with a table for
+    each period. A statement that would read a whole table is refused with advice.
 
     \b
     Examples:
@@ -92,7 +92,7 @@ def _plan(stmt: Select[Any], *, analyze: bool) -> Plan:
 
 
 def _asks(stmt: Select[Any]) -> str | None:
-    """Return the text of the look-ups in HBase that planning needs; None if it needs none."""
+    """Return the reason why planning must read from HBase, as text; None if there is no reason."""
     schema = stmt.model.__schema__
     names = sorted(names_in(stmt, schema))
     if names:

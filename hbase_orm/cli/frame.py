@@ -15,7 +15,7 @@ from hbase_orm.errors import ConfigurationError
 
 @dataclass(slots=True)
 class Settings:
-    """The global options; click's context object.
+    """The global options, which click passes to every command as its context object.
 
     Attributes:
         url: The URL from `--url` or `HBASE_ORM_URL`; None if neither is given.
@@ -79,22 +79,22 @@ def _shared_options() -> list[click.Parameter]:
 
 
 class Command(click.Command):
-    """A command that also has the shared options."""
+    """A command that also has the options `--json` and `--debug`."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        """Create a command with its own and the shared options."""
+        """Create a command, and add the options `--json` and `--debug`."""
         super().__init__(*args, **kwargs)
         self.params.extend(_shared_options())
 
 
 class Group(click.Group):
-    """A group whose commands also have the shared options."""
+    """A group that also has the options `--json` and `--debug`; its commands have them too."""
 
     command_class = Command
     group_class = type  # groups made within are of this class too
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        """Create a group with its own and the shared options."""
+        """Create a group, and add the options `--json` and `--debug`."""
         kwargs.setdefault("no_args_is_help", False)  # a missing command is an error of one line
         super().__init__(*args, **kwargs)
         self.params.extend(_shared_options())
@@ -104,7 +104,7 @@ class LateGroup(Group):
     """A group that imports a topic's module only when its command is needed."""
 
     def __init__(self, *args: Any, topics: Mapping[str, str], **kwargs: Any) -> None:
-        """Store the topics, as `module:attribute` by the command's name."""
+        """Create a group; `topics` has a `module:attribute` for each command's name."""
         super().__init__(*args, **kwargs)
         self._topics = topics
 
@@ -113,7 +113,7 @@ class LateGroup(Group):
         return [*super().list_commands(ctx), *self._topics]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return the command, and import its module if it is a topic."""
+        """Return the command of this name; import its module if the command is a topic."""
         if cmd_name not in self._topics:
             return super().get_command(ctx, cmd_name)
         module, _, attribute = self._topics[cmd_name].partition(":")

@@ -160,9 +160,9 @@ def verify(
 ) -> int:
     """Compare an index with its rows, in both directions or one.
 
-    The counters are those of Phoenix. MISSING and INVALID entries make queries wrong, and UNKNOWN
-    rows were not written by this library: in these cases the exit code is 1. Queries skip OLD,
-    EXTRA, EXPIRED and IN_FLIGHT entries, and look up the rows of UNVERIFIED entries.
+    The counters have the names that Phoenix uses. MISSING and INVALID entries make queries wrong,
+    and UNKNOWN rows were not written by this library: in these cases the exit code is 1. Queries
+    skip OLD, EXTRA, EXPIRED and IN_FLIGHT entries, and look up the rows of UNVERIFIED entries.
 
     Times are 2026-01-31 (midnight UTC) or ISO 8601 with an offset. With --repair, missing and wrong
     entries are put, entries that rows do not have are deleted unless they are younger than a
@@ -230,7 +230,7 @@ def repair(model: type[Model], name: str | None) -> None:
 @_index
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def drop(model: type[Model], name: str, *, yes: bool) -> None:
-    """Drop an index and its table: first queries stop using it, then writers.
+    """Drop an index and its table, after queries and then writers have stopped using them.
 
     The command waits twice until no process uses an old catalog entry any more. The model need not
     declare the index any more. Repeat the command to finish an interrupted drop.

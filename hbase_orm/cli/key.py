@@ -63,9 +63,9 @@ def encode(*, model: type[Model], values: tuple[str, ...]) -> None:
     """Show the row key for these values of the key fields.
 
     Times are ISO 8601 with an offset, durations are seconds, bytes are written like row keys, and
-    members of an enum by their names. A key with numbers of names needs a URL: the numbers are
-    looked up, and no name gets a new number. If a part of the time is in the name of the table or
-    of the column, that name is shown too.
+    members of an enum by their names. A key that stores names as numbers needs a URL: the numbers
+    are looked up, and no name gets a new number. If the name of the table or of the column contains
+    a part of the time, that name is shown too.
     """
     fields = _read(model, values)
     with _engine() as engine:
@@ -130,7 +130,15 @@ def _show(
     table: str | None = None,
     given: Mapping[str, Any] = _NOTHING,
 ) -> None:
-    """Show a row key of `table`, or one computed from the `given` key fields."""
+    """Show a row key, its components, and what else is known of it.
+
+    Args:
+        model: The model.
+        data: The row key.
+        engine: The engine; None if no URL is given, so that nothing is sent.
+        table: The table of the row key, if the user named it.
+        given: The key fields that the row key was computed from; empty if the user typed the key.
+    """
     model = model_of_key(model, data)
     layout = model.__schema__.row_layout
     components = pieces(layout, data)
@@ -197,7 +205,7 @@ def _notes(
     fields: Mapping[str, Any],
     table: str | None,
 ) -> Iterator[tuple[str, Any, str]]:
-    """Yield further facts about a key: the name, the value for JSON, and the text."""
+    """Yield further facts about a key, each with its name, its value for JSON, and its text."""
     meant = _meant_table(model, fields)
     holding = meant if table is None else table
     if holding is not None:
@@ -210,7 +218,10 @@ def _notes(
 
 
 def _meant_table(model: type[Model], fields: Mapping[str, Any]) -> str | None:
-    """Return the period's table that the model writes these fields to."""
+    """Return the table of the period that the model writes these fields to.
+
+    None if the model does not have a table for each period, or if the field of the time is unknown.
+    """
     period = model.__schema__.layout.table_period
     if period is None or period.field not in fields:
         return None
@@ -236,7 +247,7 @@ def _fields_not_in_key(
 ) -> dict[str, str]:
     """Return a text for each key field that is not stored directly in the key.
 
-    The text is the value, or why it cannot be decoded from the key.
+    The text has the value, the reason why the value cannot be decoded from the key, or both.
     """
     layout = model.__schema__.row_layout
     lost: Mapping[str, str] = getattr(decoded, "unrecoverable", {})
@@ -256,10 +267,14 @@ def _as_lines(texts: Mapping[str, str]) -> list[str]:
 
 
 def _objection(model: type[Model], data: bytes, fields: Mapping[str, Any]) -> str | None:
-    """Return the key or the error with which the model would write these fields, if it differs."""
+    """Return a remark if the model would write these fields with another key, or not at all.
+
+    The remark names the key or the error, or shows that the salt is random. None if there is
+    nothing to remark, or if some key fields are unknown.
+    """
     layout = model.__schema__.row_layout
     if set(fields) != set(layout.arguments) or layout.lookups:
-        return None  # the key does not give all of them back
+        return None  # not all key fields can be decoded from the key
     try:
         own = layout.keys(fields)
     except RowKeyError as error:
@@ -276,7 +291,10 @@ def _region(
     start: datetime | None,
     fields: Mapping[str, Any],
 ) -> tuple[dict[str, str | None] | None, str]:
-    """Return the region of a key, as a value for JSON and as text."""
+    """Return the region that holds a key, as a value for JSON and as text.
+
+    If the region is unknown, the value is None, and the text has the reason.
+    """
     period = model.__schema__.layout.table_period
     at = start if period is None or start is not None else fields.get(period.field)
     if period is not None and at is None:

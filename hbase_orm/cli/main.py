@@ -93,7 +93,10 @@ def _unexpected(options: Settings, error: Exception) -> ExitCode:
 
 
 def _death_behind(error: HBaseORMError, url: str | None) -> str:
-    """Return a hint if a gateway did not answer because the user's embedded server has died."""
+    """Return a hint if a gateway did not answer because the user's embedded server has died.
+
+    The hint is empty for any other error.
+    """
     if url is None or not isinstance(error, GatewayError):
         return ""
     from hbase_orm.cli.deaths import death_behind  # noqa: PLC0415 -- slow; only needed here
@@ -103,7 +106,10 @@ def _death_behind(error: HBaseORMError, url: str | None) -> str:
 
 
 def _as_options(text: str) -> str:
-    """Return an error's advice with options of the command line."""
+    """Return an error's text with options of the command line in place of methods of `Select`.
+
+    Advice to call a method that has no such option is removed.
+    """
     text = text.replace(".allow_full_scan()", "--allow-full-scan")
     return text.replace("; or sort the rows in memory: .sort_in_memory(..., max_rows=...)", "")
 

@@ -1,4 +1,4 @@
-"""Types of arguments: models and statements as `module:NAME`, and row keys as text."""
+"""Types of arguments: models and statements as `module:NAME`, row keys, and times."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class ModelType(click.ParamType):  # type: ignore[type-arg] # older click has no
     def _named(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> tuple[ModuleType, str, object]:
-        """Return the module, the name, and the module's object of that name or None."""
+        """Import the module; return it, the name, and its object of this name (None if missing)."""
         module_name, colon, name = str(value).partition(":")
         if not (colon and module_name and name):
             self.fail(f"{value!r} is not of the form {self.name}.", param, ctx)
@@ -76,7 +76,11 @@ def _no_model(module: ModuleType, class_name: str, member: object) -> str:
 
 
 class StatementType(ModelType):
-    """A statement, given as `module:NAME` of a model, a statement, or a function that makes one."""
+    """A statement, given as `module:NAME` of a model, of a statement, or of a function.
+
+    A model stands for the statement that selects all its objects. A function must return a
+    statement, and need no arguments.
+    """
 
     name = "module:NAME"
 
@@ -115,7 +119,7 @@ class StatementType(ModelType):
 
 
 class KeyType(click.ParamType):  # type: ignore[type-arg] # older click has no argument for it
-    r"""A row key as HBase prints it, or as users type it: also `\xff`, `\\` and `ü`."""
+    r"""A row key in HBase's notation; users may also type `\xff`, a doubled backslash, and `ü`."""
 
     name = "key"
 
@@ -155,7 +159,7 @@ def _as_shown(match: re.Match[str]) -> str:
 
 
 class InstantType(click.ParamType):  # type: ignore[type-arg] # older click has no argument for it
-    """A time: ISO 8601 with an offset, or a date for its midnight in UTC."""
+    """A time in ISO 8601 with an offset from UTC; a date without a time means midnight in UTC."""
 
     name = "time"
 

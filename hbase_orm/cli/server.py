@@ -40,7 +40,11 @@ def _data_dir_option(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _located(data_dir: Path | None) -> Path:
-    """Return the given folder, or else the folder of the server that runs or has died."""
+    """Return `data_dir`; if it is None, the default folder whose server runs or has died.
+
+    A server that runs takes precedence. If there is no server, return the folder for data that is
+    kept.
+    """
     if data_dir is not None:
         return data_dir
     for find in (EmbeddedServer.running, EmbeddedServer.recorded):
@@ -156,9 +160,9 @@ def stop(data_dir: Path | None) -> None:
 @server.command()
 @_data_dir_option
 def status(data_dir: Path | None) -> int:
-    """Return whether the server runs and its gateways answer.
+    """Show whether the server runs and its gateways answer.
 
-    Exit code 3 if it does not run, 1 if a gateway does not answer.
+    The exit code is 3 if the server does not run, and 1 if a gateway does not answer.
     """
     folder = _located(data_dir)
     embedded = EmbeddedServer.recorded(folder)

@@ -181,7 +181,10 @@ def _described(model: type[Model]) -> dict[str, Any]:
 
 
 def _all_of(model: type[Model]) -> str:
-    """Return the tables of a model as text: those of all periods, or the only table."""
+    """Return a text that names the tables of a model, and the models that share its table.
+
+    For a model with a table for each period, the text names the pattern of the tables' names.
+    """
     schema, base = model.__schema__, base_of(model)
     if schema.layout.table_period is not None:
         return f"every table {schema.table}"

@@ -1,4 +1,4 @@
-"""Reads values of key fields from text, `field=value`, and converts them to JSON."""
+"""Converts text that a user typed, as in `field=value`, to values of fields, and values to JSON."""
 
 from __future__ import annotations
 
@@ -44,14 +44,15 @@ _READERS: Mapping[type, tuple[Callable[[str], Any], str]] = MappingProxyType(
         timedelta: (lambda text: timedelta(seconds=float(text)), "a number of seconds"),
     }
 )
-"""For each type: how a text becomes a value, and the form that the text must have."""
+"""For each type, the function that converts text to a value, and the expected form of the text."""
 
 
 def read_value(field: str, python_type: type, text: str) -> Any:
-    """Return the value of a key field from a text.
+    """Return the value of a field that a text describes.
 
     Raises:
-        click.BadParameter: The text is not such a value, or the type cannot be written as text.
+        click.BadParameter: The text is not a value of the type, or values of the type cannot be
+            written as text.
     """
     read, expected = _reader(field, python_type)
     try:
@@ -71,9 +72,10 @@ def _reader(field: str, python_type: type) -> tuple[Callable[[str], Any], str]:
 
 
 def json_value(value: Any) -> Any:
-    """Return a value for JSON: numbers, bools and texts unchanged, others as text.
+    """Return a value that JSON can contain.
 
-    None is null.
+    None, bools, ints, floats and texts are unchanged. A timedelta becomes its number of seconds,
+    and every other value becomes text.
     """
     if isinstance(value, timedelta):
         return value.total_seconds()

@@ -10,20 +10,20 @@ The parts are used as follows, also by the Docker image:
   with our classes (`.server_jar`), both from the user's cache. Copy them, do not link them.
 - Run `java -Xmx512m *JVM_FLAGS -cp hbase-orm-server.jar:lib/* org.hbaseorm.EmbeddedHBase ROLE …`;
   `JVM_FLAGS` and `MAIN_CLASS` are in `hbase_orm.server.jvm`. Our jar goes first: it holds
-  log4j.properties (`-Dhbaseorm.log.level=INFO` for more). No hbase-site.xml is needed; one on the
-  class path is read, then overridden by our settings, then by `--set`.
+  log4j.properties (`-Dhbaseorm.log.level=INFO` for more log lines). No hbase-site.xml is needed. If
+  one is on the class path, it is read; our settings override it, and `--set` overrides both.
 - Role `server`: `--data DIR` (required; the files of HBase, the lock, and `jvm.json` once ready),
   `--thrift1 9090 --thrift2 9091` (0 is not allowed), `--bind 127.0.0.1` (`0.0.0.0` in an image),
   `--hostname localhost` (the name under which other containers reach HMaster and RegionServer; for
   a gateway of another container it must be the container's name), `--zookeeper 0`, `--admin 0`
   (always on loopback), `--region-servers 1`, `--thrift in-process|separate`, `--health FILE`
-  (touched every 5 s while both own Thrift ports answer a call), `--state FILE` (instead of
+  (touched every 5 s while all Thrift ports of the process answer), `--state FILE` (instead of
   DIR/jvm.json), `--parent PID` (end when no longer a child of PID), `--set name=value` (repeat).
 - Role `gateway`: `--quorum HOST:PORT` (ZooKeeper), `--thrift1 PORT` and/or `--thrift2 PORT`,
   `--bind`, `--health FILE`, `--parent`, `--set`.
 - SIGTERM ends both roles cleanly (exit code 0). A dead HMaster or RegionServer ends the process
   with exit code 3, wrong options with 2. Lines `HBASE-ORM <seconds> <phase>` on standard output
-  report the start-up; `ready` is the last, `HBASE-ORM died <why>` names why it ended.
+  report the start-up; `ready` is the last. `HBASE-ORM died <why>` gives the reason why it ended.
 - Admin from inside a container: `java -cp hbase-orm-server.jar org.hbaseorm.AdminClient
   DIR/jvm.json '{"command": "regions", "table": "t"}'` prints one line of JSON; wrap it as
   `ServerAdmin(send)` where `send(command)` passes `json.dumps(command)` and returns the line.

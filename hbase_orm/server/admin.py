@@ -67,9 +67,9 @@ class ServerAdmin:
         return self._on("merge", table, key=key_a.hex(), other_key=key_b.hex())
 
     def move(self, table: str, key: bytes, server: str | None = None) -> list[Region]:
-        """Move the region of `key` to `server`, or to any other.
+        """Move the region that holds `key` to `server`; if None, to any other RegionServer.
 
-        With one RegionServer there is no other: the region is closed and opened again.
+        With only one RegionServer, the region is closed and opened again.
         """
         return self._on("move", table, key=key.hex(), server=server)
 
@@ -78,7 +78,7 @@ class ServerAdmin:
         return self._on("assign", table, key=key.hex())
 
     def unassign(self, table: str, key: bytes) -> list[Region]:
-        """Close the region that holds `key`; it stays closed, also for retrying clients."""
+        """Close the region that holds `key`; it stays closed until `assign` opens it."""
         return self._on("unassign", table, key=key.hex())
 
     def flush(self, table: str) -> list[Region]:

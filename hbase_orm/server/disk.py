@@ -11,13 +11,13 @@ from pathlib import Path
 from hbase_orm.errors import DiskFullError, ServerError
 
 FULL = "No space left on device"
-"""The messages of the C library, Maven and the JVM about a full disk."""
+"""The text in messages of the C library, Maven and the JVM that means a full disk."""
 
 _MEGABYTE = 1_000_000
 
 
 def require_space(folder: Path, needed_bytes: int) -> None:
-    """Raise an error if the file system of `folder` has less free space than this.
+    """Raise an error if the file system of `folder` has less free space than `needed_bytes`.
 
     Raises:
         DiskFullError: There is less free space.
@@ -39,7 +39,7 @@ def _free_bytes(folder: Path) -> int:
 
 
 def is_full(folder: Path) -> bool:
-    """Return whether `folder` has almost no free space, not even for a log."""
+    """Return whether the file system of `folder` has less than 1 MB of free space."""
     return _free_bytes(folder) < _MEGABYTE
 
 
@@ -65,7 +65,7 @@ def writing_to(folder: Path) -> Iterator[None]:
 
 
 def disk_full(folder: Path) -> DiskFullError:
-    """Return the error for a child process that filled the disk while it wrote to `folder`."""
+    """Return the error for a disk that became full while `folder` was written."""
     return DiskFullError(
         "the disk became full",
         folder=str(folder),

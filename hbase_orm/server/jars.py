@@ -1,8 +1,9 @@
 """The cache of HBase's jars and of this library's compiled classes.
 
-The jars are downloaded by Maven with the user's settings; the classes are compiled by the JDK. Both
-are made in a temporary folder that is then renamed, under a lock, so a folder in the cache is
-always complete. Its name has a hash of its sources.
+The jars are downloaded by Maven with the user's settings; the classes are compiled by the JDK. The
+cache has a folder for the jars and a folder for the classes. A folder is filled under a temporary
+name and then renamed, under a lock, so it is always complete. Its final name has a hash of the
+files that it was made from.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ _ZIP_TIME = (1980, 1, 1, 0, 0, 0)  # equal sources give an equal jar
 
 @dataclass(frozen=True, slots=True)
 class RuntimeJars:
-    """The jars of the class path.
+    """The jars that a JVM of the server needs on its class path.
 
     Attributes:
         lib: The folder with HBase's jars.
@@ -63,7 +64,8 @@ class RuntimeJars:
 def runtime_jars(java: Java, progress: Progress, cache_dir: Path | None = None) -> RuntimeJars:
     """Return the jars; download and compile those that are not in the cache yet.
 
-    Several processes may call it at the same time: the others wait for the first.
+    Several processes may call this function at the same time: one makes the jars, and the others
+    wait for it.
 
     Raises:
         MavenNotFoundError: Maven is missing or could not resolve the jars.
@@ -109,7 +111,7 @@ def _folder(cache: Path, kind: str, made_from: list[Path]) -> Path:
 
 
 def _make(folder: Path, fill: Callable[[Path], None]) -> None:
-    """Create `folder` and fill it by `fill`, unless it exists."""
+    """Create `folder` and fill it by `fill`, unless it exists and is complete."""
     if _is_whole(folder):
         return
     with _locked(folder.with_suffix(".lock")):
@@ -169,7 +171,7 @@ def _download(target: Path, java: Java, progress: Progress) -> None:
 
 
 def _run_maven(command: list[str], java: Java, progress: Progress) -> Iterator[str]:
-    """Yield Maven's lines, then 'done' if it succeeded; report its progress."""
+    """Run Maven and yield the lines of its output, then 'done' if it succeeded; report progress."""
     started = reported = time.monotonic()
     fetched = 0
     progress("Maven resolves the jars (118 MB, once)")

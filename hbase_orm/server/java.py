@@ -1,4 +1,4 @@
-"""Chooses the first suitable JDK for HBase, and collects the reasons why others are not."""
+"""Chooses the first suitable JDK for HBase; notes why Java installations before it do not fit."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hbase_orm.errors import JavaNotFoundError, JavaUnsuitableError
 
 OLDEST = 17
 NEWEST = 21
-"""HBase 2.6 with Hadoop 3.3 relies on the security manager, which later versions removed."""
+"""The last suitable version: later JDKs lack the security manager, which Hadoop 3.3 needs."""
 
 _TIMEOUT_S = 30.0  # the first start of a JVM on a loaded machine
 _FIX = (
@@ -55,7 +55,13 @@ class Java:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A Java installation that is not suitable, with the reason."""
+    """A Java installation that is not suitable.
+
+    Attributes:
+        java: The path of `java`.
+        origin: Where the installation was found: "JAVA_HOME", "PATH" or a folder.
+        reason: Why it is not suitable.
+    """
 
     java: Path
     origin: str
@@ -106,7 +112,7 @@ def _candidates(
     """Yield each Java installation once, with the place where it was found."""
     seen: set[Path] = set()
     for java, origin in _places(environment, folders):
-        # A JAVA_HOME that is wrong is worth a word; other places may well be empty.
+        # A wrong JAVA_HOME is reported; at the other places Java may well be missing.
         if origin == "JAVA_HOME" or java.is_file():
             target = java.resolve()
             if target not in seen:
@@ -127,7 +133,7 @@ def _places(environment: Mapping[str, str], folders: Iterable[str]) -> Iterator[
 
 
 def _examine(java: Path) -> Java | str:
-    """Return the JDK of a `java` program, or the reason why it is not suitable."""
+    """Return the JDK that the program `java` belongs to, or the reason why it is not suitable."""
     if not java.is_file():
         return "there is no such file"
     try:
@@ -157,7 +163,7 @@ def _judge(java: Java) -> Java | str:
 
 
 def chosen_java(progress: Callable[[str], None]) -> Java:
-    """Return the JDK for servers; report it and the reasons why others were refused.
+    """Return the JDK for servers; report the JDK, and why other Java installations were refused.
 
     Raises:
         JavaNotFoundError: No Java was found.

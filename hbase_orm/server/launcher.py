@@ -1,7 +1,7 @@
 """The embedded HBase: starts, stops, kills and locates a server by its data directory.
 
-start(): JDK → jars → data folder and ports → HBase's JVM → its gateways answer on ports that belong
-to this JVM or its separate gateways → ready
+The steps of `start`: JDK → jars → data folder and ports → HBase's JVM → ready. The server is ready
+when each gateway answers, on a port on which a process of this server listens.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class EmbeddedServer:
 
     @classmethod
     def running(cls, data_dir: Path) -> EmbeddedServer | None:
-        """Return the server that runs with this data directory, started by any process, or None."""
+        """Return the running server that any process started with this data directory, or None."""
         server = cls.recorded(data_dir)
         return server if server is not None and server.is_running() else None
 
@@ -142,12 +142,12 @@ class EmbeddedServer:
         return self._state is not None and self._state.processes[_HBASE].is_alive()
 
     def death(self) -> ServerError | None:
-        """Return the error of a server that died without a stop; else None."""
+        """Return an error with the reason why the server died; None if it runs or was stopped."""
         has_died = self._state is not None and not self.is_running()
         return death_of(self.log, self._options.heap) if has_died else None
 
     def answering(self) -> dict[GatewayName, bool]:
-        """Return by name whether each gateway answers a call now."""
+        """Return whether each gateway answers a call now, by the gateway's name."""
         wire = WireFormat(self._options.is_framed, self._options.is_compact)
         return {name: answers(name, port, wire) for name, port in self._ports.items()}
 
@@ -180,7 +180,7 @@ class EmbeddedServer:
             try:
                 return self._start(progress)
             except PortInUseError:
-                # A free port was taken between our look and the JVM's: choose again.
+                # Another process took a free port before the JVM did: choose again.
                 if attempt == _PORT_ATTEMPTS or self._options.port or self._options.thrift2_port:
                     raise
                 self._ports = {}
@@ -265,7 +265,7 @@ class EmbeddedServer:
         return all(self._serves(name, state.processes[_HBASE]) for name in GATEWAYS)
 
     def _serves(self, name: GatewayName, process: ProcessId) -> bool:
-        """Return whether this process listens on the port and answers there."""
+        """Return whether `process` listens on the gateway's port and answers a call there."""
         wire = WireFormat(self._options.is_framed, self._options.is_compact)
         port = self._ports[name]
         return listens(process.pid, port) and answers(name, port, wire)

@@ -34,7 +34,10 @@ def _user_folder(variable: str, fallback: str) -> Path:
 
 
 def default_data_dir(*, ephemeral: bool = False) -> Path:
-    """Return the folder of the user's own server, below `XDG_DATA_HOME`."""
+    """Return the default data folder of the user's server, below `XDG_DATA_HOME`.
+
+    The folder for ephemeral servers is separate from the folder for data that is kept.
+    """
     name = "ephemeral" if ephemeral else "server"
     return _user_folder("XDG_DATA_HOME", ".local/share") / name
 
@@ -53,9 +56,10 @@ class ServerOptions:
         thrift2_port: The port of the Thrift2 gateway; None means a free one.
         data_dir: The folder for everything that the server writes; None means a new temporary
             folder if `ephemeral`, else `default_data_dir()`.
-        ephemeral: Whether the server starts empty, and its data is deleted when it stops.
-        settings: HBase's own settings by name, as in hbase-site.xml; they override those of this
-            library.
+        ephemeral: Whether the data is deleted when the server stops, so that the next start is
+            empty.
+        settings: HBase's own settings by name, as in hbase-site.xml; they override the settings of
+            this library.
         thrift: Whether the gateways run in HBase's JVM, or each in a separate JVM that can be
             killed.
         region_servers: The number of RegionServers, 1 to 8, all in HBase's JVM.
@@ -122,14 +126,19 @@ class ServerOptions:
         return self.settings.get("hbase.regionserver.thrift.compact") == "true"
 
     def recorded(self) -> dict[str, object]:
-        """Return the options for a state file, without the data folder, which contains the file."""
+        """Return the options for `server.json`; the data folder, which holds it, is left out."""
         values = asdict(replace(self, settings=dict(self.settings)))
         del values["data_dir"]
         return values
 
     @classmethod
     def read_back(cls, recorded: Mapping[str, Any], data_dir: Path) -> ServerOptions:
-        """Return options from a state file, without those that this version does not have."""
+        """Return the options that `recorded` returned; options unknown to this version are skipped.
+
+        Args:
+            recorded: The options, as read from `server.json`.
+            data_dir: The folder that holds `server.json`.
+        """
         names = {option.name for option in fields(cls)}
         kept = {name: value for name, value in recorded.items() if name in names}
         return cls(**{**kept, "data_dir": data_dir})

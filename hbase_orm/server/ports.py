@@ -15,7 +15,7 @@ from hbase_orm.server.processes import command_line
 
 LOOPBACK = "127.0.0.1"
 _LISTEN = "0A"  # state TCP_LISTEN in /proc/net/tcp
-_REACHED = ("0100007F", "00000000")  # how addresses end there that take calls to 127.0.0.1
+_REACHED = ("0100007F", "00000000")  # the ends of addresses there that accept calls to 127.0.0.1
 _TABLES = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
 _SHOWN_CHARS = 80
 
@@ -43,7 +43,7 @@ def require_free(port: int, option: str) -> None:
         PortInUseError: Another process listens there; the error names it if possible.
     """
     with socket.socket() as trial:
-        # As the JVM does: connections of an earlier server that linger are no hindrance.
+        # As the JVM does: lingering connections of an earlier server must not prevent the bind.
         trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             trial.bind((LOOPBACK, port))
@@ -65,7 +65,7 @@ def describe_listener(port: int) -> str:
 
 
 def listens(pid: int, port: int) -> bool:
-    """Return whether this process has the socket that listens on `port` of loopback."""
+    """Return whether the process `pid` listens on `port` of the loopback interface."""
     if not _TABLES[0].exists():
         return _listens_by_lsof(pid, port)
     wanted = {f"socket:[{inode}]" for inode in _listening_inodes(port)}

@@ -45,7 +45,7 @@ class WireFormat:
         return struct.pack(">I", len(body)) + body if self.is_framed else body
 
     def good_reply(self, method: bytes) -> bytes:
-        """Return the first bytes of an answer of `method` with a list, not an error."""
+        """Return the first bytes of a successful answer to `method`, which has a list, no error."""
         if self.is_compact:
             head = bytes([_COMPACT_ID, _COMPACT_REPLY, _SEQUENCE, len(method)]) + method
             return head + bytes([_LIST_COMPACT, 0])
@@ -61,10 +61,10 @@ def answers(
     host: str = LOOPBACK,
     timeout_s: float = 5.0,
 ) -> bool:
-    """Return whether this gateway answers a call of its own interface.
+    """Return whether the gateway on a port answers a call of its own Thrift interface.
 
-    The call lists tables in Thrift1 and namespaces in Thrift2. The other gateway does not have this
-    method, so swapped ports are detected.
+    The call lists tables for Thrift1, and namespaces for Thrift2. The other interface does not have
+    this method, so swapped ports are detected.
     """
     method = _METHODS[gateway]
     expected = wire.good_reply(method)

@@ -36,7 +36,7 @@ class ProcessId:
         return None if started is None else cls(pid, started)
 
     def is_alive(self) -> bool:
-        """Return whether the process runs; wait for it if it is an ended child of this process."""
+        """Return whether the process runs; reap it if it is a child that has ended."""
         if _start_of(self.pid) != self.started:
             return False
         try:
@@ -57,7 +57,7 @@ class ProcessId:
             time.sleep(_PAUSE_POLL_S)
 
     def terminate(self, timeout_s: float) -> None:
-        """End the process by SIGTERM, even if it is paused; by SIGKILL if that takes too long."""
+        """End the process by SIGTERM, even if it is paused; after `timeout_s` by SIGKILL."""
         self.send(signal.SIGCONT)  # a paused process would never see SIGTERM
         self.send(signal.SIGTERM)
         if not self.wait_gone(timeout_s):
@@ -90,7 +90,7 @@ def _start_of(pid: int) -> str | None:
 
 def _is_stopped(pid: int) -> bool:
     if not (_PROC / "self").exists():
-        return True  # only Linux shows it of each thread
+        return True  # only Linux shows the state of each thread
     try:
         stats = [stat.read_text(errors="replace") for stat in _PROC.glob(f"{pid}/task/*/stat")]
     except OSError:

@@ -1,4 +1,4 @@
-"""Reads the log of a starting JVM: its phases, and why it died."""
+"""Reads the log of a JVM: the phases of its start, and the reason why it died."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _SIGNS_OF_DEATH = (
 
 
 class StartUp:
-    """The start of one process, whose phases are reported from its log."""
+    """Waits until one process has started, and reports the phases of the start from its log."""
 
     def __init__(self, process: ProcessId, log: Path, progress: Callable[[str], None]) -> None:
         """Watch `process`, whose output is in `log`, from the beginning of the log."""
@@ -44,8 +44,8 @@ class StartUp:
         """Wait until `is_ready` returns true.
 
         Raises:
-            ServerError: The process ended or its HMaster failed (a subclass shows why), or the time
-                is over.
+            ServerError: The process ended or its HMaster failed (a subclass shows why), or
+                `is_ready` was still false after `timeout_s`.
         """
         end = time.monotonic() + timeout_s
         while True:
@@ -78,7 +78,7 @@ class StartUp:
 
 
 def diagnose(log: Path) -> ServerError:
-    """Return the error that explains from `log` why a process has ended."""
+    """Return an error with the reason why a process has ended, which is read from its log."""
     text = log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
     lines = text.splitlines()
     if FULL in text or is_full(log.parent):
@@ -105,7 +105,9 @@ def diagnose(log: Path) -> ServerError:
 
 
 def death_of(log: Path, heap: str) -> ServerError:
-    """Return the error of a server that died without a stop, with the time and the reason.
+    """Return the error of a server that died without a stop.
+
+    The error has the reason, and the time when the log was last written.
 
     Args:
         log: The log of the server.
@@ -142,7 +144,7 @@ def _written_at(log: Path) -> str:
 
 
 def _more_than(heap: str) -> str:
-    """Return a heap of twice the size."""
+    """Return twice the size of `heap` in the same format: "1024m" for "512m"."""
     number = int(heap.rstrip("kKmMgG"))
     return f"{2 * number}{heap[len(str(number)) :]}"
 

@@ -1,8 +1,8 @@
 """The files that describe a running server, and the data folder of an embedded server.
 
-`server.json` is written by the launcher (processes and ports), `jvm.json` by HBase's JVM when it is
-ready (with the admin token; only its owner can read it). The marker file means that the folder
-belongs to an embedded server: only such a folder is written or wiped.
+The launcher writes `server.json` (processes and ports). HBase's JVM writes `jvm.json` when it is
+ready; that file has the admin token, so only its owner can read it. The marker file means that the
+folder belongs to an embedded server: only such a folder is written or wiped.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ class ServerState:
         processes: The processes by name: "hbase", and with separate gateways "thrift1" and
             "thrift2".
         ports: The ports of the gateways by name.
-        nonce: A random text that HBase's JVM writes into its own file too.
+        nonce: A random text, which HBase's JVM also writes to `jvm.json`: a `jvm.json` with another
+            nonce is left from an earlier run.
         options: The options that `status` shows and a restart of a gateway needs.
     """
 
@@ -54,7 +55,15 @@ class ServerState:
 
 @dataclass(frozen=True, slots=True)
 class JvmState:
-    """The record that HBase's JVM writes about itself when it is ready."""
+    """The record that HBase's JVM writes about itself when it is ready.
+
+    Attributes:
+        pid: The process id of the JVM.
+        nonce: The nonce of the `ServerState` of this run.
+        zookeeper: The port of ZooKeeper.
+        admin: The port for admin commands.
+        token: The secret that each admin command must contain.
+    """
 
     pid: int
     nonce: str
@@ -89,7 +98,7 @@ class DataFolder:
         return (self.path / _MARKER).is_file()
 
     def prepare(self) -> None:
-        """Create the folder, or use an empty one; only its owner can read it.
+        """Create the folder with its marker file, unless it exists; only its owner can read it.
 
         Raises:
             ServerError: The folder has files of another program.
@@ -97,7 +106,7 @@ class DataFolder:
         self.path.mkdir(mode=OWNER_ONLY, parents=True, exist_ok=True)
         if not self.is_ours:
             self._require_empty()
-        self.path.chmod(OWNER_ONLY)  # of earlier versions, others could read it
+        self.path.chmod(OWNER_ONLY)  # earlier versions let others read it
         if not self.is_ours:
             _write(self.path / _MARKER, _MARKER_TEXT)
         self.log.parent.mkdir(mode=OWNER_ONLY, exist_ok=True)
@@ -132,14 +141,14 @@ class DataFolder:
                 entry.unlink(missing_ok=True)
 
     def remove(self) -> None:
-        """Wipe the folder and remove it, unless it has other files."""
+        """Delete the files of servers, and then the folder if no other files are in it."""
         self.wipe()
         (self.path / _MARKER).unlink(missing_ok=True)
         if self.path.exists() and not any(self.path.iterdir()):
             self.path.rmdir()
 
     def read(self) -> ServerState | None:
-        """Return the state of the server that was started here last, or None."""
+        """Return the state that the last start of a server recorded here; None if there is none."""
         try:
             raw = json.loads((self.path / "server.json").read_text(encoding="utf-8"))
             processes = {
@@ -151,7 +160,7 @@ class DataFolder:
             return None
 
     def write(self, state: ServerState) -> None:
-        """Replace the state file atomically."""
+        """Write the state of a server to `server.json`, atomically."""
         part = self.path / "server.json.part"
         _write(part, json.dumps(asdict(state)))
         part.replace(self.path / "server.json")
@@ -165,7 +174,7 @@ class DataFolder:
         return state if state.nonce == nonce else None
 
     def forget(self) -> None:
-        """Delete the state of a server that has ended."""
+        """Delete `server.json` and `jvm.json` of a server that has ended."""
         for name in ("server.json", "jvm.json"):
             (self.path / name).unlink(missing_ok=True)
 

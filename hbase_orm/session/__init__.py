@@ -1,4 +1,4 @@
-"""Engines and sessions: what an application holds."""
+"""Engines and sessions, and the classes of the results that their methods return."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ class Engine(IndexAdmin):
     def __init__(
         self, gateway: Gateway, options: EngineOptions, thrift1: Thrift1Gateway | None = None
     ) -> None:
-        """Use `gateway`; applications call `connect` instead."""
+        """Create an engine that uses `gateway`; applications call `connect` instead."""
         self.options = options
         self._thrift1 = thrift1
         # Memory answers at once: threads would only cost time.
@@ -66,7 +66,7 @@ class Engine(IndexAdmin):
         self._bound: dict[type[Model], tuple[TableSchema, BoundModel]] = {}
 
     def __repr__(self) -> str:
-        """Return the class with the address of the gateways."""
+        """Return a text with the addresses of the gateways."""
         return f"Engine({self._runtime.gateway!r})"
 
     def __enter__(self) -> Self:
@@ -84,11 +84,10 @@ class Engine(IndexAdmin):
         self.close()
 
     def finish_clean_up(self) -> None:
-        """Delete the stale index entries that the option `clean_up=deferred` left.
+        """Delete the stale index entries whose deletion was deferred, and wait for the answers.
 
-        Wait until it is done.
-
-        Without that option there is nothing to delete.
+        Only an engine with the URL option `clean_up=deferred` defers these deletes. With any other
+        engine the method does nothing.
         """
         self._runtime.clean_up.finish()
 
@@ -105,20 +104,20 @@ class Engine(IndexAdmin):
     ) -> Sequence:
         """Return a function that returns a new number at each call.
 
-        1 or more, never the same twice.
-
-        The function suits `default_factory`. All processes that use the same name in the same
-        namespace share the numbers; each reserves `block` numbers by one request, and reserved
-        numbers that it does not use are never given out. This method sends nothing; the first call
-        of the function creates the table `hbase_orm_sequences` if it is missing.
+        The numbers are 1 or more, and no number is returned twice. The function suits
+        `default_factory`. All processes that use the same name in the same namespace share the
+        numbers. Each process reserves `block` numbers by one request; numbers that it reserves but
+        does not use are skipped for good. This method sends nothing; the first call of the function
+        creates the table `hbase_orm_sequences` if it is missing.
 
         Args:
             name: The name of the sequence.
             block: How many numbers one request reserves: many for loads, few to keep the numbers
                 low.
-            loaders: How many loaders share the sequence.
-            loader: The number of this loader, from 0: it gets only numbers with `number % loaders
-                == loader`.
+            loaders: How many loaders (processes that load data at the same time) share the
+                sequence.
+            loader: The number of this loader, from 0. The loader gets only numbers with `number %
+                loaders == loader`.
 
         Raises:
             ConfigurationError: The name cannot be a row key, or an argument is out of range.
@@ -157,9 +156,9 @@ class Engine(IndexAdmin):
                 each period.
 
         Raises:
-            SchemaError: An existing table cannot have the indexes, or is the table of a dictionary;
-                or the table is empty but its index is not; or the table has rows, but the table of
-                its dictionary is missing.
+            SchemaError: An existing table has no family for guards, or belongs to a dictionary or
+                to sequences; or the table of its index was dropped; or the table is empty, but its
+                index is not; or it has rows, but the table of its dictionary is missing.
             ConfigurationError: `periods` is missing, or given although no model needs it.
             FeatureMissingError: The engine has no Thrift2 gateway.
         """
@@ -171,7 +170,7 @@ class Engine(IndexAdmin):
     def _creation(
         self, models: Iterable[type[Model]], wanted: Iterable[BoundModel]
     ) -> Protocol[list[str]]:
-        """Create the tables that are missing, and return their names."""
+        """Create the missing tables of `wanted`, and return the names of the created tables."""
         for model in models:
             shared = self._shared_bound_of(model)
             if shared.keys.names is not None:
@@ -189,16 +188,16 @@ class Engine(IndexAdmin):
         return made
 
     def drop_tables(self, *models: type[Model]) -> list[str]:
-        """Drop the models' tables with all their rows; return the names of those that existed.
+        """Drop the models' tables with all their rows; return the names of the dropped tables.
 
         For a model with a table for each period, drop the tables of all periods. Dictionaries are
         kept, because other tables may hold their numbers.
         """
-        self.finish_clean_up()  # it is not meant for tables of these names that are made later
+        self.finish_clean_up()  # its deletes must not reach later tables of the same names
         return self._runtime.run(self._removal(models))
 
     def _removal(self, models: Iterable[type[Model]]) -> Protocol[list[str]]:
-        """Drop the tables of models, and return the names of those that existed."""
+        """Drop the tables of models, and return the names of the dropped tables."""
         dropped: list[str] = []
         for model in models:
             bound = self._shared_bound_of(model)
@@ -212,7 +211,7 @@ class Engine(IndexAdmin):
     def _tables_of(
         self, model: type[Model], periods: tuple[datetime, datetime] | None
     ) -> list[BoundModel]:
-        """Return one bound model for each table of a model.
+        """Return a bound model for the model's only table, or for each table in `periods`.
 
         Raises:
             ConfigurationError: `periods` does not fit the model.
@@ -222,7 +221,10 @@ class Engine(IndexAdmin):
         return [bound if start is None else bound.with_table_at(start) for start in starts]
 
     def _shared_bound_of(self, model: type[Model]) -> BoundModel:
-        """Return the model that declares the table: for a record type, its base."""
+        """Return the bound model of the class that declares the table.
+
+        For a record type, this is its base class; for any other model, the model itself.
+        """
         return self._bound_of(base_of(checked_model(model)) or model)
 
     def add_guard_family(self, model: type[Model]) -> None:
@@ -251,8 +253,9 @@ class Engine(IndexAdmin):
     def row_keys(self, model: type[Model], /, **key: Any) -> tuple[bytes, ...]:
         """Return every row key that a row with these key fields can have.
 
-        A key with a random salt has several row keys; a key with a name that has no number yet has
-        none. The only requests are look-ups of such names.
+        If the key has a random salt, there are several row keys. If the key stores a name as a
+        number, and the name has no number yet, the result is empty. The only requests look up the
+        numbers of names.
 
         Raises:
             RowKeyError: A key field is missing, unknown or does not fit.
@@ -262,9 +265,10 @@ class Engine(IndexAdmin):
     def decode_key(
         self, model: type[Model], data: bytes, /, *, table: str | None = None
     ) -> Mapping[str, Any]:
-        """Return the key fields that a row key contains, like `M.decode_key`, but with names.
+        """Return the key fields that a row key contains; look up names that it holds as numbers.
 
-        The only requests look up the names whose numbers the key holds.
+        These look-ups are the only requests. `M.decode_key` sends nothing, and cannot return the
+        names.
 
         Args:
             model: The model.
@@ -284,7 +288,7 @@ class Engine(IndexAdmin):
         return self._runtime.run(bound.decode_row_key(data))
 
     def table_state(self, model: type[Model]) -> TableState | None:
-        """Return the state of a model's table in the catalog; None if the catalog has none.
+        """Return the state of a model's table in the catalog; None if the catalog lacks the table.
 
         LOADING means that a load is running or was interrupted; run an interrupted load again.
         """

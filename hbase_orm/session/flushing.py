@@ -1,6 +1,6 @@
-"""The flush of a session: it sends the pending objects, then those that hooks added, in rounds.
+"""The flush of a session: it sends the pending writes, then the writes that hooks added, in rounds.
 
-A round calls the `before_*` hooks of its objects, computes all their writes, and sends these.
+A round calls the `before_*` hooks of its objects, computes all their writes, and sends the writes.
 Nothing of a round is sent if a value of one object does not fit.
 """
 
@@ -50,15 +50,15 @@ class Flush:
         except Exception:
             self._raise_failed(outcome, errors)
             raise
-        finally:  # an interrupt goes through as it is
+        finally:  # an interrupt is raised unchanged
             self._is_running = False
         self._raise_failed(outcome, errors)
         return FlushReport(written=len(outcome.written))
 
     def _raise_failed(self, outcome: FlushOutcome, errors: HookErrors) -> None:
-        """Raise the error of the flush, with the error of a hook as its context.
+        """Raise the `FlushError` of the flush, or else the first error of an `after_*` hook.
 
-        Or else the hook's error.
+        If there are both, the hook's error is the context of the `FlushError`.
         """
         try:
             if errors.raised:
@@ -67,7 +67,7 @@ class Flush:
             self._refuse_failed(outcome)
 
     def _flush_rounds(self, outcome: FlushOutcome, errors: HookErrors) -> Protocol[None]:
-        """Send the pending writes, then those that their hooks added, until nothing is pending."""
+        """Send the pending writes, then the writes that hooks added, until nothing is pending."""
         self._pending.settle()
         if self._state.is_tracking:
             self._state.tracker.prune()
@@ -95,7 +95,7 @@ class Flush:
         self._hold_back(self._endless(), outcome)
 
     def _send_pending(self, outcome: FlushOutcome) -> Protocol[Sequence[RowWrite]]:
-        """Send the pending writes, record their results, and return the written objects."""
+        """Send the pending writes, record their results, and return the acknowledged writes."""
         runtime = self._state.runtime
         self._prepare()
         self._refuse_lost_changes()
@@ -108,7 +108,7 @@ class Flush:
         try:
             yield from ask(RenewTimeLimit())
             yield from send_writes(writes, runtime.writer, ended)
-        except BaseException:  # also that the flush is closed where an interrupt ended it
+        except BaseException:  # also GeneratorExit, when an interrupt has ended the flush
             self._note_interrupted(writes, ended)
             raise
         finally:
@@ -124,9 +124,10 @@ class Flush:
             self._state.tracker.refuse_lost_changes(self._state.pending)
 
     def _assign_numbers(self) -> Protocol[None]:
-        """Give a number to each new name in pending row keys.
+        """Give a number to each new name in the row keys of objects that will be put.
 
-        Drop deletes of rows whose name has none.
+        A pending delete is dropped if a name in its row key has no number, because the row cannot
+        exist.
         """
         state = self._state
         named = [
@@ -157,7 +158,7 @@ class Flush:
                 self._pending.note_doubt(write)
 
     def _hold_back(self, error: Exception, outcome: FlushOutcome) -> None:
-        """Report the pending writes as not written, when earlier rounds were written."""
+        """Record the pending writes as not written because of `error`, after earlier rounds."""
         for obj, _ in self._state.pending.values():
             key = b""
             with suppress(HBaseORMError):  # such an object may be what the error is about
@@ -177,7 +178,7 @@ class Flush:
         )
 
     def _refuse_failed(self, outcome: FlushOutcome) -> None:
-        """Raise the error of the flush if not everything was written."""
+        """Raise the `FlushError` of the flush if some rows were not acknowledged."""
         if outcome.unexpected is not None:
             raise outcome.flush_error() from outcome.unexpected
         if outcome.has_failures:

@@ -1,4 +1,4 @@
-"""Immediate writes: methods that send their write at once, and do not change what is pending."""
+"""Immediate writes: the methods of a session that send their write at once, without a flush."""
 
 from __future__ import annotations
 
@@ -62,9 +62,9 @@ class ImmediateWrites:
         Raises:
             DuplicateRowError: The row exists already; `model`, `table` and `row` name it.
             FeatureMissingError: The engine has no Thrift2 gateway.
-            ValidationError: A value does not fit; the cell to check would be empty; the object was
-                read only in part (see `replace`); it belongs to another session; or the session
-                holds another object of this row, which was deleted.
+            ValidationError: A value does not fit; the value of the column that HBase checks would
+                be empty; the object was read only in part (see `replace`); it belongs to another
+                session; or the session still holds another object of this row, which was deleted.
             ConnectionLostError: The outcome is unknown: read the row again, and decide whether to
                 repeat the write.
         """
@@ -84,7 +84,9 @@ class ImmediateWrites:
         Raises:
             FeatureMissingError: The engine has no Thrift2 gateway.
             ValidationError: The object was read only in part (by `columns_between`, or without
-                deferred fields, which were not set since); or it belongs to another session.
+                deferred fields that were not set since); it belongs to another session; or the
+                session holds another object of this row.
+            ConflictError: Other writers kept writing the row with timestamps in the future.
             ConnectionLostError: The outcome is unknown; replacing again is safe.
         """
         self._refuse_without_guards(obj, "replace")
@@ -92,16 +94,14 @@ class ImmediateWrites:
         call_after_write_hooks((self._run(self._replacement(obj)),))
 
     def put_if(self, obj: Model, /, *conditions: Condition) -> bool:
-        """Write `obj` as a flush would if its row fulfils the conditions.
+        """Write `obj` if its row fulfils the conditions; return whether it was written.
 
-        Return whether it was written.
-
-        For a loaded object its changes are written, for a new one all fields that are not None. A
-        row that does not exist fulfils only `is_null()`. A guarded row is read, and written under
-        its guard, so all conditions are allowed. For a plain row HBase compares one stored cell
-        with one value: a column without a cell fulfils no comparison, and a condition that cannot
-        be decided from the bytes is refused. The version column is compared only if a condition
-        names it.
+        As in a flush, the changes of a loaded object are written, or all fields of a new object
+        that are not None. A row that does not exist fulfils only `is_null()`. A guarded row is
+        read, and written under its guard, so all conditions are allowed. For a plain row HBase
+        compares one stored cell with one value: a column without a cell fulfils no comparison, and
+        a condition that cannot be decided from the bytes is refused. The version column is compared
+        only if a condition names it.
 
         Raises:
             QueryError: There is no condition, or HBase cannot check it on a plain row.
@@ -138,7 +138,7 @@ class ImmediateWrites:
         move.
 
         Args:
-            obj: An object without changes that are not flushed; afterwards it belongs to no row.
+            obj: An object without unflushed changes. After the move it belongs to no row.
             new_key: The key fields that change.
 
         Raises:
@@ -183,19 +183,18 @@ class ImmediateWrites:
         yield from ask(RenewTimeLimit())
         names = yield from new.bound.load_names([row])
         moved: M = self._state.attach(new.bound, new.bound.hydrate(row, deferred))
-        del names  # held until here, for the objects that are made
+        del names  # held until here: making the object needs them
         return moved
 
     # --- one row by its key -----------------------------------------------------------------------
 
     def update(self, model: type[M], change: Callable[[M], object], /, **key: Any) -> M:
-        """Read a row, change its object, and write it unless another program changed the row.
+        """Read a row, change its object by `change`, write the row, and return the object.
 
-        Return it.
-
-        After a conflict the row is read again, and `change` is called again with a new object: so
-        `change` must only set fields. The model must be guarded, because HBase checks only one
-        column of a plain row.
+        The row is written only if no other writer has changed it since the read. After such a
+        conflict the row is read again, and `change` is called with a new object; so `change` must
+        only set fields. The model must be guarded, because HBase checks only one column of a plain
+        row.
 
         Args:
             model: A model with a version column or an index.
@@ -220,10 +219,11 @@ class ImmediateWrites:
         return obj
 
     def put_row(self, model: type[Model], /, *assignments: Assignment, **key: Any) -> None:
-        """Write fields of one row at once, without an object: `M.unit.to("s")`, None deletes.
+        """Write fields of one row at once, without an object, by assignments: `M.unit.to("s")`.
 
-        Objects of the row that the session holds are not changed; `refresh` them. A row of a
-        guarded model that does not exist is written only if all required fields are assigned.
+        An assignment of None deletes the field's cell. Objects of the row that the session holds
+        are not changed; `refresh` them. A row of a guarded model that does not exist is written
+        only if all required fields are assigned.
 
         Raises:
             QueryError: There is no assignment, or a field cannot be assigned.
@@ -266,10 +266,11 @@ class ImmediateWrites:
         return self._run_locked(tail.row_id, appending)
 
     def increment(self, model: type[Model], /, *increments: AddAmount, **key: Any) -> list[int]:
-        """Increment counters of one row at once, atomically; return their new values in order.
+        """Increment counters of one row at once, atomically; return the new values.
 
-        The library never repeats the request: after `ConnectionLostError` the outcome is unknown.
-        Counters have 64 bits: after 2**63 - 1 HBase continues with -2**63.
+        The values have the order of the arguments. The library never repeats the request: after
+        `ConnectionLostError` the outcome is unknown. Counters have 64 bits: after 2**63 - 1 HBase
+        continues with -2**63.
 
         Raises:
             QueryError: There is no amount, an amount does not fit 64 bits, or a field is not a
@@ -343,7 +344,11 @@ class ImmediateWrites:
         refuse_without_guards(bound.schema, bound.guarded, operation)
 
     def _insertion(self, obj: Model) -> Protocol[RowWrite]:
-        """Return the protocol that inserts an object."""
+        """Return the write that inserts an object.
+
+        Raises:
+            DuplicateRowError: The session has another object of the row, and the row exists.
+        """
         bound = self._state.bound_to(obj)
         key = self._state.key_of_other(bound, obj)
         if key is not None and (yield from stored_row(bound, key, NO_FIELDS)) is not None:
@@ -357,7 +362,7 @@ class ImmediateWrites:
         return write
 
     def _deletion(self, bound: BoundModel, obj: Model) -> Protocol[RowWrite | None]:
-        """Return the write that deletes an object's row; None if a name has no number."""
+        """Return the delete of an object's row; None if a name in the row key has no number."""
         if (yield from assign_substitute_numbers([(obj, "delete")], self._state.bound)):
             return None
         return (yield from write_of(bound, obj, "delete"))
@@ -367,7 +372,7 @@ class ImmediateWrites:
         return (yield from write_of(self._state.bound_to(obj), obj, kind))
 
     def _prepared(self, obj: Model, kind: Any) -> BoundModel:
-        """Check an object, call its hook, and return its bound model."""
+        """Check an object, call its `before_*` hook, and return its bound model."""
         self._refuse_without_guards(obj, f"{kind}_if")
         bound = self._state.refuse_other(obj)
         refuse_foreign(bound, obj)

@@ -1,4 +1,4 @@
-"""The pending writes of a session: what the next flush sends, and the outcome of the last flush."""
+"""The pending writes of a session, which the next flush sends, and the last flush's outcome."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from hbase_orm.writing.row_write import RowWrite, keep_row
 
 @dataclass(slots=True)
 class PendingWrites:
-    """Records what the next flush has to write, and what was written.
+    """Records the writes that the next flush has to send, and applies the results of a flush.
 
     Attributes:
-        outcome: The results of a flush that are not applied to the objects yet.
+        outcome: The results of the last flush; None if they are applied to the objects already.
     """
 
     _state: SessionState
@@ -63,7 +63,7 @@ class PendingWrites:
             refuse_without_guards(bound.schema, bound.guarded, "delete")
         if is_of_row:
             obj.__state__.on_change = state.listener  # from now on no other session takes it
-        state.pending.pop(id(obj), None)  # what is noted last is sent last
+        state.pending.pop(id(obj), None)  # the write recorded last is sent last
         state.pending[id(obj)] = (obj, kind)
         earlier = state.options.get(id(obj))
         if earlier is not None:
@@ -72,7 +72,7 @@ class PendingWrites:
             state.options[id(obj)] = options
 
     def expunge(self, obj: Model) -> None:
-        """Remove an object and its pending write."""
+        """Remove an object and its pending write from the session."""
         state = self._state
         self.drop(obj)
         state.tracker.forget(obj)
@@ -84,7 +84,7 @@ class PendingWrites:
             obj.__state__.on_change = None
 
     def drop(self, obj: Model) -> None:
-        """Forget what is pending for an object."""
+        """Forget the pending write of an object, if there is one."""
         self._state.pending.pop(id(obj), None)
         self._state.options.pop(id(obj), None)
 
@@ -94,17 +94,18 @@ class PendingWrites:
         """Return a write with its options, which record earlier attempts of the same write."""
         options = self._state.options.get(id(write.obj))
         if options is None and write.version is not None:
-            # An interrupted flush must know its own write from another's: noted before it is sent.
+            # Recorded before the write is sent: after an interrupt, the next flush must distinguish
+            # this write from another program's.
             options = self._state.options[id(write.obj)] = WriteOptions()
         return write if options is None else options.of(write)
 
     def settling(self, write: RowWrite) -> RowWrite:
-        """Return a write that knows which of its earlier attempts have an unknown outcome."""
+        """Return a write that also writes the columns of earlier attempts of unknown outcome."""
         options = self._state.options.get(id(write.obj))
         return write if options is None else options.settling(write)
 
     def note_doubt(self, write: RowWrite) -> None:
-        """Record an attempt whose outcome is unknown."""
+        """Record that the outcome of a write is unknown; do nothing if it has no object."""
         if write.obj is not None:
             earlier = self._state.options.get(id(write.obj), WriteOptions())
             self._state.options[id(write.obj)] = earlier.after(write)
@@ -114,8 +115,12 @@ class PendingWrites:
     def settle(self, *, is_late: bool = True) -> None:
         """Apply the results of the last flush to its objects, unless that is done already.
 
-        An exception from outside, such as Ctrl-C, may end a flush at any step, this one included;
-        the next use of the session then continues here. Changes of the objects in between are kept.
+        An exception from outside, such as Ctrl-C, may end a flush at any step, even in this method.
+        The next use of the session then calls this method again.
+
+        Args:
+            is_late: Whether the flush has ended, so that the program may have recorded further
+                writes since. These stay pending.
         """
         outcome, pending = self.outcome, self._state.pending
         if outcome is None:
@@ -125,7 +130,7 @@ class PendingWrites:
             noted = pending.get(id(write.obj))
             self.mark_clean(write)
             if is_late and noted is not None and not noted[1] == write.kind == "delete":
-                pending[id(write.obj)] = noted  # idle, if nothing was changed since
+                pending[id(write.obj)] = noted  # sends nothing if the object is unchanged since
             outcome.settled += 1
         for write, _ in outcome.unknown:
             self.note_doubt(write)
@@ -151,7 +156,10 @@ class PendingWrites:
             state.tracker.add(write.bound, obj)
 
     def mark_deleted(self, write: RowWrite) -> None:
-        """Treat the object of a deleted row as a new object."""
+        """Treat the session's object of a deleted row, if there is one, as a new object.
+
+        An object without a pending write leaves the session.
+        """
         state = self._state
         obj = state.identity.find(write.bound, write.key)
         if obj is None:
@@ -164,7 +172,7 @@ class PendingWrites:
 
     def _supersede(self, bound: BoundModel, earlier: Model | None, obj: Model) -> None:
         if earlier is None or earlier is obj or id(earlier) in self._state.pending:
-            return  # what is pending stays based on what it was read from
+            return  # its pending write is still compared with the row that it was read from
         supersede(earlier)
         if bound.is_mutable:
             self._state.tracker.supersede(bound, earlier)

@@ -47,7 +47,7 @@ class Reader:
     def get_many(
         self, model: type[M], keys: Iterable[tuple[Any, ...] | Mapping[str, Any]]
     ) -> list[M | None]:
-        """Return the objects of several rows in the order of the keys, None for an absent row."""
+        """Return the objects of several rows in the order of the keys; None for each absent row."""
         bound = self._state.bound(model)
         wanted = several_keys(keys)
         self._runtime.open_reads.close_dropped()
@@ -67,7 +67,7 @@ class Reader:
         return self._runtime.run(stored_cells(bound, key, self._runtime.features))
 
     def refresh(self, obj: Model, fields: Iterable[Expr[Any]], pending: PendingWrites) -> None:
-        """Read the row of an object again; its changes and its pending write are dropped."""
+        """Read the row of an object again; drop the object's changes and its pending write."""
         state = self._state
         pending.settle()
         bound = state.refuse_other(obj)
@@ -93,7 +93,7 @@ class Reader:
     # --- by statement -----------------------------------------------------------------------------
 
     def all(self, stmt: Select[T]) -> list[T]:
-        """Return everything that the statement selects."""
+        """Return all objects or values that the statement selects."""
         check_statement(stmt)
         if stmt.selection is not None:
             with self.stream(stmt) as values:
@@ -106,13 +106,13 @@ class Reader:
         return objects
 
     def first(self, stmt: Select[T]) -> T | None:
-        """Return the first that the statement selects, or None."""
+        """Return the first object or value that the statement selects; None if there is none."""
         check_statement(stmt)
         items = self.all(stmt.limit(1))
         return items[0] if items else None
 
     def one(self, stmt: Select[T]) -> T:
-        """Return the only one that the statement selects."""
+        """Return the only object or value that the statement selects."""
         check_statement(stmt)
         items = self.all(stmt.limit(min(stmt.row_limit or 2, 2)))
         if not items:
@@ -122,13 +122,13 @@ class Reader:
         return items[0]
 
     def stream(self, stmt: Select[T]) -> Stream[T]:
-        """Return an iterator over what the statement selects, in constant memory."""
+        """Return an iterator over the objects or values that the statement selects."""
         check_statement(stmt)
         items, close = self._selected(stmt)
         return Stream(with_after_load(stmt, items), close)
 
     def page(self, stmt: Select[T], size: int, token: str | None) -> Page[T]:
-        """Return the next objects that the statement selects, and a token for the next page."""
+        """Return one page of the objects that the statement selects, with the next page's token."""
         check_statement(stmt)
         bound, runtime = self._state.bound(stmt.model), self._runtime
         request = page_request(stmt, size, token, bound=bound, now_ms=runtime.guard_context.now_ms)
@@ -153,7 +153,7 @@ class Reader:
         return bool(self.count(stmt.limit(1)))
 
     def explain(self, stmt: Select[Any], *, analyze: bool) -> Plan:
-        """Return the plan of the statement; with `analyze`, also run it."""
+        """Return the plan of the statement; with `analyze`, run it and add measurements."""
         check_statement(stmt)
         if analyze:
             return analyzed(stmt, self._state.bound, self._runtime)
@@ -164,9 +164,9 @@ class Reader:
     # --- shared -----------------------------------------------------------------------------------
 
     def _selected(self, stmt: Select[Any]) -> tuple[Iterator[Any], Callable[[], None]]:
-        """Return what the statement selects, and a function that ends the read.
+        """Return an iterator over the results of a statement, and a function that ends the read.
 
-        Hooks are not called yet.
+        The load hooks of the results are not called; those of their related objects are.
         """
         bound, runtime = self._state.bound(stmt.model), self._runtime
         chosen = runtime.run(planned(stmt, bound, runtime.catalog))
@@ -187,7 +187,11 @@ class Reader:
             self._runtime.run(load(objects))
 
     def _attach_whole(self, stmt: Select[Any], bound: BoundModel, obj: Any) -> Any:
-        """Return the session's object of a row; objects read in part stay outside it."""
+        """Return the session's object of the row that `obj` was read from.
+
+        Values of fields are returned as they are. An object that has only a part of its row is not
+        attached to the session; only its load hook is called.
+        """
         if stmt.selection is not None:
             return obj  # values of fields
         is_whole = stmt.entries is None and stmt.times is None
@@ -197,7 +201,11 @@ class Reader:
 def _stored(
     bound: BoundModel, obj: Model, deferred: frozenset[str]
 ) -> Protocol[tuple[bytes | None, Row | None, LoadedNames | None]]:
-    """Return an object's row key, row, and names in the key; each may be None."""
+    """Return an object's row key, its stored row, and the names whose numbers the key holds.
+
+    The row key is None if a name in it has no number. The row is None if it does not exist. The
+    names are None if the row keys of the model hold no numbers.
+    """
     yield from bound.keys.look_up_names([obj.__dict__])
     key = bound.keys.known_of(obj)
     row = None if key is None else (yield from stored_row(bound, key, deferred))

@@ -1,4 +1,4 @@
-"""The session: what an application holds while it works with objects.
+"""The session, through which an application reads and writes objects of models.
 
 A session is a unit of work, not a transaction: `add` and `delete` only record a write, `flush`
 sends it, and queries return what HBase stores, without pending writes. A session may be used by
@@ -33,7 +33,7 @@ T = TypeVar("T")
 
 
 class Session(ImmediateWrites):
-    """Reads and writes objects of models; made by `engine.session()`.
+    """Reads and writes objects of models; `engine.session()` returns a new session.
 
     As a context manager, a session flushes at the end of the block and closes. After an exception
     in the block it closes without a flush.
@@ -50,7 +50,7 @@ class Session(ImmediateWrites):
         self._flush: Flush | None = None
 
     def __repr__(self) -> str:
-        """Return the number of loaded and of pending objects."""
+        """Return a text with the numbers of loaded objects and of pending writes."""
         return f"Session(loaded={len(self._state.identity)}, pending={len(self._state.pending)})"
 
     def __enter__(self) -> Self:
@@ -64,7 +64,7 @@ class Session(ImmediateWrites):
         trace: TracebackType | None,
         /,
     ) -> None:
-        """Flush unless an exception ends the block; close in any case."""
+        """Flush, unless an exception ended the block, and close the session in any case."""
         try:
             if kind is None:
                 self.flush()
@@ -85,13 +85,14 @@ class Session(ImmediateWrites):
 
         Raises:
             RowKeyError: A key field is missing, unknown or does not fit.
+            MultipleRowsError: The key has a random salt, and several rows have this key.
         """
         return self._reader.get_many(model, [key])[0]
 
     def get_many(
         self, model: type[M], keys: Iterable[tuple[Any, ...] | Mapping[str, Any]], /
     ) -> list[M | None]:
-        """Return the objects of several rows in the order of the keys, None for an absent row.
+        """Return the objects of several rows in the order of the keys; None for each absent row.
 
         Args:
             model: The model of the rows.
@@ -100,12 +101,13 @@ class Session(ImmediateWrites):
 
         Raises:
             RowKeyError: A key field is missing, unknown or does not fit; nothing was sent.
+            MultipleRowsError: The keys have a random salt, and several rows have the same key.
             QueryError: `keys` is not a list of keys.
         """
         return self._reader.get_many(model, keys)
 
     def all(self, stmt: Select[T], /) -> list[T]:
-        """Return everything that the statement selects: objects, or values of fields."""
+        """Return all objects, or all values of fields, that the statement selects."""
         return self._reader.all(stmt)
 
     def first(self, stmt: Select[T], /) -> T | None:
@@ -122,17 +124,16 @@ class Session(ImmediateWrites):
         return self._reader.one(stmt)
 
     def stream(self, stmt: Select[T], /) -> Stream[T]:
-        """Return an iterator over what the statement selects, in constant memory.
+        """Return an iterator over the objects or values that the statement selects.
 
-        A stream through an index keeps the row keys of its results in memory.
-
-        The objects are not attached to the session. Close the iterator, or use it as a context
-        manager, to release the server's scanners before its end.
+        The iterator needs constant memory; only through an index it keeps the row keys of its
+        results. Its objects are not attached to the session. If you do not read the iterator to its
+        end, close it, or use it as a context manager, to release the server's scanners.
         """
         return self._reader.stream(stmt)
 
     def page(self, stmt: Select[T], /, *, size: int, token: str | None = None) -> Page[T]:
-        """Return the next objects that the statement selects, and a token to go on from.
+        """Return one page of the objects that the statement selects, with the next page's token.
 
         A row that is written or deleted between two pages may appear or not; all other rows are
         returned exactly once.
@@ -144,7 +145,8 @@ class Session(ImmediateWrites):
                 first page.
 
         Raises:
-            QueryError: The size is not a positive integer.
+            QueryError: The size is not a positive integer, or the statement has groups or sorts
+                rows in memory.
             PageTokenError: The token is not valid, or belongs to another statement.
         """
         return self._reader.page(stmt, size, token)
@@ -159,7 +161,7 @@ class Session(ImmediateWrites):
     def exists(self, stmt: Select[Any], /) -> bool:
         """Return whether the statement selects anything.
 
-        Reads at most one matching row, and of it as little as `count` does.
+        Reads at most one matching row, and only the columns that `count` would read.
         """
         return self._reader.exists(stmt)
 
@@ -208,7 +210,7 @@ class Session(ImmediateWrites):
         return self._reader.stored_cells(model, key)
 
     def refresh(self, obj: Model, /, *fields: Expr[Any]) -> None:
-        """Read the row of `obj` again; its changes and what is pending for it are dropped.
+        """Read the row of `obj` again; drop the object's changes and its pending write.
 
         Args:
             obj: The object.
@@ -230,22 +232,22 @@ class Session(ImmediateWrites):
     ) -> None:
         """Record that the next flush has to write `obj`.
 
-        For a new object the flush puts all fields that are not None, for a loaded one its changes;
-        other cells of the row are kept.
+        For a new object the flush puts all fields that are not None. For a loaded object it writes
+        only the changed fields. Other cells of the row are kept.
 
         Args:
             obj: The object.
-            ttl: The time to live of the cells that are put, if it is shorter than the ttl of their
-                family. Afterwards older versions of these cells are visible again. Plain models
-                only.
-            timestamp_ms: The timestamp of the cells that are put, in milliseconds since 1970; an
-                existing cell with a newer timestamp, or a delete at this timestamp, hides them.
-                Plain models only.
+            ttl: The time to live of the cells that are put; no effect if the ttl of their family is
+                shorter. When the cells expire, older versions of them are visible again. Plain
+                models only.
+            timestamp_ms: The timestamp of the cells that are put, in milliseconds since 1970. An
+                existing cell with a newer timestamp, or a delete at this timestamp or later, hides
+                them. Plain models only.
 
         Raises:
             RowKeyError: The row key of the object cannot be computed.
             ValidationError: The session holds another object of this row, the object belongs to
-                another session or engine, or an option does not fit.
+                another session or engine, or `ttl` or `timestamp_ms` does not fit.
         """
         self._pending.note(obj, "put", ttl=ttl, timestamp_ms=timestamp_ms)
 
@@ -276,8 +278,9 @@ class Session(ImmediateWrites):
     def flush(self) -> FlushReport:
         """Send the pending writes, in order, and return a report.
 
-        Objects that hooks add, delete or change are sent too: those of `before_*` hooks in the same
-        round, those of `after_*` hooks in a further round, until nothing is pending.
+        A flush sends the writes in rounds, until nothing is pending. Objects that `before_*` hooks
+        add, delete or change are sent in the same round, those that `after_*` hooks add, delete or
+        change in the next round.
 
         Safe to call again after an error, and after an exception from outside (Ctrl-C, a time
         limit) that interrupted it: acknowledged writes are not pending any more, and a write that
@@ -286,19 +289,19 @@ class Session(ImmediateWrites):
         Raises:
             ValidationError: A value does not fit; hooks add objects without end; or an object that
                 no longer belongs to its row was changed in place. Nothing was sent.
-            RowKeyError: The row key of an index entry is too long; nothing was sent. After both
-                errors correct the object or `expunge` it, and flush again.
+            RowKeyError: The row key of an index entry is too long; nothing was sent. After this
+                error or a `ValidationError`, correct or `expunge` the object, and flush again.
             FlushConflictError: Other programs wrote some of the rows after their objects were
                 loaded.
             ConflictError: A dict or list was changed in place after its object got a newer value
                 from the row; nothing was sent.
-            FlushError: Some rows were not written, or their outcome is unknown. Also raised if
-                objects that `after_*` hooks added do not fit or have no end, because earlier rounds
-                were written.
+            FlushError: Some rows were not written, or their outcome is unknown. Also raised, in
+                place of the errors above, if earlier rounds were written and objects that `after_*`
+                hooks added do not fit or have no end.
             QueryError: A hook of a flush called `flush`.
-            Exception: The error of a hook. That of a `before_*` hook is raised before its round is
-                sent, that of an `after_*` hook when everything was written and every hook was
-                called.
+            Exception: The error of a hook. The error of a `before_*` hook is raised before its
+                round is sent. The error of an `after_*` hook is raised after all writes, when every
+                hook was called.
         """
         if self._flush is None:
             if self._state.is_clean:
@@ -332,10 +335,10 @@ class Session(ImmediateWrites):
                 index entries. In a table with indexes and earlier writes each row is checked, and
                 an existing row raises `DuplicateRowError`. Without indexes nothing is checked.
             parallel: The largest number of batches in progress at once, each on its own connection
-                of the pool. None means 3, and 6 in a load without checks. With 1 each batch waits
-                for the answer to the one before.
+                of the pool. None means 6 for a load in plain batches (see `insert_only`), else 3.
+                With 1, each batch is sent after the answer to the batch before it.
             progress: A function that is called in this thread after each batch with a `FlushReport`
-                of the rows written so far. An exception of it ends the bulk.
+                of the rows written so far. An exception that it raises ends the bulk.
 
         Raises:
             QueryError: `batch_rows` or `parallel` is not a positive integer.

@@ -19,7 +19,7 @@ from hbase_orm.writing.options import WriteOptions
 
 
 class ChangeListener:
-    """Records changes of objects in a session; refers to the session weakly."""
+    """Records in a session that an object has changed; refers to the session only weakly."""
 
     __slots__ = ("_session",)
 
@@ -35,7 +35,7 @@ class ChangeListener:
 
     @property
     def session(self) -> SessionState | None:
-        """The session, or None after it was deleted."""
+        """The session; None if Python has freed the session."""
         return self._session()
 
 
@@ -46,8 +46,10 @@ class SessionState:
         runtime: The runtime that sends the session's requests.
         is_closed: Whether the session is closed.
         identity: The objects of the session by row.
-        pending: By the id of an object, the object and its pending write: "put" or "delete".
-        options: By the id of an object, the options and earlier attempts of its write.
+        pending: The objects with a pending write, each with "put" or "delete", by the `id()` of
+            the object.
+        options: The options of the pending writes and their earlier attempts, by the `id()` of the
+            object.
         listener: The function that the objects call when they change.
     """
 
@@ -76,7 +78,7 @@ class SessionState:
 
     @property
     def is_clean(self) -> bool:
-        """Whether nothing is pending and no held object can change in place."""
+        """Whether no write is pending and no object is held that can change in place."""
         return not self.pending and not self._tracker
 
     def close(self) -> None:
@@ -106,7 +108,7 @@ class SessionState:
             )
 
     def bound(self, model: type[Model]) -> BoundModel:
-        """Return the bound model of a model: the model as this engine uses it.
+        """Return the bound model of a model: the model with its tables in this engine.
 
         Raises:
             ConfigurationError: The session is closed.
@@ -142,13 +144,17 @@ class SessionState:
                 self.note_change(obj)
 
     def attach(self, bound: BoundModel, obj: Any) -> Any:
-        """Call the load hook of a read object, and return the session's object of its row."""
+        """Call the load hook of the session's object of a row that was read; return the object.
+
+        See `object_of_row`.
+        """
         return call_after_load_hook(self.object_of_row(bound, obj))
 
     def object_of_row(self, bound: BoundModel, obj: Any) -> Any:
-        """Return the session's object of a row.
+        """Return the session's object of the row that `obj` was read from.
 
-        `obj`, or an earlier object with the newly read values.
+        If the session has an object of the row already, that object gets the values of `obj`. Else
+        `obj` becomes the session's object.
         """
         if bound.kinds is not None or not bound.tables.is_only:
             bound = self.bound_to(obj)
@@ -156,7 +162,7 @@ class SessionState:
         key = state.row.key
         earlier = self.identity.find(bound, key)
         if earlier is not None and earlier.__state__.row is None:
-            earlier = None  # its row was deleted since: it is pending as a new object
+            earlier = None  # its row was deleted, and it is pending as a new object
         if bound.is_mutable:
             self.tracker.add(bound, obj if earlier is None else earlier)
         if earlier is not None:
@@ -169,7 +175,16 @@ class SessionState:
     def reread(
         self, bound: BoundModel, obj: Model, fresh: Model, *, drops_changes: bool = False
     ) -> None:
-        """Give the session's object of a row the values of `fresh`, which was read from it."""
+        """Update `obj` from `fresh`, a new object that was read from the same row.
+
+        Fields that the program changed keep their values.
+
+        Args:
+            bound: The bound model.
+            obj: The session's object of the row.
+            fresh: The new object.
+            drops_changes: Whether the program's changes are dropped instead.
+        """
         pending = self.pending.get(id(obj))
         in_doubt = self.options.get(id(obj), WriteOptions()).in_doubt
         replaced = refresh(
@@ -184,15 +199,15 @@ class SessionState:
         if replaced:
             self.tracker.note_replaced(obj, replaced)
 
-    # --- whose an object is -----------------------------------------------------------------------
+    # --- the session that an object belongs to ----------------------------------------------------
 
     def owner_of(self, obj: Model) -> SessionState | None:
-        """Return the session that an object belongs to, or None."""
+        """Return the session that an object belongs to; None if it belongs to no session."""
         listener = obj.__state__.on_change
         return listener.session if isinstance(listener, ChangeListener) else None
 
     def refuse_owned(self, obj: Model) -> None:
-        """Refuse an object that belongs to another session, which records its changes.
+        """Raise an error if an object belongs to another session, which records its changes.
 
         Raises:
             ValidationError: The object belongs to another session.
@@ -208,9 +223,9 @@ class SessionState:
             )
 
     def refuse_other(self, obj: Model) -> BoundModel:
-        """Refuse a second object of a row; return the bound model of `obj`, as `bound_to` does.
+        """Return the bound model of `obj`, unless the session has another object of its row.
 
-        With two objects of one row, one would not know what the other writes.
+        With two objects of one row, neither would have the values that the other one writes.
 
         Raises:
             ValidationError: The session has another object of the row, or another session has
@@ -229,10 +244,13 @@ class SessionState:
         return bound
 
     def key_of_other(self, bound: BoundModel, obj: Model) -> bytes | None:
-        """Return the row key of `obj` if the session has another object of its row."""
+        """Return the row key of `obj` if the session has another object of its row.
+
+        None if there is no other object, or if a delete of that object is pending.
+        """
         key = bound.keys.known_of(obj)
         if key is None:
-            return None  # its name has no number here, so no object of its row was read
+            return None  # a name in the key has no number here, so no object of the row was read
         other = self.identity.find(bound, key) or obj
         is_to_go = self.pending.get(id(other), (other, "put"))[1] == "delete"
         return None if other is obj or is_to_go else key

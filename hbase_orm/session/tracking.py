@@ -22,14 +22,19 @@ from hbase_orm.objects.refreshing import Replaced
 from hbase_orm.ops import Row
 
 _FIRST_LIMIT: Final = 1000
-"""How many objects are held before unchanged ones without other references are released."""
+"""The number of held objects above which unneeded objects are released for the first time."""
 
 
 @dataclass(slots=True)
 class _Watch:
-    """A held object, with its former values, which the program may still refer to.
+    """An object that the tracker holds, and former values that the program may still refer to.
 
-    `superseded` has the object's values at the time when another object took over its row.
+    Attributes:
+        bound: The bound model of the object.
+        obj: The object.
+        superseded: The object's mutable values at the time when another object took over its row;
+            None if no other object did.
+        replaced: The values that the object had before its row was read again.
     """
 
     bound: BoundModel
@@ -67,9 +72,9 @@ class MutationTracker:
             watch.replaced += replaced
 
     def supersede(self, bound: BoundModel, obj: Model) -> None:
-        """Watch an object that another object replaced: no flush would write its changes."""
+        """Watch an object whose row another object took over: no flush writes its changes."""
         self.forget(obj)
-        with suppress(CodecError, ValidationError):  # what does not fit was never to be written
+        with suppress(CodecError, ValidationError):  # such a value could never be written
             self._objects[id(obj)] = _Watch(bound, obj, row_in_place(bound.schema, obj))
 
     def forget(self, obj: Model | None) -> None:
@@ -81,7 +86,10 @@ class MutationTracker:
         self._objects.clear()
 
     def changed(self) -> Iterator[Model]:
-        """Yield the objects whose values differ from the row that was read."""
+        """Yield the objects whose mutable values differ from the row that was read.
+
+        Objects whose row another object took over are left out.
+        """
         watches = tuple(self._objects.values())
         return (
             watch.obj
@@ -145,7 +153,7 @@ def _is_superseded_and_changed(watch: _Watch) -> bool:
     try:
         return is_changed_in_place(watch.bound.schema, watch.obj, watch.superseded)
     except (CodecError, ValidationError):
-        return True  # what it was did fit
+        return True  # the earlier values did fit
 
 
 def _is_replaced_needed(replaced: Replaced) -> bool:
@@ -159,8 +167,8 @@ def _is_changed(bound: BoundModel, obj: Model) -> bool:
     try:
         return is_changed_in_place(bound.schema, obj, row)
     except (CodecError, ValidationError):
-        # Some codecs read what they would not write; what else does not fit is the program's, and
-        # the flush raises what is wrong with it.
+        # Some codecs decode values that they refuse to encode. Any other value that does not fit
+        # was set by the program, and the flush raises the error for it.
         of_columns = replace(bound, context=None)  # nothing in a key changes in place
         fresh = of_columns.hydrate(row, obj.__state__.deferred).__dict__
         values = obj.__dict__

@@ -17,7 +17,13 @@ _SEPARATOR = ":"
 
 
 def drop_tables(url: str, prefix: str) -> None:
-    """Drop every table whose name starts with `prefix`, with or without its namespace."""
+    """Drop every table whose name starts with `prefix`.
+
+    Both the full name and the name after the namespace are compared with the prefix.
+
+    Raises:
+        ConfigurationError: The URL names no Thrift2 gateway.
+    """
     with _thrift2(url) as gateway:
         for table in gateway.execute(ListTables()):
             name = table.rpartition(_SEPARATOR)[2]
@@ -26,7 +32,11 @@ def drop_tables(url: str, prefix: str) -> None:
 
 
 def drop_namespace(url: str, namespace: str) -> None:
-    """Drop a namespace with all its tables; do nothing if it does not exist."""
+    """Drop a namespace with all its tables; do nothing if it does not exist.
+
+    Raises:
+        ConfigurationError: The URL names no Thrift2 gateway.
+    """
     with _thrift2(url) as gateway:
         if namespace not in gateway.execute(ListNamespaces()):
             return

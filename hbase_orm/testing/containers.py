@@ -161,8 +161,8 @@ class ThriftContainer(DockerContainer):
         """Wait until both gateways have answered a call.
 
         Raises:
-            ServerDiedError: The container ended, or the time is over; the end of its log is in
-                `log`.
+            ServerDiedError: The container ended, or did not answer in time. The error's `log` has
+                the end of the container's log.
         """
         deadline = time.monotonic() + self._start_timeout_s
         ports: dict[GatewayName, int] = {
@@ -239,11 +239,11 @@ class HBaseContainer(ThriftContainer):
         """Prepare the container; `with` or `start` starts it.
 
         Args:
-            tag: The image; by default that of this version of the library.
+            tag: The image's name and tag; by default the image of this version of the library.
             settings: HBase's properties.
             heap: The heap of the JVM, in the format of -Xmx.
-            owner_pid: The process that will remove the container; by default this process.
-            start_timeout_s: The time limit for the first answers, in seconds.
+            owner_pid: The id of the process that will remove the container; by default this one.
+            start_timeout_s: The time limit for the first answers of the gateways, in seconds.
         """
         environment = {
             "HBASE_ROLE": "server",
@@ -300,7 +300,7 @@ class GatewayContainer(ThriftContainer):
 
 
 def admin_of(container_id: str) -> ServerAdmin:
-    """Return the admin of an `HBaseContainer`, which another process may have started."""
+    """Return the admin of an `HBaseContainer` by its id; another process may have started it."""
 
     def send(command: Mapping[str, object]) -> str:
         # The admin port listens inside the container only.

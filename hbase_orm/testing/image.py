@@ -1,12 +1,13 @@
 """The Docker image of HBase: its name and its build.
 
 The tag has a hash of everything in the image, so that tests never run on an outdated image. The
-jars and this library's classes are made on this machine by `hbase_orm.server` and copied; the build
-itself downloads only Debian packages. It uses Docker's classic builder, which every engine has.
+jars and this library's classes are made on this machine by `hbase_orm.server` and copied into the
+image; the build itself downloads only Debian packages. It uses Docker's classic builder, which
+every engine has.
 
-    python -m hbase_orm.testing.image build     build the image, unless it is there
-    python -m hbase_orm.testing.image tag       print its name
-    python -m hbase_orm.testing.image jars      only bring the jars into the cache
+    python -m hbase_orm.testing.image build     build the image, unless the engine has it
+    python -m hbase_orm.testing.image tag       print the image's name and tag
+    python -m hbase_orm.testing.image jars      only put the jars into the cache
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from docker import DockerClient
 
 REPOSITORY: Final = "hbase-orm/hbase"
-"""The image's name; its tags are hashes of its inputs, and `latest`."""
+"""The image's name. Each build tags the image with a hash of its inputs, and with `latest`."""
 
 FIX: Final = "build it: `make image`, or `python -m hbase_orm.testing.image build`"
 """The advice if the image is missing."""
@@ -52,7 +53,7 @@ def docker_dir() -> Path:
 
 
 def tag() -> str:
-    """Return the name and the tag of the image for the present inputs."""
+    """Return the image's name and tag; the tag is a hash of the image's inputs."""
     digest = hashlib.sha256(_jvm_options())
     for path in _inputs():
         # The name and a length keep the borders between files in the hash.
@@ -95,7 +96,13 @@ def engine() -> DockerClient:
 
 
 def _require_socket(address: str) -> None:
-    """Raise an error if the engine's socket does not open; Docker's library would leak it."""
+    """Raise an error if the engine's Unix socket does not accept a connection.
+
+    Docker's library would leak its own socket in this case.
+
+    Raises:
+        ServerError: The socket does not accept a connection.
+    """
     place = urlsplit(address)
     if place.scheme != "unix":
         return
@@ -114,7 +121,7 @@ def _require_socket(address: str) -> None:
 def is_local(client: DockerClient) -> bool:
     """Return whether the Docker engine runs on this machine.
 
-    If it does, what it publishes on a port of 127.0.0.1 can be reached from here.
+    Only then can this process reach the ports that containers publish on 127.0.0.1.
     """
     address = urlsplit(client.api.base_url)
     return address.scheme.startswith(("http+", "unix")) or address.hostname in _LOOPBACK_NAMES
@@ -139,7 +146,7 @@ def build(client: DockerClient, progress: Callable[[str], None]) -> str:
         progress: A function that gets lines of progress.
 
     Raises:
-        ServerError: The build failed; the error has its last line. Or there is no Maven or no
+        ServerError: The build failed, and the error has the reason; or there is no Maven or no
             suitable JDK.
     """
     from docker.errors import DockerException  # noqa: PLC0415  # optional, and slow to load

@@ -1,4 +1,4 @@
-"""Labels the containers of this process, and removes containers whose process has ended.
+"""Labels containers with the process that owns them, and removes those whose owner has ended.
 
 A test run that is killed cannot stop its container, and the reaper of testcontainers is a separate
 image that not every machine can pull. So each container has a label with the machine and the
@@ -25,7 +25,7 @@ _SEPARATOR = "|"
 
 
 def owner(pid: int) -> str:
-    """Return the value of the label for a process of this machine; empty if it has ended."""
+    """Return the label's value for a process on this machine; empty if the process has ended."""
     process = ProcessId.of(pid)
     if process is None:
         return ""
@@ -33,7 +33,7 @@ def owner(pid: int) -> str:
 
 
 def is_gone(label: str) -> bool:
-    """Return whether the owner has ended; False if that is unknown."""
+    """Return whether the process that a label names has ended; False if that is unknown."""
     place, _, process = label.partition(_SEPARATOR)
     pid, _, started = process.partition(_SEPARATOR)
     if place != _place() or not pid.isdigit():
@@ -53,6 +53,6 @@ def remove_leftovers(client: DockerClient) -> None:
 
     for container in client.containers.list(all=True, filters={"label": LABEL}):
         if is_gone(container.labels[LABEL]):
-            # Another run may be removing the same one.
+            # Another run may be removing the same container.
             with contextlib.suppress(docker.errors.NotFound, docker.errors.APIError):
                 container.remove(v=True, force=True)

@@ -1,11 +1,11 @@
 """A pytest plugin: a real HBase for tests, found or started once per run.
 
 Loaded by pytest wherever hbase-orm is installed. A test that takes the `hbase` fixture (or carries
-the marker `hbase`) runs on, in this order: the server that HBASE_ORM_TEST_URL names; a container of
-the image, through testcontainers; the embedded server. The report's header shows which one is used,
-and why the ones before it are not. If none is available, such tests are skipped with the reasons,
-or fail with HBASE_ORM_REQUIRE_HBASE=1; with HBASE_ORM_REQUIRE_DOCKER=1 they fail on everything
-except Docker.
+the marker `hbase`) runs on the first kind of HBase that is available: the server that
+HBASE_ORM_TEST_URL names; a container of the image, through testcontainers; the embedded server. The
+report's header shows which kind is used, and why the kinds before it are not. If no kind is
+available, such tests are skipped with the reasons; with HBASE_ORM_REQUIRE_HBASE=1 they fail. With
+HBASE_ORM_REQUIRE_DOCKER=1 they fail on everything except Docker.
 
     def test_the_newest_order_comes_first(hbase, table_prefix):
         engine = connect(hbase.url)
@@ -41,13 +41,13 @@ _WORKER_INPUT = "hbase_orm_share"
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the marker and this process's part of the run."""
+    """Register the marker `hbase`, and the hooks that provide the HBase of this test run."""
     config.addinivalue_line("markers", f"{_MARKER}: needs a real HBase (the `hbase` fixture)")
     config.pluginmanager.register(_Run(config), _PLUGIN)
 
 
 class _Run:
-    """The HBase of a test run in one process: the controller, or a worker of pytest-xdist."""
+    """The hooks of one process of a test run: the controller, or a worker of pytest-xdist."""
 
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
@@ -61,7 +61,7 @@ class _Run:
         self.kept_log: Path | None = None
 
     def choice(self) -> Choice:
-        """Return the kind of HBase for the tests, which the controller decides once."""
+        """Return the choice of HBase for the tests, which the controller makes once."""
         return self.share.choice_or(_decide)
 
     def hbase(self) -> RealHBase:
@@ -83,7 +83,7 @@ class _Run:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
-        """Send a worker of pytest-xdist the path of the shared folder, which has the choice."""
+        """Send the path of the shared folder, which holds the choice of HBase, to a worker."""
         self.choice()
         node.workerinput[_WORKER_INPUT] = str(self.share.folder)
 
@@ -100,7 +100,7 @@ class _Run:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
-        """Skip or fail before any fixture is set up."""
+        """Skip or fail a test that needs an HBase, before its fixtures are set up."""
         if item.get_closest_marker(_MARKER):
             self.require()
 
@@ -121,7 +121,7 @@ class _Run:
             self.kept_log.write_text(log)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Print the path of the log."""
+        """Print the path of the server's log if the log was kept."""
         if self.kept_log:
             terminalreporter.write_line(f"hbase: the server's log is kept: {self.kept_log}")
 
@@ -165,7 +165,7 @@ def hbase(pytestconfig: pytest.Config) -> RealHBase:
 
 @pytest.fixture
 def table_prefix(hbase: RealHBase) -> Iterator[str]:
-    """Return a prefix for the table names of one test; afterwards its tables are dropped."""
+    """Return a prefix for the table names of one test; drop the tables with it after the test."""
     prefix = f"t{uuid.uuid4().hex[:12]}_"
     yield prefix
     hbase.drop_tables(prefix)
@@ -173,10 +173,10 @@ def table_prefix(hbase: RealHBase) -> Iterator[str]:
 
 @pytest.fixture
 def hbase_url(hbase: RealHBase) -> Iterator[str]:
-    """Return a URL with a namespace for one test, which is dropped afterwards with its tables.
+    """Return a URL with a namespace for one test; drop the namespace with its tables afterwards.
 
-    It is for models with fixed table names: `connect(hbase_url)` puts their tables into the
-    namespace.
+    Use this fixture for models with fixed table names: `connect(hbase_url)` puts their tables into
+    the namespace.
     """
     namespace = f"n{uuid.uuid4().hex[:12]}"
     yield hbase.url_in(namespace)

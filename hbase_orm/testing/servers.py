@@ -42,7 +42,7 @@ def embedded_refusal() -> str:
         choose_java()
     except (JavaNotFoundError, JavaUnsuitableError) as error:
         return str(error)
-    # Jars from an earlier run are enough, but only the launcher knows whether they are whole.
+    # Jars in the cache are enough, but only the launcher knows whether the cache is complete.
     return "" if which("mvn") else "Maven is not on the PATH"
 
 
@@ -72,14 +72,14 @@ def _start_docker(owner_pid: int) -> Running:
 
 
 def _start_embedded(owner_pid: int) -> Running:
-    # A worker that started it may end before the run does, and must not take it along.
+    # A worker that starts HBase may end before the run does; HBase must then keep running.
     options = ServerOptions(ephemeral=True, settings=TEST_SETTINGS, daemon=owner_pid != os.getpid())
     server = EmbeddedServer(options).start()
     return Running(server.url, "embedded", str(server.data_dir))
 
 
 def read_log(running: Running) -> str:
-    """Return the server's log; empty for a URL, whose log cannot be read."""
+    """Return the server's log; empty if HBase was given by a URL, because its log is elsewhere."""
     if running.source == "docker":
         with closing(image.engine()) as client:
             return client.containers.get(running.handle).logs().decode(errors="replace")
@@ -106,7 +106,7 @@ class RealHBase:
 
     @property
     def url(self) -> str:
-        """What `hbase_orm.connect` takes."""
+        """The URL for `hbase_orm.connect`."""
         return self._running.url
 
     @property
@@ -145,7 +145,7 @@ class RealHBase:
         cleanup.drop_tables(self.url, prefix)
 
     def drop_namespace(self, namespace: str) -> None:
-        """Drop a namespace with all its tables; nothing happens where it is not there."""
+        """Drop a namespace with all its tables; do nothing if it does not exist."""
         cleanup.drop_namespace(self.url, namespace)
 
     def __repr__(self) -> str:

@@ -8,11 +8,11 @@ from typing import Final
 from hbase_orm.server.options import DELAY_OBSERVER_SETTINGS
 
 TEST_SETTINGS: Final[Mapping[str, str]] = {
-    # Expired scanners are then tested in seconds, not minutes.
+    # So tests of expired scanners take seconds, not minutes.
     "hbase.client.scanner.timeout.period": "6000",
-    # Else a call on a table that cannot serve it blocks for minutes inside the gateway.
+    # Otherwise a call to a table that cannot answer blocks for minutes inside the gateway.
     "hbase.client.retries.number": "3",
-    # Lets tests delay chosen calls; does nothing until it is told to.
+    # The observer does nothing until a test calls `ServerAdmin.delay`.
     **DELAY_OBSERVER_SETTINGS,
 }
-"""Short leases, few retries, and the observer that delays calls on demand."""
+"""Short scanner leases, few retries, and the observer that `ServerAdmin.delay` needs."""

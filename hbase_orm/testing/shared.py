@@ -43,7 +43,10 @@ class Share:
         self._record = folder / "running.json"
 
     def choice_or(self, decide: Callable[[], Choice]) -> Choice:
-        """Return the choice of HBase for the tests; the first caller decides and owns it."""
+        """Return the choice of HBase for the tests; the first caller makes it by `decide`.
+
+        The process of the first caller must later stop the HBase.
+        """
         record = self.folder / "choice.json"
         if not record.exists():
             choice = decide()
@@ -54,7 +57,7 @@ class Share:
         return Choice(**fields)
 
     def owner_pid(self) -> int:
-        """Return the id of the process that decided and that will stop the server."""
+        """Return the id of the process that made the choice and that will stop the server."""
         return int(json.loads((self.folder / "choice.json").read_text())["owner_pid"])
 
     def get(self) -> Running | None:
@@ -70,7 +73,7 @@ class Share:
         once with the same reason.
 
         Raises:
-            ServerError: Another process failed to start it.
+            ServerError: HBase did not start, in this process or in another.
         """
         failure = self.folder / "failed"
         with self._locked():

@@ -1,8 +1,8 @@
 """Chooses the HBase for the tests, once, by quick checks before any test runs.
 
 Nothing is started here. The order is: the server that HBASE_ORM_TEST_URL names, a container of the
-image, the embedded server. The first available one is chosen, with the reasons why those before it
-are not available.
+image, the embedded server. The first available kind is chosen, and the choice has the reasons why
+the kinds before it are not available.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ Source = Literal["url", "docker", "embedded"]
 """The kinds of HBase that tests can run on."""
 
 URL_VARIABLE = "HBASE_ORM_TEST_URL"
-"""Names an HBase that runs already. Tests make and drop tables of their own there."""
+"""The variable with the URL of a running HBase, where tests create and drop their own tables."""
 
 REQUIRE_HBASE_VARIABLE = "HBASE_ORM_REQUIRE_HBASE"
-"""Set to 1, a missing HBase fails the tests that need one instead of skipping them."""
+"""If this variable is 1 and no HBase is available, tests on HBase fail instead of being skipped."""
 
 REQUIRE_DOCKER_VARIABLE = "HBASE_ORM_REQUIRE_DOCKER"
-"""Set to 1, tests that need HBase fail on any but the dockerized one."""
+"""If this variable is 1, tests on HBase fail if the HBase is not in Docker."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +34,9 @@ class Choice:
         source: The kind of HBase; None if none is available.
         refused: The kinds that are not available, each with the reason.
         url: The URL, only for the source `url`.
-        must_have: Whether tests fail without an HBase.
-        must_be_docker: Whether tests fail without Docker.
+        must_have: Whether tests that need an HBase fail if there is none, instead of being
+            skipped.
+        must_be_docker: Whether tests that need an HBase fail unless it is in Docker.
     """
 
     source: Source | None
@@ -72,9 +73,10 @@ def choose(
 
     Args:
         environ: The environment variables.
-        docker: A function that returns why Docker cannot be used, or empty text; called only if no
-            URL is given.
-        embedded: The same for the embedded server; called only if Docker cannot be used.
+        docker: A function that returns why Docker cannot be used, or empty text if Docker can be
+            used. It is called only if no URL is given.
+        embedded: A function that returns why the embedded server cannot be used, or empty text if
+            the server can be used. It is called only if Docker cannot be used.
     """
     must_have = environ.get(REQUIRE_HBASE_VARIABLE) == "1"
     must_be_docker = environ.get(REQUIRE_DOCKER_VARIABLE) == "1"
