@@ -1,4 +1,4 @@
-"""`Model`: the class that users derive theirs from.
+"""`Model`: the class that users derive their models from.
 
 Creating a subclass resolves its declarations into a frozen `TableSchema` and compiles its mapping;
 every mistake raises an error at that time. An instance has its values in `__dict__` and the
@@ -86,8 +86,8 @@ class Model:
                 base.
             timestamps: Who sets the timestamps of cells: "server" or "client". With "client",
                 writes can be repeated exactly, and of two writers the one with the later clock
-                wins. None takes the engine's option. Guarded rows have the timestamps of their
-                guard.
+                wins. None means the engine's option. A guarded model cannot have this option,
+                because its rows take their timestamps from their guards.
 
         Raises:
             SchemaError: Something in the declaration is wrong.
@@ -123,7 +123,8 @@ class Model:
         """Create a new object from its fields, given by keyword; nothing is sent.
 
         Raises:
-            ValidationError: A field is missing, unknown, or of the wrong type.
+            ValidationError: A field is missing, unknown, or does not fit.
+            SchemaError: The model is abstract or the base of record types, and so has no objects.
         """
         if not hasattr(self, "__mapping__"):
             check_makes_objects(type(self))
@@ -137,7 +138,8 @@ class Model:
         """Check a value and set a field to it.
 
         Raises:
-            ValidationError: The value has the wrong type, or the field is a counter.
+            ValidationError: The value does not fit, or the field is a counter, a version or a
+                related object.
             RowKeyError: The field is part of the row key.
             AttributeError: The model has no such field.
         """
@@ -164,7 +166,7 @@ class Model:
         __setattr__ = _set_field
 
     def __eq__(self, other: object) -> bool:
-        """Return whether `other` has the same class and equal fields; versions are ignored."""
+        """Return whether `other` has the same class and equal fields, except the version column."""
         if type(other) is not type(self):
             return NotImplemented
         version = self.__schema__.version
@@ -179,7 +181,10 @@ class Model:
         return hash((type(self), *(values.get(name) for name in self.__schema__.layout.names)))
 
     def __repr__(self) -> str:
-        """Return the class and its fields, long values cut, those with `repr=False` left out."""
+        """Return the class and its fields.
+
+        Long values are cut, and fields that are declared with `repr=False` are left out.
+        """
         fields = self.__schema__.fields
         values = self.to_dict().items()
         parts = [f"{name}={shown(value)}" for name, value in values if is_shown(fields[name])]
@@ -193,7 +198,7 @@ class Model:
         return pickled_state(self.__dict__, self.__state__)
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
-        """Set the fields, the row and its table."""
+        """Restore the fields, the row and its table from the result of `__getstate__`."""
         values, own = unpickled_state(state)
         self.__dict__.update(values)
         _set_state(self, own)
@@ -275,8 +280,8 @@ class Model:
     def decode_key(cls, data: bytes, /) -> Mapping[str, Any]:
         """Return the key fields that can be decoded from a row key, as a `DecodedKey`.
 
-        The `DecodedKey` also names the key fields that cannot be decoded. For the base of record
-        types, the fields are those of the key's record type.
+        The `DecodedKey` also names the key fields that cannot be decoded. If the model is the base
+        of record types, the key is decoded by the model of its record type.
 
         Raises:
             CorruptRowError: The bytes are not a row key of this model.

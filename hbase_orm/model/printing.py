@@ -8,10 +8,13 @@ from typing import Any, Final
 from hbase_orm.model.fields.fields import Mapped
 
 LONGEST_SHOWN: Final = 80
-"""Characters of a value that are shown; of longer ones the beginning and the end."""
+"""The number of characters or bytes up to which a value is shown whole.
+
+Of a longer value, only the beginning and the end are shown.
+"""
 
 MOST_ITEMS: Final = 10
-"""Items of a list, a set or a map that are shown."""
+"""The number of items of a list, a tuple, a set or a dict that are shown."""
 
 
 class _Printer(Repr):
@@ -34,7 +37,7 @@ class _Printer(Repr):
         return repr(x) if len(x) <= LONGEST_SHOWN else self._cut(x)
 
     def repr_int(self, x: int, level: int) -> str:
-        """Return the `repr` of a number; for a number that Python cannot print, its length."""
+        """Return the `repr` of a number, or its length in bits if it is too large for Python."""
         try:
             return super().repr_int(x, level)
         except ValueError:

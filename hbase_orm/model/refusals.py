@@ -12,7 +12,9 @@ from hbase_orm.model.fields.related import Related
 
 
 def refuse_attribute(obj: Any, name: str, value: Any) -> None:
-    """Set an attribute that is not a column if it is a property with a setter; else raise an error.
+    """Refuse to set a counter, a version, a related object or an unknown attribute.
+
+    Any other attribute of the class, such as a property with a setter, is set.
 
     Raises:
         ValidationError: The attribute is a counter, a version or a related object.
@@ -90,7 +92,7 @@ def check_makes_objects(cls: Any) -> None:
 
 
 def refuse_object(obj: Any, /, **values: Any) -> None:
-    """Raise an error: the constructor of a model that is the base of record types.
+    """Raise an error. This is the constructor of a model that is the base of record types.
 
     Raises:
         SchemaError: Always.

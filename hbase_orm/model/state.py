@@ -25,17 +25,18 @@ _NOTHING: Final[dict[str, Any]] = {}
 SetState = Callable[[Any, "InstanceState"], None]
 
 RelatedObject = tuple[tuple[Any, ...], Any]
-"""The values of the key that a related object was loaded by, and the object or None."""
+"""The key values by which a related row was loaded, and its object (None if it does not exist)."""
 
 
 class InstanceState:
     """The state of one object; made by `new_state`, or by a model's generated functions.
 
     Attributes:
-        row: The row that the object was read from or last written as; None for a new object, and
-            for an object whose row was deleted or belongs to another object now.
+        row: The row that the object was read from or last written as. None for a new object, for
+            an object that was read as of a time in the past, and for an object whose row was
+            deleted or belongs to another object now.
         origin: The table and the servers of that row; None if they are not recorded.
-        on_change: Called with the object after a field was set, or None.
+        on_change: A function that is called with the object after a field was set, or None.
         rare: Data that only few objects have, by name. The mapping is never changed in place,
             because objects share it.
     """
@@ -49,12 +50,15 @@ class InstanceState:
     rare: Mapping[str, Any]
 
     def is_foreign(self, origin: str) -> bool:
-        """Return whether the object belongs to a row of another origin; False for a new object."""
+        """Return whether the object's row is known to have another origin than `origin`.
+
+        False for an object without a row.
+        """
         return self.row is not None and self.origin not in {None, origin}
 
     @property
     def deferred(self) -> frozenset[str]:
-        """The deferred fields that were read with the row."""
+        """The names of the deferred fields whose values were read from the row or written to it."""
         names: frozenset[str] = self.rare.get(_DEFERRED, NO_FIELDS)
         return names
 
@@ -64,7 +68,7 @@ class InstanceState:
 
     @property
     def related(self) -> Mapping[str, RelatedObject]:
-        """The related objects that were loaded, by their field."""
+        """The related objects that were loaded, by the name of the field."""
         objects: Mapping[str, RelatedObject] = self.rare.get(_RELATED, _NOTHING)
         return objects
 
@@ -74,7 +78,10 @@ class InstanceState:
 
     @property
     def salted_key(self) -> bytes | None:
-        """The row key under the random salt that was chosen for an object without a row."""
+        """The row key, with its random salt, that was chosen for an object without a row.
+
+        None if no key was chosen yet.
+        """
         key: bytes | None = self.rare.get(_SALTED_KEY)
         return key
 
@@ -84,7 +91,10 @@ class InstanceState:
 
     @property
     def entry_range(self) -> str | None:
-        """The range of `columns_between` that was read, as text; None for a whole row."""
+        """The range of entries to which `columns_between` limited the read, as text.
+
+        None if the whole row was read.
+        """
         text: str | None = self.rare.get(_READ_IN_PART)
         return text
 
@@ -98,7 +108,11 @@ class InstanceState:
 
 
 def new_state(row: Row | None = None) -> InstanceState:
-    """Return the state of an object of this row, or of a new object; it belongs to no session."""
+    """Return the state of an object that belongs to no session.
+
+    Args:
+        row: The row that the object was read from; None for a new object.
+    """
     state = InstanceState()
     state.row = row
     state.origin = state.on_change = None
@@ -109,7 +123,7 @@ def new_state(row: Row | None = None) -> InstanceState:
 def state_lines(
     obj: str, row: str, scope: Scope, set_state: SetState, deferred: frozenset[str] = NO_FIELDS
 ) -> list[str]:
-    """Return the source that sets an object's state like `new_state`.
+    """Return the source lines that give an object the state that `new_state` returns.
 
     Args:
         obj: The name of the variable that holds the object.
@@ -136,7 +150,7 @@ def row_key_of(obj: object) -> bytes | None:
 
 
 def pickled_state(values: Mapping[str, Any], state: InstanceState) -> tuple[Any, ...]:
-    """Return the data of a pickle or a copy of an object: fields, row and origin."""
+    """Return the data that a pickle or a copy of an object has: fields, row and origin."""
     row = state.row
     if row is not None:
         row = Row(row.key, {column: Cell(*cell) for column, cell in row.cells.items()})

@@ -1,8 +1,8 @@
-"""From declared components to a `KeyLayout`: every mistake in a row key is refused here.
+"""Converts declared components to a `KeyLayout`, and refuses every mistake in a row key.
 
-Rows with different key fields must have different row keys: so every key field must be in the key
-itself, or as a digest, a number from a dictionary, or a period with its offset. A field that cannot
-be decoded from the key must be stored in a column.
+Rows with different key fields must have different row keys. So every key field must be in the key:
+itself, or as a digest, a number from a dictionary table, a period with its offset, or the result of
+a function. A field that cannot be decoded from the key must be stored in a column.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class _Assembly:
         return tuple(self.part(component) for component in self.components)
 
     def part(self, source: KeySource) -> Part:
-        """Return the part of a field or component: the part of the key, if the key has it."""
+        """Return the part for a field or a component, always the same part for the same object."""
         part = self._parts.get(id(source))
         if part is None:
             is_last = not any(source is component for component in self.components[:-1])
@@ -260,7 +260,8 @@ def assemble(
         components: The declared components, in order.
         key: The key fields.
         table: The declaration of a table for each period, or None.
-        record: The record type; for the base of record types, their codec.
+        record: The record type of the model. For the base of record types, the codec of the record
+            types. None if the model has no record type.
         model: The name of the model, for error messages.
 
     Raises:

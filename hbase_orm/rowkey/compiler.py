@@ -1,4 +1,7 @@
-"""Generates the functions that encode and decode row keys, without loops and calls per part."""
+"""Generates the functions that encode and decode row keys, without loops and calls per part.
+
+"Source" means Python source here: the source of a value is an expression that computes it.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +20,14 @@ Encoder = Callable[..., bytes]
 Decoder = Callable[[bytes, Any], tuple[Any, ...]]
 
 Joined = Mapping[str, tuple[Part | None, Part]]
-"""From a time to the period (None: the table's) and the offset that together give it back."""
+"""For each time field, the period part and the offset part that the time is decoded from.
+
+The period part is None if the name of the table holds the period.
+"""
 
 
 class _EncoderSource:
-    """Source lines that compute each value and its bytes once."""
+    """The source lines of an encoder, which compute each value and its bytes only once."""
 
     def __init__(self, arguments: Sequence[str]) -> None:
         self.scope = Scope()
@@ -107,7 +113,7 @@ class _EncoderSource:
 
 
 def part_source(part: Part, value: str, scope: Scope) -> str:
-    """Return the source of a part's encoded bytes, for the value in a variable."""
+    """Return the source of a part's bytes with the terminator, for the variable `value`."""
     if part.is_filled:
         return f"{scope.bind(part.encode, 'encode')}({value})"
     return _bare(part, value, scope) + (f" + {literal(part.end)}" if part.end else "")
@@ -133,12 +139,12 @@ def compile_encoder(
     Args:
         parts: The parts.
         inputs: The names of the function's arguments.
-        plain: The slow function, which is called if a value does not fit or the key has a wrong
-            length, and raises the error.
+        plain: The slow function for values that the source cannot encode, and for keys of a wrong
+            length. It takes the same arguments, and returns the key or raises a precise error.
     """
     writer = _EncoderSource(inputs)
     first = parts[0].derivation
-    if isinstance(first, Hashed) and not first.inputs:  # of all that follows
+    if isinstance(first, Hashed) and not first.inputs:  # a hash of all parts after it
         rest = writer.assign(" + ".join(writer.whole(part) for part in parts[1:]))
         result = f"{writer.hashed(first, rest)} + {rest}"
     else:
@@ -198,7 +204,10 @@ def compile_decoder(parts: Sequence[Part], decoded: Sequence[str], joined: Joine
 
 
 def _end(part: Part, at: str, scope: Scope) -> str:
-    """Return the source of the end of a part of varying length, without the terminator."""
+    """Return the source of the position at which a part of varying length ends.
+
+    For text with a terminator, this is the position of the terminator.
+    """
     if part.framing is Framing.REST:
         return "len(key)"
     if part.framing is Framing.SELF:
@@ -215,7 +224,11 @@ def _wanted(parts: Sequence[Part], decoded: Sequence[str], joined: Joined) -> se
 
 
 def _content(part: Part, whole: str, scope: Scope) -> list[str]:
-    """Return lines that decode a value from `data`, without terminator, or `whole`, with it."""
+    """Return lines that decode a part and assign its value to the variable `value`.
+
+    The variable `data` has the part's bytes without the terminator. `whole` is the source of the
+    bytes with the terminator.
+    """
     if part.framing not in {Framing.SEPARATED, Framing.ESCAPED}:
         lines = _rest(part, scope) if part.framing is Framing.REST else []
         return [*lines, f"    value = {decode_source(part.codec, 'data', scope)}"]

@@ -26,8 +26,8 @@ class Component(KeySource):
     """A derived part of the row key, which is not given by the user.
 
     Attributes:
-        of: The sources that the component is computed from; empty if it has none, or is computed
-            from everything after it.
+        of: The key fields or components that this component is computed from. Empty if it needs
+            none, or is computed from all bytes after it.
     """
 
     kind: ClassVar[str]
@@ -59,7 +59,7 @@ def sources_of(kind: str, of: KeySource | Sequence[KeySource]) -> tuple[KeySourc
 
 
 def single_source(kind: str, of: KeySource) -> tuple[KeySource, ...]:
-    """Return the only source of a component.
+    """Return the only source of a component, as a tuple of one.
 
     Raises:
         SchemaError: The argument is not exactly one key field.
@@ -100,7 +100,8 @@ class Numbered(Component):
         """Declare a numbered component.
 
         Raises:
-            SchemaError: The count or the form does not fit.
+            SchemaError: The number of buckets is out of range, or `form` does not write different
+                bytes of the same width.
         """
         most = MAX_BUCKETS if form == "byte" else _MAX_NUMBERED_BUCKETS
         if (
@@ -155,8 +156,8 @@ class Salt(Numbered):
     """The salt bucket at the beginning of the key, which spreads a table's writes over its regions.
 
     Attributes:
-        bucket_count: The number of buckets, 2 to 256 (10,000 unless `form` is "byte"); the table is
-            pre-split between them.
+        bucket_count: The number of buckets: 2 to 256 if `form` is "byte", else 2 to 10,000. By
+            default, a new table is pre-split between the buckets.
         of: The key fields or components whose bytes in this key are hashed, without terminators.
             None hashes everything after the salt, as Apache Phoenix does.
         hash_name: "phoenix" (Phoenix's own) or "crc32".
@@ -194,11 +195,12 @@ class Salt(Numbered):
 class RandomSalt(Numbered):
     """A bucket at the beginning of the key, chosen at random when an object is first written.
 
-    A get reads all buckets; a loaded object keeps its bucket. Two programs that write the same new
-    key at the same time may store two rows: use `Salt`, unless each key is written only once.
+    A get requests the key in every bucket. A loaded object keeps its bucket. If two programs write
+    the same new key at the same time, they may store two rows: use `Salt`, unless each key is
+    written only once.
 
     Attributes:
-        bucket_count: The number of buckets, 2 to 256 (10,000 unless `form` is "byte").
+        bucket_count: The number of buckets: 2 to 256 if `form` is "byte", else 2 to 10,000.
         form: The encoding of the bucket; see `Numbered`.
     """
 
@@ -214,11 +216,13 @@ class RandomSalt(Numbered):
 
 
 class Bucket(Numbered):
-    """A bucket: a number modulo a number of buckets; a time counts as the number stored in the key.
+    """A number or a time, modulo the number of buckets.
 
     Attributes:
-        bucket_count: The number of buckets, 2 to 256 (10,000 unless `form` is "byte").
-        of: A key field that is a number, a time or a date; `desc` does not change its number.
+        bucket_count: The number of buckets: 2 to 256 if `form` is "byte", else 2 to 10,000.
+        of: A key field that is a number, a time or a date, or a `Period`. The bucket of a time or a
+            date is computed from the number that its codec stores without `desc`, the bucket of a
+            `Period` from the number of periods since a fixed one.
         form: The encoding of the bucket; see `Numbered`.
     """
 
@@ -246,7 +250,7 @@ def _check_algorithm(algorithm: str) -> int:
 
 
 class HashPrefix(Component):
-    """The first bytes of a hash of fields, which spread keys and can be computed for a get.
+    """The first bytes of a hash of fields: they spread rows, and a get can compute them.
 
     Attributes:
         width_bytes: The number of bytes in the key; with form "hex" the number of hex digits.
@@ -291,9 +295,10 @@ class HashPrefix(Component):
 
 
 class Digest(HashPrefix):
-    """The whole hash of fields, which replaces them; it has a fixed width and cannot be decoded.
+    """The whole hash of fields, which the row key has instead of the fields.
 
-    A field that is in the key only as a digest must also be stored in a column.
+    It has a fixed width and cannot be decoded. So a field that is in the key only as a digest must
+    also be stored in a column.
 
     Attributes:
         of: The fields that are hashed.
@@ -322,7 +327,7 @@ class Digest(HashPrefix):
 
 
 class Substitute(Component):
-    """A number from a dictionary table that replaces a name; it must be looked up.
+    """A number that the row key has instead of a name, and that a dictionary table assigns.
 
     Attributes:
         of: The key field that holds the name, a text.
@@ -348,15 +353,18 @@ class Substitute(Component):
 
 
 class RecordType(Component):
-    """The record type of a row, for tables with several kinds of records.
+    """The record type of a row: the text that the row's model gives as `record_type="..."`.
 
-    The text `record_type="..."`.
+    It is for tables with several kinds of records.
     """
 
     kind = "record type"
 
     def __init__(self, codec: Codec[str] | None = None, /) -> None:
-        """Declare the position of the record type; its text is encoded by `codec`.
+        """Declare the position of the record type in the row key.
+
+        Args:
+            codec: The codec of the text; None stores the text in UTF-8, without a terminator.
 
         Raises:
             SchemaError: The argument is not a codec.

@@ -1,4 +1,4 @@
-"""Parts that a user's function computes: their declaration and their conversion to parts."""
+"""Row key components that a user's function computes: declaration and conversion to parts."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ class Computed(Component):
             it.
         of: The key fields or components that are the arguments.
         codec: The codec of the value.
-        values: All possible values; or a function with the same parameters that returns the
-            possible values, and gets None for each argument that a statement does not fix.
+        values: A list of all possible values, or a function with the parameters of `function` that
+            returns the possible values. It gets None for each argument that a statement does not
+            fix. None means that the possible values are unknown.
     """
 
     kind = "computed part"
@@ -57,7 +58,7 @@ def _listed(values: Any) -> tuple[Any, ...]:
     """Return declared values as a tuple.
 
     Raises:
-        SchemaError: The argument is not a list of values.
+        SchemaError: The argument is not a list of values, or the list is empty.
     """
     listed = tuple(values) if isinstance(values, Iterable) else ()
     if not listed:
@@ -77,7 +78,7 @@ class Calculated(Derivation):
     values: tuple[Any, ...] | Callable[..., Iterable[Any]] | None = None
 
     def compute(self, *values: Any) -> Any:
-        """Call the function.
+        """Return the result of the function.
 
         Raises:
             CodecError: The result is not in `values`, so no query would find the row.
@@ -94,11 +95,15 @@ class Calculated(Derivation):
         return value
 
     def admits(self, value: Any) -> bool:
-        """Return whether a value is one of the declared values, if they are a list."""
+        """Return whether a decoded value is in the declared list; True if no list is declared."""
         return not isinstance(self.values, tuple) or value in self.values
 
     def choices(self, *values: Any) -> Iterable[Any] | None:
-        """Return all values, or those that are possible with the known arguments."""
+        """Return the possible values for these arguments, or None if no values are declared.
+
+        Args:
+            values: The arguments of the function; None for an unknown argument.
+        """
         return self.values(*values) if callable(self.values) else self.values
 
 
@@ -106,7 +111,8 @@ def computed_made(component: Computed, inputs: tuple[Part, ...], _: Any) -> Made
     """Return the description, the codec and the derivation of a computed part.
 
     Raises:
-        SchemaError: One of the declared values does not fit the codec.
+        SchemaError: One of the declared values does not fit the codec, or the function given as
+            `values` does not return values.
     """
     function = getattr(component.function, "__name__", "function")
     of = ", ".join(part.name for part in inputs)
@@ -116,7 +122,7 @@ def computed_made(component: Computed, inputs: tuple[Part, ...], _: Any) -> Made
 
 
 def _all_values(derivation: Calculated) -> tuple[Any, ...]:
-    """Return the values that a part can have if no argument is known.
+    """Return all possible values of a part; empty if no values are declared.
 
     Raises:
         SchemaError: The function given as `values` did not return values.

@@ -1,8 +1,9 @@
 """Derivations: how a derived part of a row key gets its value, from other parts or at random.
 
-Each derivation has `inputs` (the parts that it is computed from). `compute` returns the value from
-those of the inputs. `choices` returns all possible values, if they are few, so that a read without
-known inputs reads each of them. Only hashes use bytes.
+Each derivation has `inputs`, the parts that the value is computed from. `compute` returns the value
+of the part for the values of the inputs. If a part has few possible values, `choices` returns all
+of them: a read that does not know the inputs reads the rows of each possible value. Hashes are
+computed from the encoded bytes of their inputs, all other derivations from their values.
 """
 
 from __future__ import annotations
@@ -36,19 +37,23 @@ _ZEROS: Final[Mapping[type, Any]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Hashed(Derivation):
-    """A value computed from the inputs' bytes; without inputs, from all following bytes."""
+    """A value that is computed from encoded bytes.
+
+    The bytes of the inputs are joined without terminators. A value without inputs is computed from
+    all bytes of the key after this part.
+    """
 
     @property
     def gives_bytes(self) -> bool:
-        """True."""
+        """True: the computed bytes are stored in the key unchanged."""
         return True
 
     def of_bytes(self, data: bytes) -> bytes:
-        """Return the bytes of the part for the bytes to hash."""
+        """Return the bytes of the part in the key, computed from `data`."""
         raise NotImplementedError
 
     def compute(self, *values: Any) -> bytes:
-        """Return the bytes of the part for the inputs' values."""
+        """Return the bytes of the part in the key, computed from the values of the inputs."""
         return self.of_bytes(
             b"".join(part.bare(value) for part, value in zip(self.inputs, values, strict=True))
         )
@@ -56,23 +61,28 @@ class Hashed(Derivation):
 
 @dataclass(frozen=True, slots=True)
 class SaltOf(Hashed):
-    """A salt bucket: one of `numbers`, chosen by a hash modulo their count."""
+    """A salt bucket: the hash of some bytes, modulo the number of buckets.
+
+    Attributes:
+        hash_name: The name of the hash in `salting.HASHES`.
+        numbers: The encoded buckets, in order.
+    """
 
     hash_name: str = "phoenix"
     numbers: tuple[bytes, ...] = ()
 
     @property
     def is_one_byte(self) -> bool:
-        """Whether a bucket is encoded as a single byte with its number."""
+        """Whether each bucket is encoded as one byte whose value is the bucket's number."""
         return all(data == bytes((number,)) for number, data in enumerate(self.numbers[:256]))
 
     @property
     def spreads(self) -> bool:
-        """True."""
+        """True: the part only spreads rows over the regions."""
         return True
 
     def of_bytes(self, data: bytes) -> bytes:
-        """Return the encoded bucket."""
+        """Return the encoded bucket that the hash of `data` selects."""
         return self.numbers[bucket_of(data, len(self.numbers), self.hash_name)]
 
     def choices(self, *values: Any) -> Iterable[bytes]:
@@ -87,7 +97,13 @@ class SaltOf(Hashed):
 
 @dataclass(frozen=True, slots=True)
 class HashOf(Hashed):
-    """The first bytes of a hash."""
+    """The first bytes of a hash, or of its hexadecimal digits.
+
+    Attributes:
+        algorithm: The name of the hash in `hashlib`.
+        form: "raw" for bytes, "hex" for digits in lower case.
+        width_bytes: The number of bytes in the key.
+    """
 
     algorithm: str = "md5"
     form: str = "raw"
@@ -100,7 +116,12 @@ class HashOf(Hashed):
         return self.width_bytes == size_bytes * (2 if self.form == "hex" else 1)
 
     def source(self, data: str, scope: Scope) -> str:
-        """Return the source of the part's bytes; `data` is the source of the bytes to hash."""
+        """Return the Python source that computes the part's bytes in a generated function.
+
+        Args:
+            data: The source of the bytes to hash.
+            scope: The global names of the function; names that the source needs are added.
+        """
         known = getattr(hashlib, self.algorithm, None)
         if known is None:
             return f"{scope.bind(self.of_bytes, 'hash')}({data})"
@@ -123,18 +144,22 @@ class HashOf(Hashed):
 
 @dataclass(frozen=True, slots=True)
 class OneOfNumbers(Derivation):
-    """One of some encoded numbers."""
+    """A bucket that is not computed by a hash.
+
+    Attributes:
+        numbers: The encoded buckets, in order.
+    """
 
     numbers: tuple[bytes, ...] = ()
 
     @property
     def gives_bytes(self) -> bool:
-        """True."""
+        """True: the encoded bucket is stored in the key unchanged."""
         return True
 
     @property
     def spreads(self) -> bool:
-        """True."""
+        """True: the part only spreads rows over the regions."""
         return True
 
     def choices(self, *values: Any) -> Iterable[bytes]:
@@ -149,7 +174,10 @@ class OneOfNumbers(Derivation):
 
 @dataclass(frozen=True, slots=True)
 class RandomBucket(OneOfNumbers):
-    """A random bucket; a row that was read keeps its bucket."""
+    """A bucket that is chosen at random each time a row key is computed.
+
+    An object that was read keeps the row key of its row, and so the bucket.
+    """
 
     def compute(self, *values: Any) -> bytes:
         """Return a random bucket."""
@@ -159,10 +187,10 @@ class RandomBucket(OneOfNumbers):
 
 @dataclass(frozen=True, slots=True)
 class BucketOf(OneOfNumbers):
-    """A bucket: a number modulo the count of `numbers`."""
+    """A bucket that is computed from a number or a time, modulo the number of buckets."""
 
     def compute(self, *values: Any) -> bytes:
-        """Return the bucket of a number or a time."""
+        """Return the encoded bucket of a number, a time, or the start of a period."""
         source = self.inputs[0]
         if isinstance(source.derivation, PeriodOf):
             number = source.derivation.unit.number(values[0])
@@ -172,7 +200,10 @@ class BucketOf(OneOfNumbers):
 
 
 def number_of(codec: Codec[Any], value: Any) -> int:
-    """Return a number, or the number of units since 1970 that a time is encoded as.
+    """Return the number from which the bucket of a value is computed.
+
+    A number is returned unchanged. A datetime or a date is counted in the codec's units since 1970,
+    a time since midnight, and a timedelta from zero.
 
     Raises:
         CodecError: The value does not fit the codec.
@@ -186,10 +217,11 @@ def number_of(codec: Codec[Any], value: Any) -> int:
 
 
 def check_numbered(codec: Codec[Any], name: str) -> None:
-    """Raise an error for a bucket of a field that is not encoded as a number or time units.
+    """Raise an error if no bucket can be computed from a field with this codec.
 
     Raises:
-        SchemaError: The field has another codec; the error names both.
+        SchemaError: The codec stores neither integers nor times as a number of units; the error
+            names the field and the codec.
     """
     is_int = issubclass(codec.python_type, int) and codec.python_type is not bool
     is_counted = codec.python_type in _ZEROS and not isinstance(codec, Strftime)
@@ -223,10 +255,11 @@ class OffsetOf(Derivation):
 
     Attributes:
         unit: The period.
-        resolution_micros: The unit of a number, in microseconds.
+        resolution_micros: The unit of an offset that is a number, in microseconds.
         python_type: The type of the part's codec: int, timedelta, time or datetime.
         sorts: Whether the part's bytes sort like the times of one period.
-        repeating: The part's codec, if its bytes repeat some units of the period; or None.
+        repeating: The part's codec if its bytes also hold units of the period itself, such as the
+            day if the period is an hour; else None.
     """
 
     unit: Unit = None  # type: ignore[assignment]  # always given
@@ -236,7 +269,7 @@ class OffsetOf(Derivation):
     repeating: Codec[Any] | None = None
 
     def compute(self, *values: Any) -> Any:
-        """Return the offset, in the type of the codec.
+        """Return the offset as a `python_type`; for datetime, return the time itself.
 
         Raises:
             CodecError: The time is finer than the resolution.
@@ -263,7 +296,7 @@ class OffsetOf(Derivation):
         """Return the time at `offset` after the start of its period.
 
         Raises:
-            CodecError: The offset is longer than the period, or repeats units of another period.
+            CodecError: The offset is longer than the period, or holds units of another period.
         """
         try:
             at = start + self._past(offset)
@@ -290,14 +323,20 @@ class OffsetOf(Derivation):
 
 @dataclass(frozen=True, slots=True)
 class NumberOfName(Derivation):
-    """The number of a name, which is looked up in a dictionary before a key is computed."""
+    """The number that a dictionary table assigns to a name.
+
+    The number is looked up before the key is computed.
+
+    Attributes:
+        dictionary: The name of the dictionary table.
+    """
 
     dictionary: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Fixed(Derivation):
-    """The same value in every key of the model."""
+    """A value that is the same in every row key of a model, such as its record type."""
 
     value: Any = None
 
@@ -307,5 +346,5 @@ class Fixed(Derivation):
         return self.value
 
     def admits(self, value: Any) -> bool:
-        """Return whether a value is the fixed one."""
+        """Return whether a decoded value is the fixed value."""
         return bool(value == self.value)

@@ -1,8 +1,9 @@
 """Checks that rows with different key fields have different row keys.
 
 A key distinguishes the values of a field if it has the field itself, its period and offset, its
-number from a dictionary, a whole hash of it, or the result of a function of it that is not limited
-to a list of values. A field that cannot be decoded from the key must also be stored in a column.
+number from a dictionary table, a whole hash of the field, or the result of a user's function for
+which no list of possible values is declared. A field that cannot be decoded from the key must also
+be stored in a column.
 """
 
 from __future__ import annotations

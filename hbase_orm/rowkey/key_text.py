@@ -24,7 +24,7 @@ class Piece:
         name: The key field, or the kind of the derived component.
         codec: The name of the codec; empty if the bytes have no value, such as a hash.
         data: The bytes, including the terminator.
-        value: The decoded value, or None.
+        value: The decoded value; None if the bytes have no value.
     """
 
     name: str
@@ -49,7 +49,7 @@ def _piece(part: Part, data: bytes) -> Piece:
     codec = f"{part.codec.name} desc" if part.is_descending else part.codec.name
     value = part.value_of(data)
     if isinstance(part.derivation, OffsetOf) and isinstance(value, datetime):
-        value = None  # the fields of a time without its period are no time
+        value = None  # an offset that `strftime` wrote is no time without its period
     return Piece(part.name, codec, data, value)
 
 
@@ -69,7 +69,7 @@ def _part_text(part: Part) -> str:
 def describe(layout: KeyLayout, key: bytes) -> str:
     """Return one line for each component of a row key.
 
-    Name, codec, bytes in HBase's notation, value.
+    The line has the component's name, its codec, its bytes in HBase's notation, and its value.
 
     Raises:
         CorruptRowError: The key does not have this layout.

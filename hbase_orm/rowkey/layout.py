@@ -1,8 +1,8 @@
 """The layout of a row key: field values to bytes and back, compiled once for each model.
 
-`encode(values)` computes the parts and checks the length; `decode` is its inverse, for the fields
-that can be decoded from a key. Both run generated functions without a loop over parts. The parts
-themselves have what a planner needs, such as the bytes of a known part and whether a part sorts.
+`encode` computes the parts and checks the length. `decode` returns the fields that can be decoded
+from a key. Both run generated functions without a loop over parts. The parts have the information
+for the planner, such as the bytes of a known part and whether the bytes sort like the values.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ class KeyContext:
     """The information that is needed to decode a key, besides its bytes.
 
     Attributes:
-        start: The start of the period of the row's table.
-        name_of: A function from a dictionary's table and a number to the name.
+        start: The start of the period whose rows the table holds, or None.
+        name_of: A function from a dictionary table and a number to the name, or None.
     """
 
     start: datetime | None = None
@@ -54,8 +54,8 @@ class KeyLayout:
 
     Attributes:
         parts: The parts in the order of their bytes.
-        arguments: The key fields in the order of declaration, which is the order of tuples in
-            `get_many`.
+        arguments: The key fields in the order of declaration, which is the order of the values in
+            the tuples that `get_many` takes.
         table_period: The declaration of a table for each period, or None.
         model: The name of the model, for error messages; None for the entries of an index.
         names: The key fields; those that are parts of the key come first, in the order of the key.
@@ -64,7 +64,7 @@ class KeyLayout:
         codecs: The codecs of the key fields, by name.
         spread: The first part if it only spreads keys (a salt or a bucket), else None.
         is_random: Whether the key has a random salt, so that a row can have several keys.
-        behind: The parts after the one that spreads keys.
+        behind: The parts after `spread`; all parts if `spread` is None.
         inputs: The arguments of `encode_parts`: the key fields, then the looked-up numbers.
         encode_parts: A function that returns the row key for the values of `inputs`. It raises
             RowKeyError if a value does not fit, or the key is empty or too long.
@@ -138,7 +138,11 @@ class KeyLayout:
         return {name: parts for name, parts in joining.items() if parts is not None}
 
     def joining(self, name: str) -> tuple[Part | None, Part] | None:
-        """Return the period part (None: the table's period) and the offset part of a time field."""
+        """Return the two parts that a time field is decoded from: its period and its offset.
+
+        The period part is None if the table's name holds the period. The result is None if the key
+        does not have both.
+        """
         for offset in self.parts:
             of = offset.derivation
             if not isinstance(of, OffsetOf) or of.inputs[0].name != name:
@@ -159,7 +163,7 @@ class KeyLayout:
     # --- encoding ---------------------------------------------------------------------------------
 
     def encode(self, values: Mapping[str, Any]) -> bytes:
-        """Return the row key of these field values (others are ignored).
+        """Return the row key for the values of `inputs`; values with other names are ignored.
 
         Raises:
             RowKeyError: A value is missing or does not fit, or the key is empty or too long.
@@ -231,7 +235,7 @@ class KeyLayout:
         return dict(zip(self.inputs, values, strict=True))
 
     def value(self, part: Part, known: Mapping[str, Any]) -> Any:
-        """Return a part's value from the values of the fields and look-ups.
+        """Return a part's value from the values of the key fields and the looked-up numbers.
 
         Raises:
             CodecError: The part has no value for these inputs.
@@ -245,7 +249,7 @@ class KeyLayout:
         return part.derivation.compute(*[self._input(source, known) for source in inputs])
 
     def _input(self, part: Part, known: Mapping[str, Any]) -> Any:
-        """Return an input of a part: a field's value, rounded as the field stores it."""
+        """Return the value of an input; the value of a field is rounded as its codec stores it."""
         value = self.value(part, known)
         return value if part.derivation is not None else part.codec.normalize(value)
 
@@ -290,12 +294,12 @@ class KeyLayout:
     # --- decoding ---------------------------------------------------------------------------------
 
     def decode(self, key: bytes, context: KeyContext | None = None) -> DecodedKey:
-        """Return the field values that can be decoded from a row key, and the other fields.
+        """Return the key fields that can be decoded from a row key, and why others cannot.
 
         Args:
             key: The row key.
-            context: The context for names and for times in tables' names; without it, these fields
-                are left out.
+            context: The context for names that the key holds as numbers, and for times whose period
+                is in the table's name. Without it, these fields are not decoded.
 
         Raises:
             CorruptRowError: The key does not have this layout.
@@ -318,7 +322,9 @@ class KeyLayout:
         return f"the key holds only {', '.join(used)}" if used else "the key does not hold it"
 
     def decode_parts(self, key: bytes, context: KeyContext | None = None) -> tuple[Any, ...]:
-        """Return the values of the `decoded` fields of a row key.
+        """Return the values of the `decoded` fields of a row key, in that order.
+
+        A value that needs a context is None if the context is not given.
 
         Raises:
             CorruptRowError: The key does not have this layout.
@@ -341,7 +347,7 @@ class KeyLayout:
         return {**self._whose, **reason, "row": key}
 
     def _misfitting_part(self, key: bytes) -> Part | None:
-        """Return the first part of a key that does not decode."""
+        """Return the first part of a key that does not decode, or None if all parts decode."""
         position = 0
         for part in self.parts:
             try:

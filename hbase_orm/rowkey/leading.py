@@ -1,8 +1,8 @@
 """Computes the possible beginnings of a layout's row keys, which `reach` compares with regions.
 
-The beginnings end before the first part without a known width or a known list of values. The parts
-are treated as independent, although some combinations do not exist: for example of a salt and its
-inputs, or of a month and its days.
+The beginnings end before the first part that has neither a known width nor a known list of values.
+The parts are treated as independent, although some combinations of their values do not exist: for
+example of a salt and the values that it is computed from, or of February and day 31.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _EXTREMES: Mapping[type, tuple[Any, Any]] = MappingProxyType(
         IPv6Address: (IPv6Address(0), IPv6Address((1 << 128) - 1)),
     }
 )
-"""The least and the greatest value of types whose codecs know none of their own."""
+"""The least and the greatest value of types whose codecs have no `minimum` and `maximum`."""
 
 
 def leading_bytes(layout: KeyLayout) -> LeadingBytes:
@@ -69,7 +69,10 @@ def leading_bytes(layout: KeyLayout) -> LeadingBytes:
 
 
 def part_steps(part: Part) -> tuple[ByteWords, ...]:
-    """Return the possible bytes of a part, including its terminator; empty if they are unknown."""
+    """Return the possible bytes of a part, as steps; empty if they are unknown.
+
+    The bytes of a listed value include the terminator.
+    """
     if isinstance(part.derivation, HashOf):
         alphabet = _HEX_DIGITS if part.derivation.form == "hex" else ANY_BYTE
         return (Symbols((alphabet,) * part.derivation.width_bytes),)
@@ -77,7 +80,7 @@ def part_steps(part: Part) -> tuple[ByteWords, ...]:
     if values:
         try:
             return (OneOf(tuple(part.encode(value) for value in values)),)
-        except SchemaError:  # the last part of a key needs no end, so a word may begin another
+        except SchemaError:  # the last part has no terminator: a word may be a prefix of another
             return ()
     return codec_steps(part.codec) if part.framing is Framing.FIXED else ()
 
@@ -102,9 +105,9 @@ def listed_values(codec: Codec[Any]) -> tuple[Any, ...]:
 
 
 def codec_steps(codec: Codec[Any]) -> tuple[ByteWords, ...]:
-    """Return the possible bytes of a codec of fixed width; empty if they are unknown.
+    """Return the possible bytes of a codec of fixed width, as steps.
 
-    For text they are unknown.
+    Empty if they are unknown, as for text.
     """
     width = codec.width_bytes or 0
     if isinstance(codec, Digits):

@@ -31,7 +31,7 @@ def to_string_binary(data: bytes) -> str:
 
 
 def from_string_binary(text: str) -> bytes:
-    r"""Return the row key of a text in HBase's notation (`Bytes.toBytesBinary`).
+    r"""Return the row key that a text in HBase's notation stands for (`Bytes.toBytesBinary`).
 
     A backslash without a following `x` is kept, as in Java. Text that Java would misread is
     refused: Java converts `\xff` to the three bytes `xff`, and `ü` or `€` to one byte.

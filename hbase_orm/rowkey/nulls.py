@@ -1,4 +1,4 @@
-"""A part of an index's key that may be None: a marker byte, then the value if there is one.
+"""A part of an index's key that may be None: a marker byte, then the value unless it is None.
 
 None is `00`, and a value is `01` followed by its own bytes; so None sorts first and cannot be
 confused with a value. In a descending part all bytes are inverted, so None sorts last.
@@ -20,7 +20,7 @@ _VALUE = b"\x01"
 
 @dataclass(frozen=True, slots=True)
 class OrNone(Codec[Any]):
-    """A part whose value may be None.
+    """The codec of a part whose value may be None.
 
     Attributes:
         part: The part that encodes values other than None.
@@ -47,7 +47,7 @@ class OrNone(Codec[Any]):
 
     @property
     def values(self) -> KeyRange:
-        """The range of all values except None."""
+        """The range of the encoded bytes of all values except None."""
         return KeyRange.prefix(self._markers[1])
 
     def encode(self, value: Any, /) -> bytes:
@@ -81,10 +81,10 @@ class OrNone(Codec[Any]):
         return position + 1 if marker == none else self.part.span(data, position + 1)
 
     def encode_prefix(self, prefix: Any, /) -> bytes:
-        """Return the first bytes of all values that start with `prefix`."""
+        """Return the bytes with which every encoded value that starts with `prefix` begins."""
         return self._markers[1] + self.part.leading(prefix)
 
 
 def or_none(part: Part) -> Part:
-    """Return a part that may also be None."""
+    """Return a part that encodes the values of `part`, and None as well."""
     return Part(part.name, OrNone(desc=part.is_descending, part=part), Framing.SELF)

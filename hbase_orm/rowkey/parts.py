@@ -1,10 +1,10 @@
 r"""The parts of a row key in bytes: their terminators, decoding and sort order.
 
-A part of fixed width needs no terminator. Text that is followed by other parts ends with its
-separator; without a separator it ends with `00 01`, and every `00` in it is encoded as `00 ff`, so
-that any text fits and the order is kept (as in FoundationDB's tuple layer and Phoenix's
-VARBINARY_ENCODED). A descending part is inverted together with its terminator. Codecs that end
-their values themselves (HBase's `OrderedBytes`) are used unchanged.
+A part of fixed width needs no terminator. Text that is followed by other parts ends with the
+separator of its codec. If the codec has no separator, the text ends with `00 01`, and every `00` in
+it is encoded as `00 ff`, so that any text fits and the order is kept (as in FoundationDB's tuple
+layer and Phoenix's VARBINARY_ENCODED). A descending part is inverted together with its terminator.
+Codecs that end their values themselves (HBase's `OrderedBytes`) are used unchanged.
 
 A part holds a key field, or a value derived from other parts (`derivation`).
 """
@@ -21,7 +21,7 @@ from hbase_orm.codecs.base import invert
 
 TERMINATOR = b"\x00\x01"
 MAX_NUMBER = (1 << 63) - 1
-"""The greatest number a dictionary gives: counters are signed 64-bit numbers."""
+"""The largest number that a dictionary table can assign: its counter is a signed 64-bit number."""
 
 _ZERO = b"\x00"
 _ESCAPED_ZERO = b"\x00\xff"
@@ -49,12 +49,15 @@ class Derivation:
 
     @property
     def gives_bytes(self) -> bool:
-        """Whether the value is the bytes of the part in the key."""
+        """Whether `compute` returns the bytes of the part in the key, as for a hash."""
         return False
 
     @property
     def spreads(self) -> bool:
-        """Whether the part only spreads keys, so that rows are merged by the parts after it."""
+        """Whether the part only spreads rows over the regions, such as a salt.
+
+        Scans return rows in the order of the parts after it.
+        """
         return False
 
     @property
@@ -67,7 +70,10 @@ class Derivation:
 
     @property
     def dictionary(self) -> str | None:
-        """The table of the dictionary that has the value; None if it is not a number of a name."""
+        """The name of the dictionary table in which the value is looked up.
+
+        None if the value is not the number that a dictionary table assigns to a name.
+        """
         return None
 
     def compute(self, *values: Any) -> Any:
@@ -79,10 +85,10 @@ class Derivation:
         raise NotImplementedError
 
     def choices(self, *values: Any) -> Iterable[Any] | None:
-        """Return the possible values, or None if they are unknown.
+        """Return the possible values of the part, or None if they are unknown.
 
         Args:
-            values: The values of the inputs, None for an unknown one.
+            values: The values of the inputs; None for an input whose value is unknown.
         """
         del values
         return None
@@ -106,11 +112,11 @@ class Part:
             another key.
         ascending: The ascending form of the codec; a descending part is inverted together with its
             terminator.
-        separator: The terminator of the part, before a descending part is inverted.
-        end: The terminator of the part as it is in the key.
+        separator: The terminator that the part has if it is ascending; empty if it needs none.
+        end: The terminator as it is in the key: that of a descending part is inverted.
         is_ordered: Whether the part's bytes sort like its values (or in the reverse order, if
-            descending). With a separator this is only so if no byte of a value is smaller: with
-            "_", host12_ would sort before host1_.
+            descending). Text with a separator only does so if the separator is a zero byte: with
+            "_", "host12_" would sort before "host1_".
         is_delimited: Whether the bytes of a key show where the part ends, so that no encoded value
             is a prefix of another.
         is_descending: Whether larger values have smaller bytes.
@@ -149,7 +155,7 @@ class Part:
 
     @property
     def inputs(self) -> tuple[Part, ...]:
-        """The inputs of a derived part."""
+        """The inputs of a derived part; empty for a key field."""
         return () if self.derivation is None else self.derivation.inputs
 
     @property
@@ -168,7 +174,10 @@ class Part:
         return self.framing is not Framing.SEPARATED or self.separator == _ZERO
 
     def bare(self, value: Any) -> bytes:
-        """Return the encoded part without its terminator, which is what a salt hashes."""
+        """Return the encoded part without its terminator.
+
+        Salts and hashes are computed from these bytes.
+        """
         if self._holds_codec:
             return self.codec.encode(value)
         data = self._framed(self.ascending.encode(value))
@@ -186,7 +195,7 @@ class Part:
         return invert(data) if self.is_descending else data
 
     def leading(self, prefix: Any) -> bytes:
-        """Return the first bytes of all texts or bytes that start with `prefix`.
+        """Return the bytes with which every encoded value that starts with `prefix` begins.
 
         Unlike a value, `prefix` may end with the beginning of the separator.
         """
@@ -199,10 +208,12 @@ class Part:
         return self.bare(value) + self.end
 
     def span(self, data: bytes, position: int) -> int:
-        """Return the end of the part at `position` of a key, including its terminator.
+        """Return the position after the part that begins at `position`, terminator included.
+
+        The end of a part of fixed width may be after the end of `data`.
 
         Raises:
-            CodecError: There is no such part.
+            CodecError: The end of the part is not in `data`.
         """
         if self.framing is Framing.FIXED:
             return position + (self.codec.width_bytes or 0)
@@ -246,11 +257,11 @@ class Part:
         return self.ascending.decode(content)
 
     def check_rest(self, data: bytes) -> None:
-        """Raise an error for bytes of the last part that no value has.
+        """Raise an error if no value of the last part of a key can have these bytes.
 
         Raises:
-            CodecError: The bytes contain the codec's separator, or are empty although that is
-                refused.
+            CodecError: The bytes contain the codec's separator, or are empty although empty values
+                are refused.
         """
         separator = self.ending
         if (separator and (data + separator).find(separator) < len(data)) or (
@@ -260,7 +271,7 @@ class Part:
 
     @property
     def lookup(self) -> Lookup | None:
-        """The look-up that gives the part's value, if it needs one."""
+        """The look-up of the part's value in a dictionary table; None if it needs no look-up."""
         if self.derivation is None or self.derivation.dictionary is None:
             return None
         (source,) = self.derivation.inputs
@@ -270,12 +281,12 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """A look-up of the number that a dictionary has for the name in a field.
+    """A look-up of the number that a dictionary table assigns to the name in a key field.
 
     Attributes:
-        field: The key field with the name.
-        dictionary: The dictionary's table.
-        max_number: The largest number that fits the width in the key.
+        field: The key field that holds the name.
+        dictionary: The name of the dictionary table.
+        max_number: The largest number that the row key can store.
     """
 
     field: str
@@ -284,7 +295,10 @@ class Lookup:
 
     @property
     def number(self) -> str:
-        """The name of the number among a key's values; no field can have this name."""
+        """The name under which the looked-up number is given to the key's encoder.
+
+        It contains spaces, so no field has the same name.
+        """
         return f"{self.field} in {self.dictionary}"
 
 
@@ -293,16 +307,16 @@ def _unique(names: Iterable[str]) -> tuple[str, ...]:
 
 
 Made = tuple[str, Codec[Any], Derivation]
-"""What a derived component becomes: its name in words, its codec, and how it gets its value."""
+"""A derived component's name in words, codec and derivation, from which its part is made."""
 
 
 def part_of(
     name: str, codec: Codec[Any], *, is_last: bool, derivation: Derivation | None = None
 ) -> Part:
-    """Return a part, with the terminator that its position and codec need.
+    """Return a part that ends in the way that its position and its codec need.
 
-    Descending text has a terminator even as the last part: without it, the inverted "ab" would sort
-    before "abc", as in ascending order.
+    Descending text has a terminator even as the last part of a key. Without the terminator, the
+    inverted "ab" would sort before the inverted "abc", although larger values must sort first.
     """
     if codec.width_bytes is not None:
         framing = Framing.FIXED

@@ -27,7 +27,8 @@ class Unit:
         name: "minute", "hour", "day", "month" or "year".
         step: The length of the unit; None if it varies.
         longest: The length of the longest period.
-        directives: The `strftime` fields that identify a period.
+        directives: The letters of the `strftime` fields that a table's name needs to identify a
+            period; "?" if there are no tables for this unit.
     """
 
     name: str
@@ -48,7 +49,7 @@ class Unit:
         return datetime(at.year, at.month, at.day, at.hour, minute, tzinfo=UTC)
 
     def number(self, start: datetime) -> int:
-        """Return the number of a period: how many periods begin between a fixed one and it."""
+        """Return the number of the period that begins at `start`, counted from a fixed period."""
         if self.step is not None:
             return (start - EPOCH) // self.step
         return start.year if self.name == "year" else start.year * MONTHS_OF_YEAR + start.month
@@ -65,7 +66,7 @@ class Unit:
             return None
 
     def starts(self, first: datetime, last: datetime) -> Iterator[datetime]:
-        """Yield the starts of all periods from that which contains `first` to that of `last`."""
+        """Yield the start of each period from the period of `first` to the period of `last`."""
         start: datetime | None = self.start(first)
         while start is not None and start <= last:
             yield start
@@ -75,7 +76,8 @@ class Unit:
         """Raise an error if a name with `strftime` fields does not distinguish the periods.
 
         Raises:
-            SchemaError: A field is missing, finer, repeated or unknown.
+            SchemaError: A field is missing, repeated, unknown, in the wrong order, or finer than
+                the period.
         """
         directives = _DIRECTIVE.findall(pattern)
         if directives != list(self.directives):
@@ -89,13 +91,13 @@ class Unit:
             )
 
     def name_of(self, pattern: str, start: datetime) -> str:
-        """Return the name of the period that begins at `start`."""
+        """Return the table name that `pattern` gives to the period that begins at `start`."""
         shown = {"Y": f"{start.year:04}", "m": f"{start.month:02}"}
         shown |= {"d": f"{start.day:02}", "H": f"{start.hour:02}"}
         return _DIRECTIVE.sub(lambda match: shown[match[1]], pattern)
 
     def start_of(self, pattern: str, name: str) -> datetime | None:
-        """Return the start of the period with this name, or None if it is not a period's name."""
+        """Return the start of the period whose table has this name, or None if no period has it."""
         literals = _DIRECTIVE.split(pattern)
         expression = "".join(
             _PATTERNS[piece] if number % 2 else re.escape(piece)
@@ -114,7 +116,7 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class TablePeriod:
-    """The declaration of a table for each period.
+    """The checked declaration of one table for each period.
 
     Attributes:
         pattern: The pattern of the tables' names, with `strftime` fields.

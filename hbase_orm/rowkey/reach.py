@@ -26,7 +26,7 @@ _DECIMAL = b"0123456789"
 
 
 class ByteWords(Protocol):
-    """One step of a key's beginning: a finite set of words, none is a prefix of another."""
+    """One step in the beginning of a key: a set of words (bytes), none a prefix of another."""
 
     @property
     def count(self) -> int:
@@ -55,7 +55,7 @@ class OneOf:
     def __post_init__(self) -> None:
         """Sort the words; raise an error if one is a prefix of another."""
         words = tuple(sorted(self.words))
-        # What begins with a word directly follows it, or another that does, in byte order.
+        # In byte order, the words that begin with a word follow it directly.
         clash = next((pair for pair in pairwise(words) if pair[1].startswith(pair[0])), None)
         if not words or b"" in words or clash:
             raise SchemaError(
@@ -147,7 +147,7 @@ class Symbols:
         return bytes(reversed(word))
 
     def __str__(self) -> str:
-        """Return the number of bytes and of the symbols at each position."""
+        """Return the number of bytes, and the number of symbols at each position, as text."""
         width, sizes = len(self.alphabets), sorted({len(each) for each in self.alphabets})
         text = "1 byte" if width == 1 else f"{width} bytes"
         if sizes[0] < len(ANY_BYTE):
@@ -215,7 +215,7 @@ class LeadingBytes:
 
     @classmethod
     def words(cls, words: Iterable[bytes]) -> Self:
-        """Return keys that begin with one of the words.
+        """Return the beginnings of keys that start with one of the words.
 
         Raises:
             SchemaError: There are no words, or a word is empty or a prefix of another.
@@ -224,21 +224,21 @@ class LeadingBytes:
 
     @classmethod
     def hex_digits(cls, width_bytes: int, *, is_upper: bool = False) -> Self:
-        """Return keys that begin with a number of hexadecimal digits."""
+        """Return the beginnings of keys that start with `width_bytes` hexadecimal digits."""
         return cls((Symbols((_UPPER_HEX if is_upper else _LOWER_HEX,) * _counted(width_bytes)),))
 
     @classmethod
     def decimal_digits(cls, width_bytes: int) -> Self:
-        """Return keys that begin with a number of decimal digits."""
+        """Return the beginnings of keys that start with `width_bytes` decimal digits."""
         return cls((Symbols((_DECIMAL,) * _counted(width_bytes)),))
 
     @classmethod
     def any_bytes(cls, width_bytes: int) -> Self:
-        """Return keys that begin with a number of bytes of any value, such as a hash."""
+        """Return the beginnings of keys that start with `width_bytes` bytes of any value."""
         return cls((Symbols((ANY_BYTE,) * _counted(width_bytes)),))
 
     def then(self, following: LeadingBytes) -> LeadingBytes:
-        """Return keys that begin with these steps, followed by the steps of another value."""
+        """Return the beginnings of keys that have these steps, then the steps of `following`."""
         return LeadingBytes((*self.steps, *following.steps), following.is_whole)
 
     @property
@@ -255,11 +255,11 @@ class LeadingBytes:
         return b"".join(reversed(words))
 
     def count_within(self, start: bytes, stop: bytes | None) -> int:
-        """Return the number of beginnings with possible keys from `start` to before `stop`.
+        """Return the number of beginnings that a key from `start` to before `stop` can have.
 
         A beginning that is a prefix of a border key counts on both sides of the border.
         """
-        # Where more may follow, what begins `start` is the beginning of `start` itself.
+        # If more bytes may follow, a key after `start` can have a beginning that `start` has.
         first = self._count_below(start) if self.is_whole else self._place(start)[0]
         last = prod(step.count for step in self.steps) if stop is None else self._count_below(stop)
         return max(0, last - first)
@@ -272,8 +272,8 @@ class LeadingBytes:
         """Compare a key with the beginnings.
 
         Returns:
-            The number of beginnings that are less than `key` and not a prefix of it, whether one is
-            a prefix, and the rest of `key` after that prefix.
+            The number of beginnings that are less than `key` and not a prefix of it, whether a
+            beginning is a prefix of it, and the rest of `key` after that prefix.
         """
         before = 0
         following = prod(step.count for step in self.steps)
@@ -301,9 +301,9 @@ class RegionReach:
         stop: The end of the region, excluded; None for the last region.
         is_reachable: Whether a possible key is in the region.
         beginnings: The number of possible beginnings in the region; None if they are unknown.
-        share: The fraction of all beginnings in the region, 0 to 1. If a split key is longer than
-            the known beginning, that beginning counts in both regions, and the sum of the shares is
-            more than 1.
+        share: The fraction of all beginnings in the region, 0 to 1; None if they are unknown. If a
+            split key is longer than the known beginning, that beginning counts in the regions on
+            both sides, and the sum of the shares is more than 1.
     """
 
     start: bytes
@@ -375,7 +375,7 @@ def unreachable_regions(
     r"""Return the regions that can never hold a row.
 
     Raises:
-        SchemaError: A split key is empty or given twice.
+        SchemaError: A split key is not bytes, is empty, or is given twice.
 
     Examples:
         >>> idle = unreachable_regions([b"0", b":", b"a"], LeadingBytes.hex_digits(16))

@@ -1,4 +1,4 @@
-"""Record types as parts of row keys."""
+"""Record types in row keys: the part that shows which model a row of a shared table has."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ from hbase_orm.rowkey.parts import Derivation
 
 @dataclass(frozen=True, slots=True)
 class RecordTypeCodec(Codec[str]):
-    """The codec of a base's record types; each record type is added when its class is created.
+    """The codec of the record types that share the table of a base model.
+
+    Each record type is added when its class is created.
 
     Attributes:
-        known: The record types by their bytes.
+        known: The names of the record types by their bytes in row keys.
     """
 
     name: ClassVar[str] = "record type"
@@ -79,10 +81,10 @@ class RecordTypeCodec(Codec[str]):
 
 @dataclass(frozen=True, slots=True)
 class AnyRecordType(Derivation):
-    """The record type in keys of a base: any record type of its subclasses."""
+    """The record type in the key layout of a base model: it may be any record type of the base."""
 
     def compute(self, *values: Any) -> Any:
-        """Raise an error: only models of record types have complete keys.
+        """Raise an error: rows belong to the models of the record types, not to their base.
 
         Raises:
             CodecError: Always.

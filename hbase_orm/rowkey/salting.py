@@ -17,7 +17,7 @@ MAX_BUCKETS = 256
 
 _BITS = (1 << 32) - 1
 _SIGN = 1 << 31
-# To read digits in base 31 is to compute such a polynomial, and `int` does it in C: of 20 bytes in
+# Reading digits in base 31 computes such a polynomial, and `int` does it in C: 20 bytes take about
 # a third of a loop's time. A byte, made unsigned by adding 128, is 16 times one digit plus another.
 _BASE = 31
 _DIGITS = b"0123456789abcdef"
@@ -71,7 +71,7 @@ def bucket_of(data: bytes, bucket_count: int, hash_name: str = "phoenix") -> int
 
 
 def bucket_source(hashed: str, bucket_count: int, hash_name: str, scope: Scope) -> str:
-    """Return the source of a bucket as one byte.
+    """Return the Python source that computes a salt bucket as one byte.
 
     Args:
         hashed: The source of the hashed bytes.

@@ -143,19 +143,19 @@ def bytes_split(
 ) -> tuple[bytes, ...]:
     r"""Return `Bytes.split(start, stop, inclusive, count)`: the ends and `count` keys between.
 
-    The keys are computed as numbers with the width of the longer end, or one byte more if that is
-    too short.
+    The keys are computed as numbers that have the width of the longer end, or a larger width if too
+    few numbers of that width are between the ends.
 
     Args:
         start: The first key returned.
         stop: The last key returned.
         count: The number of keys between the ends, 1 or more.
-        inclusive: Whether `stop` is part of the split range; then the last key between may be
-            `stop` itself, if there are few keys.
+        inclusive: Whether `stop` is part of the range that is divided. If so, and the range has few
+            keys, the last of the `count` keys may be `stop` itself.
 
     Raises:
-        SchemaError: `count` is less than 1, or `stop` is not greater than `start`, where the
-            shorter one is padded with zero bytes.
+        SchemaError: `count` is less than 1, or `stop` is not greater than `start` when the shorter
+            key is padded with zero bytes.
 
     Examples:
         >>> bytes_split(b"a", b"e", 3)

@@ -12,7 +12,7 @@ from hbase_orm.rowkey.parts import Part
 from hbase_orm.rowkey.reach import LeadingBytes, even_split
 
 HASH_REGIONS: Final = 16
-"""How many regions a table has whose keys begin with a hash, unless its declaration says more."""
+"""The number of regions of a table whose keys begin with a hash, if no number is declared."""
 
 MAX_AUTO_REGIONS: Final = 256
 
@@ -20,16 +20,18 @@ MAX_AUTO_REGIONS: Final = 256
 def split_keys(layout: KeyLayout, regions: int | None = None) -> tuple[bytes, ...]:
     """Return split keys that divide the possible beginnings of row keys evenly.
 
-    Without a number of regions it depends on the key: one region for each salt bucket, bucket or
-    computed partition, at most 256; 16 regions if the key begins with a hash. Other keys are not
-    split, because the library does not know how their values are distributed.
+    If no number of regions is given, the first part of the key decides. A salt, a bucket or a
+    computed part with known values gets one region per value, at most 256. A hash gets 16 regions.
+    For other keys the result is empty, because the library does not know how their values are
+    distributed.
 
     Args:
         layout: The layout of the row key.
         regions: The number of regions, 1 or more; None means the number that suits the key.
 
     Raises:
-        SchemaError: The possible beginnings of row keys are unknown or fewer than the regions.
+        SchemaError: `regions` is given and less than 1, or the possible beginnings of row keys are
+            unknown or fewer than `regions`.
     """
     if regions is not None:
         return even_split(regions, leading_bytes(layout))

@@ -1,4 +1,7 @@
-"""Components of a time: its period, its offset in the period, and a table for each period."""
+"""Declarations for a time in the row key: its period, and its offset in the period.
+
+`TablePerPeriod` declares one table for each period; the table's name then holds the period.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,7 @@ class Period(Component):
         """Declare a period.
 
         Raises:
-            SchemaError: The unit is unknown, or `of` is not a field.
+            SchemaError: The unit is unknown, `of` is not a field, or `codec` is not a codec.
         """
         check_unit(unit)
         self.unit = unit
@@ -41,15 +44,17 @@ class Period(Component):
 
 
 class Offset(Component):
-    """The time since the start of its period; together with the `Period` it gives the time.
+    """The time since the start of a period.
+
+    An offset and its `Period` together give the whole time.
 
     Attributes:
-        unit: "minute", "hour", "day", "month" or "year".
+        unit: The period: "minute", "hour", "day", "month" or "year".
         of: The key field that holds the time.
-        resolution: The unit of a codec of numbers: "micros", "millis" or "seconds".
-        codec: The codec of the offset: of ints (counted in `resolution`), of timedelta, of time
-            (for the unit "day"), or of datetime (`strftime` with the smaller units). None means an
-            unsigned integer of 4 bytes if the unit fits, else of 8 bytes.
+        resolution: The unit of an offset that is a number: "micros", "millis" or "seconds".
+        codec: The codec of the offset: of int (counted in `resolution`), of timedelta, of time (for
+            the unit "day"), or of datetime (`strftime` with the units smaller than `unit`). None
+            means an unsigned integer of 4 bytes if every offset fits, else of 8 bytes.
     """
 
     kind = "offset"
@@ -66,7 +71,8 @@ class Offset(Component):
         """Declare an offset.
 
         Raises:
-            SchemaError: The unit or the resolution is unknown, or `of` is not a field.
+            SchemaError: The unit or the resolution is unknown, `of` is not a field, or `codec` is
+                not a codec.
         """
         check_unit(unit)
         if resolution not in ("micros", "millis", "seconds"):
@@ -95,7 +101,8 @@ class TablePerPeriod:
         """Declare a table for each period.
 
         Raises:
-            SchemaError: The period is unknown, or the name does not distinguish the periods.
+            SchemaError: The period is not allowed, `of` is not a name, or the pattern does not have
+                each unit down to the period exactly once, from the largest to the smallest.
         """
         check_unit(period)
         if period == "minute":

@@ -1,4 +1,7 @@
-"""Converts a declared `Period` or `Offset` to a part; together they must keep every time."""
+"""Converts a declared `Period` or `Offset` to a part of the row key.
+
+A codec with which a time could not be decoded exactly is refused.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from hbase_orm.rowkey.parts import Made, Part
 from hbase_orm.rowkey.periods import UNITS, Unit
 from hbase_orm.rowkey.time_components import Offset, Period
 
-# A time with a value in each of its fields, none of which a period or a coarse codec keeps.
+# A time in which no unit has its smallest value, so that rounding down always changes it.
 _PROBE: Final = datetime(2001, 11, 29, 22, 47, 58, 987_654, tzinfo=UTC)
 _OFFSET_TYPES: Final = (int, timedelta, time, datetime)
 
@@ -34,7 +37,8 @@ def period_made(component: Period, inputs: tuple[Part, ...], _: Any) -> Made:
     """Return the description, the codec and the derivation of a period.
 
     Raises:
-        SchemaError: The field is not a datetime, or the codec rounds the period.
+        SchemaError: The field is not a datetime, or the codec does not store datetimes or would
+            round the start of the period.
     """
     source = _time_source(inputs, "period")
     codec = source.codec if component.codec is None else component.codec

@@ -1,1 +1,1 @@
-"""From a class body to its frozen `TableSchema`; every declaration mistake is refused here."""
+"""Makes a model's frozen `TableSchema` from its class body, and refuses wrong declarations."""

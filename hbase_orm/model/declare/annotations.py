@@ -17,16 +17,16 @@ _OF_TYPES: Final = (
     *(ast.Expression, ast.Name, ast.Attribute, ast.Subscript, ast.Tuple, ast.List, ast.Constant),
     *(ast.BinOp, ast.BitOr, ast.UnaryOp, ast.USub, ast.Starred, ast.Load),
 )
-"""What types are written with: `list[int] | None`, `Literal[-1]`, `Callable[[], str]`."""
+"""The syntax of types, as in `list[int] | None`, `Literal[-1]` and `Callable[[], str]`."""
 
 _OF_NUMBERS: Final = (
     *(ast.LShift, ast.RShift, ast.Add, ast.Sub, ast.BitAnd, ast.BitXor, ast.BitOr),
     *(ast.Invert, ast.UAdd, ast.USub),
 )
-"""What computes a small number of numbers that the text itself holds: `Literal[1 << 3]`."""
+"""The operators with which an annotation may compute a number, as in `Literal[1 << 3]`."""
 
 _MOST_BITS: Final = 64
-"""How far a number is shifted."""
+"""The largest number of bits by which an annotation may shift a number."""
 
 _UNRESOLVED: Final = (
     *(NameError, AttributeError, LookupError, SyntaxError, TypeError, ValueError),
@@ -37,10 +37,12 @@ FIELD_KINDS: Final = (Mapped, Counter, Dynamic, Version)
 
 
 def field_type(cls: type, name: str) -> tuple[Any, bool]:
-    """Return the type a field is annotated with and whether None is allowed.
+    """Return the type that a field is annotated with, and whether None is allowed.
+
+    A union of several types is returned as `object`.
 
     Raises:
-        SchemaError: The field has no annotation of this library, or it cannot be resolved.
+        SchemaError: The annotation is missing, does not fit the declaration, or cannot be resolved.
     """
     owner = declaring_class(cls, name)
     annotation = vars(owner).get("__annotations__", {}).get(name)
@@ -78,7 +80,7 @@ def field_type(cls: type, name: str) -> tuple[Any, bool]:
 def declaring_class(cls: type, name: str) -> type:
     """Return the class whose body declares a field.
 
-    Models that inherit the field have a copy of it.
+    Classes that only have a copy of an inherited field do not count.
     """
     bases = (base for base in cls.__mro__ if name in vars(base))
     return next(base for base in bases if getattr(vars(base)[name], "inherited_from", None) is None)
@@ -88,16 +90,17 @@ def resolve_annotation(owner: type, name: str, annotation: str) -> Any:
     """Return the type that an annotation in the body of `owner` stands for.
 
     Raises:
-        SchemaError: The annotation cannot be resolved when the class is created.
+        SchemaError: The annotation cannot be resolved when the class is created, or does more than
+            name a type.
     """
     module = sys.modules.get(owner.__module__)
     scope = dict(vars(module)) if module is not None else {}
-    # A model may be related to itself, whatever else has its name: an import, the class before.
+    # A model may be related to itself, even if its name still means an import or an earlier class.
     if isinstance(vars(owner).get(name), Related):
         scope[owner.__name__] = owner
     else:
         scope.setdefault(owner.__name__, owner)
-    # A field may be called as its type is (`date: Key[date]`): fields do not hide types here.
+    # A field may have the name of its type (`date: Key[date]`): fields do not hide types here.
     fields = (*FIELD_KINDS, Related)
     own = {key: value for key, value in vars(owner).items() if not isinstance(value, fields)}
     try:
@@ -128,18 +131,18 @@ class _BareTypes(ast.NodeTransformer):
         return self.generic_visit(node)
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
-        """Return the result of an operation on two numbers."""
+        """Replace an operation on two numbers by its result."""
         return _computed(node) or self.generic_visit(node)
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
-        """Return the result of an operation on one number."""
+        """Replace an operation on one number by its result."""
         return _computed(node) or self.generic_visit(node)
 
 
 def _computed(node: ast.BinOp | ast.UnaryOp) -> ast.Constant | None:
-    """Return the value of an expression of numbers only.
+    """Return the value of an expression that has only numbers and operators.
 
-    None for other expressions and large results.
+    None for other expressions, and if a number is shifted by more than `_MOST_BITS` bits.
     """
     of_numbers = (ast.BinOp, ast.UnaryOp, ast.Constant, *_OF_NUMBERS)
     for each in ast.walk(node):
@@ -158,7 +161,7 @@ def _computed(node: ast.BinOp | ast.UnaryOp) -> ast.Constant | None:
 def _check_names_types(owner: type, name: str, annotation: str, expression: ast.AST) -> None:
     """Refuse an annotation text that does more than name types.
 
-    It may come from outside the program.
+    The text may come from outside the program.
 
     Raises:
         SchemaError: The text calls or computes something.
@@ -177,7 +180,9 @@ def _check_names_types(owner: type, name: str, annotation: str, expression: ast.
 
 
 def check_annotations(cls: type) -> None:
-    """Refuse `host: Key[str]` without `= key()`: type checkers would treat it as a field.
+    """Refuse an annotation such as `host: Key[str]` without a declaration such as `= key()`.
+
+    Type checkers would treat it as a field.
 
     Raises:
         SchemaError: A field has an annotation but no value; the error names the class and the

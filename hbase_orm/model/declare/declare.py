@@ -1,4 +1,4 @@
-"""From a class body to its frozen `TableSchema`: every declaration mistake is refused here."""
+"""Makes a model's frozen `TableSchema` from its class body, and refuses wrong declarations."""
 
 from __future__ import annotations
 
@@ -35,7 +35,11 @@ Field = Mapped[Any] | Counter | Version
 
 
 def declared(cls: type, kind: type | tuple[type, ...]) -> dict[str, Any]:
-    """Return the attributes of `kind` by name, inherited ones first, in order of declaration."""
+    """Return the attributes of a class that are instances of `kind`, by name.
+
+    Inherited attributes come first, each class's attributes in the order of declaration. An
+    attribute that a derived class replaces by an object of another kind is left out.
+    """
     attributes: dict[str, Any] = {}
     for base in reversed(cls.__mro__):
         own = vars(base).items()
@@ -44,7 +48,7 @@ def declared(cls: type, kind: type | tuple[type, ...]) -> dict[str, Any]:
 
 
 def build_schema(cls: type, placement: RowPlacement) -> TableSchema:
-    """Return the schema of a model's table.
+    """Return the schema of a model, still without indexes and dynamic columns.
 
     Args:
         cls: The model.
@@ -114,10 +118,10 @@ def _only_version(
 
 
 def stamped(schema: TableSchema, timestamps: str | None) -> TableSchema:
-    """Return a schema with the model's choice of who sets the timestamps of cells.
+    """Return the schema with the model's option `timestamps`: who sets the timestamps of cells.
 
     Raises:
-        SchemaError: `timestamps=` has a wrong value, or the model is guarded.
+        SchemaError: `timestamps` has a wrong value, or is given for a guarded model.
     """
     if timestamps not in {None, "server", "client"}:
         raise SchemaError(
@@ -138,7 +142,7 @@ def stamped(schema: TableSchema, timestamps: str | None) -> TableSchema:
 def with_own_fields(cls: type, schema: TableSchema) -> TableSchema:
     """Give a model its own copies of inherited fields, and return its schema with them.
 
-    `Sub.host` then means the rows of `Sub`, though a base declared it.
+    `Sub.host` then refers to the rows of `Sub`, even if a base of `Sub` declares `host`.
     """
     fields = dict(schema.fields)
     for name, field in fields.items():
@@ -243,7 +247,8 @@ def check_type(codec: Codec[Any], python_type: Any, where: Mapping[str, str]) ->
     """Refuse a codec that does not store the annotated type.
 
     Raises:
-        SchemaError: Neither type is a base class of the other.
+        SchemaError: The codec's type and the annotated type are different, and neither is a base
+            class of the other.
     """
     if not isinstance(python_type, type) or python_type in {object, Any}:  # Any is a class
         return

@@ -1,4 +1,4 @@
-"""The indexes of a model: added to its schema when all fields are known."""
+"""Adds the indexes of a model to its schema, when all fields are known."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a model's key fields and `__rowkey__` to the layout of its row keys."""
+"""Makes the layout of a model's row keys from its key fields and its `__rowkey__`."""
 
 from __future__ import annotations
 
@@ -36,9 +36,10 @@ class RowPlacement:
     """The table of a model's rows.
 
     Attributes:
-        table: The name of the table; for a table for each period, the pattern of their names.
-        periods: Set if there is a table for each period.
-        record: The record type of the model; for the base of record types, their codec.
+        table: The table. If there is one table for each period, a table with an example name.
+        periods: The declaration of one table for each period, or None.
+        record: The record type of the model. For the base of record types, the codec of the record
+            types. None if the model has no record type.
         packed: The offset that is the qualifier of the model's only column, or None.
     """
 
@@ -104,7 +105,7 @@ def _check_dictionary(dictionary: str, placement: RowPlacement) -> None:
 
 
 def _check_salt(first: KeySource) -> None:
-    """Refuse a salt of all key fields if one of them is stored in the qualifier.
+    """Refuse a salt of the whole key for a model whose qualifier stores a part of the key.
 
     Raises:
         SchemaError: The salt would depend on the qualifier, and put the cells of one period into
@@ -163,7 +164,11 @@ def rowkey_of(cls: type) -> RowKey | None:
 def _components(
     cls: type, keys: Mapping[str, Key[Any]], *, is_record_type: bool
 ) -> tuple[KeySource, ...]:
-    """Return the declared components; for a record type, its base's and then its own key fields."""
+    """Return the components of a model's row key.
+
+    Without `__rowkey__`, these are the key fields. A record type without its own `__rowkey__` has
+    the components of its base, then the key fields that it declares itself.
+    """
     declared = rowkey_of(cls)
     if declared is None:
         return tuple(keys.values())
@@ -177,9 +182,9 @@ def _components(
 
 
 def _check_kind(cls: type, declared: RowKey) -> None:
-    """Refuse a record type whose row keys do not begin like its base's.
+    """Refuse a record type whose row keys do not begin like the row keys of its base.
 
-    Readers could not recognize it.
+    A read of the table could not recognize the record type.
 
     Raises:
         SchemaError: The beginnings differ; the error shows how the row key must begin.
@@ -196,7 +201,7 @@ def _check_kind(cls: type, declared: RowKey) -> None:
 
 
 def _before_kind(key: RowKey) -> tuple[int, ...] | None:
-    """Return the components before the record type; None if the key has no record type."""
+    """Return the `id` of each component before `RecordType()`; None if the key does not have it."""
     for number, component in enumerate(key.components):
         if isinstance(component, RecordType):
             return tuple(map(id, key.components[:number]))

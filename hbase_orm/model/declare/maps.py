@@ -1,4 +1,4 @@
-"""The dynamic columns of a model: resolved, checked, and added to its schema."""
+"""Resolves and checks the dynamic columns of a model, and adds them to its schema."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hbase_orm.model.declare.names import check_names
 from hbase_orm.model.fields.dynamics import Dynamic
 from hbase_orm.schema import MARKER_QUALIFIER, DynamicSchema, Family, TableSchema
 
-_TYPES: Final = 2  # of a map: the names' and the values'
+_TYPES: Final = 2  # a map has two: the type of the names and that of the values
 
 
 def with_dynamics(cls: type, schema: TableSchema) -> TableSchema:
@@ -62,7 +62,7 @@ def _dynamic(
 
 
 def _entry_types(cls: type, name: str) -> tuple[Any, Any]:
-    """Return the types that `Dynamic[K, V]` names; a None in V is ignored."""
+    """Return the types K and V of the annotation `Dynamic[K, V]`; `| None` in V is ignored."""
     owner = declaring_class(cls, name)
     annotation = vars(owner).get("__annotations__", {}).get(name)
     if isinstance(annotation, str):
@@ -127,7 +127,8 @@ def _check_names_differ(field: Dynamic[Any, Any], codec: Codec[Any]) -> None:
 def _check_apart(dynamics: Sequence[DynamicSchema], schema: TableSchema) -> None:
     """Refuse columns that would belong to two fields.
 
-    A map over a whole family skips declared columns; a map with a prefix must not contain any.
+    Dynamic columns without a prefix have all columns of the family except the declared columns. If
+    dynamic columns have a prefix, no declared column may start with it.
     """
     by_column = {column.column: name for name, column in schema.column_by_name.items()}
     for dynamic in dynamics:

@@ -47,10 +47,10 @@ def placement_of(
 
 
 def _example(periods: TablePerPeriod) -> str:
-    """Return the name of one of the tables per period, as an example.
+    """Return an example of a table's name: the pattern with 0 for every `strftime` field.
 
     Raises:
-        SchemaError: The result is not allowed as a table's name.
+        SchemaError: The example is not allowed as a table's name.
     """
     example = periods.name
     for directive in "YmdH":
@@ -60,7 +60,10 @@ def _example(periods: TablePerPeriod) -> str:
 
 
 def base_of(cls: type) -> type[Any] | None:
-    """Return the base of a record type: the model whose table the record types share."""
+    """Return the base model of a record type, whose table the record type shares.
+
+    None if `cls` is such a base model itself, or has none.
+    """
     own: TableSchema | None = vars(cls).get("__schema__")
     if own is not None and own.record_types is not None:
         return None  # a base itself
@@ -101,10 +104,11 @@ def _placement_of_record_type(
 
 
 def join_base(cls: Any) -> None:
-    """Add a new record type to its base.
+    """Add a new record type, and its families, to the schema of its base.
 
     Raises:
-        SchemaError: One record type is a prefix of another, or the class has indexes.
+        SchemaError: One record type is a prefix of another, or the class has indexes or a version
+            column.
     """
     schema: TableSchema = cls.__schema__
     base: Any = base_of(cls)
@@ -131,7 +135,7 @@ def _name_of(derivation: Any) -> str:
 
 
 def model_finder(base: Any) -> Callable[[bytes], Any]:
-    """Return a function that returns the class of a row key's record type.
+    """Return a function from a row key to the model of its record type.
 
     The function raises CorruptRowError for a record type that no class declares.
     """
@@ -157,7 +161,7 @@ def model_finder(base: Any) -> Callable[[bytes], Any]:
 def model_of_key(model: Any, key: bytes) -> Any:
     """Return the model of a row key.
 
-    For the base of record types the record type's model, else `model`.
+    For the base of record types this is the model of the key's record type, else `model` itself.
 
     Raises:
         CorruptRowError: No class declares the key's record type.

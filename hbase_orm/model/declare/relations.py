@@ -15,7 +15,7 @@ from hbase_orm.schema import TableSchema
 
 
 def relations(cls: type[Any]) -> Mapping[str, Relation]:
-    """Return the related fields of a model; its own schema must be complete.
+    """Return the related fields of a model by name; `cls.__schema__` must be set before the call.
 
     Raises:
         SchemaError: A declaration does not fit the related model; the error names the field and the
@@ -53,7 +53,7 @@ def _target(cls: type[Any], name: str, where: Mapping[str, str]) -> Any:
             annotated=target,
             fix="annotate the field as Related[Customer], and declare Customer before this model",
         )
-    # In a notebook a class is made again while its name still means the one before.
+    # In a notebook a class may be created again while its name still means the earlier class.
     is_itself = (target.__module__, target.__qualname__) == (cls.__module__, cls.__qualname__)
     if is_itself:
         target = cls

@@ -12,10 +12,10 @@ E = TypeVar("E")
 
 
 class CounterExpr(Expr[int]):
-    """A counter as an expression."""
+    """A counter as an expression, for conditions and increments."""
 
     def by(self, amount: int, /) -> AddAmount:
-        """Return the amount to add, negative to subtract.
+        """Return the increment that adds `amount` to the counter; a negative amount subtracts.
 
         Raises:
             QueryError: The amount is not an integer, or does not fit 64 bits.
@@ -59,14 +59,18 @@ class _Counted(Attribute, Generic[E]):
 
 
 class Counter(_Counted[CounterExpr], CounterExpr):
-    """A 64-bit counter that HBase increments: `hits: Counter = counter(d)`; absent, it reads 0."""
+    """A 64-bit counter that HBase increments: `hits: Counter = counter(d)`.
+
+    A counter without a cell is 0.
+    """
 
 
 class Version(_Counted[Expr[int]], Expr[int]):
-    """The number of writes of the row by this library: `revision: Version = version(d)`; 0 if new.
+    """The number of writes of the row by this library: `revision: Version = version(d)`.
 
-    Rows of a model with a version column have a guard: a flush raises `VersionConflictError` for an
-    object whose row another program wrote after the object was loaded.
+    The version of a new object is 0. Rows of a model with a version column have a guard: a flush
+    raises `VersionConflictError` for an object whose row another program wrote after the object was
+    loaded.
     """
 
 

@@ -29,7 +29,11 @@ def not_loaded(obj: Any, name: str) -> NotLoadedError:
 
 
 def _reading(obj: Any, name: str) -> str:
-    """Return the advice how to read a deferred field; for an object of the past it is another."""
+    """Return the advice how to read a deferred field.
+
+    An object without a row, such as one read as of a time in the past, cannot be refreshed, so its
+    values must be selected.
+    """
     field = f"{type(obj).__name__}.{name}"
     if row_key_of(obj) is None:
         return f"read the value with select({field}), of the past with its .as_of(time)"
@@ -58,8 +62,8 @@ def refuse_unloaded(obj: Any) -> None:
 def refuse_partial(obj: Any) -> None:
     """Refuse to put an object without its deferred fields if the row may not exist.
 
-    An object that belongs to a row may lack deferred fields that are nullable; an object without a
-    row may lack none.
+    An object that belongs to a row may lack deferred fields, except required fields. An object
+    without a row must have all of them.
 
     Raises:
         ValidationError: Deferred fields are missing; the error names them.
@@ -91,7 +95,7 @@ def _lacking(obj: Any, fields: list[str], text: str) -> ValidationError:
 
 
 def deferred_among(schema: TableSchema, fields: Iterable[Any]) -> frozenset[str]:
-    """Return the names of the deferred ones among some fields of a model.
+    """Return the names of those fields of a model that are deferred.
 
     Raises:
         QueryError: One of the fields is not a field of the model.

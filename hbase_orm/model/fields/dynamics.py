@@ -24,8 +24,9 @@ class Dynamic(Attribute, DynamicExpr[K, V]):
     Attributes:
         family: The family of the columns; None means the model's only family.
         prefix: The prefix of the qualifiers; "" means the whole family.
-        given_name_codec: The codec of a name, the rest of the qualifier; None takes the default.
-        codec: The codec of the values; None takes the default.
+        given_name_codec: The codec of an entry's name, which is the part of the qualifier after the
+            prefix; None means the default of the annotated type.
+        codec: The codec of the values; None means the default of the annotated type.
     """
 
     def __init__(
@@ -36,7 +37,7 @@ class Dynamic(Attribute, DynamicExpr[K, V]):
         name: Codec[Any] | None = None,
         codec: Codec[Any] | None = None,
     ) -> None:
-        """Keep the declaration; the class that is being made resolves it."""
+        """Store the declaration, which is resolved when the class of the model is created."""
         if family is not None and not isinstance(family, Family):
             raise SchemaError(
                 "the argument is not a Family",
@@ -60,7 +61,9 @@ class Dynamic(Attribute, DynamicExpr[K, V]):
     @overload
     def __get__(self, instance: object, owner: Any, /) -> dict[K, V]: ...
     def __get__(self, instance: object | None, owner: Any, /) -> Any:
-        """Return the expression on the class; on an instance without the map, raise.
+        """Return the expression if called on the class; raise an error on an instance.
+
+        Python calls this method on an instance only if the object has no value.
 
         Raises:
             NotLoadedError: The object was read without these columns.

@@ -61,7 +61,7 @@ class Mapped(Attribute, Expr[T]):
         default_factory: A function that returns the value of new objects, or None.
         onupdate: A function that returns a new value whenever a changed object is written, or None.
         validate: A function that raises ValueError for a value that is not allowed, or None.
-        is_in_repr: Whether the `repr` of objects shows it.
+        is_in_repr: Whether the `repr` of objects shows the field.
         is_deferred: Whether reads of objects leave the field out.
     """
 
@@ -78,7 +78,7 @@ class Mapped(Attribute, Expr[T]):
         is_in_repr: bool = True,
         is_deferred: bool = False,
     ) -> None:
-        """Keep the declaration; the class that is being made resolves it."""
+        """Store the declaration, which is resolved when the class of the model is created."""
         if family is not None and not isinstance(family, Family):
             raise SchemaError(
                 "the argument is not a Family",
@@ -114,7 +114,9 @@ class Mapped(Attribute, Expr[T]):
     @overload
     def __get__(self, instance: object, owner: Any, /) -> T: ...
     def __get__(self, instance: object | None, owner: Any, /) -> Any:
-        """Return the expression on the class; on an instance without the value, raise.
+        """Return the expression if called on the class; raise an error on an instance.
+
+        Python calls this method on an instance only if the object has no value.
 
         Raises:
             NotLoadedError: The field is deferred, and the object was read without it.
@@ -199,10 +201,11 @@ def key(
 
     Args:
         codec: The codec in the row key; None takes the default of the annotated type.
-        default: The value of new objects that are created without one.
+        default: The value of objects that are created without this field.
         default_factory: A function that returns the default.
-        family: Store the value in a column as well.
-        qualifier: The qualifier of that column.
+        family: The family in which the value is also stored in a column; None stores the value only
+            in the row key.
+        qualifier: The qualifier of that column; None means the field's name.
     """
     return Key(
         family=family,
@@ -308,12 +311,12 @@ def column(
 
     Args:
         family: The family of the column; None means the model's only family.
-        qualifier: The column's name in its family; None means the field's name, "" is a qualifier.
-            With an `Offset`, an object is one cell, and the objects of a period share a row: the
-            model then has no other column, and its row key has the `Period` of the same time.
+        qualifier: The column's name in its family; None means the field's name, and "" the empty
+            qualifier. With an `Offset`, an object is one cell, and the objects of a period share a
+            row. The model then has no other column, and its row key has the `Period` of the time.
         codec: The codec of the value; None takes the default of the annotated type.
-        default: The value of new objects that are created without one, and of rows without the
-            cell.
+        default: The value of objects that are created without this field, and of objects whose
+            row does not have the cell.
         default_factory: A function that returns the default.
         onupdate: A function that returns a new value of the field. It is called when a loaded
             object is written and other fields were changed, but not this one. New objects take the
@@ -322,10 +325,11 @@ def column(
             `validators`. It is called when an object is created and when the field is set, but not
             for None and not for values read from HBase.
         repr: Whether the `repr` of objects shows the field.
-        deferred: Do not read the field with objects: for large values that are seldom needed. The
-            attribute then raises NotLoadedError until `session.refresh(obj, M.body)` reads it or
-            the program sets it; `select(M.body)` returns the values only. A statement that compares
-            the field or sorts by it reads it. A field that is not loaded is not written.
+        deferred: Whether reads of objects leave the field out, for large values that are seldom
+            needed. The attribute then raises NotLoadedError until `session.refresh(obj, M.body)`
+            reads it or the program sets it; `select(M.body)` returns the values only. A statement
+            that compares the field or sorts by it does read it. A field that is not loaded is not
+            written.
     """
     return Mapped(
         family=family,

@@ -21,10 +21,11 @@ class Hooks:
     """Which hooks a model has, and its fields with `onupdate`.
 
     Attributes:
-        before_put: Whether the model defines this hook; the other hooks have attributes like it.
+        before_put: Whether the model defines this hook. The attributes named after the other hooks
+            have the same meaning.
         renewed: Fields with `onupdate`, each with its function.
-        has_before_write: Whether something is called before a write or a delete.
-        has_after_write: Whether a hook is called for writes that were acknowledged.
+        has_before_write: Whether a hook or an `onupdate` function is called before a put or delete.
+        has_after_write: Whether a hook is called after a put or delete was acknowledged.
     """
 
     before_put: bool
@@ -47,7 +48,8 @@ def hooks_of(cls: type, base: type, fields: tuple[Mapped[Any], ...]) -> Hooks:
     """Return the hooks that a model overrides from `base`.
 
     Raises:
-        SchemaError: The name of a hook is used for something that is not a method.
+        SchemaError: The name of a hook is used for something that is not a method, or for an async
+            method.
     """
     own = {name: getattr(cls, name) is not getattr(base, name) for name in HOOKS}
     for name, is_own in own.items():

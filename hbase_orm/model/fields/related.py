@@ -33,12 +33,12 @@ class Relation:
     key: Mapping[str, str]
 
     def key_of(self, obj: Any) -> tuple[Any, ...]:
-        """Return the related row's key arguments, None for a field without a value."""
+        """Return the values of the related row's key arguments; None if a field has no value."""
         values = obj.__dict__
         return tuple(values.get(name) for name in self.key.values())
 
     def put(self, obj: Any, related: Any) -> None:
-        """Set the field of `obj` to `related`, an object or None."""
+        """Store `related`, an object or None, as the loaded value of this field of `obj`."""
         state: InstanceState = obj.__state__
         state.related = {**state.related, self.name: (self.key_of(obj), related)}
 
@@ -51,7 +51,7 @@ class RelatedExpr(NoColumn, Generic[T]):
 
     @property
     def instead(self) -> str:
-        """The advice for a comparison: compare the fields of the related row's key."""
+        """The advice in the error that a comparison of the related field raises."""
         return f"compare the fields that {self!r} is found by; .load_related({self!r}) loads it"
 
     def __repr__(self) -> str:
@@ -71,11 +71,11 @@ class Related(RelatedExpr[T]):
     """
 
     def __init__(self, key: Mapping[str, Expr[Any]]) -> None:
-        """Keep the declaration; the class that is being made resolves it."""
+        """Store the declaration, which is resolved when the class of the model is created."""
         self.key = key
 
     def __set_name__(self, owner: type, name: str) -> None:
-        """Take the attribute's name."""
+        """Store the attribute's name."""
         self.name = name
         self.model_name = owner.__name__
 
@@ -84,7 +84,7 @@ class Related(RelatedExpr[T]):
     @overload
     def __get__(self, instance: object, owner: Any, /) -> T | None: ...
     def __get__(self, instance: Any, owner: Any, /) -> Any:
-        """Return the related object, or None if there is none.
+        """Return the expression if called on the class; on an instance, the related object or None.
 
         Raises:
             NotLoadedError: The object was not loaded, or the fields of its key have changed since.
@@ -117,11 +117,11 @@ def related(*, init: Literal[False] = False, **key: Expr[Any]) -> Related[Any]:
     """Declare the object of another row, to be loaded by `.load_related()`.
 
     Args:
-        key: Each key argument of the related model, and the field of this one that holds it.
+        key: For each key argument of the related model, the field of this model that has its value.
         init: Always False, so that type checkers leave the field out of the constructor.
 
     Raises:
-        SchemaError: An argument is not a field.
+        SchemaError: No field is given, or an argument is not a field.
     """
     if init or not key or not all(isinstance(field, Expr) for field in key.values()):
         raise SchemaError(

@@ -1,7 +1,8 @@
-"""Entries of dynamic columns: from cells to an object's maps and back.
+"""Converts the entries of dynamic columns from cells to an object's maps and back.
 
-This module has the source that generated functions contain for usual names and values, and the
-functions they call for all others, which call the codecs and raise errors.
+`reading_lines` and `writing_lines` return Python source for the generated functions of a model. The
+source converts the usual names and values. For all other names and values, the generated functions
+use `read_entries` and `entry_cells`, which call the codecs and raise precise errors.
 """
 
 from __future__ import annotations
@@ -18,7 +19,10 @@ from hbase_orm.schema import DynamicSchema, TableSchema
 
 
 def reading_lines(schema: TableSchema, scope: Scope) -> list[str]:
-    """Return the source that reads an object's maps from `row` into `d`, its `__dict__`."""
+    """Return the source lines that read an object's maps from the variable `row`.
+
+    They store the maps in the variable `d`, the object's `__dict__`.
+    """
     if not schema.dynamics:
         return []
     lines, branches = [], []
@@ -34,7 +38,7 @@ def reading_lines(schema: TableSchema, scope: Scope) -> list[str]:
             "                data = row_cells[column].value",
             f"                {entries}[{name}] = {value}",
         ]
-    # Thrift1 gives the cells of a row in no order; entries come as they are stored.
+    # Thrift1 returns the cells of a row in no order; sorting restores the order in HBase.
     return [
         *lines,
         "        row_cells = row.cells",
@@ -44,7 +48,10 @@ def reading_lines(schema: TableSchema, scope: Scope) -> list[str]:
 
 
 def _belongs(dynamic: DynamicSchema, column: str, scope: Scope) -> str:
-    """Return the source of the test whether a column is an entry's, by a slice, not a call."""
+    """Return the source of the test whether a column belongs to an entry.
+
+    The test compares a slice, so that it calls no method.
+    """
     test = f"{column}[:{len(dynamic.prefix)}] == {literal(dynamic.prefix)}"
     if not dynamic.taken:
         return test
@@ -52,7 +59,7 @@ def _belongs(dynamic: DynamicSchema, column: str, scope: Scope) -> str:
 
 
 def read_entries(schema: TableSchema, values: dict[str, Any], row: Row) -> None:
-    """Read the maps of an object by calls to the codecs.
+    """Read an object's maps from `row` into `values`, its `__dict__`, by calls to the codecs.
 
     Raises:
         CorruptRowError: A qualifier or a cell does not decode.
@@ -91,7 +98,10 @@ def _decoded(
 
 
 def writing_lines(schema: TableSchema, scope: Scope) -> list[str]:
-    """Return the source that adds the entries in `d`, an object's `__dict__`, to `cells`."""
+    """Return the source lines that add the cells of all entries to the variable `cells`.
+
+    They read the entries from the variable `d`, the object's `__dict__`.
+    """
     lines: list[str] = []
     for dynamic in schema.dynamics:
         column = scope.bind(dynamic.prefix, "prefix")

@@ -1,4 +1,4 @@
-"""Objects to flat rows: a key and then a value for each column, as `ops.PutRows` takes them.
+"""Converts objects to flat rows: the key, then one value per column, as in `ops.PutRows`.
 
 Bulk writes convert each object to a flat row. For values that need special treatment the generated
 function returns None; the bulk writer then uses the usual conversion, which raises the errors.
@@ -19,12 +19,18 @@ _KEPT = 256
 FlatRow = tuple[bytes | None, ...]
 
 Flattener = Callable[[dict[str, Any], bytes], tuple[int, FlatRow] | None]
-"""From an object's `__dict__` and row key to the bytes of its cells in all, and its flat row."""
+"""A function from an object's `__dict__` and row key to the size of its cells and its flat row.
+
+The size is the sum over all cells, in bytes. The result is None for values that need special
+treatment.
+"""
 
 
 @lru_cache(maxsize=_KEPT)
 def flattener_of(model: Any, *more: tuple[bytes, bytes], cell_bytes: int = 0) -> Flattener | None:
-    """Return a function that makes flat rows; None for models whose rows have varying columns.
+    """Return a function that makes flat rows of a model's objects.
+
+    None for a model with dynamic columns, or whose objects are cells: the columns of its rows vary.
 
     Args:
         model: The model; a flat row has its columns in the order of the schema.
@@ -36,7 +42,7 @@ def flattener_of(model: Any, *more: tuple[bytes, bytes], cell_bytes: int = 0) ->
         return None
     scope = Scope(MISFITS=(*MISFITS, KeyError))
     lines, sizes = ["def flatten(d, key):", "    try:"], list[str]()
-    # Of every row: how many cells, and their bytes without the row key.
+    # The cells that every row has: their number, and their size without the row key.
     cells = len(more)
     size_bytes = sum(cell_bytes + len(name) + len(value) for name, value in more)
     values = [f"c{number}" for number in range(len(schema.columns))]
@@ -60,7 +66,7 @@ def flattener_of(model: Any, *more: tuple[bytes, bytes], cell_bytes: int = 0) ->
 def _encoding(column: ColumnSchema, value: str, scope: Scope) -> list[str]:
     encoded = encode_source(column.codec, "v", scope)
     if column.nullable:
-        # One that was not read is no None.
+        # A deferred field that was not read raises KeyError: it does not count as None.
         name = literal(column.name)
         stored = f"d[{name}]" if column.deferred else f"d.get({name})"
         return [

@@ -41,11 +41,12 @@ class Mapping:
         initialize: A function that fills a new object's `__dict__` from constructor arguments.
         hydrate: A function that makes an object from a row that was read without deferred columns,
             and from the `KeyContext` if the row key needs one.
-        hydrator: A function that returns such a function for rows that were read with some deferred
-            fields.
-        dehydrate: A function that returns the cells of an object's `__dict__`, without None.
-        encode_key: A function that returns the row key of an object's `__dict__` and of the numbers
-            that were looked up for it.
+        hydrator: A function that takes the names of deferred fields, and returns a function like
+            `hydrate` for rows that were read with these fields.
+        dehydrate: A function from an object's `__dict__` to its cells. A field that is None has no
+            cell.
+        encode_key: A function from an object's `__dict__` to its row key. The argument must also
+            have the numbers that were looked up in dictionary tables.
     """
 
     initialize: Callable[..., None]
@@ -58,9 +59,9 @@ class Mapping:
 def hydrators(
     cls: type, schema: TableSchema, set_state: SetState
 ) -> Callable[[AbstractSet[str]], Hydrator]:
-    """Return a factory of hydrators for objects that are read with some deferred fields.
+    """Return a function from names of deferred fields to the hydrator for rows read with them.
 
-    Names of fields that are not deferred are ignored.
+    The function ignores names of fields that are not deferred.
     """
     names = frozenset(column.name for column in schema.deferred)
 
@@ -92,7 +93,7 @@ def _compile_hydrator(
     lines += ["    get = row.cells.get", "    try:"]
     for column in columns:
         lines += [*_present(column, scope), *_absent(column, scope)]
-    for number in schema.numbers:  # absent, the descriptor answers 0
+    for number in schema.numbers:  # without a cell, the descriptor returns 0
         lines += _present(number, scope)
     lines += reading_lines(schema, scope)
     lines += ["        pass", "    except MISFITS:", "        row = read_plainly(d, row)"]
@@ -111,7 +112,7 @@ def _without(hidden: frozenset[bytes], row: Row) -> Row:
 def read_columns(schema: TableSchema) -> list[ColumnSchema]:
     """Return the columns from which fields are read.
 
-    Key fields are read from the row key if possible.
+    A key field that can be decoded from the row key is not read from its column.
     """
     return [column for column in schema.columns if column.name not in schema.layout.decoded]
 
@@ -144,7 +145,9 @@ def _with_default(column: ColumnSchema, values: dict[str, Any], row: Row) -> Row
 def _read_plainly(
     schema: TableSchema, columns: Sequence[ColumnSchema], values: dict[str, Any], row: Row
 ) -> Row:
-    """Read the cells by calls to the codecs; return the row with added cells for defaults.
+    """Read the fields of a row into `values`, by calls to the codecs.
+
+    Return the row, with a cell added for each default that was used.
 
     Raises:
         CorruptRowError: A cell does not decode.
@@ -168,7 +171,7 @@ def _read_plainly(
 
 
 def corrupt(schema: TableSchema, row: Row, column: ColumnSchema) -> CorruptRowError:
-    """Return the error of a row with a cell that does not decode."""
+    """Return the error for a row whose cell in `column` does not decode."""
     cell = row.cells.get(column.column)
     if cell is None:
         return CorruptRowError("the row does not decode", model=schema.model_name, row=row.key)
@@ -184,7 +187,7 @@ def corrupt(schema: TableSchema, row: Row, column: ColumnSchema) -> CorruptRowEr
 
 
 def compile_dehydrator(schema: TableSchema) -> Dehydrator:
-    """Return a function from an object's `__dict__` to its non-None cells."""
+    """Return a function from an object's `__dict__` to its cells, without fields that are None."""
     scope = Scope(MISFITS=(*MISFITS, KeyError), write_plainly=partial(_write_plainly, schema))
     always = list(takewhile(_is_always_written, schema.columns))
     lines, items = ["def dehydrate(d):", "    try:"], []
@@ -223,10 +226,10 @@ def _required(column: ColumnSchema, value: str) -> list[str]:
 
 
 def _write_plainly(schema: TableSchema, values: dict[str, Any]) -> dict[bytes, bytes]:
-    """Encode the fields by calls to the codecs.
+    """Return the cells of an object's `__dict__`, by calls to the codecs.
 
     Raises:
-        ValidationError: A field does not fit its codec, or a required one has no value.
+        ValidationError: A field does not fit its codec, or a required field has no value.
     """
     cells: dict[bytes, bytes] = {}
     for column in schema.columns:
@@ -251,12 +254,12 @@ def _write_plainly(schema: TableSchema, values: dict[str, Any]) -> dict[bytes, b
 def compile_initializer(
     schema: TableSchema, fields: Sequence[Any], set_state: SetState
 ) -> Callable[..., None]:
-    """Return the `__init__` of a model: keywords only, defaults filled in, types checked.
+    """Return the `__init__` of a model, which fills in defaults and checks types.
 
     Args:
         schema: The model's description.
-        fields: The Mapped fields in order of declaration.
-        set_state: Sets an object's `__state__`.
+        fields: The Mapped fields in order of declaration; `__init__` takes them by keyword.
+        set_state: A function that sets an object's `__state__`.
     """
     codecs = {column.name: column.codec for column in schema.columns}
     codecs.update(schema.layout.codecs)
@@ -329,7 +332,7 @@ def _checker(
 
 
 def checkers(schema: TableSchema) -> dict[str, Callable[[Any], Any]]:
-    """Return, by field name, the functions that check and round values that are set."""
+    """Return for each field name a function that checks a value and rounds it as it is stored."""
     checks = {
         name: _checker(schema.model_name, name, codec, nullable=False, is_key=True)
         for name, codec in schema.layout.codecs.items()

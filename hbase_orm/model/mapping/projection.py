@@ -1,4 +1,4 @@
-"""Rows to values of a few fields, without an object: functions generated once for each selection.
+"""Reads a few fields of rows without making objects, by a function generated per selection.
 
 A field is read as in an object: from the row key if possible, else from its column. Without a cell,
 the value is None, the declared default, or 0 for a counter. A required field without a cell is None
@@ -19,7 +19,7 @@ from hbase_orm.ops import Row
 from hbase_orm.schema import ColumnSchema, EntryExpr, Expr, TableSchema, absent_value, stored_column
 
 Reader = Callable[..., tuple[Any, ...]]
-"""From a row, and the `KeyContext` if its key needs one, to the values."""
+"""A function from a row, and a `KeyContext` if its key needs one, to the values of the fields."""
 
 _KEPT = 256
 
@@ -40,7 +40,7 @@ def _reader(model: Any, names: tuple[str, ...], entries: tuple[ColumnSchema, ...
     scope = Scope(MISFITS=MISFITS, decode_key=schema.layout.decode_parts)
     lines = ["def read(row, context=None):"]
     if any(name in decoded for name in names):
-        # The last of several equal targets keeps the value: `_` takes what nobody asks for.
+        # The variable `_` takes the values that are not selected.
         targets = "".join(f"{places.get(name, '_')}, " for name in decoded)
         lines.append(f"    ({targets}) = decode_key(row.key, context)")
     columns = {name: by_name[name] for name in names if name not in decoded}
@@ -73,7 +73,7 @@ def _from_cell(schema: TableSchema, column: ColumnSchema, place: str, scope: Sco
 def _read_plainly(
     schema: TableSchema, columns: Sequence[ColumnSchema], row: Row
 ) -> tuple[Any, ...]:
-    """Read the cells by calls to the codecs.
+    """Return the values of the columns in a row, by calls to the codecs.
 
     Raises:
         CorruptRowError: A cell does not decode.
@@ -92,7 +92,7 @@ def _read_plainly(
 
 
 def required(schema: TableSchema, names: Sequence[str]) -> list[tuple[int, ColumnSchema]]:
-    """Return the required fields, each with its position in `names`."""
+    """Return the columns of the required fields in `names`, each with its position there."""
     columns = []
     for place, name in enumerate(names):
         column = schema.column_by_name.get(name)
