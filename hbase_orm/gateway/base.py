@@ -16,7 +16,7 @@ R = TypeVar("R")
 
 
 class Feature(Enum):
-    """A feature that only some gateways have; others raise FeatureMissingError."""
+    """A feature that only some gateways have; a gateway without it raises FeatureMissingError."""
 
     ATOMIC_ROW = "atomic row mutations that mix puts and deletes (MutateRow)"
     CHECK_AND_MUTATE = "conditional row mutations (CheckAndMutate)"
@@ -60,11 +60,12 @@ class Gateway(Protocol):
 
 
 def execute_within(gateway: Gateway, operation: Operation[R], timeout_s: float) -> R:
-    """Send one request with a time limit, if the gateway has time limits.
+    """Send one request, with a time limit of `timeout_s` seconds if the gateway supports that.
 
-    The memory gateway has none, because it answers at once.
+    The memory gateway does not support time limits, because it answers at once.
     """
-    # By name: isinstance of a runtime protocol costs tens of microseconds a request.
+    # The method is looked up by its name, because an isinstance check of a runtime protocol costs
+    # tens of microseconds per request.
     bounded: Callable[..., Any] | None = getattr(gateway, "execute_within", None)
     if bounded is None:
         return gateway.execute(operation)

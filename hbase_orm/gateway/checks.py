@@ -36,7 +36,7 @@ from hbase_orm.ops import (
 )
 
 # KeyValue: 4 + 4 bytes of lengths, 2 + 1 of row and family length, 8 of timestamp, 1 of type; and 4
-# for its own length as it travels, which the region server counts too.
+# for the length of the KeyValue itself, which the region server counts too.
 CELL_OVERHEAD_BYTES = 24
 
 # Filters whose answer for one row depends on rows before it.
@@ -122,7 +122,7 @@ def _check_mutation(mutation: RowMutation) -> None:
         )
     most_bytes = MAX_CELL_BYTES - CELL_OVERHEAD_BYTES - len(mutation.row)
     for put in mutation.puts:
-        # True of nearly every cell; the checks name what is wrong with the others.
+        # Nearly every cell passes this quick test; `_check_put` finds what is wrong with a cell.
         if len(put.column) + len(put.value) > most_bytes or put.column.find(b":") < 1:
             _check_put(mutation.row, put)
         if put.timestamp_ms is not None:
@@ -141,7 +141,7 @@ def _check_mutation(mutation: RowMutation) -> None:
 def _check_families_once(mutation: RowMutation) -> None:
     families = [delete.column for delete in mutation.deletes if b":" not in delete.column]
     if len(set(families)) < len(families):
-        # Delete.addFamily forgets the family's earlier one: the last timestamp, not the highest.
+        # Delete.addFamily replaces an earlier delete of the family, even one of a higher timestamp.
         raise RejectedError(
             "a row mutation deletes a family twice",
             row=mutation.row,
@@ -265,7 +265,10 @@ def _check_put_rows(operation: PutRows) -> None:
 
 
 def _is_surely_fine(operation: PutRows) -> bool:
-    """Return whether all rows are surely valid, by a quick check of the whole batch."""
+    """Return whether a quick check shows that all rows are valid.
+
+    False means that each row must be checked.
+    """
     rows = operation.rows
     lengths = [len(row[0]) for row in rows if row[0]]
     if not rows or len(lengths) < len(rows) or max(lengths) > MAX_ROW_KEY_BYTES:

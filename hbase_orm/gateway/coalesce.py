@@ -3,11 +3,11 @@
 Each protocol gets only the answer to its own request. Requests that the protocols make at the same
 time are joined: reads of rows (or of versions) of one table into one multi-get, and writes to one
 table whose cells all have timestamps into one batch. All other requests are sent separately and at
-once, by the same thread, so that a check that the protocol made just before, such as that of a
-lease, is still valid.
+once, by the thread that runs the protocol. So a check that the protocol made just before, such as
+the check of a lease, is still valid.
 
-A protocol that waits, or makes a request that drivers handle themselves, leaves the group: it
-continues alone after the others have ended.
+A protocol that makes a request for the driver itself, such as `Sleep` or `Nested`, leaves the
+group. It continues after the protocols of the group have ended.
 """
 
 from __future__ import annotations
@@ -40,20 +40,23 @@ R = TypeVar("R")
 
 _Execute = Callable[[Operation[Any]], Any]
 
-# What a driver answers itself.
+# The requests that a driver handles itself.
 _OF_DRIVERS: Final = (Nested, RenewTimeLimit, SideBySide, Sleep, Together)
 
 IN_STEP: Final = 100
-"""Protocols in step at once: as many rows as a multi-get reads in one call."""
+"""The largest number of protocols that run in step."""
 
 GROUP_ROWS: Final = 500
-"""Rows in one batch of writes; a protocol writes several where a row has several entries."""
+"""The largest number of rows in one joined request.
+
+A protocol may write several rows at once, for example the index entries of one row.
+"""
 
 GROUP_BYTES: Final = 2 * 1024 * 1024
-"""Cells in one batch of writes, or expected in the answer to one multi-get.
+"""The largest size in bytes of the cells that a joined request writes, or is expected to read.
 
-As much as HBase's own client collects, hbase.client.write.buffer. One request of a protocol
-is not divided.
+HBase's own client collects writes of the same size (hbase.client.write.buffer). A single request of
+a protocol is not divided, even if it is larger.
 """
 
 
@@ -67,17 +70,20 @@ def run_grouped(
 ) -> list[ProtocolResult[R]]:
     """Run independent protocols in step, and return their results or errors in order.
 
-    An error of one protocol does not stop the others. If a joined request fails because HBase
-    refuses a part of it, its requests are sent again one by one, if they are reads or writes that
-    may be repeated. The same is done after an error that does not come from HBase.
+    An error of one protocol does not stop the others. If HBase refuses a joined request, its parts
+    are sent again one by one; this is safe, because only reads and repeatable writes are joined.
+    The same is done after an error that is not a GatewayError. Any other error of a joined request
+    is raised in all protocols that take part in it.
 
     Args:
         driver: The driver that sends the requests.
         protocols: The protocols.
-        expected_bytes: The least size that each protocol is expected to read at a time, if known.
-        unjoined: The tables whose requests are never joined, because after the answer to one
-            protocol the others may need no request.
-        sizes: The estimates of row sizes, which are kept for the next call.
+        expected_bytes: For each protocol, the least number of bytes that it is expected to read at
+            a time; empty if the numbers are unknown.
+        unjoined: The tables whose row reads and batches of writes are never joined. The answer to
+            one protocol may show the other protocols that they need no request to these tables.
+        sizes: The estimates of row sizes, which are corrected by the rows that are read; None means
+            no estimates.
     """
     sizes = sizes or ReadSizes()
     expected = list(expected_bytes) or [0] * len(protocols)
@@ -123,10 +129,10 @@ class _Member:
     """One of the protocols that run in step.
 
     Attributes:
-        run: The protocol.
-        expected_bytes: The size that it is expected to read at a time.
-        requests: The present requests: several for a `Together`, none after the end.
-        outcome: The result or the error, or None before the end.
+        run: The running protocol.
+        expected_bytes: The least number of bytes that the protocol is expected to read at a time.
+        requests: The present requests: several for a `Together`, none after the protocol's end.
+        outcome: The result or the error of the protocol; None before its end.
     """
 
     def __init__(self, protocol: Protocol[Any], expected_bytes: int) -> None:
@@ -137,18 +143,18 @@ class _Member:
 
     @property
     def is_in_step(self) -> bool:
-        """Whether the requests are joined with those of other protocols."""
+        """Whether the protocol has requests, and none of them is for the driver itself."""
         return bool(self.requests) and not any(
             isinstance(each.operation, _OF_DRIVERS) for each in self.requests
         )
 
     def begin(self, execute: _Execute, unjoined: frozenset[str]) -> None:
-        """Advance the protocol to its first request that may be joined."""
+        """Start the protocol, and send its requests separately until a request may be joined."""
         self._step(ProtocolRun.begin)
         self._send_unjoined(execute, unjoined)
 
     def go_on(self, execute: _Execute, unjoined: frozenset[str]) -> None:
-        """Send the answers to the protocol, and advance it to its next joinable request."""
+        """Answer the protocol, and send its requests separately until a request may be joined."""
         self._answer()
         self._send_unjoined(execute, unjoined)
 
@@ -158,7 +164,7 @@ class _Member:
             self._answer()
 
     def _answer(self) -> None:
-        """Send the answers to the protocol, or raise an error inside it."""
+        """Send the answers to the protocol, or raise the first error of its requests inside it."""
         outcomes = [each.outcome for each in self.requests]
         failure = next((each.error for each in outcomes if each.error is not None), None)
         if failure is not None:
@@ -185,14 +191,14 @@ class _Member:
 
 @dataclass(eq=False, slots=True)
 class _JoinedRequest:
-    """Requests that are sent as one."""
+    """Requests of the same kind that are sent as one request."""
 
     requests: list[_Request] = field(default_factory=list[_Request])
     rows: set[bytes] = field(default_factory=set[bytes])
     size_bytes: int = 0
 
     def has_room(self, rows: set[bytes], size_bytes: int) -> bool:
-        """Return whether a request of these rows can be added; no row may be present twice."""
+        """Return whether a request can be added: none of its rows is present, and the size fits."""
         return (
             not rows & self.rows
             and len(rows) + len(self.rows) <= GROUP_ROWS
@@ -223,13 +229,13 @@ def _send_as_one(
         try:
             return _split(operations, execute(_joined(operations)))
         except RejectedError:
-            pass  # by one of them: sending each shows which one
+            pass  # HBase refuses one part: sending each part separately shows which one
         except GatewayError as error:
             return [ProtocolResult(error=error) for _ in operations]
-        except Exception as error:  # one of them does it: sending each shows which one
+        except Exception as error:  # perhaps caused by one part: sending each shows which one
             outcomes = [result_of_call(execute, operation) for operation in operations]
             if not any(isinstance(each.error, type(error)) for each in outcomes):
-                raise  # none of them does: it came from outside, as a time limit does
+                raise  # no part causes it: it came from outside, for example from a time limit
             return outcomes
     return [result_of_call(execute, operation) for operation in operations]
 
@@ -252,7 +258,7 @@ def _joined_requests(requests: Iterable[_Request], sizes: ReadSizes) -> list[_Jo
 
 
 def _size_bytes(request: _Request, sizes: ReadSizes) -> int:
-    """Return the size of a request's cells, or the expected size of its answer, in bytes."""
+    """Return the size of what a request writes or is expected to read, in bytes; 0 if unknown."""
     operation = request.operation
     if isinstance(operation, GetRows):
         return max(request.expected_bytes, sizes.expected_bytes(operation))
@@ -312,7 +318,7 @@ def _joined(operations: Sequence[Operation[Any]]) -> Operation[Any]:
 
 
 def _split(operations: Sequence[Operation[Any]], answer: Any) -> list[ProtocolResult[Any]]:
-    """Return the part of an answer that each request gets."""
+    """Divide the answer to a joined request into the answers to its parts."""
     if isinstance(operations[0], GetVersions):
         return [ProtocolResult(versions) for versions in answer]
     if not isinstance(operations[0], GetRows):

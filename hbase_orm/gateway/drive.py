@@ -1,8 +1,8 @@
 """The blocking driver: runs protocols on a gateway, request by request.
 
 A protocol is a generator of requests (`hbase_orm.ops.Protocol`), independent of threads and clocks.
-`Driver` executes its requests, sends those of `Together` in parallel, runs the protocols of
-`SideBySide`, and waits for `Sleep`.
+`Driver` executes these requests: it sends the requests of a `Together` in parallel, runs the
+protocols of a `SideBySide`, and sleeps for a `Sleep`.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class ProtocolResult(Generic[R]):
-    """The result or the error of one of several protocols.
+    """The result or the error of one protocol, or of one call, among several.
 
     Attributes:
         value: The result; None after an error.
-        error: The error, or None.
+        error: The error; None after a success.
     """
 
     value: R | None = None
@@ -55,7 +55,7 @@ class ProtocolResult(Generic[R]):
 
 
 def result_of(protocol: Protocol[R]) -> Protocol[ProtocolResult[R]]:
-    """Run a protocol and return its result or error, so that an error does not stop others."""
+    """Run a protocol, and return its result or its error; the error is not raised."""
     try:
         return ProtocolResult((yield from protocol))
     except Exception as exc:  # noqa: BLE001  # handed to the caller as this one's outcome
@@ -63,7 +63,7 @@ def result_of(protocol: Protocol[R]) -> Protocol[ProtocolResult[R]]:
 
 
 def result_of_call(call: Callable[..., R], /, *arguments: Any) -> ProtocolResult[R]:
-    """Call a function and return its result or error, so that an error does not stop others."""
+    """Call a function, and return its result or its error; the error is not raised."""
     try:
         return ProtocolResult(call(*arguments))
     except Exception as exc:  # noqa: BLE001  # handed to the caller as this one's outcome
@@ -73,13 +73,17 @@ def result_of_call(call: Callable[..., R], /, *arguments: Any) -> ProtocolResult
 class Patience:
     """Limits the time for which an operation of many requests waits for a silent gateway.
 
-    An operation may repeat requests, read back the outcome of a write, or resume a scan, and each
-    of these would wait for the whole timeout again. So from the start of the first request without
-    an answer, all following requests share the time limit of one request, until one is answered.
+    An operation may repeat requests, read back the outcome of a write, or resume a scan. If the
+    gateway is silent, each of these requests would wait for the whole timeout again. So the time
+    limit of one request begins with the first request that is not answered, and all following
+    requests share it, until one of them is answered.
     """
 
     def __init__(self, gateway: Gateway, clock: Callable[[], float] = time.monotonic) -> None:
-        """Send through `gateway`; without its timeout there is no limit."""
+        """Send requests through `gateway`.
+
+        The gateway's `timeout_s` is the time limit. If it has no such attribute, there is no limit.
+        """
         self._gateway = gateway
         self._clock = clock
         self._timeout_s: float | None = getattr(gateway, "timeout_s", None)
@@ -89,7 +93,8 @@ class Patience:
         """Send one request and return its answer; several threads may do so in parallel.
 
         Raises:
-            RetryableError: The time is over; nothing was sent.
+            RetryableError: Earlier requests without an answer have used up the time limit. This
+                request was not sent.
         """
         timeout_s = self._timeout_s
         if timeout_s is None:
@@ -118,7 +123,7 @@ class Patience:
         self._silent_since = None
 
     def pause_s(self, seconds: float) -> float:
-        """Return the pause before the next request in seconds, within the remaining time."""
+        """Return the pause before the next request: `seconds`, or the remaining time if shorter."""
         if self._timeout_s is None or self._silent_since is None:
             return seconds
         return max(0.0, min(seconds, self._left_s(self._timeout_s, self._clock())))
@@ -133,8 +138,8 @@ class Driver:
 
     Attributes:
         gateway: The gateway that executes the requests; the driver does not close it.
-        parallel: The largest number of parallel requests for one caller. More requests than
-            connections only wait for each other.
+        parallel: The largest number of parallel requests for one caller. A number above the pool's
+            number of connections does not help, because the requests wait for connections.
     """
 
     def __init__(
@@ -177,11 +182,15 @@ class Driver:
         return f"Driver({self.gateway!r}, parallel={self.parallel})"
 
     def patience(self) -> Patience:
-        """Return a sender for the requests of one operation."""
+        """Return a new `Patience`, through which the requests of one operation are sent."""
         return Patience(self.gateway, self._clock)
 
     def answer(self, operation: Operation[Any], patience: Patience) -> Any:
-        """Return the answer to one request: send it by `patience`, or handle it here."""
+        """Return the answer to one request.
+
+        `Together`, `Sleep`, `RenewTimeLimit`, `SideBySide` and `Nested` are handled here. All other
+        requests are sent through `patience`.
+        """
         if isinstance(operation, Together):
             answers = self._side_by_side(
                 lambda each: result_of_call(self.answer, each, patience),
@@ -209,8 +218,8 @@ class Driver:
 
         Args:
             protocol: The protocol.
-            patience: The sender of the requests; with None the protocol gets its own, so that with
-                a silent gateway it ends after about the time of one request.
+            patience: The sender of the requests; None means a new one. If the gateway is silent,
+                the protocol then ends after about the time limit of one request.
         """
         patience = patience or self.patience()
         return run_protocol(protocol, partial(self.answer, patience=patience))
@@ -223,12 +232,14 @@ class Driver:
     ) -> list[ProtocolResult[R]]:
         """Run independent protocols in parallel, and return their results or errors in order.
 
-        An error of one does not stop the others. The requests of a `Together` are sent one by one.
+        An error of one protocol does not stop the others. While protocols run in parallel, each of
+        them sends the requests of a `Together` one by one.
 
         Args:
             protocols: The protocols, which are started in this order.
-            parallel: The largest number of parallel protocols, if less than the driver's.
-            patience: The sender of their requests; with None all of them share a new one.
+            parallel: The largest number of parallel protocols; None means the driver's `parallel`,
+                which is also the upper limit.
+            patience: The sender of the requests; None means a new one, which all protocols share.
         """
         shared = patience or self.patience()
         return self._side_by_side(
@@ -240,18 +251,19 @@ class Driver:
     def each(
         self, work: Callable[[T], R], items: Sequence[T], parallel: int | None = None
     ) -> list[R]:
-        """Do the work on each item, in parallel, and return the results in order.
+        """Call `work` with each item, in parallel, and return the results in the items' order.
 
-        After an error, work that has not started is not done.
+        After an error, no further call is started.
 
         Args:
             work: The function, which is called in several threads.
             items: The arguments of the calls.
-            parallel: The largest number of parallel calls, if less than the driver's.
+            parallel: The largest number of parallel calls; None means the driver's `parallel`,
+                which is also the upper limit.
 
         Raises:
-            Exception: The error of the first failed item, by position, after all started work has
-                ended.
+            Exception: The error of the first failed item, by position. It is raised after all
+                started calls have ended.
         """
         failures: dict[int, Exception] = {}
 
@@ -271,12 +283,12 @@ class Driver:
         return [outcome.result() for outcome in outcomes]
 
     def close(self) -> None:
-        """End the threads when their requests have ended; closing twice is allowed."""
+        """End the threads, after waiting for their present work; closing twice is allowed."""
         team, self._team = self._team, Team(self.parallel)
         team.close()
 
     def let_go(self) -> None:
-        """Make the threads end after their requests, without waiting for that."""
+        """Make the threads end after their present work, without waiting for them."""
         self._team.let_go()
 
     def start_without_threads_in_child(self) -> None:
@@ -295,9 +307,9 @@ class Driver:
     def _side_by_side(
         self, work: Callable[[T], ProtocolResult[R]], items: Sequence[T], parallel: int
     ) -> list[ProtocolResult[R]]:
-        """Do the work on each item in parallel, and return the outcomes in order."""
+        """Call `work` with each item, in parallel, and return the outcomes in the items' order."""
         width = min(parallel, self.parallel, len(items))
-        # A thread of ours that waited for another one of ours could wait for ever.
+        # A thread of the team that waited for another thread of the team could wait for ever.
         if width <= 1 or getattr(self._local, "is_ours", False):
             return [work(item) for item in items]
         share = SharedWork(partial(self._as_ours, work), items, helpers=width - 1)
@@ -310,7 +322,7 @@ class Driver:
             finally:
                 share.end()
         finally:
-            share.end()  # an exception from outside may have cut the first short
+            share.end()  # an exception from outside may have interrupted the first call
         return share.outcomes_in_order()
 
     def _as_ours(self, work: Callable[[T], ProtocolResult[R]], item: T) -> ProtocolResult[R]:
@@ -323,8 +335,12 @@ class Driver:
 
 
 RunGroup = Callable[[Driver, Sequence[Protocol[Any]], Sequence[int]], list[ProtocolResult[Any]]]
-"""Runs protocols that do not need each other, of which each is expected to read so many bytes, and
-returns how each ended, in their order."""
+"""A function that runs independent protocols on a driver.
+
+Its arguments are the driver, the protocols, and for each protocol the least number of bytes that it
+is expected to read at a time (no numbers if they are unknown). It returns the protocols' results or
+errors in order.
+"""
 
 _DRIVERS: WeakSet[Driver] = WeakSet()
 

@@ -202,7 +202,7 @@ service HBase2 {
   i32 getThriftServerType()
 }
 
-// The one call of Thrift1 that tells an old Thrift1 gateway from an old Thrift2 one.
+// The call of Thrift1 that distinguishes an old Thrift1 gateway from an old Thrift2 gateway.
 service HBase1Names {
   list<binary> getTableNames() throws (1: ServerFault fault)
 }

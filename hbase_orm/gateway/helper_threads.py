@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class SharedWork(Generic[T, R]):
-    """Work on several items, which several threads share."""
+    """The calls of one function with several items, which several threads share."""
 
     def __init__(self, work: Callable[[T], R], items: Sequence[T], *, helpers: int) -> None:
         """Prepare the work.
@@ -50,7 +50,10 @@ class SharedWork(Generic[T, R]):
             return
 
     def help(self, gate: threading.Lock) -> None:
-        """Take part as a helper; the caller raises the errors."""
+        """Process items in a helper thread; an error is raised later by `outcomes_in_order`.
+
+        `gate` is locked in the meantime, so that `end` can wait for the helper.
+        """
         with gate:
             try:
                 self.work_off()
@@ -58,7 +61,7 @@ class SharedWork(Generic[T, R]):
                 self._failures.append(exc)
 
     def end(self) -> None:
-        """Start no more items, and wait for the started ones."""
+        """Drop the items that no thread has taken, and wait for the helpers that have begun."""
         try:
             while True:
                 self._waiting.get_nowait()
@@ -79,10 +82,11 @@ class SharedWork(Generic[T, R]):
         return self.outcomes_in_order()[0]
 
     def outcomes_in_order(self) -> list[R]:
-        """Return the outcome of each item.
+        """Return the outcome of each item, in the order of the items.
 
         Raises:
             BaseException: The exception that ended a helper.
+            HBaseORMError: An outcome is missing, because a helper was ended from outside.
         """
         if self._failures:
             raise self._failures[0]
@@ -92,7 +96,7 @@ class SharedWork(Generic[T, R]):
 
 
 class Team:
-    """A team of threads that help with work; they are started when first needed."""
+    """A limited number of threads that help with `SharedWork`; they are started when needed."""
 
     def __init__(self, most: int, name: str = "hbase-orm-driver") -> None:
         """Create the team without starting a thread.
@@ -110,13 +114,13 @@ class Team:
         self._end = ref(self, self._jobs.put)
 
     def begin(self, work: Callable[[T], R], item: T) -> SharedWork[T, R]:
-        """Let a thread do the work on one item; `result` of the returned work waits for it."""
+        """Let a thread call `work` with one item; `result` of the returned object waits for it."""
         share = SharedWork(work, (item,), helpers=1)
         self.help_with(share)
         return share
 
     def help_with(self, share: SharedWork[Any, Any]) -> None:
-        """Let threads take part in the work, as many as it needs and the team has."""
+        """Let threads of the team take part in shared work, up to the work's number of helpers."""
         for gate in share.gates:
             self._jobs.put((share, gate))
         with self._lock:
@@ -147,9 +151,9 @@ class Team:
 
 def _help(jobs: SimpleQueue[Any], end: ref[Team]) -> None:
     """Take part in work until the team is closed or deleted."""
-    del end  # kept by the thread's arguments: a reference that is gone calls nothing
+    del end  # kept alive by the thread's arguments: a deleted weak reference has no callback
     while isinstance(job := jobs.get(), tuple):
         share, gate = job
         share.help(gate)
-        del job, share, gate  # or a thread that waits would keep what the caller has let go
+        del job, share, gate  # or a waiting thread would keep the work of an earlier caller alive
     jobs.put(job)  # for the next thread

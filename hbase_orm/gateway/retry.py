@@ -1,8 +1,9 @@
 """A gateway that repeats failed requests only if sending them twice is safe.
 
 It repeats reads, and writes in which every put and delete has its own timestamp, because applying
-these twice has the same effect as once. It never repeats increments, appends, conditional
-mutations, and writes without a timestamp.
+these writes twice has the same effect as applying them once. It never repeats increments, appends,
+conditional mutations, writes without a timestamp, or fetches from a scanner. It repeats the
+administration of tables only after a RetryableError, which means that nothing was applied.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ R = TypeVar("R")
 # Regions move in seconds: a longer pause waits for nothing.
 LONGEST_PAUSE_S: Final = 5.0
 
-# Long.MAX_VALUE as a timestamp means the server's now.
+# Long.MAX_VALUE as a timestamp means the present time of the server.
 _NOW_MS = 2**63 - 1
 
 # FetchRows is not among them: a lost answer would leave a hole in the scan.
@@ -62,7 +63,7 @@ _READS: tuple[type[Operation[Any]], ...] = (
     Ping,
 )
 
-# Sent again only when certainly not applied: the second try would fail on the first one's work.
+# Sent again only if certainly not applied: a second attempt fails if the first had an effect.
 _ADMINISTRATION: tuple[type[Operation[Any]], ...] = (
     AddFamily,
     CreateNamespace,
@@ -100,7 +101,9 @@ def _is_stamped(mutation: RowMutation) -> bool:
 
 
 class RetryingGateway:
-    """A gateway that repeats repeatable requests, with increasing pauses, until the time limit.
+    """A gateway that repeats failed requests, with increasing pauses, if this is safe.
+
+    It gives up at the time limit, or after the largest number of attempts.
 
     Attributes:
         inner: The gateway that sends the requests.

@@ -35,7 +35,8 @@ from hbase_orm.ops import (
 
 R = TypeVar("R")
 
-# Thrift1 lacks these, or answers with less: fewer options of a family, no snapshot of versions.
+# Thrift1 does not support these requests, or not completely: it has fewer options of a family, and
+# its answer to a read of versions is not a snapshot.
 _ATOMIC_ONLY: tuple[type[Operation[Any]], ...] = (
     AddFamily,
     CheckAndMutate,
@@ -51,7 +52,10 @@ _ATOMIC_ONLY: tuple[type[Operation[Any]], ...] = (
 
 
 class RoutedGateway:
-    """A gateway of two gateways: `data` for reads and plain writes, `atomic` for the rest."""
+    """Sends the requests that `needs_atomic` selects to `atomic`, and all others to `data`.
+
+    The requests of a scanner are sent to the gateway that opened it.
+    """
 
     def __init__(self, data: Gateway, atomic: Gateway | None = None) -> None:
         """Join two gateways, which this gateway closes.
@@ -74,7 +78,7 @@ class RoutedGateway:
         return self.data.features | (self.atomic.features if self.atomic else frozenset())
 
     def execute(self, operation: Operation[R], /) -> R:
-        """Send one request to the right gateway; `Ping` is sent to both."""
+        """Send one request to the suitable gateway; `Ping` is sent to both."""
         if isinstance(operation, Ping) and self.atomic is not None:
             self.atomic.execute(operation)
         return self._choose(operation).execute(operation)
@@ -127,7 +131,7 @@ def needs_atomic(operation: Operation[Any]) -> bool:
     if isinstance(operation, MutateRow):
         return _is_mixed(operation.mutation) or len(_stamps(operation.mutation)) > 1
     if isinstance(operation, MutateRows):
-        # Thrift1 has one timestamp and one TTL a call: several would be as many calls.
+        # Thrift1 has one timestamp and one TTL per call: several of them would need several calls.
         changing = [each for each in operation.mutations if each.puts or each.deletes]
         first = _stamp(changing[0]) if changing else None
         return not all(_has_only(mutation, first) for mutation in changing)

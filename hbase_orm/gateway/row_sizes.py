@@ -8,7 +8,7 @@ from typing import Final
 from hbase_orm.ops import GetRows, Row
 
 WHOLE_ROW_BYTES: Final = 200 * 1024
-"""The expected size of a row whose families are read whole, until some have been read."""
+"""The expected size of a row of which whole families are read, if no such row was read before."""
 
 _MOST_KINDS: Final = 1000
 
@@ -30,14 +30,18 @@ class ReadSizes:
         return f"ReadSizes({self._row_bytes})"
 
     def expected_bytes(self, operation: GetRows) -> int:
-        """Return the expected size of an answer's cells in bytes; 0 if it is unknown."""
+        """Return the expected size in bytes of the cells in the answer to `operation`.
+
+        If no such row was read before, a row counts `WHOLE_ROW_BYTES` if whole families are read,
+        and 0 if only single columns are read.
+        """
         row_bytes = self._row_bytes.get((operation.table, operation.columns))
         if row_bytes is None:
             row_bytes = WHOLE_ROW_BYTES if _is_whole(operation) else 0
         return row_bytes * len(operation.keys)
 
     def note(self, operation: GetRows, answer: Sequence[Row | None]) -> None:
-        """Record the sizes of an answer's rows; an empty answer changes nothing."""
+        """Record the mean size of an answer's rows; an answer without rows changes nothing."""
         rows = [row for row in answer if row is not None]
         if not rows:
             return

@@ -1,1 +1,1 @@
-"""The gateway in process: HBase's cell semantics without HBase."""
+"""The gateway that keeps tables in memory and follows HBase's rules, without HBase."""

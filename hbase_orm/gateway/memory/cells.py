@@ -1,9 +1,9 @@
-"""HBase's rules which cells of a row are visible: versions, tombstones and times to live.
+"""HBase's rules for the visible cells of a row: versions, tombstones and times to live.
 
 Pure data and functions, without clocks (the time is an argument), locks or tables. The rules are
 those of the store scanner of HBase 2.6. The newest cells are checked first, and a cell is dropped
 in these cases, in this order: the TTL of its family is over; its own TTL is over; a tombstone with
-its timestamp or a later one deletes it; it is outside of the time range; enough versions of its
+the same or a later timestamp deletes it; it is outside of the time range; enough versions of its
 column were returned.
 """
 
@@ -33,7 +33,13 @@ class VisibleVersion(NamedTuple):
 
 
 class When(NamedTuple):
-    """The time of a read, and its time range: the upper end (excluded) and the lower end."""
+    """The time of a read, and the time range of the cells to return.
+
+    Attributes:
+        now_ms: The time of the read.
+        before_ms: The upper end of the time range, excluded; None for no upper end.
+        from_ms: The lower end of the time range, included.
+    """
 
     now_ms: int
     before_ms: int | None = None
@@ -45,8 +51,9 @@ class ColumnCells:
     """All cells and tombstones of one column of one row.
 
     Attributes:
-        puts: The writes by timestamp, the latest write first. An earlier write with the same
-            timestamp is kept only if the later one may expire before it.
+        puts: For each timestamp, the values that were written with it, the latest write first. An
+            earlier value is kept only if the later one has a time to live of its own, because the
+            earlier value becomes visible again when the later one expires.
         tombstones: The timestamps of the column's deletes.
     """
 
@@ -54,14 +61,19 @@ class ColumnCells:
     tombstones: set[int] = field(default_factory=set)
 
     def put(self, timestamp_ms: int, stored: Stored) -> None:
-        """Write a value; of writes with the same timestamp the later one is visible."""
+        """Write a value, which hides an earlier value with the same timestamp."""
         below = self.puts.get(timestamp_ms, ()) if stored.ttl_ms is not None else ()
         self.puts[timestamp_ms] = (stored, *below)
 
 
 @dataclass(slots=True)
 class FamilyCells:
-    """All cells of one family of one row; `tombstones` are those of the whole family."""
+    """All cells and tombstones of one family of one row.
+
+    Attributes:
+        columns: The cells and tombstones of each column, by qualifier.
+        tombstones: The timestamps of the deletes of the whole family.
+    """
 
     columns: dict[bytes, ColumnCells] = field(default_factory=dict)
     tombstones: set[int] = field(default_factory=set)
@@ -99,16 +111,17 @@ def visible_versions(
 def newest_version(
     family: FamilyDescriptor, cells: FamilyCells, column: ColumnCells, when: When
 ) -> VisibleVersion | None:
-    """Return the newest visible version of one column, if there is one."""
+    """Return the newest visible version of one column; None if no version is visible."""
     return next(visible_versions(family, cells, column, when), None)
 
 
 def raw_versions(
     family: FamilyDescriptor, cells: FamilyCells, now_ms: int, max_versions: int
 ) -> Iterator[StoredVersion]:
-    """Yield all stored cells and tombstones of one family, in HBase's order.
+    """Yield the stored cells and tombstones of one family of one row, in HBase's order.
 
-    A tombstone of a family has the empty qualifier. Tombstones do not count for `max_versions`.
+    Deleted cells are included, expired cells are not. At most `max_versions` cells of each column
+    are included, besides the tombstones. A tombstone of the whole family has the empty qualifier.
     """
     oldest = _oldest_unexpired(family, now_ms) if not family.min_versions else 0
     family_tombstones = [t for t in cells.tombstones if t >= oldest]
@@ -154,10 +167,10 @@ def _raw_order(cell: StoredVersion) -> tuple[int, int]:
 
 
 def _mask(family: FamilyDescriptor, tombstones: Iterable[int], before_ms: int | None) -> int:
-    """Return the timestamp up to which puts are deleted, included.
+    """Return the greatest timestamp of deleted puts: that of the newest tombstone, or -1.
 
-    In a family that keeps deleted cells, a read of the past ignores later tombstones. In other
-    families all tombstones count.
+    In a family that keeps deleted cells, a read of the past (with `before_ms`) ignores tombstones
+    that are not older than `before_ms`. In other families all tombstones count.
     """
     if family.keep_deleted_cells != "FALSE" and before_ms is not None:
         tombstones = [t for t in tombstones if t < before_ms]
@@ -169,7 +182,7 @@ def _oldest_unexpired(family: FamilyDescriptor, now_ms: int) -> int:
 
 
 def _unexpired(writes: tuple[Stored, ...], timestamp_ms: int, now_ms: int) -> Stored | None:
-    """Return the latest write with this timestamp whose own time to live is not over."""
+    """Return the latest write whose own time to live is not over; None if all are expired."""
     for stored in writes:
         if stored.ttl_ms is None or timestamp_ms + stored.ttl_ms >= now_ms:
             return stored
@@ -182,11 +195,11 @@ def _unexpired(writes: tuple[Stored, ...], timestamp_ms: int, now_ms: int) -> St
 def compact(
     family: FamilyDescriptor, cells: FamilyCells, now_ms: int, *, major: bool, lasting_ms: int = 0
 ) -> None:
-    """Drop cells like a flush of HBase, or with tombstones like a major compaction.
+    """Drop the cells that HBase drops in a flush; with `major`, also drop tombstones.
 
     Deleted, expired and surplus versions are dropped, so that no read of the past returns them any
-    more. A family that keeps deleted cells keeps them, and tombstones that are not older than
-    `lasting_ms`.
+    more. A family that keeps deleted cells keeps deleted versions, and the tombstones that delete
+    them. In all families, tombstones that are not older than `lasting_ms` are kept, unless it is 0.
     """
     keeps = _keeps_deleted(family, cells, now_ms)
     for column in cells.columns.values():

@@ -19,25 +19,31 @@ _OPERATORS: dict[str, Callable[[bytes, bytes], bool]] = {
 
 
 def compare_binary(symbol: str, expected: bytes) -> Comparison:
-    """Compare as unsigned bytes."""
+    """Return a function that compares a value with `expected` as unsigned bytes."""
     holds = _OPERATORS[symbol]
     return lambda value: holds(value, expected)
 
 
 def compare_prefix(symbol: str, expected: bytes) -> Comparison:
-    """Compare only the first bytes, as many as `expected` has."""
+    """Return a function that compares a value's first `len(expected)` bytes with `expected`."""
     holds = _OPERATORS[symbol]
     return lambda value: holds(value[: len(expected)], expected)
 
 
 def compare_substring(symbol: str, expected: bytes) -> Comparison:
-    """Test whether the value contains a text, ignoring case."""
+    """Return a function that tests whether a value contains `expected`, ignoring case.
+
+    With the symbol `!=` the function tests the opposite.
+    """
     wanted = expected.decode(errors="replace").lower()
     return lambda value: (wanted in value.decode(errors="replace").lower()) is (symbol == "=")
 
 
 def compare_regex(symbol: str, expected: bytes, *, ignore_case: bool) -> Comparison:
-    """Test whether the value matches a regular expression (in Python's dialect, similar to Java's).
+    """Return a function that tests whether a value has a match of the regular expression.
+
+    With the symbol `!=` the function tests the opposite. The expression is in Python's dialect,
+    which is similar to Java's.
 
     Raises:
         re.error: The expression is not valid.

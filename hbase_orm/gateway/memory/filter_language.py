@@ -39,7 +39,7 @@ from hbase_orm.gateway.memory.filters import (
 )
 
 FilterFactory = Callable[[], ServerFilter]
-"""Makes the filter again: each region's scan has one of its own."""
+"""A function that makes a new filter object, because the scan of each region needs its own."""
 
 _UNSUPPORTED = frozenset(
     {
@@ -65,7 +65,7 @@ class Token(NamedTuple):
 
 
 def parse_filter(text: bytes, *, is_reverse: bool = False) -> FilterFactory:
-    """Parse a filter string.
+    """Parse a filter string, and return a function that makes the filter.
 
     Raises:
         RejectedError: The text is not a filter, or has a filter that is not simulated.
@@ -123,7 +123,7 @@ class _Parser:
         while self._takes(Token("word", b"OR")):
             parts.append(self._all_of())
         if is_bracketed and len(parts) > 1 and len(parts[-1]) > 1:
-            # HBase's parser loses an operand there: (a AND b OR c) and (a OR (b AND c)) it takes.
+            # HBase's parser loses an operand there, but not in (a AND b OR c) or (a OR (b AND c)).
             _refuse(self.text, "an AND after an OR needs brackets around it")
         filters = [AndFilter(part) if len(part) > 1 else part[0] for part in parts]
         return OrFilter(filters) if len(filters) > 1 else filters[0]

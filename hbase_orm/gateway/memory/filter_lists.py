@@ -1,4 +1,4 @@
-"""Filters of filters: AND, OR, SKIP and WHILE, with the cells that each part skips."""
+"""Filters that are made of other filters: AND, OR, SKIP and WHILE."""
 # ruff: noqa: D102 - the methods are documented once, in `ServerFilter`, which all of them override
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class SkipFilter(ServerFilter):
 
 @dataclass(slots=True)
 class WhileFilter(ServerFilter):
-    """Ends the region's scan at the first refusal."""
+    """Ends the region's scan at the first row or cell that the inner filter refuses."""
 
     inner: ServerFilter
     ended: bool = False
@@ -144,7 +144,7 @@ class OrFilter(ServerFilter):
             wait.note(verdict, cell, part.seek_to)
             if verdict is CellVerdict.INCLUDE:
                 self.passing.append(part)
-        # HBase may also seek further when all parts refuse; skipping cell by cell gives the same.
+        # HBase may also seek further when all parts refuse; the result is the same.
         return CellVerdict.INCLUDE if self.passing else CellVerdict.SKIP
 
     def transform(self, value: bytes) -> bytes:
@@ -161,7 +161,7 @@ class OrFilter(ServerFilter):
 
 @dataclass(slots=True)
 class Skipping:
-    """The cells that a verdict skips: the rest of a column or a family, or up to a qualifier."""
+    """The cells that a verdict skips: the rest of a column or family, or all up to a qualifier."""
 
     family: bytes | None = None
     verdict: CellVerdict = CellVerdict.INCLUDE

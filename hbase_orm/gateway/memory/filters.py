@@ -1,10 +1,10 @@
-"""Server-side filters as in HBase: cell by cell, with the cells that each verdict skips.
+"""HBase's server-side filters, which check cell by cell and may skip the following cells.
 
 A filter gets a row's visible cells in order, including older versions. Its verdict on a cell may
 end the column, seek forward in the family, or end the family. Cells that are skipped in this way
 are not passed to the other filters of an AND, which matters for example for a
 SingleColumnValueFilter after a column prefix. One object is used for the scan of one region;
-`reset` starts a row.
+`reset` is called before each row.
 """
 # ruff: noqa: D102 - the methods are documented once, in `ServerFilter`, which all of them override
 
@@ -35,16 +35,20 @@ class CellVerdict(IntEnum):
 
 
 Comparison = Callable[[bytes], bool]
-"""Returns whether a stored value compares as the filter demands."""
+"""A function that returns whether a stored value fulfils the comparison of a filter."""
 
 
 class ServerFilter:
-    """A filter that passes everything; subclasses refuse rows or cells. `seek_to` is for SEEK."""
+    """A filter that passes everything; subclasses refuse rows or cells.
+
+    Attributes:
+        seek_to: The qualifier up to which the last verdict skips cells, if it was SEEK.
+    """
 
     seek_to: bytes = b""
 
     def reset(self) -> None:
-        """Start a row."""
+        """Forget the previous row, and start a new row."""
 
     def is_done(self) -> bool:
         """Return whether no following row in this region can pass."""
@@ -61,7 +65,7 @@ class ServerFilter:
         return CellVerdict.INCLUDE
 
     def transform(self, value: bytes) -> bytes:
-        """Return an included cell, perhaps with another value."""
+        """Return the value of an included cell, or another value in its place."""
         return value
 
     def refuses_row(self) -> bool:
@@ -76,7 +80,7 @@ class ServerFilter:
 
 @dataclass(slots=True)
 class RowFilter(ServerFilter):
-    """Passes rows by their key."""
+    """Passes rows whose key fulfils a comparison."""
 
     matches: Comparison
     refused: bool = False
@@ -98,7 +102,7 @@ class RowFilter(ServerFilter):
 
 @dataclass(slots=True)
 class PrefixFilter(ServerFilter):
-    """Passes rows whose key starts with a prefix; done after the last such key."""
+    """Passes rows whose key starts with a prefix; it is done when a key is past all such keys."""
 
     prefix: bytes
     is_reverse: bool
@@ -128,7 +132,7 @@ class PrefixFilter(ServerFilter):
 
 @dataclass(slots=True)
 class InclusiveStopFilter(ServerFilter):
-    """Passes rows up to a key, included."""
+    """Passes rows up to the stop key, which is included."""
 
     stop: bytes
     is_reverse: bool
@@ -159,7 +163,7 @@ class PageFilter(ServerFilter):
 
 @dataclass(slots=True)
 class ValueFilter(ServerFilter):
-    """Passes cells by value, including older versions."""
+    """Passes cells whose value fulfils a comparison, including older versions of a column."""
 
     matches: Comparison
 
@@ -169,7 +173,7 @@ class ValueFilter(ServerFilter):
 
 @dataclass(slots=True)
 class QualifierComparisonFilter(ServerFilter):
-    """Passes cells by qualifier."""
+    """Passes cells whose qualifier fulfils a comparison."""
 
     matches: Comparison
 
@@ -179,7 +183,7 @@ class QualifierComparisonFilter(ServerFilter):
 
 @dataclass(slots=True)
 class FamilyFilter(ServerFilter):
-    """Passes cells by family."""
+    """Passes cells whose family fulfils a comparison."""
 
     matches: Comparison
 
@@ -189,7 +193,7 @@ class FamilyFilter(ServerFilter):
 
 @dataclass(slots=True)
 class ColumnPrefixFilter(ServerFilter):
-    """Passes cells whose qualifier starts with one of some sorted prefixes."""
+    """Passes cells whose qualifier starts with one of the prefixes, which are sorted."""
 
     prefixes: Sequence[bytes]
     seek_to: bytes = b""
@@ -206,7 +210,7 @@ class ColumnPrefixFilter(ServerFilter):
 
 @dataclass(slots=True)
 class ColumnRangeFilter(ServerFilter):
-    """Passes cells whose qualifier is in a range."""
+    """Passes cells whose qualifier is in a range; an empty `high` means no upper bound."""
 
     low: bytes
     low_included: bool
@@ -228,7 +232,7 @@ class ColumnRangeFilter(ServerFilter):
 
 @dataclass(slots=True)
 class ColumnPaginationFilter(ServerFilter):
-    """Passes the newest version of a number of columns of each row, after an offset."""
+    """Passes the newest cells of `limit` columns of each row, after the first `offset` columns."""
 
     limit: int
     offset: int
@@ -267,7 +271,7 @@ class FirstKeyOnlyFilter(ServerFilter):
 
 
 class KeyOnlyFilter(ServerFilter):
-    """Passes cells without their values."""
+    """Passes all cells, with empty values."""
 
     def transform(self, value: bytes) -> bytes:
         del value
@@ -276,7 +280,11 @@ class KeyOnlyFilter(ServerFilter):
 
 @dataclass(slots=True)
 class SingleColumnValueFilter(ServerFilter):
-    """Passes whole rows by the value of one column, if the scan reads this column."""
+    """Passes whole rows in which the value of one column fulfils a comparison.
+
+    A row without the column passes, unless `refuse_if_missing` is set. If the scan does not read
+    the column, it is missing in all rows.
+    """
 
     family: bytes
     qualifier: bytes

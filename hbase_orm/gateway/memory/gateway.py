@@ -1,4 +1,4 @@
-"""The gateway in process: HBase's cell semantics without HBase, for fast tests.
+"""The gateway that keeps tables in memory and follows HBase's rules, for fast tests.
 
 It passes the same conformance tests as the real gateways: timestamps, versions, tombstones that
 hide puts until a major compaction, times to live, conditional writes, counters, filters, scanners
@@ -114,8 +114,9 @@ class MemoryGateway:
         """Run one request.
 
         Raises:
-            RejectedError: As a real gateway, with the same class of error.
-            ScannerExpiredError: The scanner was not read for longer than its lease.
+            RejectedError: A real gateway would raise an error of the same class.
+            ScannerExpiredError: The scanner is closed, or was not read for longer than its lease.
+            ConfigurationError: The gateway is closed.
         """
         with self._lock:
             if self._is_closed:
@@ -183,7 +184,7 @@ class MemoryGateway:
         }
 
     def _table(self, name: str) -> MemoryTable:
-        # Tables stand there under the name that requests mostly use; `get` knows its other forms.
+        # `tables` has the names in the form that requests mostly use; `get` accepts every form.
         table = self._tables.tables.get(name) or self._tables.get(name)
         table.check_enabled()
         return table
@@ -241,7 +242,8 @@ class MemoryGateway:
     def _mutate_rows(self, request: MutateRows) -> None:
         """Write all rows with puts, then all rows with deletes, as Thrift1 does.
 
-        A wrong row does not prevent writes of the others; after a failed put no delete is done.
+        An error in one row does not prevent writes of other rows, and the first error is raised at
+        the end. But if a row with puts has failed, no row with deletes is written.
         """
         table = self._table(request.table)
         puts = [mutation for mutation in request.mutations if mutation.puts]
@@ -281,7 +283,7 @@ class MemoryGateway:
         table.check_mutation(request.mutation, now_ms)
         if not _holds(request, None if stored is None else stored.value):
             return False
-        # HRegion.checkAndMutate: puts are never stamped below the cell that was checked.
+        # HRegion.checkAndMutate: a put never gets a lower timestamp than the cell that was checked.
         put_now_ms = now_ms if stored is None else max(now_ms, stored.timestamp_ms)
         table.apply(request.mutation, now_ms, put_now_ms)
         return True
@@ -323,7 +325,10 @@ _OPERATORS: Mapping[str, Callable[[bytes, bytes], bool]] = MappingProxyType(
 
 
 def _holds(request: CheckAndMutate, stored: bytes | None) -> bool:
-    """Return whether the stored value passes a check; an empty cell counts as absent."""
+    """Return whether the stored value fulfils the request's condition; None means no cell.
+
+    If the expected value is empty, the cell must be absent. An empty cell counts as absent.
+    """
     if not request.expected:
         return not stored
     return stored is not None and _OPERATORS[request.operator](stored, request.expected)

@@ -17,10 +17,11 @@ def scan_rows(table: MemoryTable, scan: Scan, clock: Callable[[], int]) -> Itera
 
     Raises:
         FamilyNotFoundError: A family does not exist; raised by the call, not at the first row.
-        RejectedError: The filter is not valid; raised by the call.
+        RejectedError: The filter is not valid (raised by the call), or a reverse scan cannot use
+            the filter with these families (raised at the first row).
     """
     if scan.key_range.is_empty:
-        # Nothing of it is sent to a real HBase either, so nothing of it is refused.
+        # Such a scan is not sent to a real HBase either, so it is never refused.
         return iter(())
     selection = table.select(scan.columns)
     if scan.filter is None:

@@ -46,12 +46,15 @@ _SLOP_ATTRIBUTE = "hbase.hregion.keyvalue.timestamp.slop.millisecs"
 _PURGE_ATTRIBUTE = "hbase.hstore.time.to.purge.deletes"
 
 Selection = dict[bytes, tuple[bytes, ...] | None]
-"""Families to read, in order: their qualifiers in order, or None for all."""
+"""The families to read, each with the qualifiers to read, or with None for the whole family.
+
+Families and qualifiers are sorted.
+"""
 
 
 @dataclass(slots=True)
 class MemoryTable:
-    """A table's descriptor, state and rows. The gateway locks it."""
+    """A table's descriptor, state and rows. The lock of the gateway protects it."""
 
     descriptor: TableDescriptor
     split_keys: Sequence[bytes] = ()
@@ -86,7 +89,13 @@ class MemoryTable:
         return family
 
     def select(self, columns: Iterable[bytes]) -> Selection:
-        """Return the columns to read by family; a whole family replaces its single columns."""
+        """Return the columns to read by family; a whole family replaces its single columns.
+
+        Without columns, all families are read.
+
+        Raises:
+            FamilyNotFoundError: The table does not have a family.
+        """
         chosen: dict[bytes, set[bytes] | None] = {}
         for column in columns:
             name, colon, qualifier = column.partition(b":")
@@ -106,7 +115,7 @@ class MemoryTable:
     # --- writing ----------------------------------------------------------------------------------
 
     def check_mutation(self, mutation: RowMutation, now_ms: int) -> None:
-        """Refuse a mutation of unknown families, or with timestamps too far in the future."""
+        """Raise an error if a family is unknown, or a put's timestamp is too far in the future."""
         for put in mutation.puts:
             self.family(_family_of(put.column))
             self._check_slop(put.timestamp_ms, now_ms)
@@ -127,7 +136,11 @@ class MemoryTable:
             )
 
     def apply(self, mutation: RowMutation, now_ms: int, put_now_ms: int | None = None) -> None:
-        """Apply a checked mutation; `put_now_ms`, if given, is the timestamp of its puts."""
+        """Apply a mutation that `check_mutation` has accepted.
+
+        Puts and deletes without a timestamp get the timestamp `now_ms`. If `put_now_ms` is given,
+        puts get this timestamp instead.
+        """
         row = self._row(mutation.row)
         for delete in mutation.deletes:
             name, colon, qualifier = delete.column.partition(b":")
@@ -150,7 +163,7 @@ class MemoryTable:
         return row
 
     def newest(self, key: bytes, column: bytes, now_ms: int) -> VisibleVersion | None:
-        """Return the newest visible version of one column."""
+        """Return the newest visible version of one column; None if no version is visible."""
         name, _, qualifier = column.partition(b":")
         family = self.family(name)
         cells = self.rows.get(key, {}).get(name)
@@ -159,7 +172,7 @@ class MemoryTable:
         return newest_version(family, cells, cells.columns[qualifier], When(now_ms))
 
     def write_over(self, key: bytes, column: bytes, value: bytes, now_ms: int) -> None:
-        """Write a new value of a counter or an append, with a later timestamp than the old cell."""
+        """Write the new value of an increment or append, at a later timestamp than the old cell."""
         old = self.newest(key, column, now_ms)
         stamp = now_ms if old is None else max(now_ms, old.timestamp_ms + 1)
         name, _, qualifier = column.partition(b":")
@@ -169,7 +182,7 @@ class MemoryTable:
         cells.put(stamp, Stored(value, ttl_ms))
 
     def add(self, key: bytes, column: bytes, amount: int, now_ms: int) -> int:
-        """Return a counter's value plus `amount`, with overflow at 64 bits; nothing is written.
+        """Return the value of a counter plus `amount`, which overflows at 64 bits. Write nothing.
 
         Raises:
             RejectedError: The cell is not 8 bytes wide.
@@ -190,7 +203,7 @@ class MemoryTable:
     # --- reading ----------------------------------------------------------------------------------
 
     def read(self, key: bytes, selection: Selection, when: When) -> Row | None:
-        """Return the newest visible cells of a row, or None if there are none."""
+        """Return a row with the newest visible cell of each column; None if no cell is visible."""
         stored = self.rows.get(key)
         if stored is None:
             return None
@@ -205,10 +218,10 @@ class MemoryTable:
     def read_filtered(
         self, key: bytes, selection: Selection, when: When, row_filter: ServerFilter
     ) -> Row | None:
-        """Return the cells of a row that a filter passes.
+        """Return a row with the cells that a filter passes; None if the filter refuses all.
 
-        The filter also checks older versions of a column, until it has passed a second one: HBase
-        counts versions after the filter, and only then skips the rest.
+        The filter also checks older versions of a column, until it has passed two versions of the
+        column. The reason is that HBase counts versions only after the filter.
         """
         row_filter.reset()
         if row_filter.refuses_key(key):
@@ -254,7 +267,10 @@ class MemoryTable:
     def raw(
         self, key: bytes, selection: Selection, max_versions: int, now_ms: int
     ) -> tuple[StoredVersion, ...]:
-        """Return all stored cells of a row, including tombstones and deleted versions."""
+        """Return the tombstones of a row, and up to `max_versions` cells of each column.
+
+        Deleted cells are included, expired cells are not.
+        """
         stored = self.rows.get(key, {})
         return tuple(
             cell
@@ -272,7 +288,10 @@ class MemoryTable:
         return [RegionRange(*bounds, "memory") for bounds in zip(starts, stops, strict=True)]
 
     def next_key(self, key_range: KeyRange, after: bytes | None, *, reverse: bool) -> bytes | None:
-        """Return the next row key of a scan after `after`; None means its start."""
+        """Return the row key that follows `after` in a scan of a range; None at the end.
+
+        If `after` is None, return the first row key of the scan.
+        """
         if reverse:
             above = key_range.stop if after is None else after
             position = (len(self.keys) if above is None else bisect_left(self.keys, above)) - 1

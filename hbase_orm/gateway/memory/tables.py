@@ -35,7 +35,7 @@ class MemoryTables:
     namespaces: set[str] = field(default_factory=lambda: set(_SYSTEM_NAMESPACES))
 
     def get(self, name: str) -> MemoryTable:
-        """Return a table, enabled or not."""
+        """Return a table, enabled or disabled; raise an error if the table does not exist."""
         table = self.tables.get(_check_name(name))
         if table is None:
             raise TableNotFoundError(
@@ -48,7 +48,7 @@ class MemoryTables:
         return sorted(self.tables)
 
     def create(self, descriptor: TableDescriptor, split_keys: Sequence[bytes]) -> None:
-        """Create a table with regions split at `split_keys`, in any order."""
+        """Create a table with regions that are split at `split_keys`, which may be in any order."""
         name = _check_name(descriptor.name)
         namespace = _namespace_of(name)
         if namespace not in self.namespaces:
@@ -115,7 +115,7 @@ class MemoryTables:
         self.namespaces.add(namespace)
 
     def drop_namespace(self, namespace: str) -> None:
-        """Remove an empty namespace; raise an error for HBase's own namespaces."""
+        """Remove a namespace; raise an error if it has tables, or belongs to HBase itself."""
         if namespace not in self.namespaces:
             raise _namespace_missing(namespace)
         if namespace in _SYSTEM_NAMESPACES:
@@ -134,7 +134,7 @@ def _namespace_missing(namespace: str) -> NamespaceNotFoundError:
 
 
 def _check_name(name: str) -> str:
-    """Return the table's name without the default namespace.
+    """Check a table's name, and return it without the prefix `default:`.
 
     Raises:
         RejectedError: HBase does not allow the name.

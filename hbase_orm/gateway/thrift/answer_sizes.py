@@ -1,10 +1,10 @@
-"""Limits the size of requests, so that no answer is too large for the gateway.
+"""Limits the number of rows per request, so that no answer is too large for the gateway.
 
-A gateway collects a whole answer in memory, with several copies, before it sends the first byte:
-for 100 rows it collects 100 rows of any size. Neither Thrift interface limits an answer by bytes
-(`hbase.client.scanner.max.result.size` limits only the answers from region servers to the gateway).
-So the number of rows is limited: it starts low, is adapted to the size of earlier answers, and
-stays so small that an answer of large rows still fits.
+A gateway collects a whole answer in memory, with several copies, before it sends the first byte: if
+100 rows are requested, it collects 100 rows, however large they are. Neither Thrift interface
+limits an answer by bytes (`hbase.client.scanner.max.result.size` limits only the answers from
+region servers to the gateway). So the number of rows is limited: it starts low, is adapted to the
+size of earlier answers, and stays so small that an answer of large rows still fits.
 
 Scans are opened with TScan's `batchSize`, which splits a row into several results of a few cells
 each. So a limit of results is a limit of cells, also for wide rows. `Pieces` joins the results to
@@ -21,19 +21,23 @@ from hbase_orm.gateway.checks import without_quoted
 from hbase_orm.ops import Row, Scan
 
 ANSWER_BYTES: Final = 2 << 20
-"""About the bytes of one answer; HBase's own scanners fetch so many from a region server."""
+"""The intended size of one answer in bytes; HBase's own scanners fetch as much per request."""
 
 MOST_CELLS: Final = 512
-"""Cells of one answer of a scan at most: 32 MB if all at once each cell has 64 KB."""
+"""The largest number of cells in one answer of a scan: 32 MB if cells suddenly have 64 KB each."""
 
 FIRST_CELLS: Final = 8
-"""Cells of the first answer of a scan of unknown rows: HBase stores none beyond 10 MB."""
+"""The number of cells in the first answer of a scan, if the size of the results is unknown.
+
+At least one result is requested, even if it may have more cells. HBase stores no cell of more than
+10 MB.
+"""
 
 MOST_ROWS: Final = 32
-"""Rows of one multi-get, or of one answer of a scan that cannot be cut, at most."""
+"""The largest number of rows in one answer to a multi-get, or to a scan that cannot split rows."""
 
 FIRST_ROWS: Final = 4
-"""Rows of the first of them, as long as their size is unknown."""
+"""The number of rows in the first answer to such a read, if the size of the rows is unknown."""
 
 GROWTH: Final = 4
 
@@ -41,7 +45,7 @@ _BATCH_CELLS: Final = 8
 _LEAST_CACHING: Final = 16
 _MOST_KINDS: Final = 1000
 
-# Filters that judge cell by cell. One that judges whole rows (a SingleColumnValueFilter) makes
+# Filters that judge cell by cell. A filter that judges whole rows (a SingleColumnValueFilter) makes
 # HBase refuse batchSize, after a minute of retries.
 _CUTTABLE: Final = frozenset(
     {
@@ -64,28 +68,34 @@ Kind = tuple[object, ...]
 
 
 class AnswerSizes:
-    """The sizes of recent results, by kind of read; for one thread at a time."""
+    """Estimates of the size of a result, for each kind of read. For one thread at a time.
+
+    A kind of read is, for example, a scan of certain columns of a table.
+    """
 
     def __init__(self) -> None:
         """Start without sizes."""
         self._bytes: dict[Kind, int] = {}
 
     def bytes_of(self, kind: Kind) -> int | None:
-        """Return the size of one result in bytes; None if it is unknown."""
+        """Return the estimated size of one result in bytes; None if there is no estimate."""
         return self._bytes.get(kind)
 
     def note(self, kind: Kind, size_bytes: int) -> None:
-        """Record the size of results; a larger earlier size decreases only slowly."""
+        """Record the mean size of new results.
+
+        It becomes the estimate, unless the old estimate divided by `GROWTH` is larger.
+        """
         if len(self._bytes) >= _MOST_KINDS:
             self._bytes.clear()
         self._bytes[kind] = max(size_bytes, self._bytes.get(kind, 0) // GROWTH)
 
 
 class Portion:
-    """The number of results that the next call requests."""
+    """The number of results that the next call requests, chosen by the size of earlier results."""
 
     def __init__(self, sizes: AnswerSizes, kind: Kind, *, first: int, most: int) -> None:
-        """Start with `first` results, or with as many as fit by the size of earlier results.
+        """Start with `first` results, or with as many as fit if the size of results is known.
 
         Args:
             sizes: The sizes of earlier results.
@@ -100,7 +110,7 @@ class Portion:
         self.count = first if size_bytes is None else self._fitting(size_bytes)
 
     def note(self, results: int, size_bytes: int) -> None:
-        """Adapt the number to an answer's results and bytes."""
+        """Adapt the number after an answer of `results` results with `size_bytes` bytes."""
         if not results:
             return
         self._sizes.note(self._kind, size_bytes // results)
@@ -112,7 +122,7 @@ class Portion:
 
 
 def portions(keys: Sequence[bytes], portion: Portion) -> Iterator[list[bytes]]:
-    """Yield the distinct keys in groups of the portion's current size."""
+    """Yield the keys without duplicates, in groups of at most the present `portion.count` keys."""
     distinct = list(dict.fromkeys(keys))
     start = 0
     while start < len(distinct):
@@ -122,12 +132,12 @@ def portions(keys: Sequence[bytes], portion: Portion) -> Iterator[list[bytes]]:
 
 
 class Pieces:
-    """Joins the results of one scanner to rows.
+    """Joins the results of one scanner, which may be pieces of rows, to rows.
 
     Attributes:
-        batch_cells: The largest number of cells of a result; None for whole rows.
-        portion: The largest number of results of a call.
-        surplus: Rows that were returned in addition to the requested number.
+        batch_cells: The largest number of cells of a result; None if each result is a whole row.
+        portion: The largest number of results of the next call.
+        surplus: Complete rows beyond the number that the caller requested, for its next request.
     """
 
     def __init__(self, scan: Scan, sizes: AnswerSizes) -> None:
@@ -145,7 +155,7 @@ class Pieces:
         self._last_count = 0
 
     def next_count(self, rows: int) -> int:
-        """Return the number of results to request for a number of rows."""
+        """Return the number of results that the next call should request to get `rows` rows."""
         if self.batch_cells is None:
             wanted = rows
         elif self._begun is None:
@@ -156,10 +166,11 @@ class Pieces:
         return self._last_count
 
     def join(self, results: list[Row]) -> list[Row]:
-        """Return the complete rows; no results mean the end of the scan.
+        """Join the results of a call, and return the rows that are complete.
 
-        A result with fewer than `batch_cells` cells is the last of its row. A full result is kept
-        until the next results show whether its row continues.
+        A result with fewer than `batch_cells` cells is the last of its row. If the last result is
+        full, its row is kept until the next call shows whether the row continues. A call without
+        results means the end of the scan, so the row that was kept is complete.
         """
         if self.batch_cells is None:
             return results
@@ -181,8 +192,8 @@ class Pieces:
 def caching_results(scan: Scan, batch_cells: int | None) -> int:
     """Return the number of results that a gateway fetches from a region server at once.
 
-    If rows are split into pieces it is more than one, even for a single row; otherwise each piece
-    would need its own request between gateway and region server.
+    If rows are split into pieces, the number is at least `_LEAST_CACHING`, even for a single row.
+    Otherwise each piece could need its own request between gateway and region server.
     """
     if batch_cells is None:
         return scan.caching_rows
@@ -190,10 +201,11 @@ def caching_results(scan: Scan, batch_cells: int | None) -> int:
 
 
 def batch_cells(scan: Scan) -> int | None:
-    """Return the largest number of cells in a scan's results; None if its filter forbids splitting.
+    """Return the largest number of cells per result of a scan; None if rows cannot be split.
 
-    If columns are named, it is one more than a row can have, so that every result is known to be a
-    complete row.
+    The scan's filter may forbid the splitting of rows. If the scan reads only single columns and no
+    whole family, the number is one more than a row can have (but at most `MOST_CELLS`), so that
+    every result is known to be a whole row.
 
     Examples:
         >>> from hbase_orm.ops import KeyRange

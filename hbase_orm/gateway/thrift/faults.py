@@ -117,7 +117,11 @@ FAULTS: dict[str, _Entry] = {
         "",
     ),
 }
-"""Java class name → our error, its text and its fix; the first name that occurs decides."""
+"""For each Java class name, this library's error class, and the error's text and fix.
+
+If a message has several names that count (see `_by_class_name`), the first entry in the order of
+this table is used.
+"""
 
 # Messages of HBase that name no class.
 _PHRASES: tuple[tuple[str, _Entry], ...] = (
@@ -182,15 +186,17 @@ def _by_phrase(message: str) -> _Entry | None:
 
 
 def _by_class_name(message: str) -> _Entry | None:
-    """Return the error by class names in the message.
+    """Return the entry of `FAULTS` for a message with names of Java classes, or None.
 
-    Those of the first line, unless they only wrap.
+    The names in the first line decide, except for the names of wrappers. If the first line has no
+    other names, all names in the message decide. If the result is a retryable error, but the
+    message also names an error of unknown outcome, the entry of that error is returned instead.
     """
     names = set(_CLASS_NAME.findall(message))
     heads = set(_CLASS_NAME.findall(message.partition("\n")[0])) - _WRAPPERS
     entry = _first_of(heads) or _first_of(names)
     if entry is not None and issubclass(entry[0], RetryableError):
-        # One of the gateway's own tries may have been applied before the last one was refused.
+        # An earlier attempt of the gateway may have been applied, before the last one was refused.
         return _first_of(names & _UNANSWERED) or entry
     return entry
 
@@ -221,7 +227,7 @@ def _by_thrift_type(exc: BaseException) -> _Entry:
 
 
 def _by_table_name(message: str, table: str | None) -> _Entry | None:
-    """Return the error of a message that has only the table's name.
+    """Return the entry for a message that has only the table's name, or None.
 
     For a missing table, a batch answers "Failed 1 action: <table>: 1 time", and Thrift2 only the
     name. For a disabled table, Thrift2 answers "<table> is disabled.", without a class.

@@ -56,7 +56,7 @@ R = TypeVar("R")
 
 DEFAULT_TIMEOUT_S = 30.0
 
-# Creating, disabling or dropping a table of many regions takes its time on a healthy cluster.
+# Creating, disabling or dropping a table of many regions takes long even on a healthy cluster.
 ADMIN_TIMEOUT_S = 120.0
 
 _ADMIN = (
@@ -72,15 +72,15 @@ _ADMIN = (
 # HConstants.FOREVER: Integer.MAX_VALUE seconds, reported for a family without a time to live.
 FOREVER_S = 2**31 - 1
 
-# Stands for the scanner of a range that holds no key: nothing is opened for it.
+# The id of the scanner for an empty key range, for which nothing is opened on the server.
 _NO_SCANNER = -1
 
 Call = Callable[[Any, Any], Any]
-"""Runs one request on a client: (client, operation) → answer."""
+"""A function that executes one request by a client: (client, operation) → answer."""
 
 
 class ScannerOwner:
-    """The data of an open scanner: gateway, connection, range and pieces."""
+    """The gateway of an open scanner, its connection, its bounds, and the pieces of its rows."""
 
     __slots__ = ("bounds", "gateway", "is_done", "pieces", "slot")
 
@@ -91,7 +91,7 @@ class ScannerOwner:
         bounds: ScanBounds | None = None,
         pieces: Pieces | None = None,
     ) -> None:
-        """Store the data; `slot` is None for an empty range."""
+        """Store the data; `slot` is None for an empty key range, which needs no connection."""
         self.gateway = gateway
         self.slot = slot
         self.bounds = bounds
@@ -184,17 +184,17 @@ class ThriftGateway(ABC):
     @staticmethod
     @abstractmethod
     def _pooled(line: Line, address: Address) -> ThriftConnection:
-        """Return a connection for the pool that uses the open line."""
+        """Return a connection that can be pooled, and that sends over the open line."""
 
     @abstractmethod
     def _table_of_calls(self) -> Mapping[type[Operation[Any]], Call]:
-        """Return the call for each kind of request that needs no scanner."""
+        """Return the function for each kind of request, except for the requests of scanners."""
 
     @abstractmethod
     def _send_open(
         self, client: Any, scan: Scan, bounds: ScanBounds, batch_cells: int | None
     ) -> int:
-        """Open a scanner with a limit of cells per result, and return its id."""
+        """Open a scanner with at most `batch_cells` cells per result, and return its id."""
 
     @abstractmethod
     def _send_fetch(self, client: Any, scanner: int, count: int) -> list[Row]:
@@ -319,7 +319,7 @@ class ThriftGateway(ABC):
 
         slot.unwanted.append(number)
         if slot.is_busy:
-            return  # no read waits for somebody else's: the next one to use the connection does it
+            return  # do not wait for the connection: its next user closes the scanner
         # A scanner that cannot be closed ends with its lease: no reason to hide another error.
         with suppress(GatewayError):
             self.pool.use_same(slot, deadline).do(self._close_unwanted)
@@ -335,7 +335,7 @@ class ThriftGateway(ABC):
 
 
 def needs_thrift2(what: str, operation: Operation[Any]) -> FeatureMissingError:
-    """Return the error of a request that Thrift1 does not support."""
+    """Return the error for a request that Thrift1 does not support and that `what` describes."""
     return FeatureMissingError(
         "Thrift1 does not support this request",
         what=what,
@@ -345,14 +345,14 @@ def needs_thrift2(what: str, operation: Operation[Any]) -> FeatureMissingError:
 
 
 def no_table(operation: ListRegions) -> TableNotFoundError:
-    """Return the error of an answer without regions, which means that the table does not exist."""
+    """Return the error for an answer without regions, which means that there is no such table."""
     return TableNotFoundError(
         "the table does not exist", table=operation.table, fix="create the table"
     )
 
 
 def server_of(operation: ListRegions, host: bytes | None, port: int | None) -> str:
-    """Return the address of a region's server.
+    """Return the address of a region's server as `host:port`.
 
     Raises:
         RegionUnavailableError: The region is on no server at the moment.
@@ -368,9 +368,9 @@ def server_of(operation: ListRegions, host: bytes | None, port: int | None) -> s
 
 
 def whole_families(columns: Sequence[bytes]) -> list[bytes]:
-    """Return the columns without those whose whole family is also read.
+    """Return the distinct columns, without single columns of families that are read whole.
 
-    HBase would use only the last one: a family, then one of its columns, returns only that column.
+    If a request names a family and then one of its columns, HBase returns only that column.
 
     Examples:
         >>> whole_families([b"d", b"d:a", b"e:b", b"e:b"])
@@ -385,7 +385,7 @@ def whole_families(columns: Sequence[bytes]) -> list[bytes]:
 
 
 def table_bytes(operation: Any) -> bytes:
-    """Return the name of the request's table in bytes."""
+    """Return the name of the request's table as UTF-8 bytes."""
     name: str = operation.table
     return name.encode()
 

@@ -23,7 +23,7 @@ from hbase_orm.gateway.thrift.faults import WIRE_ERRORS, translate
 from hbase_orm.gateway.thrift.pool import Address
 from hbase_orm.gateway.thrift.wire import HBASE2, CheckedClient, Line, WireStyle
 
-# getThriftServerType needs no HBase behind it: what takes longer than this is not answering.
+# A gateway answers getThriftServerType without HBase, so a longer time means that it is silent.
 PROBE_TIMEOUT_S = 1.0
 
 Interface = Literal[1, 2]
@@ -33,7 +33,7 @@ class ThriftConnection:
     """A pooled connection.
 
     Attributes:
-        line: The transport of the bytes.
+        line: The `Line`, which sends and receives the bytes.
         client: The client that makes the calls.
         owner: The object that owns the line, such as a happybase connection; or None.
     """
@@ -71,7 +71,7 @@ class ThriftConnection:
 
 
 class Opener:
-    """Opens connections of one interface and style, and checks each address once."""
+    """Opens connections to gateways of one Thrift interface, and checks each address once."""
 
     def __init__(
         self,
@@ -99,8 +99,9 @@ class Opener:
         """Open a connection to `address` before `deadline`.
 
         Raises:
-            ConfigurationError: The address speaks the other interface or another style.
-            OSError, ConnectionLostError: There is no answer.
+            ConfigurationError: The gateway at the address has the other Thrift interface, or
+                another transport or protocol.
+            OSError, ConnectionLostError: Nothing accepts the connection, or nothing answers.
         """
         line = self._line(address, self._style, deadline)
         if address not in self._checked:
@@ -120,7 +121,7 @@ class Opener:
 
     def _check(self, line: Line, address: Address, deadline: float) -> None:
         now = self._clock()
-        # The other half is for finding out what is wrong.
+        # The second half of the time is for finding out what is wrong.
         line.set_deadline(now + (deadline - now) / 2)
         try:
             interface = _interface_of(line)
@@ -138,7 +139,7 @@ class Opener:
             )
 
     def _look_for_another_style(self, address: Address, deadline: float) -> None:
-        """Raise ConfigurationError if `address` answers in another style."""
+        """Raise a ConfigurationError if the gateway answers with another transport or protocol."""
         for transport, protocol in product(("buffered", "framed"), ("binary", "compact")):
             style = WireStyle(transport, protocol)
             remaining_s = deadline - self._clock()

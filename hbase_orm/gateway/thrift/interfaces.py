@@ -22,7 +22,7 @@ HBASE2: Any = _load_interface()
 """The structs and services of `hbase2.thrift`."""
 
 HBASE1: Any = sys.modules["Hbase_thrift"]
-"""The structs and the service of happybase's Thrift1 interface, which importing it has loaded."""
+"""The structs and the service of Thrift1, from the module that happybase loads when imported."""
 
 
 _ALL_OF_A_FAMILY = (
@@ -60,4 +60,4 @@ NEEDED: Mapping[type, tuple[str, ...]] = {
     HBASE2.Family: _ALL_OF_A_FAMILY,
     HBASE2.Namespace: ("name",),
 }
-"""The fields every server sends, and the calls here rely on."""
+"""For each struct class, the fields that every server sends and that this library needs."""

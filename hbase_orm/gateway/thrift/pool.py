@@ -31,14 +31,14 @@ from hbase_orm.gateway.thrift.pool_queue import C, Connection, Slot, Turn
 __all__ = ["Address", "Connection", "Pool", "Slot", "Turn"]
 
 # A gateway closes a connection after 60 s without a request (hbase.thrift.server.socket.read
-# .timeout); leaving 10 s makes sure that our clock and the way there cannot lose the race.
+# .timeout). We close it 10 s earlier, so that no request is sent while the gateway closes it.
 IDLE_LIMIT_S = 50.0
 
-# A host that drops packets answers nothing; the next address gets its turn after this.
+# A host that drops packets answers nothing; the next address is tried after this time.
 CONNECT_TIMEOUT_S = 5.0
 
-# Who gives a connection back rings for the next in line. A turn that ended because an exception
-# from outside interrupted even its end rings for nobody: who waits looks by itself now and then.
+# A turn that returns its connection wakes the next waiting turn. A turn whose end was interrupted
+# by an exception from outside wakes nobody, so waiting turns also check at this interval.
 LOOK_AGAIN_S = 0.5
 
 
@@ -108,7 +108,7 @@ class Pool(Generic[C]):
         return f"Pool({where}, {len(self._slots)} open, {busy} busy, at most {self.size})"
 
     def use(self, deadline: float, *, is_spread: bool = False) -> Turn[C]:
-        """Return a turn, which has a connection during its `with` block.
+        """Return a turn; its `with` block gets a slot with an open connection.
 
         Args:
             deadline: The time at which waiting, connecting and the calls of the block give up.
@@ -122,12 +122,13 @@ class Pool(Generic[C]):
         return Turn(self._enter, self._leave, deadline, is_spread=is_spread)
 
     def use_same(self, slot: Slot[C], deadline: float) -> Turn[C]:
-        """Return a turn with the connection of `slot`; it waits while another thread uses it.
+        """Return a turn for this slot; its `with` block waits while another thread uses the slot.
 
         Raises:
             ScannerExpiredError: The connection is closed, and with it every scanner that was opened
                 on it.
             ServerBusyError: The connection did not become free in time; nothing was sent.
+            ConfigurationError: The pool is closed.
         """
         return Turn(self._enter, self._leave, deadline, same=slot)
 
@@ -163,8 +164,8 @@ class Pool(Generic[C]):
 
     # --- the book-keeping, always under the lock --------------------------------------------------
     #
-    # Any step may be the last one before an exception from outside, so each leaves a state that is
-    # right as it is. The lock is C code, which a `with` block takes and frees without a step in
+    # Any step may be the last one before an exception from outside, so each step leaves a valid
+    # state. The lock is C code, which a `with` block takes and frees without a step in
     # between; it is re-entrant because a signal handler may send requests of its own.
 
     def _start_empty(self) -> None:
@@ -195,7 +196,7 @@ class Pool(Generic[C]):
             self._wait(turn, limit, started)
 
     def _slot_of(self, turn: Turn[C]) -> Slot[C] | None:
-        """Return the slot that the turn has, or None."""
+        """Return the slot that was given to the turn; None if the turn must wait."""
         self._refuse_closed()
         self._serve()
         if turn.same is not None and turn.same.is_gone:
@@ -218,7 +219,10 @@ class Pool(Generic[C]):
             _ring(waiting)
 
     def _offer(self, turn: Turn[C]) -> bool:
-        """Give a turn a slot if one is free; return whether it has to wait no longer."""
+        """Give a turn a suitable slot if one is free; return whether its waiting is over.
+
+        The waiting is also over if the only suitable slot is gone.
+        """
         if any(slot.is_held_by(turn) for slot in self._slots):
             return True
         slot = self._choose(turn) if turn.same is None else self._the_same(turn.same)
@@ -233,7 +237,7 @@ class Pool(Generic[C]):
         candidates = [slot for slot in free if not slot.scanners]
         if not candidates and not (turn.is_spread and has_room):
             candidates = free
-        # The one used last: the rest of the pool may grow old and be closed.
+        # Prefer the connection used last, so that surplus connections become old and are closed.
         for slot in sorted(candidates, key=lambda each: (len(each.scanners), -each.used)):
             if slot.connection.is_usable():
                 return slot
@@ -253,7 +257,7 @@ class Pool(Generic[C]):
         return None
 
     def _drop_useless(self) -> None:
-        """Close free connections that cannot be used again, for example after an interrupt."""
+        """Close free connections that are too old, or not usable again after an interrupt."""
         oldest = self._clock() - self._idle_limit_s
         for slot in [slot for slot in self._slots if not slot.is_busy]:
             is_useless = self._is_closed or slot.is_gone or slot.opened is None

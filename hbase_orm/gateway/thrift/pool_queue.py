@@ -2,8 +2,8 @@
 
 An exception from outside (a signal handler, a time limit of a task queue, Ctrl-C) may end a
 thread's work between any two steps, also while it returns a connection. So there is no flag that
-must be reset: a slot is busy as long as its turn exists and is not over. A turn without references
-has ended, whatever happened to its thread.
+must be reset: a slot is busy as long as its turn exists and is not over. If a thread is interrupted
+before it has ended its turn, the turn is deleted with its last reference, and the slot is free.
 """
 
 from __future__ import annotations
@@ -45,15 +45,17 @@ class Slot(Generic[C]):
 
     Attributes:
         opened: The connection; None until the first turn has opened it.
-        turn: The turn that has the slot or had it last.
+        turn: A weak reference to the turn that has the slot or had it last; None before the first
+            turn.
         scanners: The ids of open scanners on this connection. They cannot be used on another
             connection: after a restart, a server counts scanners from 0 again, and an old id may
             belong to another client's scanner.
-        unwanted: The ids of scanners that were abandoned while the slot was in use; the next user
-            closes them.
+        unwanted: The ids of scanners that are no longer needed; the next user of the slot closes
+            them.
         is_gone: Whether the connection is closed.
-        idle_since: The time when the last turn ended, or began if it did not end normally.
-        used: A number that increases with each use.
+        idle_since: The time when the last turn ended. If the turn did not end normally, it is the
+            time when the turn got the slot.
+        used: The number of the last use, among all uses of the pool's slots.
     """
 
     __slots__ = ("idle_since", "is_gone", "opened", "scanners", "turn", "unwanted", "used")
@@ -93,8 +95,8 @@ class Turn(Generic[C]):
     The end of the block may be interrupted too; if the slot must be returned in any case, use `do`.
 
     Attributes:
-        deadline: When waiting, connecting and the calls of the block give up.
-        is_spread: Rather open one more connection than share one with open scanners.
+        deadline: The time at which waiting, connecting and the calls of the block give up.
+        is_spread: Whether to open another connection rather than use one with open scanners.
         same: The only suitable slot, or None if any slot is suitable.
         bell: A queue that gets an item when the turn may get its slot.
         is_over: Whether the turn has ended and its slot is returned.
@@ -126,11 +128,11 @@ class Turn(Generic[C]):
 
         Args:
             enter: A function that waits for a slot and returns it.
-            leave: A function that returns the slot to the pool; may be called again after an
+            leave: A function that returns the slot to the pool; it may be called again after an
                 interrupt.
-            deadline: When waiting, connecting and the calls of the block give up.
-            is_spread: Rather open one more connection than share one with open scanners.
-            same: The only suitable slot, or None.
+            deadline: The time at which waiting, connecting and the calls of the block give up.
+            is_spread: Whether to open another connection rather than use one with open scanners.
+            same: The only suitable slot, or None if any slot is suitable.
         """
         self._enter = enter
         self._leave = leave
@@ -169,10 +171,10 @@ class Turn(Generic[C]):
             with self as slot:
                 return work(slot)
         finally:
-            self.end()  # an exception from outside may have cut the end of the block short
+            self.end()  # an exception from outside may have interrupted the end of the block
 
     def wait(self, longest_s: float) -> None:
-        """Wait for the bell, at most this many seconds."""
+        """Wait until the pool rings the bell, at most `longest_s` seconds."""
         try:
             self.bell.get(timeout=longest_s)
         except Empty:

@@ -2,7 +2,7 @@
 
 A struct for each cell would take more time than everything else in a write. Here the values of a
 column are joined with the constant bytes between them by built-in functions, so that no Python code
-runs for each cell, unless a column has gaps.
+runs for each cell, unless a column has no value in some rows.
 
 Only the binary protocol is supported. `isDelete` and `writeToWAL` are left out, because their
 defaults, false and true, are right for a put.
@@ -34,7 +34,7 @@ _SHORT_BYTES = 4096
 
 
 class _Lengths(dict[int, bytes]):
-    """Encoded lengths; those of short values are cached."""
+    """A mapping from lengths to encoded lengths; lengths below `_SHORT_BYTES` are cached."""
 
     def __missing__(self, length: int) -> bytes:
         data = _INT32.pack(length)
@@ -63,7 +63,7 @@ def put_rows_call(operation: PutRows) -> tuple[str, bytes]:
 
 
 def _rows(operation: PutRows) -> Iterator[bytes]:
-    """Return the pieces of all rows, in order."""
+    """Return an iterator over the encoded bytes of all rows, in order and in pieces."""
     keys, *columns = zip(*operation.rows, strict=True)
     gaps = [None in values for values in columns]
     pieces = _Pieces(_ROW)
@@ -83,16 +83,16 @@ def _rows(operation: PutRows) -> Iterator[bytes]:
             pieces.add(values)
             pieces.constant = _STOP
     pieces.parts.append(repeat(pieces.constant + _STOP))
-    # The keys are as many as the rows; the constants between them never end.
+    # The shortest parts, such as the keys, have one piece per row; constants are repeated for ever.
     return chain.from_iterable(zip(*pieces.parts, strict=False))
 
 
 class _Pieces:
-    """The pieces of the rows' bytes.
+    """The encoded bytes of rows, in pieces. Every row has the same number of pieces.
 
     Attributes:
-        parts: For each piece, its bytes in all rows.
-        constant: The constant bytes that come next in every row and are not added yet.
+        parts: For each piece of a row, the bytes of this piece in all rows.
+        constant: Bytes that follow in every row, and are not yet added to `parts`.
     """
 
     def __init__(self, constant: bytes) -> None:
@@ -100,7 +100,7 @@ class _Pieces:
         self.constant = constant
 
     def add(self, values: Sequence[bytes]) -> None:
-        """Add the constant bytes, then values with their lengths."""
+        """Add `constant` to every row, then one value per row with its length."""
         lengths = [*map(len, values)]
         if lengths.count(lengths[0]) == len(lengths):
             self.parts.append(repeat(self.constant + _LENGTHS[lengths[0]]))
@@ -110,7 +110,7 @@ class _Pieces:
         self.constant = b""
 
     def add_made(self, pieces: Iterable[bytes]) -> None:
-        """Add the constant bytes, then finished pieces."""
+        """Add `constant` to every row, then one encoded piece per row."""
         if self.constant:
             self.parts.append(repeat(self.constant))
         self.parts.append(pieces)
@@ -122,7 +122,7 @@ def _present(row: Sequence[bytes | None]) -> list[bytes | None]:
 
 
 def _cells(start: bytes, values: Sequence[bytes | None]) -> list[bytes]:
-    """Return the bytes of a column in each row; empty for a row without a value."""
+    """Return the encoded cell of a column for each row; empty bytes for a row without a value."""
     lengths = _LENGTHS
     return [
         b"" if value is None else b"".join((start, lengths[len(value)], value, _STOP))

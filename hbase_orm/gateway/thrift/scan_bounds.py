@@ -1,8 +1,8 @@
 """Converts key ranges to the start and stop rows of a server's scan.
 
 HBase's Thrift scans include the start row and exclude the stop row, in the direction of the scan.
-So a reverse scan cannot exactly have a range with an included low end and an excluded high end: it
-reads slightly more, and rows outside of the range are dropped here.
+A key range includes its low end and excludes its high end, which a reverse scan cannot express
+exactly. So a reverse scan reads slightly more, and the rows outside of the range are dropped here.
 """
 
 from __future__ import annotations
@@ -11,19 +11,20 @@ from dataclasses import dataclass
 
 from hbase_orm.ops import MAX_ROW_KEY_BYTES, KeyRange, Row, after_prefix
 
-# The least row key below b"a" does not exist; b"`" and this many 0xFF bytes is near enough, and
-# the rows between (if any) come last in a reverse scan.
+# The greatest row key below b"a" is very long: b"`" and 0xFF bytes up to the longest key. This many
+# 0xFF bytes are near enough: the rows between (if any) come last in a reverse scan.
 _NEAR_BYTES = 9
 
 
 @dataclass(frozen=True, slots=True)
 class ScanBounds:
-    """The bounds for a server, and the range of the rows to keep of its answers.
+    """The start and stop row of a server's scan, and the range of the returned rows to keep.
 
     Attributes:
-        start_row: The first row in the scan's direction, included; None for the end of the table.
-        stop_row: The end of the scan, excluded; None for the end of the table.
-        keep: The range of the rows to keep; None if the server's bounds are exact.
+        start_row: The row key at which the scan starts, included. None means the first row of the
+            table, or the last row in a reverse scan.
+        stop_row: The row key at which the scan stops, excluded. None means no limit.
+        keep: The range of the rows to keep; None if the server returns exactly the wanted rows.
         is_reverse: Whether the rows are in descending order of their keys.
     """
 
@@ -33,7 +34,7 @@ class ScanBounds:
     is_reverse: bool
 
     def select(self, rows: list[Row]) -> tuple[list[Row], bool]:
-        """Return the rows in the range, and whether no later row can be in it."""
+        """Return the rows that are in the range, and whether the last row is past its end."""
         keep = self.keep
         if keep is None or not rows or (rows[0].key in keep and rows[-1].key in keep):
             return rows, False
@@ -45,7 +46,9 @@ class ScanBounds:
 
 
 def server_bounds(key_range: KeyRange, *, is_reverse: bool) -> ScanBounds:
-    r"""Return the smallest server range that contains `key_range`, which must not be empty.
+    r"""Return bounds for a server's scan of `key_range`, with as few rows outside as possible.
+
+    `key_range` must not be empty.
 
     Examples:
         >>> server_bounds(KeyRange(b"a", b"c"), is_reverse=False)
@@ -58,7 +61,7 @@ def server_bounds(key_range: KeyRange, *, is_reverse: bool) -> ScanBounds:
     start, stop = key_range.start or None, key_range.stop
     is_exact = True
     if start is not None and len(start) > MAX_ROW_KEY_BYTES:
-        # Longer than any row key: its own beginning is the only storable key it might exclude.
+        # `start` is longer than any row key: shortening it adds only one row key, the short form.
         start, is_exact = start[:MAX_ROW_KEY_BYTES], False
     if stop is not None and len(stop) > MAX_ROW_KEY_BYTES:
         stop, is_exact = after_prefix(stop[:MAX_ROW_KEY_BYTES]), False
@@ -76,7 +79,7 @@ def _reverse_bounds(key_range: KeyRange) -> ScanBounds:
 def _just_below(key: bytes) -> bytes:
     """Return a byte string before `key` with as few row keys as possible between them."""
     if len(key) > MAX_ROW_KEY_BYTES:
-        # No storable row key lies between a key of full length and what it begins.
+        # No row key lies between a key of the greatest length and `key`, which starts with it.
         return key[:MAX_ROW_KEY_BYTES]
     if key[-1] == 0:
         # The string before b"a\x00" is b"a": nothing lies between.

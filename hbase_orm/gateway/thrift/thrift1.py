@@ -1,8 +1,8 @@
 """The gateway over HBase's Thrift1 interface: reads and plain writes, through happybase.
 
-Every connection is a happybase `Connection` with another client, which checks all answers (`wire`).
-Thrift1 has no atomic mix of puts and deletes, no conditional mutation and no full administration of
-tables; `thrift2` has them.
+Every connection is a happybase `Connection` whose client is replaced by one that checks all answers
+(`wire`). Thrift1 has no atomic mix of puts and deletes, no conditional mutation and no full
+administration of tables; `thrift2` supports all of these.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ _TTL_BYTES = 8
 
 
 class _RowsAnswer:
-    """The answer of every call that returns rows."""
+    """The struct into which the answer to every call that returns rows is decoded."""
 
     __slots__ = ("ia", "io", "success")
     thrift_spec = {  # noqa: RUF012  # the name and place where thriftpy2 looks
@@ -178,7 +178,7 @@ def _get_rows(client: Any, operation: GetRows) -> list[Row | None]:
     kind = ("get", operation.table, operation.columns)
     portion = Portion(client.sizes, kind, first=FIRST_ROWS, most=MOST_ROWS)
     for keys in portions(operation.keys, portion):
-        # One key goes by the call for one: the other one hangs on a disabled table.
+        # A single key uses the call for one row: the call for several hangs on a disabled table.
         wanted = keys[0] if len(keys) == 1 else keys
         name = "getRow" if len(keys) == 1 else "getRows"
         read = _reader(client, name, columns, operation.before_ms)
@@ -194,13 +194,23 @@ def _get_rows(client: Any, operation: GetRows) -> list[Row | None]:
 def _reader(
     client: Any, name: str, columns: list[bytes], before_ms: int | None
 ) -> Callable[[bytes, bytes | list[bytes]], list[Row]]:
-    """Return the call that reads columns of one or several rows."""
+    """Return a function that reads one or several rows of a table.
+
+    Its arguments are the name of the table, and a row key or a list of row keys.
+
+    Args:
+        client: The client that makes the call.
+        name: The Thrift1 method, `getRow` or `getRows`. Its variant for the given `columns` and
+            `before_ms` is chosen here.
+        columns: The columns and families to read; empty for whole rows.
+        before_ms: The upper end of the time range, excluded; None for no end.
+    """
     arguments: list[Any] = []
     if columns:
         name += "WithColumns"
         arguments.append(columns)
     if before_ms is not None:
-        # An excluded bound in HBase as well: a cell at this timestamp is not seen.
+        # HBase excludes this bound as well: a cell at this timestamp is not returned.
         name += "Ts"
         arguments.append(before_ms)
     send = getattr(client, name)
@@ -269,7 +279,8 @@ def _mutate_rows(client: Any, operation: MutateRows) -> None:
 
 
 def _put_rows(client: Any, operation: PutRows) -> None:
-    # One row goes by the call for one: the other one hangs on a missing or disabled table.
+    # A single row is put by the call for one row: the call for several hangs on a missing or
+    # disabled table.
     if len(operation.rows) < 2 or not client.line.is_binary:  # noqa: PLR2004 - many
         _mutate_rows(client, operation.as_mutations())
         return

@@ -77,7 +77,8 @@ def _family(described: Any) -> FamilyDescriptor:
 def _create_table(client: Any, operation: CreateTable) -> None:
     wanted = operation.descriptor
     families = [_column_descriptor(family) for family in wanted.families]
-    # What Thrift1 would drop without a word is what does not come back from its own terms.
+    # Thrift1 silently drops options that it does not know. A table with such options changes in a
+    # conversion to Thrift1's descriptors and back.
     if operation.split_keys or wanted != TableDescriptor(
         wanted.name, tuple(_family(family) for family in families)
     ):
@@ -125,4 +126,4 @@ ADMIN_CALLS: Mapping[type[Operation[Any]], Call] = {
     ListTables: _list_tables,
     Ping: _ping,
 }
-"""The call for each request of administration."""
+"""The function that executes each kind of administration request."""

@@ -77,7 +77,7 @@ _RAW_ATTRIBUTES = {b"_raw_": b"\xff"}
 
 
 def _answer_type(method: str, success: tuple[Any, ...]) -> Callable[[], Any]:
-    """Return a class for the answer of a method, whose result decodes as `success`."""
+    """Return a class for the answer to a method; `success` is the Thrift type of the result."""
     declared = getattr(HBASE2.HBase2, f"{method}_result")
     specification = {**declared.thrift_spec, 0: (success[0], "success", success[1], False)}
     return type(f"{method}_answer", (declared,), {"thrift_spec": specification})
@@ -179,7 +179,7 @@ def _get_rows(client: Any, operation: GetRows) -> list[Row | None]:
         requests = [
             HBASE2.GetRequest(row=key, columns=columns, time_range=time_range) for key in keys
         ]
-        # One key goes by the call for one: the other one hangs on a disabled table.
+        # A single key uses the call for one row: the call for several hangs on a disabled table.
         results = (
             [client.get(table, requests[0])]
             if len(requests) == 1
@@ -253,10 +253,10 @@ def _mutate_row(client: Any, operation: MutateRow) -> None:
 
 
 def _send_mutation(client: Any, table: bytes, mutation: RowMutation) -> None:
-    """Change one row atomically by the simplest call.
+    """Change one row atomically, by the simplest call that is sufficient.
 
-    The calls for one put or one delete fail at once if the table is missing or disabled; the call
-    for both is retried in the server for minutes.
+    If the table is missing or disabled, the calls for a single put or delete request fail at once,
+    but the call for several requests is retried in the server for minutes.
     """
     removals = _delete_requests(mutation)
     if not removals:
@@ -284,13 +284,13 @@ def _check_and_mutate(client: Any, operation: CheckAndMutate) -> bool:
 
 def _mutate_rows(client: Any, operation: MutateRows) -> None:
     table = table_bytes(operation)
-    # The order among rows is free, that of two mutations of one row is not: both lists keep it.
+    # Rows may change in any order, but mutations of one row keep their order: both lists keep it.
     puts: list[Any] = []
     deletes: list[Any] = []
     for mutation in operation.mutations:
         removals = _delete_requests(mutation)
         if len(operation.mutations) == 1 or len(removals) > 1:
-            # A row that takes two delete requests would not be atomic among many.
+            # In a batch, a row with two delete requests would not change atomically.
             _send_mutation(client, table, mutation)
         elif removals:
             deletes += removals
@@ -327,7 +327,7 @@ def _column_value(put: Put) -> Any:
 
 
 def _delete_requests(mutation: RowMutation) -> list[Any]:
-    """Return one delete for columns and one for families, because a delete has only one kind."""
+    """Return up to two delete requests: one deletes columns, the other one whole families."""
     columns = [each for each in mutation.deletes if b":" in each.column]
     families = [each for each in mutation.deletes if b":" not in each.column]
     kinds = HBASE2.DeleteType

@@ -52,7 +52,7 @@ _DURABILITIES = {
 }
 
 _REPLICATION = b"REGION_REPLICATION"
-# HBase's own table attributes that have a place of their own in the descriptor, or mean nothing.
+# Attributes that HBase sets: `TableDescriptor` has a field for them, or they mean nothing to users.
 _OWN_ATTRIBUTES = frozenset(
     {"REGION_REPLICATION", "IS_META", "DURABILITY", "hbase.store.file-tracker.impl"}
 )
@@ -129,7 +129,10 @@ def _thrift_table(descriptor: TableDescriptor) -> Any:
 
 
 def _thrift_family(family: FamilyDescriptor) -> Any:
-    """Return a family's descriptor with all options, since HBase uses its defaults for others."""
+    """Return a family's Thrift descriptor with all options.
+
+    HBase would use its own defaults for options that are left out.
+    """
     return HBASE2.Family(
         name=family.name,
         block_size=family.block_size_bytes,
@@ -247,4 +250,4 @@ ADMIN_CALLS: Mapping[type[Operation[Any]], Call] = {
     ListTables: _list_tables,
     Ping: _ping,
 }
-"""The call for each request of administration."""
+"""The function that executes each kind of administration request."""

@@ -40,7 +40,7 @@ __all__ = [
     "unsendable",
 ]
 
-# A batch is tens of kilobytes a call; thriftpy2's own 4 KiB means many small writes.
+# A call with a batch has tens of kilobytes; thriftpy2's own 4 KiB would mean many small writes.
 BUFFER_BYTES = 65_536
 
 # Thrift's sequence id is a signed 32-bit number.
@@ -51,7 +51,7 @@ _BINARY_CALL = 0x8001_0000 | TMessageType.CALL
 _MESSAGE = struct.Struct(">II")
 _INT32 = struct.Struct(">i")
 
-# What a TApplicationException of these types means: the two ends disagree on whose turn it is.
+# A TApplicationException of these types means that client and server are out of step.
 OUT_OF_STEP = frozenset(
     {
         TApplicationException.INVALID_MESSAGE_TYPE,
@@ -144,7 +144,7 @@ class DeadlineSocket:
         """Do nothing, because `write` sends everything at once."""
 
     def is_quiet(self) -> bool:
-        """Return whether nothing has arrived: neither the end of the connection nor an answer."""
+        """Return whether the socket is open on both sides, and no byte has arrived."""
         if self.sock is None:
             return False
         try:
@@ -181,14 +181,14 @@ class DeadlineSocket:
 
 
 class Line:
-    """The bytes of one connection: socket, transport and protocol.
+    """One connection with all its layers: socket, transport and protocol.
 
     Attributes:
         is_in_step: Whether every request has been answered completely. If it is False without a
             call in progress, the line must be closed, because a later call could get an earlier
             answer.
         is_binary: Whether the line uses Thrift's binary protocol.
-        timeout_s: The time limit of each call in seconds; None means that of `set_deadline`.
+        timeout_s: The time limit of each call in seconds; None if `set_deadline` sets the limit.
     """
 
     def __init__(
@@ -244,7 +244,7 @@ class Line:
     def exchange_encoded(self, method: str, arguments: bytes, result: Any) -> Any:
         """Send one request whose arguments are already encoded in the binary protocol.
 
-        The line must be `is_binary`. Otherwise like `exchange`.
+        The line must be `is_binary`. The answer and the errors are those of `exchange`.
         """
         self._begin()
         name = method.encode()
@@ -311,7 +311,7 @@ class CheckedClient:
     """A Thrift client with the methods of a service; for one thread at a time.
 
     Attributes:
-        line: The connection of the calls.
+        line: The connection over which the calls are sent.
         sizes: The sizes of the results of earlier calls.
     """
 
@@ -323,8 +323,8 @@ class CheckedClient:
         Args:
             line: The line, which must be open before the first call.
             service: A service from a module that thriftpy2 loaded.
-            results: Functions that make answer structs with other classes than the service's, by
-                method.
+            results: For some methods, by name, a function that makes the answer struct; it replaces
+                the service's own class.
         """
         self.line = line
         self.sizes = AnswerSizes()
@@ -337,7 +337,7 @@ class CheckedClient:
         return self.line.answer_bytes
 
     def __getattr__(self, method: str) -> Callable[..., Any]:
-        """Return the method of the service called `method`."""
+        """Return a function that calls the method `method` of the service."""
         if method not in self._service.thrift_services:
             message = f"the service has no method {method!r}"
             raise AttributeError(message)
@@ -381,7 +381,7 @@ def _transport(style: WireStyle, sock: DeadlineSocket) -> Any:
 
 
 def unsendable(method: str) -> RejectedError:
-    """Return the error of a request that cannot be encoded."""
+    """Return the error for a call of `method` whose arguments cannot be encoded."""
     return RejectedError(
         "a request holds a value of the wrong type",
         method=method,

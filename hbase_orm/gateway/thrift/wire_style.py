@@ -13,10 +13,10 @@ PROTOCOLS: Final = ("binary", "compact")
 
 @dataclass(frozen=True, slots=True)
 class WireStyle:
-    """The transport and the protocol of a connection, which must be those of the gateway.
+    """The transport and the protocol of a connection, which must be the same as the gateway's.
 
     Attributes:
-        transport: `buffered` (thread-pool servers) or `framed` (non-blocking ones).
+        transport: `buffered` (thread-pool servers) or `framed` (non-blocking servers).
         protocol: `binary`, or `compact`, which is several times slower in Python.
     """
 

@@ -2,9 +2,9 @@
 
 thriftpy2's readers do not check what they receive: a list of 2^31 elements without bytes keeps the
 interpreter busy beyond every time limit, a negative length raises a SystemError, and deeply nested
-structs raise a RecursionError or crash. Here each element has at least one byte, lengths are not
-trusted (`incoming`), nesting is limited, fields must have the declared types, and required fields
-must be present. Otherwise GarbledAnswerError is raised.
+structs raise a RecursionError or crash. Here the reading of an element takes at least one byte from
+the answer, lengths are not trusted (`incoming`), nesting is limited, fields must have the declared
+types, and required fields must be present. Otherwise GarbledAnswerError is raised.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MAX_DEPTH: Final = 16
 STOP, BOOL, BYTE, DOUBLE, I16, I32, I64 = 0, 2, 3, 4, 6, 8, 10
 STRING, STRUCT, MAP, SET, LIST = 11, 12, 13, 14, 15
 
-# thriftpy2's own number for text that is never decoded; it travels as STRING.
+# thriftpy2's own number for bytes that are never decoded to text; they are sent as STRING.
 _BINARY: Final = 18
 
 INTEGER_BITS: Final = {BYTE: 8, I16: 16, I32: 32, I64: 64}
@@ -35,22 +35,23 @@ Needed = Mapping[type, tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Many:
-    """A marker in a specification instead of a list's struct.
+    """A function that reads all elements of a list together.
 
-    It has a function that reads all elements.
+    In a `thrift_spec`, it stands in the place of the elements' struct class.
 
     Attributes:
-        read: A function of the reader, the number of elements and the remaining depth.
+        read: The function. Its arguments are the reader, the number of elements and the remaining
+            depth of nesting.
     """
 
     read: Callable[[AnswerReader, int, int], list[Any]]
 
 
 class AnswerReader(ABC):
-    """Reads messages one after another; subclasses decode the values of one protocol."""
+    """Reads messages one after another; each subclass decodes the values of one Thrift protocol."""
 
     def __init__(self, incoming: Incoming, needed: Needed) -> None:
-        """Read from `incoming`; `needed` has the required fields."""
+        """Read from `incoming`; `needed` has the required fields of each struct class."""
         self.incoming = incoming
         self._needed = needed
 
@@ -58,7 +59,7 @@ class AnswerReader(ABC):
 
     @abstractmethod
     def message_begin(self) -> tuple[bytes, int, int]:
-        """Read the beginning of a message; return method, kind and sequence id."""
+        """Read the head of a message; return its method name, its kind and its sequence id."""
 
     @abstractmethod
     def _struct_begin(self) -> None: ...
@@ -68,15 +69,15 @@ class AnswerReader(ABC):
 
     @abstractmethod
     def read_field(self) -> tuple[int, int]:
-        """Return type and number of the next field; STOP ends the struct."""
+        """Read the head of a field; return its type and number. The type STOP ends the struct."""
 
     @abstractmethod
     def read_list_begin(self) -> tuple[int, int]:
-        """Return the elements' type and their number."""
+        """Read the head of a list; return the type and the number of its elements."""
 
     @abstractmethod
     def read_map_begin(self) -> tuple[int, int, int]:
-        """Return the keys' type, the values' type and their number."""
+        """Read the head of a map; return the types of keys and values, and the number of pairs."""
 
     @abstractmethod
     def _bool(self) -> bool: ...
@@ -94,14 +95,16 @@ class AnswerReader(ABC):
     # --- what they make ---------------------------------------------------------------------------
 
     def read_struct(self, made: Any, depth: int = MAX_DEPTH) -> Any:
-        """Read a struct with the fields in `thrift_spec`, and return it.
+        """Read a struct into the empty object `made`, and return this object.
+
+        The fields are declared in `thrift_spec` of the object's class; other fields are skipped.
 
         Raises:
-            GarbledAnswerError: The bytes are not such a struct.
+            GarbledAnswerError: The bytes are not such a struct, or a required field is missing.
         """
         self._struct_begin()
         specification: Mapping[int, tuple[Any, ...]] = made.thrift_spec
-        # What came is counted: some structs are made with a default that a server never sends.
+        # Only fields that arrive count: some structs have defaults that a server never sends.
         missing = set(self._needed.get(type(made), ()))
         depth = self._deeper(depth)
         while True:
@@ -196,7 +199,7 @@ class AnswerReader(ABC):
 
 
 def _parts(inner: Any) -> tuple[int, Any]:
-    """Split the specification of an element into its type and details."""
+    """Return the type in an element's specification, and its details; None for a simple type."""
     return (inner[0], inner[1]) if isinstance(inner, tuple) else (inner, None)
 
 

@@ -1,7 +1,8 @@
 """Classes of rows and cells that the reader of answers fills directly, field by field.
 
-A struct is any class with its fields in `thrift_spec`. Decoding directly into the library's own
-classes saves a conversion of each row and cell: a third to a half of the work of a scan.
+The reader fills any class that declares its fields in `thrift_spec`. Decoding directly into the
+library's own classes saves a conversion of each row and cell: a third to a half of the work of a
+scan.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ PUT_CODE = 4
 class DecodedCell:
     """A `Cell` that the reader fills field by field; it is equal to a `Cell` and used like one.
 
-    A tuple cannot be filled in this way, and converting each cell to a tuple would cost as much
-    time as reading it.
+    `Cell` itself is a tuple, which cannot be filled in this way. Converting each decoded cell to a
+    `Cell` would cost as much time as reading it.
     """
 
     __slots__ = ("timestamp_ms", "value")

@@ -1,8 +1,8 @@
 """The bytes of one answer while they arrive; lengths are not trusted before the bytes arrive.
 
 Memory is allocated only for bytes that have arrived, the size of an answer is limited, and every
-wait has the time limit of the socket. So neither a wrong length of 2 GiB nor a gateway that sends
-one byte per second can use more memory than the bytes that it really sends.
+wait has the time limit of the socket. So a wrong length of 2 GiB uses no memory for bytes that are
+not sent, and a gateway that sends one byte per second cannot block a read beyond the time limit.
 """
 
 from __future__ import annotations
@@ -11,19 +11,19 @@ import struct
 from typing import Final, Protocol
 
 MAX_ANSWER_BYTES: Final = 512 << 20
-"""Bytes of one answer at most: more than a gateway of usual size can put together."""
+"""The largest size of an answer in bytes, above that of any answer of a usual gateway."""
 
 CHUNK_BYTES: Final = 128 << 10
-"""What is received at once unless the answer needs more."""
+"""The number of bytes that one receive requests, unless more bytes are missing."""
 
-# A receive makes room for all it asks for, also for what does not come.
+# A receive allocates memory for all bytes that it requests, even if fewer bytes arrive.
 _MOST_BYTES: Final = 1 << 20
 
 _FRAME = struct.Struct(">i")
 
 
 class GarbledAnswerError(Exception):
-    """An answer that is not valid: its bytes are inconsistent."""
+    """An answer is not valid: it violates the Thrift protocol, or does not fit its request."""
 
 
 class Source(Protocol):
@@ -72,10 +72,10 @@ class Incoming:
             raise GarbledAnswerError(message)
 
     def end(self) -> None:
-        """Finish the answer.
+        """Check that the answer has been read completely, and drop its bytes.
 
         Raises:
-            GarbledAnswerError: More bytes arrived than the answer has.
+            GarbledAnswerError: More bytes follow the answer.
         """
         is_more = self.received_bytes < self._frame_bytes if self._is_framed else False
         if is_more or self.position < len(self.data):
@@ -85,7 +85,7 @@ class Incoming:
         self.position = 0
 
     def take(self, size: int) -> bytes:
-        """Return the next `size` bytes."""
+        """Return the next `size` bytes; wait until they have arrived."""
         start = self.position
         end = start + size
         if not start <= end <= len(self.data):
@@ -95,10 +95,12 @@ class Incoming:
         return self.data[start:end]
 
     def need(self, size: int) -> None:
-        """Wait until `size` bytes can be read from `position`, which is 0 then.
+        """Wait until `data` has `size` unread bytes.
+
+        The bytes that were read before are dropped, so `position` is 0 afterwards.
 
         Raises:
-            GarbledAnswerError: The answer would be too long.
+            GarbledAnswerError: The size is negative, or the answer would be too long.
         """
         if size < 0:
             message = f"a length of {size} bytes"

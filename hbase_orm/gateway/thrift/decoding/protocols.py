@@ -47,7 +47,7 @@ class BinaryReader(AnswerReader):
     """Reads answers in Thrift's binary protocol."""
 
     def message_begin(self) -> tuple[bytes, int, int]:
-        """Read the beginning of a message; return method, kind and sequence id."""
+        """Read the head of a message; return its method name, its kind and its sequence id."""
         version, kind, length = _MESSAGE.unpack(self.incoming.take(_MESSAGE.size))
         if version != _BINARY_VERSION:
             message = "no message of the binary protocol"
@@ -62,19 +62,19 @@ class BinaryReader(AnswerReader):
         pass
 
     def read_field(self) -> tuple[int, int]:
-        """Return type and number of the next field; STOP ends the struct."""
+        """Read the head of a field; return its type and number. The type STOP ends the struct."""
         kind = self.incoming.take(1)[0]
         if kind == STOP:
             return STOP, 0
         return kind, int.from_bytes(self.incoming.take(2), "big")
 
     def read_list_begin(self) -> tuple[int, int]:
-        """Return the elements' type and their number."""
+        """Read the head of a list; return the type and the number of its elements."""
         kind, size = _LIST_HEAD.unpack(self.incoming.take(_LIST_HEAD.size))
         return kind, size
 
     def read_map_begin(self) -> tuple[int, int, int]:
-        """Return the keys' type, the values' type and their number."""
+        """Read the head of a map; return the types of keys and values, and the number of pairs."""
         key, value, size = _MAP_HEAD.unpack(self.incoming.take(_MAP_HEAD.size))
         return key, value, size
 
@@ -100,7 +100,7 @@ class BinaryReader(AnswerReader):
 _COMPACT_ID: Final = 0x82
 _COMPACT_VERSION: Final = 1
 _COMPACT_TRUE, _COMPACT_FALSE = 1, 2
-# The compact protocol's numbers of the types, from 1 on.
+# The types in the order of their numbers in the compact protocol, which start at 1.
 _COMPACT_TYPES: Final = (BOOL, BOOL, BYTE, I16, I32, I64, DOUBLE, STRING, LIST, SET, MAP, STRUCT)
 _LONG_LIST: Final = 15
 _VARINT_BYTES: Final = 10
@@ -111,14 +111,14 @@ class CompactReader(AnswerReader):
     """Reads answers in Thrift's compact protocol."""
 
     def __init__(self, incoming: Incoming, needed: Needed) -> None:
-        """Read from `incoming`; `needed` has the required fields."""
+        """Read from `incoming`; `needed` has the required fields of each struct class."""
         super().__init__(incoming, needed)
         self._last_number = 0
         self._outer: list[int] = []
         self._field_bool: bool | None = None
 
     def message_begin(self) -> tuple[bytes, int, int]:
-        """Read the beginning of a message; return method, kind and sequence id."""
+        """Read the head of a message; return its method name, its kind and its sequence id."""
         self._last_number, self._outer, self._field_bool = 0, [], None
         identity, head = self.incoming.take(2)
         if identity != _COMPACT_ID or head & 0x1F != _COMPACT_VERSION:
@@ -135,19 +135,19 @@ class CompactReader(AnswerReader):
         self._last_number = self._outer.pop()
 
     def read_field(self) -> tuple[int, int]:
-        """Return type and number of the next field; STOP ends the struct."""
+        """Read the head of a field; return its type and number. The type STOP ends the struct."""
         head = self.incoming.take(1)[0]
         if head & 0x0F == STOP:
             return STOP, 0
         delta = head >> 4
         self._last_number = self._last_number + delta if delta else self._zigzag()
         kind = _compact_type(head & 0x0F)
-        # A field's truth is its type; an element's is a byte.
+        # The type of a boolean field is its value; a boolean element of a container has a byte.
         self._field_bool = head & 0x0F == _COMPACT_TRUE if kind == BOOL else None
         return kind, self._last_number
 
     def read_list_begin(self) -> tuple[int, int]:
-        """Return the elements' type and their number."""
+        """Read the head of a list; return the type and the number of its elements."""
         head = self.incoming.take(1)[0]
         size = head >> 4
         if size == _LONG_LIST:
@@ -155,7 +155,7 @@ class CompactReader(AnswerReader):
         return _compact_type(head & 0x0F) if size else STOP, size
 
     def read_map_begin(self) -> tuple[int, int, int]:
-        """Return the keys' type, the values' type and their number."""
+        """Read the head of a map; return the types of keys and values, and the number of pairs."""
         size = self._varint()
         if not size:
             return STOP, STOP, 0
@@ -216,4 +216,4 @@ READERS: Mapping[str, Callable[[Incoming, Needed], AnswerReader]] = {
     "binary": BinaryReader,
     "compact": CompactReader,
 }
-"""The reader of each protocol."""
+"""The reader of each Thrift protocol, by the protocol's name."""

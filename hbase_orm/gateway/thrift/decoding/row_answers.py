@@ -2,8 +2,9 @@
 
 The rows of an answer mostly have the same columns. So the layout of the last row is tried first:
 the constant bytes of each cell are compared at once, and only the key, the values and the
-timestamps are decoded. A row with another layout is read cell by cell; for an incomplete row the
-reader waits. In both cases every length is checked by the bytes that follow.
+timestamps are decoded. A row with another layout is read cell by cell. If a row has not arrived
+completely, the reader waits for more bytes. In all cases the bytes after each value show whether
+its length was right.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from hbase_orm.ops import Cell, Row
 
 _BYTE = struct.Struct(">B").unpack_from
 _LENGTH = struct.Struct(">I").unpack_from
-# Type of a field (its number is passed over) and what follows it.
+# Each of them reads the type of a field, skips the field's number, and reads what follows.
 _TEXT = struct.Struct(">B2xI").unpack_from
 _STAMP = struct.Struct(">B2xqB").unpack_from
 _LAST_STAMP = struct.Struct(">B2xq2s").unpack_from
@@ -47,7 +48,7 @@ _STAMP_BYTES: Final = 12
 _LAST_STAMP_BYTES: Final = 13
 
 _MOST_COLUMNS: Final = 100
-"""Columns of a row whose look is remembered."""
+"""The largest number of columns of a row whose layout is used for the following rows."""
 
 _Step = tuple[bytes, bytes, Callable[[bytes, int], tuple[int, int, bytes, int]], int]
 
@@ -64,13 +65,14 @@ class _RowLayout:
         self._last = names[-1]
 
     def read(self, data: bytes, position: int, most: int, rows: list[Row]) -> tuple[int, bool]:
-        """Add up to `most` rows of this layout.
+        """Add up to `most` rows of this layout from `data` to `rows`.
 
         Returns:
-            The position of the first row with another layout, and whether it is incomplete.
+            The position of the first row that was not added, and whether this row has not arrived
+            completely.
         """
         start, steps, last = self._start, self._steps, self._last
-        # Cell's own maker costs as much as the rest of reading it.
+        # To create a `Cell` by calling its class takes as much time as reading it.
         new, cell = tuple.__new__, Cell
         try:
             for _ in range(most):
@@ -109,7 +111,12 @@ def _constant(name: bytes) -> bytes:
 
 @lru_cache(maxsize=1024)
 def _step(name: bytes, following: bytes) -> _Step:
-    """Return a column and the constant bytes between its value and that of the next column."""
+    """Return what is needed to read from the value of one column to the value of the next column.
+
+    Returns:
+        The first column, the constant bytes before the second value's length, a function that
+        unpacks the bytes between the two values, and their number.
+    """
     constant = b"\x00" + _constant(following)
     form = struct.Struct(f">B2xq{len(constant)}sI")
     return name, constant, form.unpack_from, form.size
@@ -141,16 +148,17 @@ def read_rows(reader: AnswerReader, size: int, depth: int) -> list[Row]:
         if is_cut and rest_bytes < CHUNK_BYTES:
             incoming.need(rest_bytes + 1)
         elif len(rows) == before:
-            # Of many bytes, or with more fields than usual.
+            # A row of many bytes, or with more fields than usual.
             rows.append(_read_row(reader, depth))
     return rows
 
 
 def _rows_there(data: bytes, position: int, most: int, rows: list[Row]) -> tuple[int, bool]:
-    """Add rows that have arrived, until two have the same columns.
+    """Add rows that have arrived to `rows`, until two successive rows have the same columns.
 
     Returns:
-        The position of the next row, and whether it is incomplete.
+        The position of the first row that was not added, and whether this row has not arrived
+        completely.
     """
     new, cell = tuple.__new__, Cell
     before = None
@@ -191,7 +199,7 @@ _ROW_KINDS: Final = (STRING, MAP, STRING, STRUCT)
 
 
 def _read_row(reader: BinaryReader, depth: int) -> Row:
-    """Return a row of any layout."""
+    """Read one row of any layout, field by field."""
     key: bytes | None = None
     cells: dict[bytes, Cell] | None = None
     while True:
@@ -224,7 +232,11 @@ def _read_cells(reader: BinaryReader) -> dict[bytes, Cell]:
 
 
 def _cells_there(incoming: Incoming, left: int, cells: dict[bytes, Cell]) -> int:
-    """Add the cells that have arrived, wait for more, return the number of missing cells."""
+    """Add the cells that have arrived; if some are missing, wait for more bytes.
+
+    Returns:
+        The number of missing cells.
+    """
     data, start = incoming.data, incoming.position
     needed = 0
     try:
@@ -270,13 +282,13 @@ def read_values(reader: AnswerReader, size: int, depth: int) -> list[DecodedValu
     while len(values) < size:
         _values_there(incoming, size - len(values), values)
         if len(values) < size:
-            # Not all there yet, or with more fields than usual.
+            # The next cell has not arrived completely, or has more fields than usual.
             values.append(reader.read_struct(DecodedValue(), depth))
     return values
 
 
 def _values_there(incoming: Incoming, most: int, values: list[DecodedValue]) -> None:
-    """Add up to `most` cells with the usual fields that have arrived."""
+    """Add up to `most` cells that have arrived; stop at a cell with other than the usual fields."""
     data, start = incoming.data, incoming.position
     try:
         for _ in range(most):
@@ -311,7 +323,7 @@ def _values_there(incoming: Incoming, most: int, values: list[DecodedValue]) -> 
 
 
 class DecodedResult:
-    """One row of a Thrift2 answer; without key and cells if the row is absent."""
+    """One row of a Thrift2 answer; an absent row has no key and no cells."""
 
     __slots__ = ("key", "values")
     thrift_spec = {  # noqa: RUF012  # the name and place where thriftpy2 looks
