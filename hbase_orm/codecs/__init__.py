@@ -1,8 +1,9 @@
-"""Codecs: value to bytes and back.
+"""Codecs, which convert Python values to bytes and back.
 
-The functions here return codecs with the right types (`codecs.uint32(desc=True)`); `get` returns
-the same objects by their stable names. A codec has the attributes `ordered` (whether the bytes sort
-like the values) and `width_bytes`.
+The functions here, such as `codecs.uint32(desc=True)`, return codecs with exact types for type
+checkers. `get` returns equal codecs by their stable names. A codec has the attributes `ordered`
+(whether the bytes sort like the values) and `width_bytes` (the length of every encoding, or None if
+the length varies).
 """
 
 from __future__ import annotations
@@ -145,7 +146,7 @@ _BY_NAME: Mapping[str, Callable[..., Codec[Any]]] = MappingProxyType(
 
 
 def get(name: str, *, desc: bool = False, **parameters: Any) -> Codec[Any]:
-    """Return the codec called `name`.
+    """Return the codec whose stable name is `name`, with these parameters.
 
     Raises:
         SchemaError: No codec has this name, or it does not take these parameters.

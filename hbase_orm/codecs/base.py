@@ -1,7 +1,7 @@
-"""The interface of codecs: values of one Python type to bytes and back, and their properties.
+"""The interface of codecs, which convert values of one Python type to bytes and back.
 
 A value that does not fit raises `CodecError` with the codec's name, the value and the limit. Codecs
-are frozen values; two codecs with the same parameters are equal.
+are frozen values; two codecs of one class with the same parameters are equal.
 """
 
 from __future__ import annotations
@@ -27,7 +27,11 @@ def invert(data: bytes) -> bytes:
 
 
 class KeyPlacement(Enum):
-    """The positions in row keys at which another program's format may be used."""
+    """The positions in a row key at which a codec may be used.
+
+    Some formats of other programs, such as Phoenix, cannot be used at every position. The value of
+    each member is the reason, which an error shows.
+    """
 
     ANYWHERE = "anywhere"
     LAST = "only the end of the row key ends these bytes"
@@ -35,7 +39,12 @@ class KeyPlacement(Enum):
     ASCENDING = "descending, the format's owner writes other bytes in row keys than elsewhere"
 
     def holds(self, *, is_last: bool, desc: bool) -> bool:
-        """Return whether a part may be used at its position."""
+        """Return whether the codec may be used for a part of a row key.
+
+        Args:
+            is_last: Whether the part is the last one of the row key.
+            desc: Whether the codec is descending.
+        """
         is_late = is_last or self not in {KeyPlacement.LAST, KeyPlacement.LAST_ASCENDING}
         return is_late and not (
             desc and self in {KeyPlacement.LAST_ASCENDING, KeyPlacement.ASCENDING}
@@ -47,11 +56,11 @@ class Codec(Generic[T]):
     """Converts values of one type to bytes and back.
 
     Attributes:
-        name: The stable name, also in stored schema snapshots.
+        name: The stable name, which the catalog stores in the declarations of indexes.
         python_type: The type that `encode` takes and `decode` returns.
         desc: Whether larger values have smaller bytes.
-        place: The positions in row keys at which the format may be used.
-        instead: The advice what to use at other positions.
+        place: The positions in a row key at which the codec may be used.
+        instead: The text that names codecs for the other positions; empty if `place` allows all.
         empty_is_null: Whether the owner of the format, such as Phoenix, reads empty bytes as NULL.
     """
 
@@ -75,7 +84,7 @@ class Codec(Generic[T]):
 
     @property
     def is_self_delimiting(self) -> bool:
-        """Whether an encoding of varying length shows its own end, so that bytes may follow."""
+        """Whether an encoding of varying length shows its own end, so other bytes may follow."""
         return False
 
     @property
@@ -90,9 +99,10 @@ class Codec(Generic[T]):
 
     @property
     def canonical(self) -> bool:
-        """Whether each value has only one encoding, so that bytes can be compared.
+        """Whether each value has only one encoding.
 
-        Exceptions are the two zeros of floats, which are equal, and NaN, which equals nothing.
+        Then encodings can be compared instead of values. The exceptions are 0.0 and -0.0, which are
+        equal but have two encodings, and NaN, which has one encoding but equals nothing.
         """
         return False
 
@@ -107,7 +117,10 @@ class Codec(Generic[T]):
         return None
 
     def normalize(self, value: T, /) -> T:
-        """Return the value as it will be read back; a coarse codec rounds it, most down.
+        """Return the value as it will be read back.
+
+        A codec that is `coarse` may change the value: for example, `millis` rounds times down to
+        the millisecond.
 
         Raises:
             CodecError: The value cannot be stored.
@@ -140,9 +153,9 @@ class Codec(Generic[T]):
         raise NotImplementedError
 
     def encode_prefix(self, prefix: T, /) -> bytes:
-        """Return the first bytes of all values that start with `prefix`.
+        """Return the bytes that begin the encoding of every value that starts with `prefix`.
 
-        Empty if they are unknown; only text and bytes have prefixes.
+        Empty if these bytes are unknown, as they are for all codecs except those of text and bytes.
 
         Raises:
             CodecError: No value starts with `prefix`.
@@ -151,42 +164,62 @@ class Codec(Generic[T]):
         return b""
 
     def inline_encode(self, value: str, scope: Scope) -> str | None:
-        """Return the source of an expression equivalent to `encode`, by the rules of `source`.
+        """Return the source of an expression that replaces a call of `encode`, or None.
 
-        Or None.
+        None means that no expression is faster than the call. The module `source` describes the
+        rules for such expressions.
 
-        None means that no expression is faster than the call.
+        Args:
+            value: The name of the variable that holds the value.
+            scope: The global names of the generated function; names that the source needs are
+                added.
         """
         del value, scope
         return None
 
     def inline_decode(self, data: str, scope: Scope) -> str | None:
-        """Return the source of an expression equivalent to `decode`, or None."""
+        """Return the source of an expression that replaces a call of `decode`, or None.
+
+        None means that no expression is faster than the call. `data` is the name of the variable
+        that holds the bytes.
+        """
         del data, scope
         return None
 
     def inline_settled(self, value: str, scope: Scope) -> str | None:
-        """Return the source of a test that `normalize` changes nothing, or None."""
+        """Return the source of a test whether `normalize` would return the value unchanged.
+
+        The test may be false for some of these values. None means that there is no such test.
+        """
         del value, scope
         return None
 
     def accepts_type(self, value: Any, /) -> bool:
-        """Return whether `value` has the codec's type, in range or not."""
+        """Return whether `value` has the codec's type, even if it is out of range."""
         return isinstance(value, self.python_type)
 
     def compares(self, value: Any, /) -> bool:
-        """Return whether stored values can be compared with `value`, storable or not."""
+        """Return whether stored values can be compared with `value`, even if it is out of range."""
         return self.accepts_type(value)
 
     def comparable(self, value: Any, /) -> Any:
-        """Return `value` in the form for comparisons with stored values."""
+        """Return `value` in the form in which it is compared with decoded values.
+
+        Most codecs return it unchanged; codecs of datetimes convert it to UTC.
+        """
         return value
 
     def refuse(self, value: Any, reason: str, **limits: Any) -> CodecError:
-        """Return the error of a value that cannot be encoded."""
+        """Return the error to raise for a value that cannot be encoded.
+
+        Args:
+            value: The value.
+            reason: The text of the error.
+            limits: The details of the error, such as `minimum`, and its advice `fix`.
+        """
         limits.setdefault("fix", f"give a value of type {self.python_type.__name__} that fits")
         return CodecError(reason, codec=self.name, value=value, **limits)
 
     def corrupt(self, data: bytes) -> CodecError:
-        """Return the error of bytes that are not an encoding of this codec."""
+        """Return the error to raise for bytes that are not an encoding of this codec."""
         return CodecError("the bytes are not an encoding of this codec", codec=self.name, data=data)

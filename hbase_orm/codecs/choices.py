@@ -1,4 +1,4 @@
-"""Codecs of a few values: members of an enum by their values, and any values by short codes."""
+"""Codecs of a few known values: the members of an enum, or any values that have short codes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,11 @@ class Enumerated(Codec[E]):
 
     @property
     def canonical(self) -> bool:
-        """Whether the inner codec is canonical, and the enum has no own `_missing_`."""
+        """Whether each member has only one encoding.
+
+        It has if the inner codec is canonical and not a codec of floats, and if the enum has no
+        `_missing_` of its own, which could return a member for other values.
+        """
         finds_plainly = self.type_._missing_.__func__ is Enum._missing_.__func__  # type: ignore[attr-defined]  # class methods
         return self.inner.canonical and self.inner.python_type is not float and finds_plainly
 
@@ -50,17 +54,20 @@ class Enumerated(Codec[E]):
 
     @property
     def python_type(self) -> type[E]:  # type: ignore[override]  # the one codec made for a type
-        """The enum."""
+        """The enum's class."""
         return self.type_
 
     @property
     def ordered(self) -> bool:
-        """Whether the inner codec keeps the order; members sort by their values."""
+        """Whether the bytes sort like the members' values.
+
+        They do if the inner codec is ordered, and if it has a fixed width or `desc` is False.
+        """
         return self.inner.ordered and (self.inner.width_bytes is not None or not self.desc)
 
     @property
     def width_bytes(self) -> int | None:
-        """The width of the inner codec."""
+        """The width of the inner codec, or None if it varies."""
         return self.inner.width_bytes
 
     def encode(self, value: E, /) -> bytes:
@@ -77,10 +84,10 @@ class Enumerated(Codec[E]):
         return invert(data) if self.desc else data
 
     def decode(self, data: bytes, /) -> E:
-        """Return the member.
+        """Return the member whose value is encoded in `data`.
 
         Raises:
-            CodecError: No member has this value.
+            CodecError: The bytes do not decode, or no member has their value.
         """
         try:
             return self.type_(self.inner.decode(invert(data) if self.desc else data))
@@ -93,7 +100,7 @@ class Code(Codec[T]):
     """A codec of a few values, each with its own short code.
 
     Attributes:
-        pairs: The values and their codes.
+        pairs: The pairs of a value and its code.
     """
 
     name: ClassVar[str] = "code"
@@ -128,7 +135,10 @@ class Code(Codec[T]):
 
     @property
     def ordered(self) -> bool:
-        """Whether the codes sort like the values, or the values have no order."""
+        """Whether the codes sort like the values; also True if the values have no order.
+
+        Descending codes of several widths are not ordered.
+        """
         values: list[Any] = [value for value, _ in sorted(self.pairs, key=lambda pair: pair[1])]
         try:
             return all(one < other for one, other in pairwise(values)) and self._ends_anywhere
@@ -141,7 +151,7 @@ class Code(Codec[T]):
 
     @property
     def width_bytes(self) -> int | None:
-        """The width of the codes if all have the same, else None."""
+        """The width of the codes, or None if they have several widths."""
         widths = {len(code) for _, code in self.pairs}
         return widths.pop() if len(widths) == 1 else None
 
@@ -157,7 +167,7 @@ class Code(Codec[T]):
         raise self.refuse(value, "the value has no code", known=[one for one, _ in self.pairs])
 
     def decode(self, data: bytes, /) -> T:
-        """Return the value.
+        """Return the value that has this code.
 
         Raises:
             CodecError: No value has this code.
@@ -170,11 +180,11 @@ class Code(Codec[T]):
 
 
 def code_of(values: Mapping[T, bytes], *, desc: bool = False) -> Code[T]:
-    """Return a codec with these codes.
+    """Return a codec that stores each value as its code.
 
     Raises:
-        SchemaError: The argument is not a mapping to bytes, a code is empty, or one is a prefix of
-            another.
+        SchemaError: The argument is not a mapping to bytes or is empty, a code is empty, or a code
+            is a prefix of another code.
     """
     if not isinstance(values, Mapping):
         raise SchemaError(

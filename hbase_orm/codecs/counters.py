@@ -1,6 +1,6 @@
 """HBase's counter format: a signed 64-bit number in two's complement, big-endian.
 
-HBase's increment changes these 8 bytes on the server. Negative numbers do not sort.
+HBase's increment changes these 8 bytes on the server. Negative numbers sort after positive numbers.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _LAYOUT = struct.Struct(">q")
 
 @dataclass(frozen=True, slots=True)
 class Long(Codec[int]):
-    """The codec of Java's `long`, like `Bytes.toBytes(long)`."""
+    """The codec of Java's `long`, with the bytes that `Bytes.toBytes(long)` returns."""
 
     name: ClassVar[str] = "bytes.int64"
     python_type: ClassVar[type] = int

@@ -1,7 +1,7 @@
-"""Codecs of seconds, days, times of day and timedeltas, as numbers of fixed width.
+"""Codecs of datetimes in seconds, dates, times of day and timedeltas, as numbers of fixed width.
 
-Like `millis`, they round finer times down. Timedeltas and days may be negative; their sign bit is
-flipped.
+Times that are finer than a codec's unit are rounded down, as in `millis`. Dates and timedeltas are
+signed numbers; their sign bit is flipped, so that negative numbers sort first.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from hbase_orm.errors import SchemaError
 
 _SECONDS_WIDTHS = (4, 8)
 _SHORT = struct.Struct(">I")
-_SHORT_LAST_YEAR = 2105  # the last one whose every second fits 4 bytes
+_SHORT_LAST_YEAR = 2105  # the last year of which every second fits 4 bytes
 _SECOND = timedelta(seconds=1)
 _LONG_MAX = (1 << 63) - 1
 _DAY_ZERO = date(1970, 1, 1).toordinal()
@@ -39,12 +39,13 @@ _LONGEST = timedelta(microseconds=_SPAN_SIGN - 1)
 
 @dataclass(frozen=True, slots=True)
 class Seconds(Instant):
-    """Seconds since 1970; descending, the largest number minus the seconds.
+    """Datetimes as seconds since 1970, in 4 or 8 bytes.
 
-    The largest number is Long.MAX with 8 bytes, as for `millis`, and FFFFFFFF with 4.
+    If descending, the stored number is the largest number minus the seconds. The largest number is
+    Long.MAX with 8 bytes, as for `millis`, and 0xFFFFFFFF with 4 bytes.
 
     Attributes:
-        width_bytes: 4 (until 2106) or 8.
+        width_bytes: The width in bytes: 4, which suffices until 2106, or 8.
     """
 
     name: ClassVar[str] = "seconds"
@@ -84,7 +85,7 @@ class Seconds(Instant):
         return value.astimezone(UTC).replace(microsecond=0)
 
     def encode(self, value: datetime, /) -> bytes:
-        """Return 4 or 8 bytes; finer times are rounded down.
+        """Return 4 or 8 bytes; fractions of a second are rounded down.
 
         Raises:
             CodecError: The value is not a datetime, has no time zone, or is out of range.
@@ -125,13 +126,16 @@ class Seconds(Instant):
         )
 
     def inline_decode(self, data: str, scope: Scope) -> str:
-        """Return an expression that adds the seconds to 1970, and fails out of range."""
+        """Return an expression that adds the seconds to 1970, and fails after year 9999."""
         packed = f"{scope.bind(self._layout.unpack, 'unpack')}({data})[0]"
         seconds = f"({self._last} - {packed})" if self.desc else packed
         return f"({scope.bind(EPOCH, 'epoch')} + {scope.bind(_SECOND, 'second')} * {seconds})"
 
     def inline_settled(self, value: str, scope: Scope) -> str:
-        """Return a test for times in UTC of whole seconds, from 1970 on."""
+        """Return the source of a test for UTC times of whole seconds.
+
+        The test is true from 1970 to the last year of which every second fits the width.
+        """
         last_year = _SHORT_LAST_YEAR if self.width_bytes == _SHORT.size else MAXYEAR
         return self.inline_whole(
             value, scope, MICROS_PER_SECOND, first_year=EPOCH.year, last_year=last_year
@@ -140,7 +144,7 @@ class Seconds(Instant):
 
 @dataclass(frozen=True, slots=True)
 class Date(Codec[date]):
-    """Days since 1970-01-01 in 4 bytes with the sign bit flipped."""
+    """Dates as days since 1970-01-01, in 4 bytes with the sign bit flipped."""
 
     name: ClassVar[str] = "date"
     python_type: ClassVar[type] = date
@@ -191,14 +195,14 @@ class Date(Codec[date]):
         return day
 
     def inline_encode(self, value: str, scope: Scope) -> str:
-        """Return an expression that packs the number of the day."""
+        """Return an expression that packs the days since 1970."""
         day, pack = f"{value}.toordinal()", scope.bind(_SHORT.pack, "pack")
         since = _DAYS_SIGN - _DAY_ZERO
         number = f"{_DAYS_SIGN - 1 + _DAY_ZERO} - {day}" if self.desc else f"{day} + {since}"
         return guarded(value, date, f"{pack}({number})", self.encode, scope)
 
     def inline_decode(self, data: str, scope: Scope) -> str:
-        """Return an expression for the day of a number, which fails outside of years 1 to 9999."""
+        """Return an expression that adds the days to 1970, and fails outside years 1 to 9999."""
         packed = f"{scope.bind(_SHORT.unpack, 'unpack')}({data})[0]"
         last = _DAYS_SIGN - 1 + _DAY_ZERO
         day = f"{last} - {packed}" if self.desc else f"{packed} - {_DAYS_SIGN - _DAY_ZERO}"
@@ -207,7 +211,12 @@ class Date(Codec[date]):
 
 @dataclass(frozen=True, slots=True)
 class _TimeOfDay(Codec[time]):
-    """The base of codecs of naive times of day, in whole units since midnight."""
+    """The base of codecs that store a naive time of day as whole units since midnight.
+
+    Attributes:
+        unit_micros: The unit in microseconds.
+        width: The width of every encoding in bytes.
+    """
 
     python_type: ClassVar[type] = time
     unit_micros: ClassVar[int]
@@ -256,7 +265,7 @@ class _TimeOfDay(Codec[time]):
 
 @dataclass(frozen=True, slots=True)
 class MillisOfDay(_TimeOfDay):
-    """Milliseconds since midnight in 4 bytes."""
+    """Times of day as milliseconds since midnight, in 4 bytes."""
 
     name: ClassVar[str] = "millis_of_day"
     unit_micros: ClassVar[int] = 1000
@@ -265,7 +274,7 @@ class MillisOfDay(_TimeOfDay):
 
 @dataclass(frozen=True, slots=True)
 class MinuteOfDay(_TimeOfDay):
-    """Minutes since midnight in 2 bytes."""
+    """Times of day as minutes since midnight, in 2 bytes."""
 
     name: ClassVar[str] = "minute_of_day"
     unit_micros: ClassVar[int] = 60 * MICROS_PER_SECOND
@@ -332,7 +341,7 @@ class Span(Codec[timedelta]):
         return guarded(value, timedelta, f"{pack}({number})", self.encode, scope)
 
     def inline_decode(self, data: str, scope: Scope) -> str:
-        """Return an expression that multiplies a timedelta of one microsecond."""
+        """Return an expression that multiplies one microsecond by the stored number."""
         packed = f"{scope.bind(UNSIGNED.unpack, 'unpack')}({data})[0]"
         micros = f"({_SPAN_SIGN - 1} - {packed})" if self.desc else f"({packed} - {_SPAN_SIGN})"
         return f"({scope.bind(_MICROSECOND, 'micro')} * {micros})"

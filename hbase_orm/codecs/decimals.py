@@ -15,13 +15,13 @@ from hbase_orm.codecs.base import Codec
 
 @dataclass(frozen=True, slots=True)
 class Hundreds:
-    """A number 0.abc… * 100 ** exponent in base 100, whose first and last digits are not 0.
+    """A number in base 100: 0.abc… * 100 ** exponent, whose first and last digits are not 0.
 
     Attributes:
         is_negative: Whether the number is below zero.
         digits: The base-100 digits, each 0 to 99; empty for zero.
-        exponent: The number of digits before the decimal point; may be negative or more than the
-            digits.
+        exponent: The number of base-100 digits before the decimal point; it may be negative, or
+            larger than the number of `digits`.
     """
 
     is_negative: bool
@@ -93,7 +93,7 @@ class Number(Codec[Decimal]):
         return Hundreds(bool(sign), pairs, exponent // 2 + len(pairs))
 
     def join(self, hundreds: Hundreds, /) -> Decimal:
-        """Return the Decimal with these digits, without trailing zeros."""
+        """Return the Decimal with these digits, without trailing zeros in its fraction."""
         text = "".join(f"{pair:02d}" for pair in hundreds.digits).rstrip("0")
         exponent = 2 * hundreds.exponent - len(text)
         text = text.lstrip("0")

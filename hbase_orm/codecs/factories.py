@@ -45,7 +45,10 @@ def text(
     digit_reversed: bool = False,
     desc: bool = False,
 ) -> Codec[str]:
-    """Return a codec of UTF-8 text; in a row key, text ends with `separator` or is escaped.
+    """Return a codec of UTF-8 text.
+
+    If other parts of a row key follow text of varying length, the text ends with `separator`.
+    Without a separator it ends with `00 01`, and every `00` in it is escaped, so any text fits.
 
     Args:
         separator: The bytes that end the text in a row key; values that contain them are refused.
@@ -53,7 +56,8 @@ def text(
             refused.
         pad: The ASCII character of the padding; values that have it at the padded end are refused.
         side: The side on which padding is added, "left" or "right".
-        digit_reversed: Whether the text is stored backwards, so that it does not sort.
+        digit_reversed: Whether the text is stored backwards; the bytes then do not sort like the
+            text.
         desc: Whether larger values sort first.
 
     Raises:
@@ -89,8 +93,8 @@ def digits(width_bytes: int, *, digit_reversed: bool = False, desc: bool = False
 
     Args:
         width_bytes: The number of digits.
-        digit_reversed: Whether the last digit is first, so that consecutive numbers are far apart
-            and do not sort.
+        digit_reversed: Whether the last digit is stored first; consecutive numbers are then far
+            apart, and the bytes do not sort like the numbers.
         desc: Whether larger values sort first.
     """
     return Digits(width_bytes=width_bytes, digit_reversed=digit_reversed, desc=desc)
@@ -122,32 +126,35 @@ def uint64(*, desc: bool = False) -> Codec[int]:
 
 
 def int8(*, desc: bool = False) -> Codec[int]:
-    """Return a codec of signed integers of 1 byte, which sort."""
+    """Return a codec of signed integers of 1 byte, whose bytes sort like the numbers."""
     return Int8(desc=desc)
 
 
 def int16(*, desc: bool = False) -> Codec[int]:
-    """Return a codec of signed integers of 2 bytes, which sort."""
+    """Return a codec of signed integers of 2 bytes, whose bytes sort like the numbers."""
     return Int16(desc=desc)
 
 
 def int32(*, desc: bool = False) -> Codec[int]:
-    """Return a codec of signed integers of 4 bytes, which sort."""
+    """Return a codec of signed integers of 4 bytes, whose bytes sort like the numbers."""
     return Int32(desc=desc)
 
 
 def int64(*, desc: bool = False) -> Codec[int]:
-    """Return a codec of signed integers of 8 bytes, which sort."""
+    """Return a codec of signed integers of 8 bytes, whose bytes sort like the numbers."""
     return Int64(desc=desc)
 
 
 def float64(*, desc: bool = False) -> Codec[float]:
-    """Return a codec of doubles in 8 bytes that sort."""
+    """Return a codec of floats as doubles in 8 bytes, which sort like the numbers."""
     return Float64(desc=desc)
 
 
 def millis(*, desc: bool = False) -> Codec[datetime]:
-    """Return a codec of datetimes as milliseconds since 1970; descending, Long.MAX minus them."""
+    """Return a codec of datetimes as milliseconds since 1970.
+
+    If descending, it stores Long.MAX minus the milliseconds, as Java programs usually do.
+    """
     return Millis(desc=desc)
 
 
@@ -162,10 +169,13 @@ def seconds(*, width_bytes: Literal[4, 8] = 8, desc: bool = False) -> Codec[date
 
 
 def strftime(format: str, /, *, desc: bool = False) -> Codec[datetime]:  # noqa: A002 - its name
-    """Return a codec of datetimes as text in UTC, with %Y %m %d %j %H %M %S %f %% and ASCII text.
+    """Return a codec of datetimes as text in UTC, in a format such as "%Y%m%d".
+
+    The format may have %Y %m %d %j %H %M %S %f %% and other ASCII text.
 
     Raises:
-        SchemaError: The format has another directive, or leaves a unit out.
+        SchemaError: The format has another directive, repeats a unit, or leaves one out between
+            its largest and its smallest unit.
     """
     return Strftime(format=format, desc=desc)
 
@@ -196,7 +206,7 @@ def uuid(*, desc: bool = False) -> Codec[UUID]:
 
 
 def decimal(*, desc: bool = False) -> Codec[Decimal]:
-    """Return a codec of Decimals of at most 31 digits, with the bytes of `ordered.numeric`."""
+    """Return a codec of Decimals of at most 31 digits, in the format of "ordered.numeric"."""
     return SortedDecimal(desc=desc)
 
 
@@ -211,11 +221,11 @@ def ipv6(*, desc: bool = False) -> Codec[IPv6Address]:
 
 
 def enum(type_: type[E], /, *, desc: bool = False) -> Codec[E]:
-    """Return a codec of enum members, by their values in the default codec of these.
+    """Return a codec that stores enum members as their values, by the values' default codec.
 
     Raises:
-        SchemaError: The argument is not an enum; or its values have several types, or a type
-            without a default codec.
+        SchemaError: The argument is not an enum; its values have several types; or the type of its
+            values has no default codec, or one that cannot store all of them.
     """
     if not isinstance(type_, type) or not issubclass(type_, Enum):
         raise SchemaError(
@@ -254,7 +264,8 @@ def json(
     Args:
         type_: The type of the values, for example `list[Line]`.
         version: The version number that is written.
-        upgrades: For each earlier version, a function from its fields to those of the next version.
+        upgrades: For each earlier version, a function that converts a dict of the fields of that
+            version to a dict of the fields of the next version.
 
     Raises:
         SchemaError: The type cannot be packed, or an upgrade is missing.
@@ -265,12 +276,15 @@ def json(
 def msgpack(
     type_: type[T], /, *, version: int = 1, upgrades: Mapping[int, Upgrade] | None = None
 ) -> Codec[T]:
-    """Return a codec of the same types as `json`, as MessagePack: smaller, and with NaN and bytes.
+    """Return a codec of the same types as `json`, which stores them as MessagePack.
+
+    MessagePack is smaller than JSON, stores bytes unchanged, and can store NaN.
 
     Args:
         type_: The type of the values, for example `list[Line]`.
         version: The version number that is written.
-        upgrades: For each earlier version, a function from its fields to those of the next version.
+        upgrades: For each earlier version, a function that converts a dict of the fields of that
+            version to a dict of the fields of the next version.
 
     Raises:
         SchemaError: The type cannot be packed, or an upgrade is missing.
@@ -279,7 +293,7 @@ def msgpack(
 
 
 def default_codecs() -> Mapping[type, Codec[Any]]:
-    """Return the default codecs by the type of a field's annotation."""
+    """Return the default codec of every type that has one, except enums, by type."""
     return _DEFAULTS
 
 
@@ -302,10 +316,12 @@ _DEFAULTS: Mapping[type, Codec[Any]] = MappingProxyType(
 
 
 def default_codec(annotation: Any) -> Codec[Any] | None:
-    """Return the default codec of a type, or None; enums are stored by their values.
+    """Return the default codec of a type, or None if the type has no default codec.
+
+    The default codec of an enum is `enum(annotation)`.
 
     Raises:
-        SchemaError: The values of an enum have several types.
+        SchemaError: As for `enum`.
     """
     if isinstance(annotation, type) and issubclass(annotation, Enum):
         return enum(annotation)

@@ -1,8 +1,9 @@
 """Codecs of text, bytes and decimal digits of a fixed width.
 
 Shorter text is padded on one side. A text that has the padding character on that side is refused,
-because decoding would remove it. Digits may be stored backwards (`digit_reversed`): consecutive
-numbers then differ in their first byte, which spreads them, but they do not sort.
+because decoding would remove it. Text and digits may be stored backwards (`digit_reversed`):
+consecutive numbers then differ in their first byte, which spreads their rows over the table, but
+the bytes do not sort like the values.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from hbase_orm.errors import SchemaError
 
 Side = Literal["left", "right"]
 NUL = b"\x00"
-_MOST_DIGITS = 640  # sys.int_info.str_digits_check_threshold: no setting of Python's forbids these
+_MOST_DIGITS = 640  # sys.int_info.str_digits_check_threshold: every setting of Python allows them
 
 
 def check_width(codec: str, width_bytes: int) -> None:
@@ -69,7 +70,11 @@ class FixedText(Codec[str]):
 
     @property
     def ordered(self) -> bool:
-        """Whether the padding is 00 on the right, which sorts before all text."""
+        """Whether the bytes sort like the texts.
+
+        They do if the texts are not reversed, and are padded on the right with 00, which sorts
+        before all other characters.
+        """
         return self.pad == NUL and self.side == "right" and not self.digit_reversed
 
     def encode(self, value: str, /) -> bytes:
@@ -93,7 +98,10 @@ class FixedText(Codec[str]):
         return invert(data) if self.desc else data
 
     def encode_prefix(self, prefix: str, /) -> bytes:
-        """Return the text without padding; empty if padding may come before it."""
+        """Return the bytes of `prefix` without padding.
+
+        Empty if padding may come before the text, or if the text is stored backwards.
+        """
         if self.side == "left" or self.digit_reversed:
             return b""
         data = self._stored(prefix)
@@ -116,7 +124,7 @@ class FixedText(Codec[str]):
         return text[::-1] if self.digit_reversed else text
 
     def inline_encode(self, value: str, scope: Scope) -> str | None:
-        """Return an expression that encodes and pads a text that is not reversed."""
+        """Return an expression that encodes and pads a text; None if the text is reversed."""
         if self.digit_reversed:
             return None
         stored = scope.local("stored")
@@ -142,7 +150,7 @@ class ReversedText(Text):
 
     @property
     def ordered(self) -> bool:
-        """False."""
+        """Always False, because the last character is stored first."""
         return False
 
     def stored(self, value: str, /) -> bytes:

@@ -1,6 +1,6 @@
-"""The common part of floating-point codecs: accepted values, and bits that sort.
+"""The common part of floating-point codecs: checks of values, and bytes that sort like numbers.
 
-A 32-bit codec stores the nearest 32-bit float, like a cast in Java, so it is coarse.
+A 32-bit codec stores the nearest 32-bit float, as a cast in Java does, so the codec is coarse.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Real(Codec[float]):
 
     @property
     def canonical(self) -> bool:
-        """True: each value has one encoding, except for zeros and NaN."""
+        """Always True, with the exceptions of `Codec.canonical`: zeros and NaN."""
         return True
 
     @property
@@ -49,7 +49,7 @@ class Real(Codec[float]):
         return isinstance(value, (float, int))
 
     def normalize(self, value: float, /) -> float:
-        """Return the float that will be read back: the nearest one of the layout's width.
+        """Return the float that will be read back: the nearest float of the layout's width.
 
         Raises:
             CodecError: The value is not a number, or is too large for the width.
@@ -60,7 +60,8 @@ class Real(Codec[float]):
         """Return the IEEE 754 bytes; every NaN has the same bytes, as in Java.
 
         Raises:
-            CodecError: The value is not a number, is not exactly a double, or is too large.
+            CodecError: The value is not a number, is an int that is not exactly a double, or is too
+                large for the layout.
         """
         if not isinstance(value, (float, int)):
             raise self.refuse(value, "the value is not a float", expected="float")
@@ -74,10 +75,10 @@ class Real(Codec[float]):
             raise self.refuse(value, "the number is too large", bits=bits) from None
 
     def unpack(self, data: bytes, /) -> float:
-        """Return the float of IEEE 754 bytes.
+        """Return the float that IEEE 754 bytes stand for.
 
         Raises:
-            CodecError: The encoding has another width.
+            CodecError: The bytes do not have the layout's width.
         """
         if len(data) != self.layout.size:
             raise self.corrupt(data)
@@ -88,14 +89,14 @@ class Real(Codec[float]):
 def sorted_encode(
     codec: Codec[float], value: str, scope: Scope, positive: str, negative: str
 ) -> str:
-    """Return the source of an encoding with bits that sort.
+    """Return the source that encodes a number so that the bytes sort like the numbers.
 
     Args:
         codec: The codec.
         value: The name of the variable that holds the number.
         scope: The global names of the generated function; names that the source needs are added.
         positive: The source for a number above zero.
-        negative: The source for a number below zero; for NaN and -0.0 the codec is called.
+        negative: The source for a number below zero. For NaN and -0.0 the codec is called.
     """
     zero = scope.bind(codec.encode(0.0), "zero")
     is_plain_zero = f"{value} == 0.0 and {scope.bind(math.copysign, 'copysign')}(1.0, {value}) > 0"

@@ -1,9 +1,9 @@
-"""Datetimes as text of fixed width, in UTC: `%Y%m%d`.
+"""Datetimes as text of fixed width, in UTC and in a format such as `%Y%m%d`.
 
 The format must have every unit between its largest and its smallest unit; finer times are rounded
-down. A format without the year (`-%d %H:%M`) cannot be decoded to a datetime by itself: it is for a
-part of a row key beside another part with the rest of the time. Units that are left out are decoded
-as those of 1970-01-01 00:00.
+down. Text in a format without the year (`-%d %H:%M`) cannot be decoded to a datetime by itself.
+Such a format is for a part of a row key beside another part that holds the rest of the time. Units
+that are not in the format are decoded as the units of 1970-01-01 00:00.
 """
 
 from __future__ import annotations
@@ -81,11 +81,11 @@ class Strftime(Instant):
 
     @property
     def canonical(self) -> bool:
-        """Whether the format has the year, so that a datetime can be decoded."""
+        """Whether the format has the year; without the year, many times have the same text."""
         return self.is_whole
 
     def __post_init__(self) -> None:
-        """Raise an error for directives without a fixed width, repeated ones, and missing units."""
+        """Raise an error for a directive of varying width, a repeated unit, or a missing unit."""
         strange = [p for p in _pieces(self.format) if p[0] == "%" and p not in {*_WIDTHS, "%%"}]
         if strange or not self.format.isascii():
             raise SchemaError(
@@ -108,7 +108,7 @@ class Strftime(Instant):
 
     @property
     def directives(self) -> tuple[str, ...]:
-        """The directives of the format, in order."""
+        """The directives of the format, in their order, without `%%`."""
         return tuple(piece for piece in _pieces(self.format) if piece in _WIDTHS)
 
     @property
@@ -118,7 +118,7 @@ class Strftime(Instant):
 
     @property
     def beginning(self) -> bytes:
-        """The text before the first directive, with which every encoded time begins."""
+        """The bytes of the text before the first directive, with which every encoding begins."""
         texts = takewhile(lambda piece: piece not in _WIDTHS, _pieces(self.format))
         data = "".join(map(_literal, texts)).encode("ascii")
         return invert(data) if self.desc else data
@@ -156,11 +156,12 @@ class Strftime(Instant):
         return self.decode(self.encode(value))
 
     def encode(self, value: datetime, /) -> bytes:
-        """Return the text; finer times are rounded down.
+        """Return the text; times are rounded down to the smallest unit of the format.
 
         Raises:
             CodecError: The value is not a datetime, has no time zone, is outside of years 1 to
-                9999, or is 29 February and the format has no year.
+                9999, or is a day that the format cannot hold without the year, such as 29 February
+                in "%m%d".
         """
         self.checked_micros(value)
         at = value.astimezone(UTC)

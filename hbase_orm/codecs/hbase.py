@@ -1,8 +1,9 @@
 """The encodings of HBase's Java class `Bytes`, as `Bytes.toBytes` writes them.
 
-Numbers are in two's complement or plain IEEE 754: negative numbers sort after positive ones, so
-none of these codecs is `ordered`. `Bytes` has no descending form; here every byte is inverted, as
-by HBase's `Order.DESCENDING`. `bytes.int64`, the format of HBase's counters, is in `counters`.
+Numbers are in two's complement or plain IEEE 754: negative numbers sort after positive ones, so no
+codec of numbers here is `ordered`. `Bytes` has no descending form; with `desc`, these codecs invert
+every byte, as HBase's `Order.DESCENDING` does. The codec "bytes.int64", the format of HBase's
+counters, is in the module `counters`.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from hbase_orm.codecs.text import Text
 
 _SCALE_BYTES = 4
 _SCALE_END = 1 << 31
-# To turn bytes into decimal digits takes a time that grows with the square of their number: 2 ms
-# for these, minutes for a megabyte.
+# The time to convert bytes to decimal digits grows with the square of their number: it is 2 ms for
+# this many bytes, and minutes for a megabyte.
 _MOST_BYTES = 4096
 _MOST_DIGITS = 9864  # of 4096 bytes with a sign: floor(log10(2) * 32767)
 
@@ -81,7 +82,7 @@ class _BytesInteger(Codec[int]):
 
 @dataclass(frozen=True, slots=True)
 class BytesInt16(_BytesInteger):
-    """Java's `short`."""
+    """Java's `short`: 2 bytes in two's complement."""
 
     name: ClassVar[str] = "bytes.int16"
     layout: ClassVar[struct.Struct] = struct.Struct(">h")
@@ -89,7 +90,7 @@ class BytesInt16(_BytesInteger):
 
 @dataclass(frozen=True, slots=True)
 class BytesInt32(_BytesInteger):
-    """Java's `int`."""
+    """Java's `int`: 4 bytes in two's complement."""
 
     name: ClassVar[str] = "bytes.int32"
     layout: ClassVar[struct.Struct] = struct.Struct(">i")
@@ -121,7 +122,7 @@ class _BytesReal(Real):
 
 @dataclass(frozen=True, slots=True)
 class BytesFloat32(_BytesReal):
-    """Java's `float`."""
+    """Java's `float`: 4 bytes of IEEE 754."""
 
     name: ClassVar[str] = "bytes.float32"
     layout: ClassVar[struct.Struct] = FLOAT32
@@ -129,7 +130,7 @@ class BytesFloat32(_BytesReal):
 
 @dataclass(frozen=True, slots=True)
 class BytesFloat64(_BytesReal):
-    """Java's `double`."""
+    """Java's `double`: 8 bytes of IEEE 754."""
 
     name: ClassVar[str] = "bytes.float64"
     layout: ClassVar[struct.Struct] = FLOAT64
@@ -137,7 +138,7 @@ class BytesFloat64(_BytesReal):
 
 @dataclass(frozen=True, slots=True)
 class BytesBool(Boolean):
-    """False is 00, True is ff."""
+    """Java's `boolean`: False is 00, True is ff."""
 
     name: ClassVar[str] = "bytes.bool"
     truth: ClassVar[bytes] = b"\xff"
@@ -145,7 +146,10 @@ class BytesBool(Boolean):
 
 @dataclass(frozen=True, slots=True)
 class BytesDecimal(Codec[Decimal]):
-    """Java's `BigDecimal`: 4 bytes of scale, then the unscaled number; 1.0 and 1.00 differ."""
+    """Java's `BigDecimal`: 4 bytes of scale, then the unscaled number.
+
+    The scale is kept, so the equal numbers 1.0 and 1.00 have different bytes.
+    """
 
     name: ClassVar[str] = "bytes.decimal"
     python_type: ClassVar[type] = Decimal
@@ -156,7 +160,7 @@ class BytesDecimal(Codec[Decimal]):
         return False
 
     def compares(self, value: Any, /) -> bool:
-        """Take every Decimal but NaN, which compares with nothing."""
+        """Return whether the value is a Decimal other than NaN."""
         return isinstance(value, Decimal) and not value.is_nan()
 
     def encode(self, value: Decimal, /) -> bytes:

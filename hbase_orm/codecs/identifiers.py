@@ -1,4 +1,4 @@
-"""Codecs of UUIDs and IP addresses: their big-endian bytes, which sort like the values."""
+"""Codecs of UUIDs and IP addresses, as big-endian bytes that sort like the values."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hbase_orm.codecs.source import Scope, guarded, inverted
 
 @dataclass(frozen=True, slots=True)
 class Uuid(Codec[UUID]):
-    """16 bytes."""
+    """UUIDs in 16 bytes."""
 
     name: ClassVar[str] = "uuid"
     python_type: ClassVar[type] = UUID
@@ -68,11 +68,11 @@ class IPv4(Codec[IPv4Address]):
 
     @property
     def width_bytes(self) -> int:
-        """The width of every encoding: IPv4 addresses in 4 bytes."""
+        """The width of every encoding: 4 bytes."""
         return 4
 
     def encode(self, value: IPv4Address, /) -> bytes:
-        """Return IPv4 addresses in 4 bytes.
+        """Return 4 bytes.
 
         Raises:
             CodecError: The value is not an IPv4 address.
@@ -85,7 +85,7 @@ class IPv4(Codec[IPv4Address]):
         """Return the address.
 
         Raises:
-            CodecError: The encoding does not have IPv4 addresses in 4 bytes.
+            CodecError: The encoding does not have 4 bytes.
         """
         if len(data) != self.width_bytes:
             raise self.corrupt(data)
@@ -94,7 +94,7 @@ class IPv4(Codec[IPv4Address]):
 
 @dataclass(frozen=True, slots=True)
 class IPv6(Codec[IPv6Address]):
-    """IPv6 addresses in 16 bytes; those with a scope (`fe80::1%eth0`) are refused."""
+    """IPv6 addresses in 16 bytes; addresses with a scope (`fe80::1%eth0`) are refused."""
 
     name: ClassVar[str] = "ipv6"
     python_type: ClassVar[type] = IPv6Address

@@ -10,7 +10,10 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 MOST_LEVELS: Final = 200
-"""Most levels of nested lists, maps and objects in a written value; a list of numbers is one."""
+"""The most levels of nested lists, maps and objects in a value that is written.
+
+A list of numbers has one level.
+"""
 
 
 def is_too_deep(plain: Any) -> bool:

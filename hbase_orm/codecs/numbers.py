@@ -1,8 +1,9 @@
 """Codecs of numbers with a fixed width, big-endian, whose bytes sort like the values.
 
-Unsigned integers are stored as big-endian bytes; signed ones have the sign bit flipped, so that
-negative values sort first; doubles are IEEE 754 with the sign bit flipped if positive, and every
-bit flipped if negative (the total order of IEEE 754-2019 5.10). `desc` inverts every bit.
+Unsigned integers are stored as big-endian bytes. Signed integers have the sign bit flipped, so that
+negative values sort first. Doubles are IEEE 754 bytes: positive doubles have the sign bit flipped,
+and negative doubles have every bit flipped (the total order of IEEE 754-2019 5.10). `desc` inverts
+every bit.
 """
 
 from __future__ import annotations
@@ -25,7 +26,12 @@ _UINT64 = struct.Struct(">Q")
 
 @dataclass(frozen=True, slots=True)
 class Integer(Codec[int]):
-    """The base of codecs of integers: the number minus the smallest allowed one, big-endian."""
+    """The base of codecs of integers, which store the number minus `least` as big-endian bytes.
+
+    Attributes:
+        layout: The `struct.Struct` of the stored number: big-endian and unsigned.
+        least: The smallest number that the codec can store.
+    """
 
     python_type: ClassVar[type] = int
     layout: ClassVar[struct.Struct]
@@ -92,7 +98,7 @@ class Integer(Codec[int]):
         return self.least + (1 << 8 * self.layout.size) - 1
 
     def misfit(self, value: Any) -> CodecError:
-        """Return the error of a value that is not an integer in range."""
+        """Return the error to raise for a value that is not an integer, or is out of range."""
         if not isinstance(value, int):
             return self.refuse(value, "the value is not an integer", expected="int")
         return self.refuse(
@@ -177,7 +183,7 @@ class Float64(Codec[float]):
 
     @property
     def canonical(self) -> bool:
-        """True: each value has one encoding, except for zeros and NaN."""
+        """Always True, with the exceptions of `Codec.canonical`: zeros and NaN."""
         return True
 
     @property
@@ -209,13 +215,13 @@ class Float64(Codec[float]):
         if isinstance(value, int) and int(number) != value:
             raise self.refuse(value, "the integer cannot be stored exactly as a double")
         if math.isnan(number):
-            number = math.nan  # one NaN: the sign and payload of others would not sort together
+            number = math.nan  # NaNs with different signs and payloads would not sort together
         (bits,) = _UINT64.unpack(_DOUBLE.pack(number))
         bits ^= _ALL_BITS if bits & _SIGN_BIT else _SIGN_BIT
         return _UINT64.pack(bits ^ _ALL_BITS if self.desc else bits)
 
     def decode(self, data: bytes, /) -> float:
-        """Return the float of 8 bytes.
+        """Return the float that 8 bytes stand for.
 
         Raises:
             CodecError: The encoding does not have 8 bytes.
@@ -251,7 +257,11 @@ class Float64(Codec[float]):
 
 @dataclass(frozen=True, slots=True)
 class Boolean(Codec[bool]):
-    """False is 00, True is 01."""
+    """False is 00, True is 01.
+
+    Attributes:
+        truth: The byte for True in the ascending form.
+    """
 
     name: ClassVar[str] = "bool"
     python_type: ClassVar[type] = bool
@@ -278,10 +288,10 @@ class Boolean(Codec[bool]):
         return self.truth if value is not self.desc else b"\x00"
 
     def decode(self, data: bytes, /) -> bool:
-        """Return False for 00 and True for the other byte (reversed when descending).
+        """Return False for 00 and True for `truth`; if descending, True for 00.
 
         Raises:
-            CodecError: The bytes are neither 00 nor the other byte.
+            CodecError: The bytes are neither 00 nor `truth`.
         """
         if data not in (b"\x00", self.truth):
             raise self.corrupt(data)

@@ -89,7 +89,7 @@ class _Int(Integer):
 
 @dataclass(frozen=True, slots=True)
 class OrderedInt8(_Int):
-    """Signed integers in 1 + 1 bytes."""
+    """Signed integers: a header byte, then 1 byte."""
 
     name: ClassVar[str] = "ordered.int8"
     header: ClassVar[bytes] = b"\x29"
@@ -99,7 +99,7 @@ class OrderedInt8(_Int):
 
 @dataclass(frozen=True, slots=True)
 class OrderedInt16(_Int):
-    """Signed integers in 1 + 2 bytes."""
+    """Signed integers: a header byte, then 2 bytes."""
 
     name: ClassVar[str] = "ordered.int16"
     header: ClassVar[bytes] = b"\x2a"
@@ -109,7 +109,7 @@ class OrderedInt16(_Int):
 
 @dataclass(frozen=True, slots=True)
 class OrderedInt32(_Int):
-    """Signed integers in 1 + 4 bytes."""
+    """Signed integers: a header byte, then 4 bytes."""
 
     name: ClassVar[str] = "ordered.int32"
     header: ClassVar[bytes] = b"\x2b"
@@ -119,7 +119,7 @@ class OrderedInt32(_Int):
 
 @dataclass(frozen=True, slots=True)
 class OrderedInt64(_Int):
-    """Signed integers in 1 + 8 bytes."""
+    """Signed integers: a header byte, then 8 bytes."""
 
     name: ClassVar[str] = "ordered.int64"
     header: ClassVar[bytes] = b"\x2c"
@@ -149,7 +149,7 @@ class _OrderedReal(Real):
         pack = scope.bind(_headed(self.layout).pack, "pack")
         (plain,), (mirrored,) = self.header, invert(self.header)
         positive = inverted(f"{pack}({plain}, -{value})", scope, desc=self.desc)
-        negative = f"{pack}({mirrored}, {value})"  # so inverted as the number's bits have to be
+        negative = f"{pack}({mirrored}, {value})"  # inverted below, with the number's bits
         return sorted_encode(
             self, value, scope, positive, inverted(negative, scope, desc=not self.desc)
         )
@@ -157,7 +157,7 @@ class _OrderedReal(Real):
 
 @dataclass(frozen=True, slots=True)
 class OrderedFloat32(_OrderedReal):
-    """Java's `float`, 1 + 4 bytes."""
+    """Java's `float`: a header byte, then 4 bytes."""
 
     name: ClassVar[str] = "ordered.float32"
     header: ClassVar[bytes] = b"\x30"
@@ -166,7 +166,7 @@ class OrderedFloat32(_OrderedReal):
 
 @dataclass(frozen=True, slots=True)
 class OrderedFloat64(_OrderedReal):
-    """Java's `double`, 1 + 8 bytes."""
+    """Java's `double`: a header byte, then 8 bytes."""
 
     name: ClassVar[str] = "ordered.float64"
     header: ClassVar[bytes] = b"\x31"
@@ -212,10 +212,10 @@ class OrderedUtf8(Codec[str]):
         return True
 
     def end_of(self, data: bytes, position: int) -> int:
-        """Return the position after the 00.
+        """Return the position after the 00 that ends the text at `position`.
 
         Raises:
-            CodecError: The bytes have no such end.
+            CodecError: No 00 follows.
         """
         stop = data.find(invert(_END) if self.desc else _END, position)
         if stop < 0:
@@ -243,7 +243,10 @@ class OrderedUtf8(Codec[str]):
 
 @dataclass(frozen=True, slots=True)
 class OrderedBlob(Codec[bytes]):
-    """Any bytes, with 7 bits in each stored byte; the last has no high bit (`encodeBlobVar`)."""
+    """Any bytes, in the format of `encodeBlobVar`: each stored byte holds 7 bits of the value.
+
+    The high bit of a stored byte is set if another byte follows.
+    """
 
     name: ClassVar[str] = "ordered.blob"
     python_type: ClassVar[type] = bytes
@@ -255,19 +258,19 @@ class OrderedBlob(Codec[bytes]):
 
     @property
     def ordered(self) -> bool:
-        """Always False, in spite of the name: the last byte has no high bit and sorts too early."""
+        """Always False: the high bit of the last byte is not set, so the byte sorts too early."""
         return False
 
     @property
     def is_self_delimiting(self) -> bool:
-        """True: the last byte has no high bit."""
+        """True: only the last byte's high bit is not set."""
         return True
 
     def end_of(self, data: bytes, position: int) -> int:
-        """Return the position after the byte without the high bit.
+        """Return the position after the last byte, whose high bit is not set.
 
         Raises:
-            CodecError: The bytes have no such end.
+            CodecError: The bytes end before such a byte.
         """
         for at in range(position + 1, len(data)):
             if bool(data[at] & _MORE) is self.desc:
@@ -275,7 +278,7 @@ class OrderedBlob(Codec[bytes]):
         raise self.corrupt(data[position:])
 
     def encode(self, value: bytes, /) -> bytes:
-        """Return the header and 8 bytes for every 7.
+        """Return the header, and 8 bytes for every 7 bytes of the value.
 
         Raises:
             CodecError: The value is not bytes.
@@ -308,7 +311,10 @@ class OrderedBlob(Codec[bytes]):
 
 @dataclass(frozen=True, slots=True)
 class OrderedBlobCopy(Codec[bytes]):
-    """Bytes, stored unchanged; ascending ones can only be the last part of a row key."""
+    """Bytes, stored unchanged after a header byte.
+
+    Ascending bytes have no terminator, so they can only be the last part of a row key.
+    """
 
     name: ClassVar[str] = "ordered.blobcopy"
     python_type: ClassVar[type] = bytes
@@ -322,14 +328,14 @@ class OrderedBlobCopy(Codec[bytes]):
 
     @property
     def is_self_delimiting(self) -> bool:
-        """True if descending: then 00 ends the bytes."""
+        """True if descending: then an inverted 00 ends the bytes."""
         return self.desc
 
     def end_of(self, data: bytes, position: int) -> int:
-        """Return the position after the inverted 00.
+        """Return the position after the inverted 00 that ends descending bytes.
 
         Raises:
-            CodecError: The bytes have no such end.
+            CodecError: No inverted 00 follows.
         """
         stop = data.find(invert(_END), position)
         if stop < 0:
@@ -337,10 +343,10 @@ class OrderedBlobCopy(Codec[bytes]):
         return stop + 1
 
     def encode(self, value: bytes, /) -> bytes:
-        """Return header and bytes; descending ones end with an inverted 00.
+        """Return the header and the bytes; if descending, inverted and with a terminator.
 
         Raises:
-            CodecError: The value is not bytes, or is descending and contains 00.
+            CodecError: The value is not bytes; or it contains 00, and the codec is descending.
         """
         plain_bytes(self, value)
         if not self.desc:

@@ -1,8 +1,9 @@
-"""Decimal numbers in the format of `OrderedBytes.encodeNumeric`: of varying length, and they sort.
+"""Decimal numbers in the format of `OrderedBytes.encodeNumeric`, whose bytes sort like the numbers.
 
-A header shows the sign and the size; then come the exponent, if it is not part of the header, and
-the base-100 digits as 2·d + 1, the last as 2·d. No encoding is a prefix of another. The library's
-own `decimal` has the same bytes, and refuses infinities and NaN.
+A header shows the sign and the size. Then follow the exponent, if it is not part of the header, and
+the base-100 digits: the last digit d is stored as 2·d, every other digit as 2·d + 1. No encoding is
+a prefix of another. The library's own codec "decimal" has the same bytes, but refuses infinities
+and NaN.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ def varint(number: int) -> bytes:
 
 
 def take_varint(data: bytes) -> tuple[int, bytes]:
-    """Return the number that `data` starts with, and the bytes after it."""
+    """Return the number that `varint` encoded at the start of `data`, and the bytes after it."""
     lead = data[0]
     if lead < _ONE_BYTE:
         return lead, data[1:]
@@ -79,7 +80,7 @@ def _head(hundreds: Hundreds) -> bytes:
 
 
 def _take_head(data: bytes) -> tuple[bool, int, bytes]:
-    """Return whether the number is negative, its exponent, and its stored digits."""
+    """Return whether the encoded number is negative, its exponent, and the bytes of its digits."""
     lead, rest = data[0], data[1:]
     if lead in {_NEG_LARGE, _POS_SMALL}:
         size, digits = take_varint(invert(rest))
@@ -105,8 +106,8 @@ class SortedDecimal(Number):
         """Return the bytes.
 
         Raises:
-            CodecError: The value is not a Decimal or not finite, has more than 31 digits, or an
-                exponent of more than a million.
+            CodecError: The value is not a Decimal, is not finite, has more than 31 digits, or has
+                an exponent beyond one million, positive or negative.
         """
         hundreds = self.split(value)
         if not hundreds.digits:
@@ -124,10 +125,10 @@ class SortedDecimal(Number):
         return True
 
     def end_of(self, data: bytes, position: int) -> int:
-        """Return the position after the last digit.
+        """Return the position after the last digit of the number that begins at `position`.
 
         Raises:
-            CodecError: The bytes have no such end.
+            CodecError: The bytes have no last digit.
         """
         plain = invert(data[position:]) if self.desc else data[position:]
         if plain[:1] in _WITHOUT_DIGITS:
@@ -167,7 +168,7 @@ class SortedDecimal(Number):
 
 @dataclass(frozen=True, slots=True)
 class OrderedNumeric(SortedDecimal):
-    """The same as `SortedDecimal`, with infinities and NaN, which Java encodes for doubles only."""
+    """As `SortedDecimal`, but also with infinities and NaN, which Java encodes only for doubles."""
 
     name: ClassVar[str] = "ordered.numeric"
 
@@ -175,8 +176,8 @@ class OrderedNumeric(SortedDecimal):
         """Return the bytes.
 
         Raises:
-            CodecError: The value is not a Decimal, has more than 31 digits, or an exponent of more
-                than a million.
+            CodecError: The value is not a Decimal, has more than 31 digits, or has an exponent
+                beyond one million, positive or negative.
         """
         if not isinstance(value, Decimal) or value.is_finite():
             return SortedDecimal.encode(self, value)

@@ -1,8 +1,8 @@
 """Phoenix's numbers and booleans, in the format of its class `PDataType`.
 
-Signed integers have the sign bit flipped. Floats are encoded as in `float64`, plus one. `desc`
-inverts every byte. Texts and bytes are in `phoenix_text`, times in `phoenix_times`, DECIMAL in
-`phoenix_decimal`.
+Signed integers have the sign bit flipped. FLOAT and DOUBLE have the sortable bytes of
+`codecs.float64`, taken as a number and increased by 1. `desc` inverts every byte. The codecs of
+texts and bytes are in `phoenix_text`, of times in `phoenix_times`, of DECIMAL in `phoenix_decimal`.
 """
 
 from __future__ import annotations
@@ -60,7 +60,10 @@ class BigInt(Int64):
 
 @dataclass(frozen=True, slots=True)
 class _Unsigned(Integer):
-    """The base of unsigned types; Java has none, so half of the range is not used."""
+    """The base of unsigned integer types.
+
+    Java has only signed integers, so the upper half of the range of the bytes is not used.
+    """
 
     @property
     def maximum(self) -> int:
@@ -207,7 +210,7 @@ class PhoenixBoolean(Boolean):
     """BOOLEAN: 00 is false and 01 is true; descending, 01 is false and 00 is true."""
 
     name: ClassVar[str] = "phoenix.boolean"
-    # Of its own descending keys Phoenix 5.2.1 writes fe for true, and reads that as false.
+    # In its own descending keys Phoenix 5.2.1 writes fe for true, but reads fe as false.
     place: ClassVar[KeyPlacement] = KeyPlacement.ASCENDING
     instead: ClassVar[str] = 'codecs.code({False: b"\\x00", True: b"\\x01"}, desc=True)'
 

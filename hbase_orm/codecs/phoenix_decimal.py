@@ -1,4 +1,4 @@
-"""Phoenix's DECIMAL: an exponent byte, base-100 digits, and 66 after those of a negative number."""
+"""Phoenix's DECIMAL: an exponent byte, base-100 digits, and 0x66 at the end of negative numbers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NEGATIVE_END = b"\x66"
 _MAX_BYTES = 21  # PDataType.MAX_BIG_DECIMAL_BYTES: a negative number of 20 digits loses its end
 _POSITIVE = 0x80
 _EXPONENT_BIAS = 64
-_LEAST_EXPONENT = -62  # PDecimal reads smaller numbers back with the exponent's sign turned
+_LEAST_EXPONENT = -62  # PDecimal reads smaller numbers back with the wrong sign of the exponent
 _GREATEST_EXPONENT = 63
 
 
@@ -23,8 +23,8 @@ class PhoenixDecimal(Number):
     """DECIMAL: at most 38 digits, from 1E-126 to below 1E+126, without trailing zeros.
 
     Attributes:
-        separator: The bytes that end the number if other parts follow, as in Phoenix; numbers whose
-            bytes contain them are refused.
+        separator: The bytes that end the number if other parts of a row key follow, by default 00
+            as in Phoenix; numbers whose encoding contains these bytes are refused.
     """
 
     name: ClassVar[str] = "phoenix.decimal"

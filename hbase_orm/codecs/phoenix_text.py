@@ -19,10 +19,10 @@ _BLANK = b" "
 
 @dataclass(frozen=True, slots=True)
 class VarChar(Codec[str]):
-    """VARCHAR: UTF-8 text without NUL; a NUL ends it if other parts follow in a row key.
+    """VARCHAR: UTF-8 text without NUL.
 
     Attributes:
-        separator: The bytes that end the text there.
+        separator: The byte NUL, which ends the text if other parts of a row key follow.
     """
 
     name: ClassVar[str] = "phoenix.varchar"
@@ -159,7 +159,9 @@ class VarBinary(Raw):
 
 @dataclass(frozen=True, slots=True)
 class Binary(Codec[bytes]):
-    """BINARY(n): bytes; shorter values are padded with 00 on the right, also when read back.
+    """BINARY(n): bytes of a fixed width.
+
+    Shorter values are padded with 00 on the right, and are read back with the padding.
 
     Attributes:
         width_bytes: The width n in bytes.
@@ -185,7 +187,7 @@ class Binary(Codec[bytes]):
         return True
 
     def normalize(self, value: bytes, /) -> bytes:
-        """Return `value` padded.
+        """Return `value` with its padding, as it will be read back.
 
         Raises:
             CodecError: The value is not bytes, or is too long.

@@ -1,8 +1,9 @@
 """Phoenix's DATE, TIME and TIMESTAMP: milliseconds since 1970, with nanoseconds in a TIMESTAMP.
 
-All of these codecs encode datetimes with a time zone: also a Phoenix DATE has a time of day. The
-unsigned types begin at 1970. Finer times are rounded down to milliseconds; nanoseconds in a
-TIMESTAMP are rounded down to microseconds when they are read. `desc` inverts every byte.
+All of these codecs encode datetimes with a time zone, because even a Phoenix DATE has a time of
+day. The unsigned types begin at 1970. DATE and TIME round times down to milliseconds when they are
+written; a TIMESTAMP's nanoseconds are rounded down to microseconds when they are read. `desc`
+inverts every byte.
 """
 
 from __future__ import annotations
@@ -40,7 +41,16 @@ class _PhoenixInstant(Instant):
         return (ms if self.is_unsigned else ms + _SIGN).to_bytes(_MILLIS_BYTES, "big"), micros
 
     def at(self, data: bytes, plain: bytes, micros: int) -> datetime:
-        """Return the time from the ascending bytes of milliseconds, plus some microseconds."""
+        """Return the datetime that some bytes stand for, in UTC.
+
+        Args:
+            data: The whole encoding, for the error.
+            plain: The ascending bytes of the milliseconds.
+            micros: The remaining microseconds.
+
+        Raises:
+            CodecError: The time is outside years 1 to 9999.
+        """
         ms = int.from_bytes(plain, "big") - (0 if self.is_unsigned else _SIGN)
         try:
             return EPOCH + timedelta(milliseconds=ms, microseconds=micros)
@@ -65,7 +75,7 @@ class PhoenixDate(_PhoenixInstant):
         return utc.replace(microsecond=utc.microsecond // MICROS_PER_MILLI * MICROS_PER_MILLI)
 
     def encode(self, value: datetime, /) -> bytes:
-        """Return 8 bytes; finer times are rounded down.
+        """Return 8 bytes; fractions of a millisecond are rounded down.
 
         Raises:
             CodecError: The value is not a datetime, has no time zone, or is out of range.
@@ -84,7 +94,7 @@ class PhoenixDate(_PhoenixInstant):
         return self.at(data, invert(data) if self.desc else data, 0)
 
     def inline_encode(self, value: str, scope: Scope) -> str | None:
-        """Return an expression that packs the milliseconds of a signed date; None if unsigned."""
+        """Return an expression that packs the milliseconds; None for the unsigned types."""
         if self.is_unsigned:
             return None
         ms, pack = self.inline_units(value, scope, MICROS_PER_MILLI), scope.bind(UNSIGNED.pack, "p")
@@ -92,7 +102,10 @@ class PhoenixDate(_PhoenixInstant):
         return self.inline_utc(value, scope, f"{pack}({number})")
 
     def inline_decode(self, data: str, scope: Scope) -> str | None:
-        """Return an expression that adds the milliseconds to 1970, and fails out of range."""
+        """Return an expression that adds the milliseconds to 1970; None for the unsigned types.
+
+        The expression fails for times outside years 1 to 9999.
+        """
         if self.is_unsigned:
             return None
         packed = f"{scope.bind(UNSIGNED.unpack, 'unpack')}({data})[0]"
@@ -100,7 +113,10 @@ class PhoenixDate(_PhoenixInstant):
         return f"({scope.bind(EPOCH, 'epoch')} + {scope.bind(_MILLI, 'milli')} * {ms})"
 
     def inline_settled(self, value: str, scope: Scope) -> str:
-        """Return a test for times in UTC of whole milliseconds; if unsigned, from 1970 on."""
+        """Return the source of a test for UTC times of whole milliseconds.
+
+        For the unsigned types the test is true only from 1970 on.
+        """
         first_year = EPOCH.year if self.is_unsigned else MINYEAR
         return self.inline_whole(value, scope, MICROS_PER_MILLI, first_year=first_year)
 

@@ -17,17 +17,20 @@ from typing import Any
 from weakref import finalize
 
 MISFITS = (ValueError, OverflowError, struct.error)
-"""The errors by which an expression leaves a value to the codec; a CodecError is a ValueError."""
+"""The errors after which the codec's method is called instead of the expression.
+
+A CodecError is a ValueError, so it is among them.
+"""
 
 INVERTED = bytes(255 - byte for byte in range(256))
-"""Translates bytes into those with every bit flipped."""
+"""The table with which `bytes.translate` flips every bit."""
 
 
 class Scope:
-    """The global names of generated source; new names begin with an underscore.
+    """The global names of a generated function. Names that are added begin with an underscore.
 
     Attributes:
-        values: The values by name: the globals of the generated function.
+        values: The global values by name.
     """
 
     def __init__(self, **values: Any) -> None:
@@ -36,13 +39,13 @@ class Scope:
         self._count = 0
 
     def bind(self, value: Any, hint: str) -> str:
-        """Return a new name for a constant or a function, made of `hint` and a number."""
+        """Add a constant or a function, and return its new name: `hint` and a number."""
         name = self.local(hint)
         self.values[name] = value
         return name
 
     def local(self, hint: str) -> str:
-        """Return a new name for a variable of the generated function."""
+        """Return a new name for a variable of the generated function: `hint` and a number."""
         self._count += 1
         return f"_{hint}{self._count}"
 
@@ -91,7 +94,7 @@ def literal(value: Any) -> str:
 
 
 def renamed(function: Any, names: Mapping[str, str]) -> Any:
-    """Return a generated function with its keyword arguments renamed.
+    """Rename the keyword arguments of a generated function, from old to new; return the function.
 
     So names from outside the library never become source.
     """
@@ -113,7 +116,10 @@ def plus(expression: str, number: int) -> str:
 
 
 def counted(value: str, first: int, last: int, *, desc: bool) -> str:
-    """Return the source of a number's distance from the end of its range that sorts first."""
+    """Return the source of `value - first`, or of `last - value` if descending.
+
+    This is the number, from 0 on, that is stored for an integer between `first` and `last`.
+    """
     return f"{last} - {value}" if desc else plus(value, -first)
 
 
@@ -123,7 +129,14 @@ def inverted(expression: str, scope: Scope, *, desc: bool = True) -> str:
 
 
 def either(value: str, test: str, results: Mapping[Any, Any], otherwise: str) -> str:
-    """Return the source that compares a value with each key of `results` by `is` or `==`."""
+    """Return the source of an expression that returns the result for one of a few values.
+
+    Args:
+        value: The name of the variable that holds the value.
+        test: The operator that compares the value with each key of `results`: "is" or "==".
+        results: The result for each of the values.
+        otherwise: The name of the function that is called for other values.
+    """
     choices = "".join(
         f"{literal(result)} if {value} {test} {literal(key)} else "
         for key, result in results.items()

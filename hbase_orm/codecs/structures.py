@@ -23,7 +23,7 @@ from hbase_orm.errors import CodecError, SchemaError
 
 Upgrade = Callable[[dict[str, Any]], dict[str, Any]]
 
-_NO_TYPES = (UnionType, Annotated)  # classes, but not of the values
+_NO_TYPES = (UnionType, Annotated)  # these are classes, but values are not their instances
 # In older releases MsgspecError is no ValueError; hooks raise TypeError, pydantic ValueError.
 _UNFIT = (msgspec.MsgspecError, TypeError, ValueError, OverflowError)
 _TOO_DEEP = "the value is nested too deep"
@@ -106,7 +106,8 @@ class Packed(Codec[T]):
     Attributes:
         type_: The type of the values, for example `list[Line]`.
         version: The version number that is written, 1 to 127.
-        upgrades: For each earlier version, a function from its fields to those of the next version.
+        upgrades: For each earlier version, a function that converts a dict of the fields of that
+            version to a dict of the fields of the next version.
     """
 
     type_: Any = field(kw_only=True)
@@ -145,7 +146,7 @@ class Packed(Codec[T]):
 
     @property
     def ordered(self) -> bool:
-        """False."""
+        """Always False: packed values do not sort."""
         return False
 
     def pack(self, value: Any, /) -> bytes:
@@ -153,11 +154,11 @@ class Packed(Codec[T]):
         raise NotImplementedError
 
     def unpack(self, data: bytes, /) -> T:
-        """Return the value of the current version."""
+        """Return the value, which was packed by the current version."""
         raise NotImplementedError
 
     def unpack_plain(self, data: bytes, /) -> Any:
-        """Return the value of any version as dicts and lists."""
+        """Return the value, which was packed by any version, as dicts and lists."""
         raise NotImplementedError
 
     def containers(self, packed: bytes, /) -> int:
@@ -169,11 +170,11 @@ class Packed(Codec[T]):
         raise NotImplementedError
 
     def parted(self, data: bytes, /) -> tuple[int, bytes]:
-        """Join the version and the packed value; `parted` is the inverse."""
+        """Split stored bytes into the version and the packed value; `joined` is the inverse."""
         raise NotImplementedError
 
     def encode(self, value: T, /) -> bytes:
-        """Join the version and the packed value; `parted` is the inverse.
+        """Return the version and the packed value, joined.
 
         Raises:
             CodecError: The value or a part of it does not fit the type; it is nested deeper than
@@ -204,7 +205,8 @@ class Packed(Codec[T]):
         """Return the value, upgraded to the current version.
 
         Raises:
-            CodecError: The bytes are not a packed value of this type, or have a newer version.
+            CodecError: The bytes are not a packed value of this type, have a newer version, or are
+                nested too deep for the call stack.
         """
         try:
             version, packed = self.parted(data)
@@ -257,7 +259,7 @@ def _upgraded(plain: Any, upgrade: Upgrade) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Json(Packed[T]):
-    """JSON: `{"v":1,"d":…}`."""
+    """A JSON object of the version and the value: `{"v":1,"d":…}`."""
 
     name: ClassVar[str] = "json"
 
@@ -266,7 +268,7 @@ class Json(Packed[T]):
         return _to_json(value)
 
     def unpack(self, data: bytes, /) -> T:
-        """Return the value of JSON."""
+        """Return the value that was packed as JSON."""
         value: T = _json_decoder(self.type_).decode(data)
         return value
 
@@ -279,18 +281,18 @@ class Json(Packed[T]):
         return packed.count(b"[") + packed.count(b"{")
 
     def joined(self, packed: bytes, /) -> bytes:
-        """Return a JSON object with version and value."""
+        """Return a JSON object with the version and the packed value."""
         return b'{"v":%d,"d":%b}' % (self.version, packed)
 
     def parted(self, data: bytes, /) -> tuple[int, bytes]:
-        """Split into version and value."""
+        """Split stored bytes into the version and the packed value."""
         envelope = _ENVELOPE.decode(data)
         return envelope.v, bytes(envelope.d)
 
 
 @dataclass(frozen=True, slots=True)
 class MsgPack(Packed[T]):
-    """MessagePack after one byte with the version."""
+    """One byte for the version, then the value as MessagePack."""
 
     name: ClassVar[str] = "msgpack"
 
@@ -299,7 +301,7 @@ class MsgPack(Packed[T]):
         return _to_msgpack(value)
 
     def unpack(self, data: bytes, /) -> T:
-        """Return the value of MessagePack."""
+        """Return the value that was packed as MessagePack."""
         value: T = _msgpack_decoder(self.type_).decode(data)
         return value
 
@@ -316,5 +318,5 @@ class MsgPack(Packed[T]):
         return bytes((self.version,)) + packed
 
     def parted(self, data: bytes, /) -> tuple[int, bytes]:
-        """Split into version and value."""
+        """Split stored bytes into the version and the packed value."""
         return data[0], data[1:]

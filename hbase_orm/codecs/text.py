@@ -1,7 +1,7 @@
 """Codecs of text and bytes of varying length.
 
-UTF-8 sorts like the code points. The layout of a row key decides how a text ends there; if the
-codec has a `separator`, that is used.
+UTF-8 sorts like the code points. The layout of a row key decides how a text ends in the key: with
+the codec's `separator` if it has one.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def plain_bytes(codec: Codec[Any], value: Any) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Text(Codec[str]):
-    """UTF-8.
+    """UTF-8 text of any length.
 
     Attributes:
         separator: The bytes that end the text if other parts follow in a row key; values that
@@ -79,7 +79,7 @@ class Text(Codec[str]):
 
         Raises:
             CodecError: The value is not a str, has a lone surrogate, contains the separator, or
-                ends with the beginning of it.
+                ends with the beginning of the separator.
         """
         data = self.stored(value)
         if self.separator is not None and (data + self.separator).find(self.separator) < len(data):
@@ -123,7 +123,7 @@ class Text(Codec[str]):
             return guarded(value, str, data, self.encode, scope)
         stored, separator = scope.local("stored"), self.separator
         taken = f"({stored} := {value}.encode())"
-        if len(separator) == 1:  # which nothing but itself begins; a number is found sooner
+        if len(separator) == 1:  # no text can end with a part of it; `in` is fast with a number
             is_whole = f"{int(separator[0])} not in {taken}"
         else:
             end = literal(separator)

@@ -1,8 +1,8 @@
 """Codecs of datetimes as whole milliseconds or microseconds since 1970, 8 bytes big-endian.
 
-Datetimes must have a time zone, and are read back in UTC. `millis` is the `Long` that Java programs
-usually write: 0 ≤ ms ≤ Long.MAX, and descending Long.MAX - ms. `micros` stores every datetime
-without loss (the sign bit is flipped, so times before 1970 sort first).
+Datetimes must have a time zone, and are read back in UTC. `millis` has the bytes that Java programs
+usually write: the `long` ms, from 0 to Long.MAX, or Long.MAX - ms if descending. `micros` stores
+every datetime without loss; its sign bit is flipped, so that times before 1970 sort first.
 """
 
 from __future__ import annotations
@@ -94,13 +94,13 @@ class Instant(Codec[datetime]):
         return micros
 
     def inline_units(self, value: str, scope: Scope, unit_micros: int) -> str:
-        """Return the source of the whole units from 1970 to an aware datetime."""
+        """Return the source of the number of whole units from 1970 to an aware datetime."""
         span = scope.local("span")
         first = f"({span} := {value} - {scope.bind(EPOCH, 'epoch')})"
         return units_source(first, span, unit_micros)
 
     def inline_utc(self, value: str, scope: Scope, packed: str) -> str:
-        """Return source that uses `packed` for times in UTC, and calls `encode` for others."""
+        """Return source that uses `packed` for UTC times, and calls `encode` for other values."""
         is_utc = f"{value}.tzinfo is {scope.bind(UTC, 'utc')}"
         return guarded(value, datetime, packed, self.encode, scope, is_utc)
 
@@ -112,7 +112,7 @@ class Instant(Codec[datetime]):
         first_year: int = MINYEAR,
         last_year: int = MAXYEAR,
     ) -> str:
-        """Return the source of a test for times in UTC, in whole units, in these years."""
+        """Return the source of a test for UTC times of whole units between these years."""
         conditions = [
             f"{value}.__class__ is {scope.bind(datetime, 'kind')}",
             f"{value}.tzinfo is {scope.bind(UTC, 'utc')}",
@@ -125,11 +125,11 @@ class Instant(Codec[datetime]):
 
 
 def units_source(first: str, span: str, unit_micros: int) -> str:
-    """Return the source of the whole units of a timedelta, rounded down.
+    """Return the source of the number of whole units in a timedelta, rounded down.
 
     Args:
-        first: The source of the timedelta, which also assigns it to `span`.
-        span: The name of the variable.
+        first: The source of the timedelta, which also assigns it to the variable `span`.
+        span: The name of the variable that then holds the timedelta.
         unit_micros: The unit in microseconds: 1, 1,000 or 1,000,000.
     """
     units_per_second = MICROS_PER_SECOND // unit_micros
@@ -155,7 +155,7 @@ def _is_whole_utc(value: Any) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Millis(Instant):
-    """Milliseconds since 1970; finer times are rounded down."""
+    """Datetimes as milliseconds since 1970; fractions of a millisecond are rounded down."""
 
     name: ClassVar[str] = "millis"
 
@@ -177,7 +177,7 @@ class Millis(Instant):
         return utc.replace(microsecond=utc.microsecond // MICROS_PER_MILLI * MICROS_PER_MILLI)
 
     def encode(self, value: datetime, /) -> bytes:
-        """Return 8 bytes; finer times are rounded down.
+        """Return 8 bytes; fractions of a millisecond are rounded down.
 
         Raises:
             CodecError: The value is not a datetime, has no time zone, or is outside 1970 to 9999.
@@ -212,19 +212,19 @@ class Millis(Instant):
         )
 
     def inline_decode(self, data: str, scope: Scope) -> str:
-        """Return an expression that adds the milliseconds to 1970, and fails out of range."""
+        """Return an expression that adds the milliseconds to 1970, and fails after year 9999."""
         unpack = scope.bind((SIGNED if self.desc else UNSIGNED).unpack, "unpack")
         ms = f"({_LONG_MAX} - {unpack}({data})[0])" if self.desc else f"{unpack}({data})[0]"
         return f"({scope.bind(EPOCH, 'epoch')} + {scope.bind(_MILLI, 'milli')} * {ms})"
 
     def inline_settled(self, value: str, scope: Scope) -> str:
-        """Return a test for times in UTC of whole milliseconds, from 1970 on."""
+        """Return the source of a test for UTC times of whole milliseconds, from 1970 on."""
         return self.inline_whole(value, scope, MICROS_PER_MILLI, first_year=EPOCH.year)
 
 
 @dataclass(frozen=True, slots=True)
 class Micros(Instant):
-    """Microseconds since 1970 with the sign bit flipped, for every datetime without loss."""
+    """Datetimes as microseconds since 1970, without loss, with the sign bit flipped."""
 
     name: ClassVar[str] = "micros"
 
@@ -269,11 +269,11 @@ class Micros(Instant):
         return self.inline_utc(value, scope, f"{pack}({number})")
 
     def inline_decode(self, data: str, scope: Scope) -> str:
-        """Return an expression that adds the microseconds to 1970, and fails out of range."""
+        """Return an expression that adds microseconds to 1970 and fails outside years 1 to 9999."""
         packed = f"{scope.bind(UNSIGNED.unpack, 'unpack')}({data})[0]"
         micros = f"({_LONG_MAX} - {packed})" if self.desc else f"({packed} - {-_INT64_MIN})"
         return f"({scope.bind(EPOCH, 'epoch')} + {scope.bind(_MICRO, 'micro')} * {micros})"
 
     def inline_settled(self, value: str, scope: Scope) -> str:
-        """Return a test for times in UTC."""
+        """Return the source of a test for UTC times."""
         return self.inline_whole(value, scope, 1)

@@ -1,1 +1,1 @@
-"""The objects of a session: identity, ownership, refreshing and held values."""
+"""The objects of a session: their identity, their owners, refreshing, and references to them."""

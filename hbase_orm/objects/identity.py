@@ -27,7 +27,7 @@ class IdentityMap:
         return len(self._objects)
 
     def find(self, bound: BoundModel, key: bytes) -> Model | None:
-        """Return the object of a row, or None if the program does not refer to one any more."""
+        """Return the object of a row; None if there is none, or the program no longer holds it."""
         return self._objects.get(_row_id(bound, key))
 
     def put(self, bound: BoundModel, key: bytes, obj: Model) -> None:
@@ -35,7 +35,7 @@ class IdentityMap:
         self._objects[_row_id(bound, key)] = obj
 
     def forget(self, bound: BoundModel, key: bytes) -> Model | None:
-        """Remove a row's object and return it."""
+        """Remove the object of a row and return it; None if there is none."""
         return self._objects.pop(_row_id(bound, key), None)
 
     def clear(self) -> list[Model]:
@@ -56,7 +56,7 @@ def _refuse_change(obj: Model) -> None:
 
 
 def superseded_error(obj: Model) -> ValidationError:
-    """Return the error of a changed object whose row another object took over."""
+    """Return the error to raise for a change of an object whose row another object took over."""
     return ValidationError(
         "another object of this row was written or deleted after this one",
         model=type(obj).__name__,
@@ -65,7 +65,7 @@ def superseded_error(obj: Model) -> ValidationError:
 
 
 def refuse_part(obj: Model) -> None:
-    """Raise an error if an object was read only in part, where the whole row is needed.
+    """Raise an error if only a range of an object's dynamic columns was read.
 
     Raises:
         ValidationError: The object was read by `columns_between`.

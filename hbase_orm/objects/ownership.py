@@ -31,12 +31,16 @@ def refuse_foreign(bound: BoundModel, obj: Model) -> None:
 
 
 def refuse_incomplete(bound: BoundModel, obj: Any, *, is_new: bool) -> None:
-    """Raise an error if an object lacks fields and its row may not exist.
+    """Raise an error if an object lacks fields that its row would lack after the write.
+
+    An object that this engine read from its row may lack deferred fields that are not required,
+    because the row keeps their cells. A new object, an object of another engine, and an object that
+    is only inserted may lack none.
 
     Args:
         bound: The bound model.
         obj: The object.
-        is_new: Whether the write requires that the row does not exist.
+        is_new: Whether the write requires that the row does not exist yet.
 
     Raises:
         ValidationError: Fields are missing; the error names the deferred fields or the columns that

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from hbase_orm.binding.in_place import UNCHANGING
 
-# What cannot change, or is everybody's: references to it do not matter.
+# Values that cannot change, or that all code shares: references to them do not matter.
 _LEAVES: Final = (
     *(*UNCHANGING, NoneType, complex, range, tzinfo, Pattern, EllipsisType),
     *(type, ModuleType, FunctionType, BuiltinFunctionType),
@@ -34,13 +34,11 @@ def _counts(things: list[Any]) -> list[int]:
 
 
 _OURS: Final = _counts([object()])[0]
-"""The references to a thing in a list that is counted, the list's own included."""
+"""The count that `_counts` returns for an object to which only the list refers."""
 
 
 def counts_are_exact() -> bool:
-    """Return whether Python counts references exactly.
-
-    CPython with the global interpreter lock does.
+    """Return whether Python counts references exactly, as CPython with the global lock does.
 
     Without the lock each thread counts separately, and some references are counted later.
     """
@@ -49,7 +47,12 @@ def counts_are_exact() -> bool:
 
 
 def is_held(box: list[Any], own: int) -> bool:
-    """Return whether a list's only item has more references than the list's and `own`."""
+    """Return whether the program refers to the only item of a list.
+
+    Args:
+        box: The list.
+        own: The number of the library's references to the item besides the list.
+    """
     return _counts(box)[0] > _OURS + own
 
 
@@ -69,7 +72,10 @@ def is_part_held(values: Mapping[str, Any], names: Iterable[str]) -> bool:
 
 
 def _parts(waiting: list[Any], counts: Counter[int]) -> list[Any]:
-    """Return all mutable parts of some objects; count the references between them."""
+    """Return the mutable objects among `waiting`, and all mutable objects that they refer to.
+
+    The references between these objects are added to `counts`.
+    """
     parts: dict[int, Any] = {}
     while waiting:
         part = waiting.pop()
@@ -83,7 +89,15 @@ def _parts(waiting: list[Any], counts: Counter[int]) -> list[Any]:
 
 
 def _containers_of(parts: list[Any], among: Iterable[Any], counts: Counter[int]) -> list[Any]:
-    """Return the containers among some objects that hold parts; count the references in them."""
+    """Return the containers that refer to a part, directly or through other containers.
+
+    The references in these containers are added to `counts`.
+
+    Args:
+        parts: The parts.
+        among: The values in which containers are searched.
+        counts: The number of known references to each object, by its id.
+    """
     reached = {id(part) for part in parts}
     containers: dict[int, tuple[Any, list[Any]]] = {}
     waiting = list(among)

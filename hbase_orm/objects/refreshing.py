@@ -26,10 +26,10 @@ class Replaced:
     """A former value of an object, which the program may still refer to.
 
     Attributes:
-        field: The field of the value.
+        field: The name of the field that had the value.
         codec: The codec of the field.
-        values: A dict from the field to the value; the session has no other reference to it.
-        data: The encoded value at the time when it was replaced.
+        values: A dict from the field to the value; the session has no other reference to the value.
+        data: The value as it was encoded when it was replaced.
     """
 
     field: str
@@ -51,8 +51,8 @@ class _Changes:
     """The changes that a program made in an object since its row was read.
 
     Attributes:
-        fields: The changed fields, without dynamic columns.
-        entries: By the name of a map, the names of its changed entries.
+        fields: The names of the changed fields, without fields of dynamic columns.
+        entries: The names of the changed entries of dynamic columns, by the name of their field.
     """
 
     fields: frozenset[str] = NO_FIELDS
@@ -62,7 +62,7 @@ class _Changes:
         return bool(self.fields or any(self.entries.values()))
 
     def columns(self, schema: TableSchema) -> set[bytes]:
-        """Return the columns of the changes."""
+        """Return the columns in which the changed fields and entries are stored."""
         by_name = schema.column_by_name
         columns = {by_name[name].column for name in self.fields if name in by_name}
         for name, keys in self.entries.items():
@@ -88,19 +88,19 @@ def refresh(
     """Update `obj` from `fresh`, except for the fields that the program has changed.
 
     Deferred fields that were not read again are unloaded, because their values may be outdated.
-    Mutable values that are equal to the row's stay the same Python objects.
+    Mutable values that are equal to the newly read values stay the same Python objects.
 
     Args:
         bound: The bound model.
         obj: The object.
         fresh: A new object of the row, as it was read now.
         in_doubt: The columns in writes of unknown outcome, which count as changed by the program.
-        is_to_go: Whether a delete of the object is pending, which keeps the loaded version.
+        is_to_go: Whether a delete of the object is pending; the object then keeps its version.
         is_unchanged: Whether the program surely changed nothing, so that no comparison is needed.
         drops_changes: Whether the program's changes are dropped.
 
     Returns:
-        The replaced values that can change in place.
+        The former values that were replaced, if they can change in place.
     """
     schema, values, new = bound.schema, obj.__dict__, fresh.__dict__
     state, read = obj.__state__, fresh.__state__
@@ -123,7 +123,7 @@ def refresh(
         ):
             replaced += _take_field(schema, name, values, new)
     state.entry_range = None
-    # Of changed fields it stays as it was.
+    # Changed fields stay loaded or unloaded, as they were.
     state.deferred = (read.deferred - changes.fields) | (state.deferred & changes.fields)
     state.origin = bound.origin
     state.row = _based(read.row, loaded, kept)
@@ -131,7 +131,7 @@ def refresh(
 
 
 def _based(row: Row | None, loaded: Row | None, kept: set[bytes]) -> Row | None:
-    """Return a row that was read, but with the old cells of changed fields."""
+    """Return the newly read row, but with the earlier loaded cells of the columns `kept`."""
     if row is None or loaded is None or not kept:
         return row
     cells = {column: cell for column, cell in row.cells.items() if column not in kept}
@@ -154,7 +154,7 @@ def _changes_of(bound: BoundModel, loaded: Row, obj: Model, in_doubt: frozenset[
         for dynamic in schema.dynamics
         if dynamic.name in values
     }
-    unread = set_unread(obj)  # their None is a change: it clears
+    unread = set_unread(obj)  # None in such a field is a change: it deletes the cell
     return _Changes(frozenset(changed) | unread, entries)
 
 
@@ -176,20 +176,23 @@ def _changed_entries(
 
 
 def _entries_among(dynamic: DynamicSchema, columns: frozenset[bytes]) -> frozenset[Any]:
-    """Return the names of the entries in some columns."""
+    """Return the names of the entries that are stored in these columns."""
     names = (column[len(dynamic.prefix) :] for column in columns if dynamic.holds(column))
     return frozenset(map(dynamic.name_codec.decode, names))
 
 
 def _differs(codec: Codec[Any], before: Any, now: Any) -> bool:
-    """Return whether the encodings of two values differ; `==` is wrong for NaN or True."""
+    """Return whether the encodings of two values differ.
+
+    `==` would be wrong: NaN is not equal to itself, and True is equal to 1.
+    """
     if before is None or now is None:
         return before is not now
     if codec.canonical and codec.python_type is not float and before == now:
         return False
     try:
         return bool(codec.encode(before) != codec.encode(now))
-    except CodecError:  # one of them is the program's, or of a codec that reads what it won't write
+    except CodecError:  # the program set an unfit value, or the codec does not write what it reads
         return bool(before != now)
 
 
@@ -222,11 +225,14 @@ def _take_entries(
     values: dict[str, Any],
     new: Mapping[str, Any],
 ) -> list[Replaced]:
-    """Update a map entry by entry, because some entries may not have been read."""
+    """Update a field of dynamic columns, but keep the entries `mine`, which the program changed.
+
+    Return the replaced values that can change in place.
+    """
     name, codec = dynamic.name, dynamic.codec
     if name not in new:
         return []
-    if name not in values:  # the program took it off the object: no change of the row
+    if name not in values:  # the program deleted the attribute, which changes nothing in the row
         values[name] = new[name]
         return []
     now, entries = values[name], {k: v for k, v in new[name].items() if k not in mine}

@@ -7,21 +7,27 @@ from typing import Any, Final, get_origin
 from hbase_orm.schema.tables import ColumnSchema, TableSchema
 
 _OF_EMPTY: Final = frozenset({bool, bytes, dict, float, frozenset, int, list, set, str, tuple})
-"""Factories whose values are all the same: the type's own, empty or zero."""
+"""The types that, as a `default_factory`, return an equal value at each call: empty or zero."""
 
 
 def absent_value(schema: TableSchema, column: ColumnSchema) -> Any:
-    """Return the value of a field without a cell: None, its default, or 0 for a counter."""
+    """Return the value of a field in an object whose row has no cell for it.
+
+    It is 0 for a counter or a version. It is the declared default of a field that has a default and
+    cannot be None. For every other field it is None.
+    """
     if column in schema.numbers:
         return 0
     return None if column.nullable or not column.has_default else column.new_default()
 
 
 def absent_value_in_entries(column: ColumnSchema) -> Any:
-    """Return the value of a field without a cell in index entries and conditions of indexes.
+    """Return the value that indexes use for a field if the row has no cell for it.
 
-    None for a required field. None also if a `default_factory` returns a new value at each read,
-    because an entry with that value would match no later read.
+    The entries of the row have this value, and the conditions of indexes compare it. It is the
+    declared default of a field that has a default and cannot be None. For every other field it is
+    None. It is None also if a `default_factory` returns another value at each read, because an
+    entry with that value would match no later read.
     """
     if column.nullable or not column.has_default:
         return None

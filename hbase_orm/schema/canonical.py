@@ -49,7 +49,7 @@ def _leaf_text(condition: Condition) -> str:
 
 
 def entries_text(entries: EntryRange | None) -> str:
-    """Return the text of a range of dynamic columns; empty for None."""
+    """Return the text of a range of dynamic columns; "whole rows" for None."""
     if entries is None:
         return "whole rows"
     ends = f"{value_text(entries.start)}, {value_text(entries.stop)}"
@@ -75,7 +75,7 @@ def value_text(value: Any) -> str:
 def _utc_text(at: datetime) -> str:
     try:
         return at.astimezone(UTC).isoformat()
-    except OverflowError:  # in UTC it lies before the year 1, or behind 9999
+    except OverflowError:  # in UTC the time is before the year 1, or after 9999
         return at.isoformat()
 
 

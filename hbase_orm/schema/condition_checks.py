@@ -61,7 +61,11 @@ def check_conditions(schema: TableSchema, conditions: Sequence[Condition]) -> No
 
 
 def codec_of(schema: TableSchema, of: Expr[Any]) -> Codec[Any]:
-    """Return the codec of a field of the model, an entry of its dynamic columns, or a function.
+    """Return the codec of an expression's values.
+
+    Args:
+        schema: The schema of the model.
+        of: A field of the model, an entry of its dynamic columns, or a function of one of them.
 
     Raises:
         QueryError: The field belongs to another model, no entry can have the name, or a function
@@ -115,7 +119,8 @@ def check_value(of: Expr[Any], codec: Codec[Any], value: Any) -> None:
     """Raise an error for a value that cannot be compared with stored values.
 
     Raises:
-        QueryError: The value has another type, or has no order among the values of its type.
+        QueryError: The value has another type, or is a Decimal NaN, a datetime without a time zone,
+            or a time of day with a time zone.
     """
     if value is None or codec.compares(value):
         return
@@ -184,7 +189,7 @@ def check_item(of: Expr[Any], codec: Codec[Any], item: Any) -> None:
 
 
 def type_of(codec: Codec[Any]) -> Any:
-    """Return the type of a codec's values, with type parameters."""
+    """Return the type of a codec's values, with type parameters, as in `list[str]`."""
     return codec.type_ if isinstance(codec, Packed) else codec.python_type
 
 
@@ -199,7 +204,7 @@ def _has_order(type_: Any) -> bool:
 
 
 def _item_types(type_: Any) -> tuple[Any, ...]:
-    """Return the types that items may have; empty if they are unknown."""
+    """Return the types that the items of a collection type may have; empty if they are unknown."""
     types_: list[Any] = []
     for one in get_args(type_):
         is_union = get_origin(one) in {Union, types.UnionType}

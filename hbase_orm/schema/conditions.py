@@ -169,7 +169,7 @@ class Not(Condition):
     condition: Condition
 
     def __repr__(self) -> str:
-        """Return the conditions joined by the operator."""
+        """Return the expression as it is written in a program."""
         return f"~({self.condition!r})"
 
 
@@ -377,12 +377,12 @@ def depth_of(condition: Condition) -> int:
 
 
 def fields_of(condition: Condition) -> tuple[str, ...]:
-    """Return the names of the fields in a condition, in order, with repetitions."""
+    """Return the names of the expressions that a condition compares, in order, with repetitions."""
     return tuple(field.name for field in compared_by(condition))
 
 
 def compared_by(condition: Condition) -> tuple[Expr[Any], ...]:
-    """Return the fields, functions and entries in a condition, in order, with repetitions."""
+    """Return the fields, functions and entries that a condition compares, with repetitions."""
     match condition:
         case And(conditions=inner) | Or(conditions=inner):
             return tuple(field for part in inner for field in compared_by(part))

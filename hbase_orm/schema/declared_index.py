@@ -10,7 +10,7 @@ from hbase_orm.schema.conditions import Condition, Expr, Order
 from hbase_orm.schema.tables import Maintained
 
 IndexComponent = Expr[Any] | Order | tuple[Expr[Any], Codec[Any]]
-"""A field or a function of one, with a direction or a codec of its own."""
+"""An indexed field or function of a field, which may have a direction or its own codec."""
 
 
 class Index:
@@ -22,9 +22,9 @@ class Index:
         name: The name of the attribute that the index is assigned to.
         components: The indexed fields and functions of fields.
         include: The columns that each entry copies.
-        covering: Whether statements may be answered from entries alone.
-        unique: Whether no two rows may have the same values.
-        where: Which rows have entries, or None for all.
+        covering: Whether statements may be answered from the entries, without reading the rows.
+        unique: Whether no two rows may have the same indexed values.
+        where: The condition that rows with entries fulfil; None if all rows have entries.
         salt: The number of buckets that the entries are spread over; 0 for no salt.
         nulls: Whether rows in which an indexed field is None have entries.
         maintained: "always" if every write updates the entries, "manual" if only builds do.
@@ -60,9 +60,10 @@ class Index:
                 byte: for values that increase with time, or that very many rows share. Every read
                 scans all buckets.
             nulls: Whether rows in which an indexed field is None have entries too. None sorts
-                before all values, in a descending index after them.
-            maintained: With "manual" only builds write the entries, writes of rows do not; only
-                statements that name the index use it, and see the state of the last build.
+                before all values, or after all values if the field is indexed in descending order.
+            maintained: With "manual", only builds of the index write the entries, and writes of
+                rows do not. Only statements with `.using(M.index)` read the index. They return the
+                rows that had an entry at the last build and would still have that entry.
 
         A wrong declaration raises SchemaError when the model's class is created, because only then
         the fields have names.

@@ -74,7 +74,8 @@ class Family:
             block_encoding: The encoding of keys inside a block.
             block_size_bytes: The size of a block in a store file.
             block_cache: Whether reads fill the block cache.
-            keep_deleted_cells: Whether deleted cells are kept, for reads of the past.
+            keep_deleted_cells: Whether deleted cells are kept, for reads of the past; "TTL" keeps
+                them until the delete is older than `ttl`.
             in_memory: Whether the block cache prefers this family's blocks.
             cache_data_on_write: Whether blocks are cached when they are written.
             evict_on_close: Whether a region's blocks are dropped from the cache when it closes.
@@ -112,7 +113,7 @@ class Family:
     def __set_name__(self, owner: type, attribute: str) -> None:
         """Store the attribute's name unless a name was given."""
         if self.name is None:
-            self.name = attribute  # checked with the class: Python 3.11 wraps what is raised here
+            self.name = attribute  # checked with the class: Python 3.11 wraps errors raised here
 
     def descriptor(self) -> FamilyDescriptor:
         """Return the family's descriptor for HBase."""
@@ -163,8 +164,8 @@ class Table:
 
         Args:
             name: The name of the table, with its namespace unless that is the default one.
-            splits: The split keys of a new table, or a number of regions that divide the possible
-                beginnings of row keys evenly; "auto" makes one region for each salt bucket or
+            splits: The split keys of a new table, or a number of regions, which divide the possible
+                beginnings of row keys evenly. "auto" makes one region for each salt bucket or
                 partition, and 16 regions for keys that begin with a hash.
             durability: Whether and how a write reaches the write-ahead log before it is
                 acknowledged.

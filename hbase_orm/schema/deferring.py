@@ -1,7 +1,7 @@
-"""Deferred columns: which columns reads of objects leave out, and which they name instead.
+"""Deferred columns: the columns that are left out when objects are read.
 
-A get names all other columns. A scan reads whole families, but the server sends only the keys of
-deferred cells, without values; so a row with any cell is seen.
+A get requests all other columns by name. A scan reads whole families, but the server sends deferred
+cells without their values. So the scan also returns a row that has only deferred cells.
 """
 
 from __future__ import annotations
@@ -12,18 +12,22 @@ from typing import Final
 from hbase_orm.schema.tables import ColumnSchema, TableSchema
 
 NO_FIELDS: Final[frozenset[str]] = frozenset()
-"""No deferred field is read."""
+"""An empty set of names of fields, for example if no deferred field is read."""
 
 
 def record_types_of(schema: TableSchema) -> tuple[TableSchema, ...]:
-    """Return the schemas of the rows of a table: those of all record types, or the model's own."""
+    """Return the schemas that rows of a model can have.
+
+    For the base model of record types, these are the schemas of all its record types. For any other
+    model, it is only the model's own schema.
+    """
     if schema.record_types is None:
         return (schema,)
     return tuple(model.__schema__ for model in schema.record_types.models.values())
 
 
 def deferred_names(schema: TableSchema) -> frozenset[str]:
-    """Return the deferred fields of a model, or of any of its record types."""
+    """Return the names of the deferred fields of a model and of the record types in its table."""
     every = (schema, *record_types_of(schema)) if schema.record_types is not None else (schema,)
     return frozenset(column.name for each in every for column in each.deferred)
 
@@ -31,11 +35,11 @@ def deferred_names(schema: TableSchema) -> frozenset[str]:
 def left_out(schema: TableSchema, loaded: AbstractSet[str]) -> tuple[ColumnSchema, ...]:
     """Return the columns that reads of objects leave out.
 
-    A column that one record type defers and another does not is read.
+    A column is left out only if every record type that has the column defers it.
 
     Args:
-        schema: The table.
-        loaded: The deferred fields that are read nevertheless.
+        schema: The schema of the model.
+        loaded: The names of the deferred fields that are read nevertheless.
     """
     every = record_types_of(schema)
     if not any(each.deferred for each in every):
@@ -53,9 +57,11 @@ def left_out(schema: TableSchema, loaded: AbstractSet[str]) -> tuple[ColumnSchem
 def columns_read(schema: TableSchema, loaded: AbstractSet[str]) -> tuple[bytes, ...]:
     """Return the columns and families that a get of objects requests.
 
+    The get requests single columns only of families from which columns are left out.
+
     Args:
-        schema: The table.
-        loaded: The deferred fields that are read nevertheless.
+        schema: The schema of the model.
+        loaded: The names of the deferred fields that are read nevertheless.
     """
     hidden = {column.column for column in left_out(schema, loaded)}
     if not hidden:

@@ -20,11 +20,11 @@ V = TypeVar("V")
 
 
 class DynamicExpr(NoColumn, Owned, Generic[K, V]):
-    """A field of dynamic columns as an expression: `Reading.tags["rack"]` is one entry of it.
+    """A field of dynamic columns as an expression; `Reading.tags["rack"]` is an entry of `tags`.
 
     Attributes:
         name: The field's name; empty until its class is created.
-        name_codec: The codec of the names; None until the class is created.
+        name_codec: The codec of the entries' names; None until the class is created.
     """
 
     name: str = ""
@@ -44,12 +44,12 @@ class DynamicExpr(NoColumn, Owned, Generic[K, V]):
 
     @property
     def instead(self) -> str:
-        """The advice for a comparison: name an entry, which is a column."""
+        """The advice in the error of a comparison: name one entry, which has a column."""
         is_text = self.name_codec is None or self.name_codec.python_type is str
         return f'name one entry: {self!r}["x"]' if is_text else f"name one entry: {self!r}[name]"
 
     def stored_name(self, name: Any) -> Any:
-        """Return a name with the rounding of its codec.
+        """Return an entry's name as it is stored; until the class is created, return it unchanged.
 
         Raises:
             QueryError: No entry can have this name.
@@ -70,14 +70,14 @@ class EntryExpr(Expr[V]):
     """
 
     def __init__(self, of: DynamicExpr[Any, Any], key: Any) -> None:
-        """Make the expression of an entry; rows need not have it."""
+        """Make the expression of an entry, which a row may have or not."""
         self.of = of
         self.key = key
 
     # A map in its class's body has no name yet when an index of an entry is declared.
     @property
     def name(self) -> str:  # type: ignore[override]  # never set: it follows the map's
-        """The name of the entry in keys and bounds."""
+        """The name of this expression in statements and indexes, such as `tags['rack']`."""
         return f"{self.of.name}[{self.key!r}]"
 
     @property
@@ -103,7 +103,7 @@ class EntryRange:
         of: The field of dynamic columns.
         start: The first name, included.
         stop: The end of the range, excluded.
-        limit: The largest number of entries of a row, or None.
+        limit: The largest number of entries that are read of each row; None for no limit.
     """
 
     of: DynamicExpr[Any, Any]
@@ -118,10 +118,11 @@ class EntryRange:
 
 
 def stored_name(of: DynamicExpr[Any, Any], codec: Codec[Any], name: Any) -> Any:
-    """Return the name of an entry with the rounding of its codec.
+    """Return the name of an entry as it is stored, for example a time in UTC.
 
     Raises:
-        QueryError: No entry can have this name.
+        QueryError: No entry can have this name: its type is wrong, it does not fit the codec, or it
+            would be rounded when it is stored.
     """
     if not codec.accepts_type(name):
         raise QueryError(
@@ -163,10 +164,11 @@ def dynamic_of(schema: TableSchema, of: DynamicExpr[Any, Any]) -> DynamicSchema:
 
 
 def stored_column(schema: TableSchema, of: Expr[Any]) -> ColumnSchema | None:
-    """Return the column of a field or of an entry; None if it is not stored in a column.
+    """Return the column that stores a field or an entry; None for a field without a column.
 
     Raises:
-        QueryError: The entry belongs to another model's field, or no entry can have its name.
+        QueryError: The entry belongs to another model's field, no entry can have its name, or its
+            column is that of a declared field.
     """
     if not isinstance(of, EntryExpr):
         return schema.column_by_name.get(of.name)

@@ -1,8 +1,8 @@
 """Functions of fields as expressions, which indexes can store instead of the field's value.
 
 A function is pure, and its results must never change, because index entries store them. Every
-function returns None for None. `each` means every item of a collection; a condition on it is true
-for a row if it is true for at least one item.
+function returns None for None. `func.each(field)` stands for every item of a collection: a
+condition on it is true for a row if the condition is true for at least one item.
 """
 
 from __future__ import annotations
@@ -51,7 +51,10 @@ class FunctionExpr(Expr[T]):
     # A field in its class's body has no name yet when a function of it is declared.
     @property
     def name(self) -> str:  # type: ignore[override]  # never set: it follows the field's
-        """The name of the expression in keys and bounds; no field can have this name."""
+        """The name of this expression in statements and indexes, such as `lower(host)`.
+
+        No field can have such a name.
+        """
         return f"{self.function}({self.of.name})"
 
     @property
@@ -70,7 +73,10 @@ class FunctionExpr(Expr[T]):
         return self.function == "each"
 
     def between(self, low: T, high: T, /) -> Condition:
-        """Return the condition that the result, or one item of it, is between two values."""
+        """Return the condition that the result is between `low` and `high`, both included.
+
+        For `func.each`, it is the condition that one item of the collection is between them.
+        """
         return ItemBetween(self, low, high) if self.is_each else super().between(low, high)
 
     def is_null(self) -> Condition:
@@ -88,7 +94,7 @@ class FunctionExpr(Expr[T]):
         return super().is_null()
 
     def __repr__(self) -> str:
-        """Return it as it was written."""
+        """Return the expression as it is written in a program."""
         return f"func.{self.function}({self.of!r})"
 
 
@@ -97,9 +103,10 @@ class FieldFunction:
     """The implementation of a function of fields.
 
     Attributes:
-        python_type: The type of the function's argument.
+        python_type: The type, or the types, that the function's argument may have.
         apply: The Python function; its argument is never None.
-        codec: A function that returns the codec of the results for a field's codec, or None.
+        codec: A function that takes the codec of the field, and returns the codec of the results or
+            None if it is unknown.
     """
 
     python_type: type | tuple[type, ...]
@@ -112,7 +119,10 @@ class FieldFunction:
 
 
 def items_codec(codec: Codec[Any]) -> Codec[Any] | None:
-    """Return the codec of a collection's items; None if it is unknown."""
+    """Return the codec of a collection's items; `codec` is the codec of the collection.
+
+    None if the type of the items is unknown, or has no default codec.
+    """
     type_ = codec.type_ if isinstance(codec, Packed) else codec.python_type
     kinds = {one for one in get_args(type_) if one is not Ellipsis}
     return default_codec(kinds.pop()) if len(kinds) == 1 else None
@@ -137,12 +147,12 @@ FUNCTIONS: Final[Mapping[FunctionName, FieldFunction]] = MappingProxyType(
 
 
 def column_field(of: Expr[Any]) -> Expr[Any]:
-    """Return the field or entry that an expression reads: for a function, its argument."""
+    """Return the argument of a function of a field; return any other expression unchanged."""
     return of.of if isinstance(of, FunctionExpr) else of
 
 
 def function_codec(of: FunctionExpr[Any], codec: Codec[Any]) -> Codec[Any]:
-    """Return the codec of a function's results for a field with this codec.
+    """Return the codec of a function's results, if the function's argument has this codec.
 
     Raises:
         QueryError: The function does not work on the field's type, or the type of a collection's

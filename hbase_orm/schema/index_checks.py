@@ -25,8 +25,8 @@ def check_declared(index: Index) -> None:
     """Refuse a declaration that is wrong for every model.
 
     Raises:
-        SchemaError: The index has no field, an argument is not a field, or two options exclude each
-            other.
+        SchemaError: The index has no field, an argument is not a field, an option has a wrong
+            value, or two options exclude each other.
     """
     try:
         _check_components(index)
@@ -94,7 +94,7 @@ def _check_options(index: Index) -> None:
 
 
 def _exclusions(index: Index) -> list[tuple[str, str, str]]:
-    """Return the pairs of options that exclude each other, with advice."""
+    """Return the pairs of options of an index that exclude each other, each with advice."""
     is_manual = index.maintained == "manual"
     has_each = any(isinstance(of, FunctionExpr) and of.is_each for of in index.expressions)
     wrong = {
@@ -138,9 +138,9 @@ def check_made(index: IndexSchema, schema: TableSchema) -> None:
     """Refuse an index that writes of a model cannot maintain, or that can have no entries.
 
     Raises:
-        SchemaError: A covering index has columns with a ttl; a column is included twice; a default
-            does not fit the index's codec; nulls=True is useless; or no row with an entry can
-            fulfil the condition.
+        SchemaError: The index is covering, and a family has a ttl; a column is included twice; the
+            default of a field does not fit the index's codec; nulls=True is useless, because no
+            indexed field can be None; or the condition excludes every row that could have an entry.
     """
     _check_expiry(index, schema)
     _check_included(index)
@@ -166,7 +166,7 @@ def check_made(index: IndexSchema, schema: TableSchema) -> None:
 
 
 def _field_required_none(condition: Condition) -> str | None:
-    """Return the field that a condition requires to be None."""
+    """Return the name of the field in a condition `field == None`; None for other conditions."""
     match condition:
         case Comparison(field=of, operator="==", value=None):
             return of.name
@@ -204,9 +204,9 @@ def _check_included(index: IndexSchema) -> None:
 
 
 def _check_default(index: IndexSchema, schema: TableSchema, part: Part, of: Expr[Any]) -> None:
-    """Refuse a default that the index cannot store.
+    """Refuse the default of an indexed field if the index cannot store it.
 
-    Rows without the cell have an entry with the default.
+    A row that has no cell for the field has an entry with the default.
     """
     column = stored_column(schema, column_field(of))
     value = None if column is None else absent_value_in_entries(column)

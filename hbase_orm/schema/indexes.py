@@ -1,4 +1,4 @@
-"""From declared secondary indexes to the layouts of index tables."""
+"""Computes the schemas of secondary indexes, with the layouts of entries, from declarations."""
 
 from __future__ import annotations
 
@@ -200,5 +200,5 @@ def _where(index: Index, schema: TableSchema) -> tuple[Condition, ...]:
 
 
 def _of_index(index: Index, error: QueryError) -> SchemaError:
-    """Return an error of a condition with the index's name added."""
+    """Return the SchemaError of an index for an error in one of its fields or conditions."""
     return SchemaError(error.text, fix=error.fix, index=index.name, **error.details)

@@ -1,7 +1,7 @@
 """Compiles conditions into one generated function of an object's values.
 
-The client checks each row by this function. It also decides which rows have entries in a partial
-index.
+The client checks each row with this function. The function also decides which rows have entries in
+a partial index.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from hbase_orm.schema.tables import TableSchema
 Match = Callable[[Any], bool]
 
 _MAX_SHAPES: Final = 256
-"""Shapes kept for one table: an application has few."""
+"""The most shapes of conditions that are kept per table; an application has few."""
 
 _SYMBOLS: Final[Mapping[str, str]] = MappingProxyType({each: each for each in get_args(Operator)})
 
@@ -44,14 +44,15 @@ _SYMBOLS: Final[Mapping[str, str]] = MappingProxyType({each: each for each in ge
 def compile_match(
     schema: TableSchema, conditions: Sequence[Condition], names: Sequence[str] | None = None
 ) -> Match | None:
-    """Return a function of an object's `__dict__`, or None when there are no conditions.
+    """Return a function that checks an object's `__dict__`, or None if there are no conditions.
 
-    None equals only None; every other comparison with None is false; an absent counter is 0.
+    The function returns whether all conditions are true. None equals only None; every other
+    comparison with None is false; a counter without a value is 0.
 
     Args:
-        schema: The table.
-        conditions: The conditions, which must all be true.
-        names: If given, the function takes a tuple of these fields' values instead.
+        schema: The schema of the model.
+        conditions: The conditions.
+        names: The names of fields: if given, the function takes a tuple of their values instead.
     """
     if not conditions:
         return None
@@ -65,10 +66,10 @@ def compile_match(
 
 
 class Matches:
-    """The checks of one table's conditions, compiled once for each shape. Threads may share it.
+    """Compiles the conditions on one table, once for each shape. Threads may share it.
 
-    Shapes of simple comparisons with values are kept; other conditions are compiled again each
-    time.
+    Conditions have the same shape if they differ only in the compared values. Only the code of
+    simple comparisons with values is kept; other conditions are compiled again each time.
     """
 
     def __init__(self, schema: TableSchema) -> None:
@@ -77,7 +78,7 @@ class Matches:
         self._shapes: dict[Hashable, _MatchShape] = {}
 
     def of(self, conditions: Sequence[Condition]) -> Match | None:
-        """Return the function that checks conditions, like `compile_match`."""
+        """Return the function that `compile_match` returns for these conditions."""
         if not conditions:
             return None
         key = tuple([condition.shape for condition in conditions])
@@ -94,7 +95,7 @@ class Matches:
 
 
 def _is_plain(condition: Condition) -> bool:
-    """Return whether a condition becomes a comparison with one constant."""
+    """Return whether a condition compares a plain field with one value other than None."""
     if condition.__class__ is not Comparison or condition.value is None:
         return False
     return not isinstance(condition.field, (EntryExpr, FunctionExpr))
@@ -102,7 +103,13 @@ def _is_plain(condition: Condition) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _MatchShape:
-    """The compiled code of simple comparisons, without the compared values."""
+    """The compiled code of simple comparisons, without the compared values.
+
+    Attributes:
+        fields: The compared fields, in the order of the conditions.
+        codecs: The codecs of these fields.
+        code: The code of the function that checks the conditions.
+    """
 
     fields: tuple[Expr[Any], ...]
     codecs: tuple[Codec[Any], ...]
@@ -110,14 +117,14 @@ class _MatchShape:
 
     @classmethod
     def of(cls, schema: TableSchema, conditions: Sequence[Condition], match: Any) -> _MatchShape:
-        """Return the compiled shape of simple comparisons."""
+        """Return the shape of simple comparisons, with the code of their function `match`."""
         fields = tuple(field for each in conditions for field in compared_by(each))
         return cls(fields, tuple(codec_of(schema, field) for field in fields), match.__code__)
 
     def match(self, conditions: Sequence[Condition]) -> Match | None:
-        """Return the function that checks conditions of this shape.
+        """Return the function that checks conditions of this shape, with their own values.
 
-        None if they are on other fields.
+        None if a condition compares another field, which may have the same name.
         """
         scope: dict[str, Any] = {}
         for condition, field, codec in zip(conditions, self.fields, self.codecs, strict=True):

@@ -15,7 +15,7 @@ _METHODS: Final = frozenset(
 
 
 class RefusesBooleanUse:
-    """A field of one column; used by itself as a condition, it raises an error."""
+    """The base of fields of one column, which raise an error if one is used as a condition."""
 
     def __and__(self, other: object, /) -> Never:
         """Raise an error: a field by itself is not a condition.
@@ -101,7 +101,7 @@ class RefusesBooleanUse:
 
 
 class NoColumn:
-    """An attribute without a column of its own, which cannot be compared."""
+    """The base of attributes without a column of their own, which cannot be compared."""
 
     @property
     def instead(self) -> str:
@@ -109,28 +109,28 @@ class NoColumn:
         raise NotImplementedError
 
     def not_compared(self) -> QueryError:
-        """Return the error of a comparison, with the advice."""
+        """Return the error to raise for a comparison, with the advice `instead`."""
         return QueryError(
             "this field has no column of its own, so it cannot be compared or selected",
             field=repr(self),
             fix=self.instead,
         )
 
-    # Defining `__eq__` would take it away; these are compared by identity.
+    # Defining `__eq__` would remove `__hash__`; these attributes are compared by identity.
     __hash__ = object.__hash__
 
     def __eq__(self, other: object, /) -> bool:
         """Return whether `other` is the same attribute.
 
         Raises:
-            QueryError: `other` is something else.
+            QueryError: `other` is a value or a field, with which the attribute cannot be compared.
         """
         if isinstance(other, NoColumn):
             return self is other
         raise self.not_compared()
 
     def _refuse(self, other: object, /) -> Never:
-        """Raise an error for a comparison.
+        """Raise an error for an operator that would make a condition.
 
         Raises:
             QueryError: Always.
@@ -165,7 +165,7 @@ class NoColumn:
 
 
 def several(field: object, values: Iterable[Any]) -> tuple[Any, ...]:
-    """Return the values of `in_`.
+    """Return the values that were given to `in_`, as a tuple.
 
     Raises:
         QueryError: The argument is a single value: a text would count as its letters, a dict as its

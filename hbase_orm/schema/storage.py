@@ -26,7 +26,7 @@ class Storage(Protocol):
 
     @property
     def batch_group(self) -> tuple[int, bytes]:
-        """A key that is equal for two models of a table if their writes may share a request."""
+        """A value that is equal for two models of a table if their writes may share a request."""
         ...
 
     def row_of(self, key: bytes, /) -> bytes:
@@ -38,19 +38,22 @@ class Storage(Protocol):
         ...
 
     def mutations(self, mutations: Sequence[RowMutation], /) -> Sequence[RowMutation]:
-        """Return the row mutations that write these objects."""
+        """Convert mutations of objects to mutations of the rows that hold the objects.
+
+        In a mutation of an object, the row key is the key of the object.
+        """
         ...
 
     def get(
         self, request: GetRows, families: tuple[bytes, ...] = (), /
     ) -> ops.Protocol[Sequence[Row | None]]:
-        """Return objects by key, each as a row, in the order of the keys.
+        """Return objects by key, each as a row or None, in the order of the keys.
 
         Args:
             request: The request that would read the objects if each had its own row.
-            families: The families of a second read, of the rows that have none of the requested
-                columns. Such a row may have other cells, for example if it was written before a
-                column was deferred. Empty means no second read.
+            families: The families that a second read requests for the rows that have none of the
+                requested columns. Such a row may have other cells, for example if it was written
+                before a column was deferred. Empty means no second read.
         """
         ...
 
@@ -63,7 +66,7 @@ class Storage(Protocol):
     def objects(
         self, rows: Sequence[Row], ranges: Iterable[KeyRange], /, *, reverse: bool = False
     ) -> Sequence[Row]:
-        """Return the objects of scanned rows whose keys are in these ranges, each as a row."""
+        """Return each object in the scanned rows, as a row, if its key is in one of the ranges."""
         ...
 
 
@@ -78,7 +81,7 @@ class StoredAsRows:
         """Return the key."""
         return key
 
-    def column_of(self, key: bytes, column: bytes, /) -> bytes:  # noqa: ARG002  # of no key
+    def column_of(self, key: bytes, column: bytes, /) -> bytes:  # noqa: ARG002  # for every key
         """Return the column."""
         return column
 
@@ -89,7 +92,10 @@ class StoredAsRows:
     def get(
         self, request: GetRows, families: tuple[bytes, ...] = (), /
     ) -> ops.Protocol[Sequence[Row | None]]:
-        """Return rows by key, with the cells of some columns, in the order of the keys."""
+        """Return rows by key, in the order of the keys; None for an absent row.
+
+        Rows without any of the requested columns are read again, with `families`.
+        """
         rows = yield from ask(request)
         if not families or families == request.columns:
             return rows
@@ -124,15 +130,15 @@ class StoredAsRows:
 
 @dataclass(frozen=True, slots=True)
 class StoredAsCells:
-    """Each object is one cell: its key is the row key followed by the qualifier, an offset.
+    """Each object is one cell; its key is the row key followed by the cell's qualifier, an offset.
 
-    The offset has a fixed width. Because the offset follows the row key, every part of the row key
-    shows where it ends, and no row key is a prefix of another.
+    The offset has a fixed width. Because it follows the row key in the key of an object, every part
+    of the row key shows where the part ends, so no row key is a prefix of another.
 
     Attributes:
         model_name: The name of the model.
         layout: The layout of the objects' keys, with the offset.
-        column: The beginning of the column of the model's only field, without the offset.
+        column: The column of the model's only field, without the offset that follows it.
         width_bytes: The width of the offset in bytes.
     """
 
@@ -145,7 +151,7 @@ class StoredAsCells:
 
     @property
     def batch_group(self) -> tuple[int, bytes]:
-        """A key that is equal for two models of a table if their writes may share a request."""
+        """A value that is equal for two models of a table if their writes may share a request."""
         return self.width_bytes, self.column
 
     def row_of(self, key: bytes, /) -> bytes:
@@ -157,7 +163,7 @@ class StoredAsCells:
         return column + key[-self.width_bytes :]
 
     def mutations(self, mutations: Sequence[RowMutation], /) -> Sequence[RowMutation]:
-        """Return the mutations of the rows with these cells; one mutation for each row and TTL."""
+        """Return the mutations of the rows that hold the objects, one for each row and TTL."""
         by_row: dict[tuple[bytes, int | None], RowMutation] = {}
         for mutation in mutations:
             row, qualifier = self.row_of(mutation.row), mutation.row[-self.width_bytes :]
@@ -174,10 +180,13 @@ class StoredAsCells:
     def get(
         self,
         request: GetRows,
-        families: tuple[bytes, ...] = (),  # noqa: ARG002  # an absent cell has no others
+        families: tuple[bytes, ...] = (),  # noqa: ARG002  # the object is this one cell
         /,
     ) -> ops.Protocol[Sequence[Row | None]]:
-        """Return cells by key, by one request for all their rows and columns."""
+        """Return cells by the keys of their objects, each as a row; None for an absent cell.
+
+        One request reads all rows and columns of the cells.
+        """
         rows = dict.fromkeys(self.row_of(key) for key in request.keys)
         names = dict.fromkeys(self.column_of(key, self.column) for key in request.keys)
         answer = yield from ask(replace(request, keys=tuple(rows), columns=tuple(names)))
@@ -187,14 +196,19 @@ class StoredAsCells:
     def row_ranges(
         self, ranges: Sequence[KeyRange], /, *, reverse: bool = False
     ) -> Sequence[KeyRange]:
-        """Return the ranges of the rows that hold the cells; they may overlap at their ends."""
+        """Return the ranges of the rows that hold the cells; the ranges do not overlap.
+
+        The first and the last row of a range may also hold cells outside the given ranges.
+        """
         rows = merged([self._row_range(key_range) for key_range in ranges])
         return rows[::-1] if reverse else rows
 
     def objects(
         self, rows: Sequence[Row], ranges: Iterable[KeyRange], /, *, reverse: bool = False
     ) -> Sequence[Row]:
-        """Return the cells in these ranges, in order of the qualifiers within a row.
+        """Return the cells whose objects' keys are in these ranges, each as a row.
+
+        The cells of one row are in the order of their qualifiers, descending if `reverse`.
 
         Raises:
             CorruptRowError: A qualifier is not an offset of the model.
@@ -210,7 +224,10 @@ class StoredAsCells:
         return KeyRange(start if row is None else row, stop if last is None else last + b"\x00")
 
     def _row_in(self, key: bytes) -> bytes | None:
-        """Return the row key at the beginning of `key`, if more bytes follow it."""
+        """Return the row key at the beginning of `key`.
+
+        None if `key` ends inside the row key, or directly after it.
+        """
         position = 0
         try:
             for part in self.layout.parts[:-1]:

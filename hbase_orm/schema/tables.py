@@ -28,7 +28,8 @@ class ColumnSchema:
         column: `family:qualifier`.
         codec: The codec of the values.
         nullable: Whether None stands for an absent cell.
-        default: The declared default, if `has_default`.
+        has_default: Whether the field has a `default` or a `default_factory`.
+        default: The declared default, or None.
         default_factory: A function that returns the default, or None.
         deferred: Whether reads of objects leave the column out.
     """
@@ -64,7 +65,7 @@ class DynamicSchema:
     Attributes:
         name: The name of the field.
         prefix: The prefix of the columns: `family:prefix`.
-        name_codec: The codec of an entry's name, which is the rest of the column.
+        name_codec: The codec of an entry's name, which follows the prefix in the column.
         codec: The codec of the values.
         taken: The columns with this prefix that are not entries: declared columns and the marker.
     """
@@ -76,7 +77,7 @@ class DynamicSchema:
     taken: frozenset[bytes] = frozenset()
 
     def holds(self, column: bytes) -> bool:
-        """Return whether a column belongs to an entry."""
+        """Return whether a column belongs to an entry of this field."""
         return column.startswith(self.prefix) and column not in self.taken
 
     def column_of(self, name: Any) -> bytes:
@@ -95,19 +96,19 @@ class IndexSchema:
     Attributes:
         name: The name of the attribute that the index is assigned to.
         table: The physical index table.
-        layout: The indexed parts of an entry's key, in order; the base row key follows them, except
-            in a unique index.
-        expressions: The source of each part: a field, an entry of dynamic columns, or a function of
-            one of them.
+        layout: The indexed parts of an entry's key, in order. The row key of the base table's row
+            follows them, except in a unique index.
+        expressions: The expression whose values each part stores: a field, an entry of dynamic
+            columns, or a function of one of them.
         columns: The columns that a row's entries are computed from, including those of `where`.
-        unique: Whether no two rows may have the same values; an entry's key is then the values
-            only.
+        unique: Whether no two rows may have the same indexed values. An entry's key then consists
+            of these values only.
         included: The columns whose bytes each entry copies.
-        covering: Whether statements may be answered from entries alone.
-        where: The conditions that rows with entries fulfil.
+        covering: Whether statements may be answered from the entries, without reading the rows.
+        where: The conditions that rows with entries fulfil; empty if all rows have entries.
         salt: The number of buckets over which the entries are spread by a leading byte; 0 for no
             salt.
-        nulls: Whether a row in which a part is None has an entry.
+        nulls: Whether a row in which an indexed value is None has an entry.
         maintained: "always" if every write updates the entries, "manual" if only builds do.
     """
 
@@ -132,11 +133,13 @@ class IndexSchema:
 
 @dataclass(frozen=True, slots=True)
 class RecordTypes:
-    """The record types of a base model; each is added when its class is created.
+    """The record types of a base model: the models whose rows are in the base model's table.
+
+    Each model is added when its class is created.
 
     Attributes:
-        codec: The codec of the record type in the row key.
-        models: The models by the bytes of their record type.
+        codec: The codec of the record type, which is a part of the row key.
+        models: The models by the bytes of their record type in the row key.
     """
 
     codec: RecordTypeCodec
@@ -153,13 +156,15 @@ class TableSchema:
         families: The descriptors of the data families.
         layout: The layout of the row key.
         columns: The plain columns.
-        counters: Counter columns.
-        indexes: Secondary indexes.
+        counters: The counter columns.
+        indexes: The secondary indexes.
         fields: Every field by name; conditions refer to the same objects.
         split_keys: The split keys of a new table.
-        packed_bytes: For models whose objects are cells, the width of the qualifier, which is the
-            end of `layout`; else 0.
-        record_types: The record types in the table, if the model is the base of several.
+        durability: How writes of a new table reach the write-ahead log.
+        region_replication: The number of copies of each region of a new table.
+        packed_bytes: If each object is stored as one cell, the width in bytes of the cell's
+            qualifier, which is the last part of `layout`; otherwise 0.
+        record_types: The record types in the table if the model is their base, otherwise None.
         dynamics: The fields of dynamic columns.
         version: The column that counts the writes of a row, or None.
         timestamps: Who sets the timestamps of cells, "server" or "client"; None means the engine's
@@ -170,8 +175,8 @@ class TableSchema:
             exists; None for a model with an anchor.
         deferred: The plain columns that reads of objects leave out.
         column_by_name: The plain columns, counters and the version by the name of their field.
-        codecs: The codec of each field by name: for a key field that of the row key, else that of
-            its column.
+        codecs: The codec of each field by name. A key field has the codec of the row key, every
+            other field has the codec of its column.
         family_names: The names of the data families, which a read of a whole row requests.
         storage: The storage of the objects: each as a row, or each as a cell.
     """
@@ -239,7 +244,7 @@ class TableSchema:
 
     @property
     def numbers(self) -> tuple[ColumnSchema, ...]:
-        """The counters and the version: they cannot be set, and are 0 without a cell."""
+        """The counters and the version, which programs cannot set; without a cell they are 0."""
         return self.counters if self.version is None else (*self.counters, self.version)
 
     @property
