@@ -1,1 +1,1 @@
-"""Bound models: the tables, index states and shared data of a model in one engine."""
+"""Binds models to one engine: to their tables, row keys and dictionaries, and to its catalog."""

@@ -22,7 +22,7 @@ from hbase_orm.schema import NO_FIELDS, Matches, TableSchema
 # However long the row key, values of so few bytes in all fit; 1 KiB is for columns and overhead.
 _SURELY_FITS_BYTES: Final = MAX_CELL_BYTES - MAX_ROW_KEY_BYTES - 1024
 
-# Rows come for a few periods at a time; of more, the bound models are made again.
+# Rows usually belong to a few periods at a time. Beyond this number the cache is emptied.
 PERIODS_KEPT: Final = 400
 
 
@@ -33,21 +33,25 @@ class BoundModel:
     Attributes:
         model: The model's class.
         schema: The model's schema, with tables in the engine's namespace.
-        guarded: The write target with guards and indexes, or with indexes without guards; None for
-            a plain model.
-        indexes: The description of each index's entries, by the index's name.
-        tables: The model's tables; it decides which of them holds a row.
-        keys: The row keys of objects in the table that `schema` names.
-        context: The context for decoding row keys, such as names of numbers, or None.
+        guarded: The description of the table for guarded writes, with its indexes; None for a plain
+            model. If its `is_lww` is true, its rows have indexes but no guards.
+        indexes: The declaration text of each index, by the index's name.
+        tables: The object that knows the model's tables, and decides which table holds a row.
+        keys: The object that computes row keys for the table that `schema` names.
+        context: The values that are needed to decode a row key besides its bytes: names of numbers
+            and the start of the table's period. None if no such value is needed.
         kinds: For the base of record types, a function from a row key to the class of its record
-            type.
-        is_own: For a record type, a function that tests whether a row key has this record type.
+            type; else None.
+        is_own: For a record type, a function that tests whether a row key has this record type;
+            else None.
         is_mutable: Whether objects hold values that a program can change in place.
-        origin: The table and the servers; equal origins and row keys mean the same row.
-        defers: Whether reads of objects leave columns out.
-        shapes: The kept plan shapes of statements.
-        matches: The compiled checks of conditions.
-        as_catalogued: Cached variants of the model by the last catalog entry.
+        origin: A text that identifies the table and the servers. Objects with equal origins and row
+            keys belong to the same row.
+        defers: Whether the model has deferred columns, which are not read with its objects.
+        shapes: The cache of plans, which are used again for statements of the same shape.
+        matches: The cache of compiled functions that check conditions of statements.
+        as_catalogued: The results of `maintained_table` and `readable_model` for the last catalog
+            entry that was read.
     """
 
     model: type[Model]
@@ -78,7 +82,7 @@ class BoundModel:
     # --- which table ------------------------------------------------------------------------------
 
     def with_table_of(self, values: Mapping[str, Any]) -> BoundModel:
-        """Return the model with the table that holds the row of these field values.
+        """Return this bound model for the table that holds the row of these field values.
 
         Raises:
             RowKeyError: The field of the period has no value or a wrong one.
@@ -87,12 +91,12 @@ class BoundModel:
         return self if start is None else self.with_table_at(start)
 
     def with_table_of_row(self, row: Row) -> BoundModel:
-        """Return the model with the table that a row was read from."""
+        """Return this bound model for the table that a row was read from."""
         start = None if self.tables.is_only else self.tables.start_of_row(row)
         return self if start is None else self.with_table_at(start)
 
     def with_table_at(self, start: datetime) -> BoundModel:
-        """Return the model with the table of the period that begins at `start`."""
+        """Return this bound model for the table of the period that begins at `start`."""
         placed = self._in_periods.get(start)
         if placed is not None:
             return placed
@@ -105,7 +109,7 @@ class BoundModel:
         return placed
 
     def in_table(self, table: str) -> BoundModel:
-        """Return the model with one of its tables."""
+        """Return this bound model for the model's table that is named `table`."""
         if table == self.schema.table:
             return self
         schema = replace(self.schema, table=table)
@@ -117,11 +121,12 @@ class BoundModel:
         return self.keys.names is not None or not self.tables.is_only
 
     def look_ups(self, stmt: Select[Any]) -> Protocol[tuple[Numbers, list[datetime] | None]]:
-        """Return the results of look-ups before planning.
+        """Look up what the planner needs to know of HBase.
 
-        Numbers of names, and periods with a table.
-
-        The periods are looked up only for a statement that may read all tables; else they are None.
+        Returns:
+            The numbers of the names in the statement, by dictionary and name; and the starts of the
+            periods that have a table. The starts are None if the model has one table, or if the
+            statement may not scan all tables.
         """
         names = self.keys.names
         numbers = {} if names is None else (yield from names.numbers_to_plan(stmt))
@@ -132,14 +137,15 @@ class BoundModel:
     def load_names(self, rows: Iterable[Row]) -> Protocol[LoadedNames | None]:
         """Look up the names whose numbers are in the keys of rows, all at once.
 
-        The caller must hold the result until objects are made from the rows. Rows of other record
-        types are skipped, because their keys have another layout.
+        The caller must hold the result until objects are made from the rows. It is None if the
+        model's row keys hold no numbers of names. For a record type, rows of other record types are
+        skipped, because their keys have another layout.
         """
         names = self.keys.names
         return None if names is None else (yield from names.load(self._with_layouts(rows)))
 
     def _with_layouts(self, rows: Iterable[Row]) -> Iterator[tuple[bytes, KeyLayout]]:
-        """Yield the keys of the model's rows, each with its layout: a record type has its own."""
+        """Yield the row keys, each with the key layout of its model or record type."""
         for row in rows:
             if self.kinds is None:
                 if self.is_own is None or self.is_own(row.key):
@@ -148,23 +154,26 @@ class BoundModel:
             try:
                 yield row.key, self.kinds(row.key).__schema__.layout
             except CorruptRowError:
-                continue  # of no record type that the program knows: making its object says so
+                continue  # an unknown record type: making the object raises the error
 
     def decode_row_key(self, data: bytes) -> Protocol[DecodedKey]:
-        """Return the key fields that can be decoded from a row key, with names.
+        """Return the key fields that can be decoded from a row key; names in it are looked up.
 
         Raises:
-            CorruptRowError: The bytes are not a row key of this model, or a dictionary lacks a
-                number.
+            CorruptRowError: The bytes are not a row key of this model, or a dictionary has no name
+                for a number in it.
         """
         layout, names = self.schema.row_layout, self.keys.names
         held = None if names is None else (yield from names.load([(data, layout)]))
         decoded = layout.decode(data, self.context)
-        del held  # until here
+        del held  # so that the names stayed available for `decode`
         return decoded
 
     def exists(self, row: Row) -> bool:
-        """Return whether a row that was read with all data families exists for the model."""
+        """Return whether a row holds an object of the model; all data families must be read.
+
+        It does not if it has another record type, or if `GuardedTable.exists` returns False.
+        """
         if self.is_own is not None and not self.is_own(row.key):
             return False
         return self.guarded is None or self.guarded.exists(row.cells)
@@ -236,7 +245,7 @@ class BoundModel:
         return placed.keys.fits(values)
 
     def check_values(self, values: Mapping[str, Any]) -> None:
-        """Raise an error for an object that cannot be stored; numbers of names are not checked.
+        """Raise an error for field values that cannot be stored; numbers of names are not checked.
 
         Raises:
             RowKeyError: A key field does not fit.

@@ -20,7 +20,7 @@ from hbase_orm.schema import TableSchema, deferred_names
 
 
 def named_schema(schema: TableSchema, namespace: str) -> TableSchema:
-    """Return a schema with its tables in `namespace`, unless it names a namespace itself."""
+    """Return a schema with `namespace` added to the table names that have no namespace."""
     return replace(
         schema,
         table=in_namespace(schema.table, namespace),
@@ -51,15 +51,15 @@ def bind(
     dictionaries: Dictionaries,
     servers: str = "",
 ) -> BoundModel:
-    """Return `model` with its tables in `namespace`.
+    """Bind a model to the tables of one engine.
 
     Args:
         model: The model's class.
-        namespace: The namespace of the tables.
+        namespace: The namespace of tables whose name has none.
         features: The features that the gateways support.
         dictionaries: The dictionaries of the engine.
-        servers: The gateways' addresses; engines with different addresses may have different
-            tables.
+        servers: The addresses of the gateways. They become part of the model's origin, because
+            tables of the same name on other servers are other tables.
 
     Raises:
         ConfigurationError: The model has no table; or its rows need guards, and there is no Thrift2

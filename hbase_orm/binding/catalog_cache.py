@@ -40,7 +40,10 @@ class CatalogCache:
         return read if read is not None and self.monotonic_s() < read.at_s + self.lease_s else None
 
     def entry(self, table: str) -> Protocol[CatalogEntry | None]:
-        """Return the catalog's entry of a table, at most `lease_s` old; opens no new table."""
+        """Return the catalog's entry of a table, at most `lease_s` old; None if it has no entry.
+
+        Unlike `renew_lease`, this does not open a new table for guarded writes.
+        """
         read = self.fresh(table)
         if read is None:
             at_s = self.monotonic_s()
@@ -51,11 +54,12 @@ class CatalogCache:
         """Read a table's entry for guarded writes, start a new lease, and return the entry.
 
         Args:
-            table: The data table; a new one is opened for writes.
+            table: The data table. If it is new, the catalog is changed to permit guarded writes.
             row: The row that is written next, for error messages.
 
         Raises:
             RetryableError: The catalog could not be read; the row was not written.
+            CatalogLeaseError: The catalog has no entry for the table.
         """
         try:
             return (yield from self.leases.refresh(table))

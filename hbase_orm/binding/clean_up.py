@@ -19,11 +19,11 @@ from hbase_orm.ops import MutateRows, Operation, RowMutation
 logger = logging.getLogger("hbase_orm.session")
 
 WAIT_S: Final = 0.1
-"""How long dead entries are gathered before they are deleted together."""
+"""How long deletes of stale entries are collected before they are sent, in seconds."""
 
 BATCH_ROWS: Final = 500
 MOST_WAITING: Final = 10_000
-"""Most dead entries that wait: a writer that adds more deletes them all itself."""
+"""The most deletes that may wait. A writer that adds more sends all of them itself."""
 
 
 class CleanUp:
@@ -37,7 +37,8 @@ class CleanUp:
         """Prepare; a thread is started when there is something to send.
 
         Args:
-            executing: A function that returns the sender of one round's requests.
+            executing: A function that is called before the waiting deletes are sent. It returns the
+                function that executes each request.
             wait_s: The time for which deletes are collected, in seconds; None means the default.
         """
         self._executing = executing
@@ -53,7 +54,10 @@ class CleanUp:
         self._timer: threading.Timer | None = None
 
     def put_off(self, deletes: Iterable[MutateRows]) -> None:
-        """Add deletes, all with timestamps, to be sent a moment later."""
+        """Add deletes, all with timestamps, to be sent a moment later.
+
+        They are sent at once if too many wait, if no thread can be started, or after `close`.
+        """
         with self._lock:
             for request in deletes:
                 for mutation in request.mutations:
@@ -82,7 +86,7 @@ class CleanUp:
             self._waiting[table, mutation.row] = mutation
 
     def close(self) -> None:
-        """Send the waiting deletes; send later ones at once."""
+        """Send the waiting deletes. Deletes that are added later are sent at once."""
         with self._lock:
             self._is_closed = True
         self.finish()
@@ -112,7 +116,7 @@ class CleanUp:
         while batch := tuple(islice(rest, BATCH_ROWS)):
             try:
                 execute(MutateRows(table, batch))
-            except HBaseORMError as error:  # also that the gateway is closed
+            except HBaseORMError as error:  # for example because the gateway is closed
                 logger.warning("dead entries of %s are left to the repair: %s", table, error)
 
 

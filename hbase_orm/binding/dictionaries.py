@@ -39,7 +39,7 @@ class LoadedNames:
     """Loaded names, which stay available as long as this object is held.
 
     Attributes:
-        by_table: By the dictionary's table, the names by their numbers.
+        by_table: For each dictionary's table, the names by number.
     """
 
     __slots__ = ("__weakref__", "by_table")
@@ -67,9 +67,13 @@ class Dictionaries:
         self._loaded: WeakValueDictionary[int, LoadedNames] = WeakValueDictionary()
 
     def known(self, lookups: Sequence[Lookup], values: Mapping[str, Any]) -> dict[str, int] | None:
-        """Return the cached numbers of the names in a key's values.
+        """Return the cached numbers of the names in key fields, by `Lookup.number`.
 
-        None if a name is not cached, or is not a text. Nothing is sent.
+        None if the number of a name is not cached, or a name is not a str. Nothing is sent.
+
+        Args:
+            lookups: The look-ups of a key layout: each names a key field and its dictionary.
+            values: The values of the key fields.
         """
         numbers: dict[str, int] = {}
         for lookup in lookups:
@@ -85,7 +89,10 @@ class Dictionaries:
     def look_up(self, pairs: Iterable[Pair]) -> Protocol[Numbers]:
         """Return the existing numbers of names, by dictionary and name.
 
-        Nothing is written. Cached names are not read again.
+        Names without a number are left out. Nothing is written. Cached names are not read again.
+
+        Args:
+            pairs: The names, each with its dictionary: (dictionary, name).
         """
         numbers: Numbers = {}
         for dictionary, names in _by_dictionary(pairs).items():
@@ -96,7 +103,11 @@ class Dictionaries:
     def allocate(
         self, lookups: Sequence[Lookup], rows: Sequence[Mapping[str, Any]]
     ) -> Protocol[Numbers]:
-        """Give a number to each of these names that has none.
+        """Give numbers to all names without a number in the key fields of rows.
+
+        Args:
+            lookups: The look-ups of a key layout: each names a key field and its dictionary.
+            rows: The key fields of each row.
 
         Returns:
             The numbers of all the names, by dictionary and name.
@@ -130,7 +141,11 @@ class Dictionaries:
         return numbers
 
     def load(self, pairs: Iterable[tuple[str, int]]) -> Protocol[LoadedNames]:
-        """Look up names by dictionary and number; the caller must hold the result."""
+        """Look up names by pairs of dictionary and number.
+
+        The caller must hold the result as long as it calls `name_of` for these numbers, because the
+        cache may drop names.
+        """
         names: dict[str, Mapping[int, str]] = {}
         for dictionary, numbers in _by_dictionary(pairs).items():
             table = self.table(dictionary)
@@ -140,10 +155,10 @@ class Dictionaries:
         return loaded
 
     def name_of(self, dictionary: str, number: int) -> str:
-        """Return a number's name, which was loaded before.
+        """Return the name of a number, which must have been loaded by `load`; nothing is sent.
 
         Raises:
-            CorruptRowError: The dictionary has no name for the number.
+            CorruptRowError: No name is loaded for the number, so the dictionary has none.
         """
         table = self.table(dictionary)
         names: Mapping[int, str] = self._cache.names(table, [number])
@@ -159,7 +174,7 @@ class Dictionaries:
         return names[number]
 
     def _held_names(self, table: str, number: int) -> Mapping[int, str]:
-        """Return held names that include a number which the cache has dropped."""
+        """Return the names, by number, of a `LoadedNames` that has `number`; empty if none has."""
         for each in self._loaded.valuerefs():
             loaded = each()
             names = {} if loaded is None else loaded.by_table.get(table, {})
@@ -172,7 +187,7 @@ class Dictionaries:
         return in_namespace(dictionary, self._namespace)
 
     def forget(self, tables: Iterable[str]) -> None:
-        """Drop the cache of the dictionaries in these tables, which were just created."""
+        """Drop cached names of the dictionaries in these tables, because the tables are new."""
         for table in tables:
             self._cache.forget(table)
 

@@ -19,9 +19,9 @@ from hbase_orm.schema import TableSchema
 logger = logging.getLogger("hbase_orm.session")
 
 SAMPLED_ROWS: Final = 1000
-"""How many rows or entries are compared to see whether a table and the catalog belong together."""
+"""How many rows or entries are read to detect that a table and the catalog do not match."""
 
-# What a table was made for: a program that declares another key is warned.
+# The row key for which a table was created: a program that declares another key is warned.
 KEY_ATTRIBUTE: Final = "hbase_orm.row_key"
 
 
@@ -34,7 +34,7 @@ def described(table: str) -> Protocol[TableDescriptor | None]:
 
 
 def has_cells(table: str) -> Protocol[bool]:
-    """Return whether a table has any cell; guards of deleted rows count.
+    """Return whether a table has any cell; the guard of a deleted row counts as one.
 
     Raises:
         TableNotFoundError: The table does not exist.
@@ -48,7 +48,7 @@ def is_unknown(entry: CatalogEntry | None) -> bool:
 
 
 def is_unwritten(entry: CatalogEntry | None) -> bool:
-    """Return whether no guarded write of a table was permitted yet."""
+    """Return whether the catalog has not permitted guarded writes of a table yet."""
     return entry is None or entry.state in {TableState.NEW, TableState.DROPPED}
 
 
@@ -102,7 +102,18 @@ def check_index_tables(
     *,
     has_rows: bool,
 ) -> Protocol[None]:
-    """Refuse a table without the guards' family, or with index tables of other rows."""
+    """Raise an error if a table has no guard family, or index tables that do not match its rows.
+
+    Args:
+        bound: The bound model.
+        existing: The descriptor of the table.
+        entry: The catalog's entry of the table, or None.
+        has_rows: Whether the table has any cell.
+
+    Raises:
+        SchemaError: The guard family or the table of an index is missing; or the table is empty,
+            but a covering index has entries.
+    """
     schema = bound.schema
     if schema.is_guarded and GUARD_FAMILY not in {family.name for family in existing.families}:
         raise SchemaError(
@@ -133,9 +144,9 @@ def check_index_tables(
 def _refuse_copies_without_rows(table: str, index: IndexTarget) -> Protocol[None]:
     """Raise an error if an index would answer queries with rows that do not exist any more.
 
-    A deleted row leaves its guard behind, so a table without any cell never had rows. If it has
-    verified entries nevertheless, they belong to an earlier table; unless rows were written in this
-    moment, so the table is read again.
+    A deleted row leaves its guard behind, so a table without any cell never had rows. If its index
+    has verified entries nevertheless, they belong to an earlier table, or rows were written a
+    moment ago. So the table is read again before the error is raised.
 
     Raises:
         SchemaError: The base table was truncated, or was dropped and created by another program.

@@ -72,7 +72,7 @@ def mutable_names(schema: TableSchema) -> list[str]:
 
 
 def _mutable_cells(schema: TableSchema, values: Mapping[str, Any]) -> dict[bytes, bytes]:
-    """Return the cells of the values that can change."""
+    """Return the encoded values that can change in place, by column."""
     cells: dict[bytes, bytes] = {}
     for column in mutable_columns(schema):
         value = values.get(column.name)
@@ -86,7 +86,7 @@ def _mutable_cells(schema: TableSchema, values: Mapping[str, Any]) -> dict[bytes
 def _mutable_part(
     schema: TableSchema, values: Mapping[str, Any], cells: Mapping[bytes, Cell]
 ) -> dict[bytes, Cell]:
-    """Return the cells of loaded values that can change in place."""
+    """Return the `cells` of fields that are in `values` and can change in place."""
     names = (each.column for each in mutable_columns(schema) if each.name in values)
     columns = {column for column in names if column in cells}
     return {column: cells[column] for column in columns | loaded_entries(schema, values, cells)}
@@ -95,7 +95,7 @@ def _mutable_part(
 def loaded_entries(
     schema: TableSchema, values: Mapping[str, Any], cells: Iterable[bytes]
 ) -> frozenset[bytes]:
-    """Return the columns that hold entries of the maps in an object's `__dict__`."""
+    """Return the columns in `cells` that hold entries of map fields which are in `values`."""
     loaded = [dynamic for dynamic in schema.dynamics if dynamic.name in values]
     return frozenset(column for dynamic in loaded for column in cells if dynamic.holds(column))
 
@@ -116,7 +116,7 @@ def changed_cells(
 
 
 def _codec_of(schema: TableSchema, column: bytes) -> Codec[Any] | None:
-    """Return the codec of a column's cells; None for the marker."""
+    """Return the codec of a column's cells; None for the marker, which belongs to no field."""
     for dynamic in schema.dynamics:
         if dynamic.holds(column):
             return dynamic.codec

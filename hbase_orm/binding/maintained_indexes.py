@@ -1,4 +1,4 @@
-"""The indexes that writes of a model maintain, by the current catalog.
+"""Decides by the catalog which indexes the writes of a model maintain.
 
 A write that would leave index entries missing is refused.
 """
@@ -17,7 +17,9 @@ from hbase_orm.ops import Increment
 
 
 def maintained_table(bound: BoundModel, entry: CatalogEntry) -> GuardedTable:
-    """Return the guarded table: the maintained indexes, each with its current table.
+    """Return the model's guarded table with only the indexes that writes must maintain.
+
+    The catalog decides which indexes these are, and which table each of them has now.
 
     Raises:
         SchemaError: As for `check_indexes`.
@@ -41,11 +43,13 @@ def maintained_table(bound: BoundModel, entry: CatalogEntry) -> GuardedTable:
 
 
 def check_indexes(bound: BoundModel, entry: CatalogEntry | None) -> None:
-    """Refuse a model whose indexes differ from those that writers maintain.
+    """Raise an error if a model's indexes differ from the indexes in the catalog.
+
+    Nothing is checked if the catalog has no entry for the table.
 
     Raises:
-        SchemaError: The indexes differ; or this program writes guards and others do not, or the
-            reverse.
+        SchemaError: The indexes differ; or this program writes rows with guards and the table was
+            created for rows without guards, or the reverse.
     """
     if entry is None or entry.state is TableState.DROPPED:
         return

@@ -61,8 +61,8 @@ logger = logging.getLogger("hbase_orm.session")
 # HRegion refuses puts whose timestamp lies so far ahead of the server's clock: a client with a
 # wrong clock is stopped before its cells outrank everybody else's for good.
 _SLOP: Final = {"hbase.hregion.keyvalue.timestamp.slop.millisecs": "7200000"}
-# Entries that repeat columns are believed, so a late put of one must find the tombstone of its row
-# however long it was under way: major compactions keep tombstones as long as guards live.
+# Queries trust the copies of columns in index entries. So a late put of an entry must find the
+# tombstone of the entry: major compactions keep tombstones as long as the guards of deleted rows.
 _LASTING_TOMBSTONES: Final = {"hbase.hstore.time.to.purge.deletes": str(DEAD_GUARD_TTL_MS)}
 _DEAD_GUARD_TTL_S: Final = DEAD_GUARD_TTL_MS // 1000
 
@@ -70,23 +70,23 @@ _DEAD_GUARD_TTL_S: Final = DEAD_GUARD_TTL_MS // 1000
 def create(bound: BoundModel) -> Protocol[list[str]]:
     """Create a model's missing tables and return their names.
 
-    A new index of a table with rows is not created; `engine.build_index` does that. An index table
-    that exists without its rows is not used; a new one is created beside it. If rows have guards of
-    a newer epoch than the catalog's, the catalog's epoch is raised, and the indexes must be built
-    again.
+    An existing table is not changed. If the base table has rows, tables of new indexes are not
+    created; `engine.build_index` does that. If an index table still has entries of earlier rows, it
+    is not used; a new index table with another number in its name is created. If rows have guards
+    of a newer epoch than the catalog's, the catalog's epoch is raised, and the indexes must be
+    built again.
 
     Raises:
-        SchemaError: The base table exists, but the table of a maintained index does not; or the
-            base table is empty, but its index is not; or the table belongs to a dictionary or to
-            sequences.
-        TableExistsError: Never raised: an existing table is not changed.
+        SchemaError: The base table exists, but its guard family or the table of a maintained index
+            does not; or the base table is empty, but its index is not; or the table belongs to a
+            dictionary or to sequences.
     """
     schema, is_lww = bound.schema, bound.guarded is not None and bound.guarded.is_lww
-    # Before the table is looked for: see `forget_lost`.
+    # The catalog is read before the table is described: see `forget_lost`.
     entry = None if bound.guarded is None else (yield from catalog.read_entry(schema.table))
     existing = yield from described(schema.table)
     has_rows = existing is not None and (yield from has_cells(schema.table))
-    # A program that plainly writes a table may go on for a lease: an index of it must be built.
+    # A program without indexes may still write the table for a lease, so an index must be built.
     may_have_writers = has_rows or (
         is_unknown(entry) and not _is_made_here(existing, is_lww=is_lww)
     )
@@ -94,7 +94,7 @@ def create(bound: BoundModel) -> Protocol[list[str]]:
         refuse_numbers(schema, existing)
         warn_of_differences(schema, existing)
         yield from check_index_tables(bound, existing, entry, has_rows=has_rows)
-    elif not is_lww:  # without Thrift2 nobody can say which namespaces there are
+    elif not is_lww:  # without Thrift2, namespaces can be neither listed nor created
         yield from ensure_namespace(schema.table)
     made = yield from _make_dictionaries(bound)
     if bound.guarded is None:
@@ -121,9 +121,10 @@ def create(bound: BoundModel) -> Protocol[list[str]]:
 
 
 def _is_made_here(existing: TableDescriptor | None, *, is_lww: bool) -> bool:
-    """Return whether a table was created by this library for rows with guards.
+    """Return whether a table is missing, or was created by this library for rows with guards.
 
-    With Thrift1 alone, tables cannot be marked.
+    With Thrift1 only (`is_lww`) the result is True, because Thrift1 cannot set the attributes that
+    mark such a table.
     """
     return existing is None or is_lww or _SLOP.items() <= existing.attributes.items()
 
@@ -176,10 +177,11 @@ def refuse_lost_dictionaries(bound: BoundModel, names: Iterable[str]) -> Protoco
 
 
 def _make_index_tables(bound: BoundModel, made: list[str]) -> Protocol[dict[str, int]]:
-    """Create the index tables for future rows; return the number of each index's table.
+    """Create the index tables of a base table without rows; return the number of each.
 
-    An existing index table with entries is not used, because its entries belong to rows that do not
-    exist any more.
+    The number is part of the table's name (see `table_of`); it is 1 for the first table. A table
+    with entries is skipped, because its entries belong to rows that do not exist any more. The
+    table of a manual index gets a number, but is not created.
 
     Args:
         bound: The model.
@@ -210,10 +212,11 @@ def _has_rows(table: str) -> Protocol[bool]:
 def _epoch_of_rows(
     bound: BoundModel, entry: CatalogEntry | None, *, has_rows: bool
 ) -> Protocol[int]:
-    """Return the newest epoch in the guards of a table without a catalog entry.
+    """Return the newest epoch in the guards of a table without a catalog entry; else 0.
 
-    For a table with an entry only a few rows are read, to correct an entry that is older than its
-    rows.
+    If the table has a catalog entry, only some rows are read. If they have a newer epoch than the
+    entry, the catalog is older than the rows: its epoch is raised, and no index is used until it is
+    built again.
     """
     table = bound.schema.table
     if not has_rows or bound.guarded is None or bound.guarded.is_lww:
@@ -222,7 +225,7 @@ def _epoch_of_rows(
         return (yield from newest_epoch(table))
     known = 0 if entry is None else entry.epoch
     some = yield from newest_epoch(table, known_epoch=known, most_rows=SAMPLED_ROWS)
-    # Rows are written under an epoch that stands in the catalog before: read it after them.
+    # The catalog gets an epoch before rows are written with it: read the entry after the rows.
     now = yield from catalog.read_entry(table)
     if now is not None and now.epoch < some:
         logger.warning(
@@ -258,7 +261,11 @@ def drop(bound: BoundModel) -> Protocol[list[str]]:
 
 
 def index_tables(declared: Collection[str]) -> Protocol[list[str]]:
-    """Return the existing tables of some indexes, in order, including those of earlier builds."""
+    """Return the existing tables of some indexes, including the tables of earlier builds.
+
+    Args:
+        declared: The table names that the indexes declare.
+    """
     names = yield from ask(ListTables())
     return [name for name in names if any(incarnation_of(each, name) for each in declared)]
 
@@ -304,7 +311,7 @@ def _bare(descriptor: TableDescriptor) -> TableDescriptor:
 
 
 def ensure_index_table(bound: BoundModel, table: str, *, is_covering: bool) -> Protocol[list[str]]:
-    """Create one of the model's index tables if it is missing; return the created names."""
+    """Create an index table if it is missing; return its name in a list, empty if it existed."""
     wanted = _index_table(bound.schema, table, is_covering=is_covering)
     if bound.guarded is not None and bound.guarded.is_lww:
         wanted = _bare(wanted)
@@ -316,7 +323,10 @@ def _guard_family(schema: TableSchema) -> FamilyDescriptor:
 
 
 def _longest_ttl_s(schema: TableSchema) -> int | None:
-    """Return the TTL of guards and entries: longer than all data; None if some data has no TTL."""
+    """Return the TTL of guards and index entries, which is longer than that of all data families.
+
+    None if a data family may keep cells without limit.
+    """
     ttls = [
         None if family.min_versions else family.ttl_s for family in schema.families
     ]  # MIN_VERSIONS keeps cells visible after their TTL
@@ -325,7 +335,7 @@ def _longest_ttl_s(schema: TableSchema) -> int | None:
 
 
 def drop_table(table: str) -> Protocol[list[str]]:
-    """Drop a table if it exists; return the dropped names."""
+    """Drop a table if it exists; return its name in a list, empty if it did not exist."""
     try:
         yield from ask(DropTable(table))
     except (TableNotFoundError, NamespaceNotFoundError):

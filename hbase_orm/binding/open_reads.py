@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class RowPages(Iterator[Sequence[Any]], Generic[T]):
-    """What one read emits, page by page. Close it to release the server's scanners at once."""
+    """An iterator over the pages of rows of one read. Close it to release its scanners at once."""
 
     def __init__(self, reading: Generator[Sequence[Any], None, T]) -> None:
         """Make an iterator over the pages of `reading`."""
@@ -31,7 +31,7 @@ class RowPages(Iterator[Sequence[Any]], Generic[T]):
         return next(self._reading)
 
     def result(self) -> T:
-        """Read to the end and return what the read returns; close it in any case."""
+        """Read all pages and return the read's result; close the read in any case."""
         try:
             while True:
                 next(self._reading)
@@ -56,7 +56,7 @@ class OpenReads:
         self._dropped: deque[ref[RowPages[Any]]] = deque()
 
     def handle(self, reading: Generator[Sequence[Any], None, T]) -> RowPages[T]:
-        """Return a handle of a read; after the handle is dropped, a later read closes this one."""
+        """Return a handle of a read. If the handle is dropped, `close_dropped` closes the read."""
         pages = RowPages(reading)
         self._readings[ref(pages, self._dropped.append)] = reading
         return pages

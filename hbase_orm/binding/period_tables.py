@@ -1,4 +1,4 @@
-"""Writes to the table of a period, which the first write may have to create."""
+"""Creates the missing table of a period for a write, and then repeats the write."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def send_to_missing_table(
     features: frozenset[Feature],
     error: TableNotFoundError | NamespaceNotFoundError,
 ) -> Protocol[R]:
-    """Create the missing table of a write, then send the write again.
+    """Create the missing table of a write, then send the write again; return its answer.
 
-    Deletes are not sent again, because a new table is empty.
+    For a `MutateRows` that only deletes, nothing is created or sent, because there are no rows.
 
     Args:
         operation: The write.
@@ -44,7 +44,8 @@ def send_to_missing_table(
         error: The error of the write.
 
     Raises:
-        TableNotFoundError: Writes of this model do not create tables.
+        TableNotFoundError: Writes of this model do not create tables, or there is no Thrift2
+            gateway to create one.
     """
     if isinstance(operation, MutateRows) and not any(m.puts for m in operation.mutations):
         return cast("R", None)  # what MutateRows answers
@@ -57,7 +58,7 @@ def send_to_missing_table(
 
 
 def _shared(bound: BoundModel) -> BoundModel:
-    """Return the model that declares the table: for a record type, its base."""
+    """Return the bound model that declares the table: for a record type, that of its base."""
     base = base_of(bound.model)
     if base is None:
         return bound

@@ -11,7 +11,9 @@ from hbase_orm.schema import TableSchema
 
 
 def written_table(schema: TableSchema, features: frozenset[Feature]) -> GuardedTable | None:
-    """Return the table for writes of a model with indexes; None for a plain model.
+    """Return the description of the table for guarded writes of a model; None for a plain model.
+
+    Without Thrift2 its `is_lww` is true: rows have index entries, but no guards.
 
     Raises:
         ConfigurationError: The model needs guards, and there is no Thrift2 gateway.

@@ -17,7 +17,7 @@ class RowLocks:
     """Locks that let one thread at a time change a row. Threads share it.
 
     The locks avoid conflicts between threads of one engine. They are not needed for correct writes,
-    so no thread waits long for a lock.
+    so a thread waits at most one second for a lock, and then continues without it.
     """
 
     def __init__(self) -> None:
@@ -25,11 +25,11 @@ class RowLocks:
         self.free_all()
 
     def free_all(self) -> None:
-        """Release all locks; for a forked child, which does not have the parent's threads."""
+        """Replace all locks by free ones, in a forked child, where the holders do not exist."""
         self._locks = [threading.RLock() for _ in range(_COUNT)]
 
     def hold(self, row: tuple[str, bytes], work: Callable[[], R]) -> R:
-        """Hold the lock of a row while the work runs; return its result.
+        """Run `work` while the lock of a row is held; return the result of `work`.
 
         Args:
             row: The table and the row key.

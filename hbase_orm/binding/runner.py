@@ -1,4 +1,4 @@
-"""Runs the protocols of one engine, by its driver and gateway, and reads its catalog."""
+"""Runs the protocols of one engine on its gateway, and holds the cache of its catalog."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Runner:
 
         Args:
             gateway: The gateway that executes requests.
-            parallel: The number of protocols that run in parallel.
+            parallel: The largest number of protocols that run in parallel.
             fan_out: The number of scanners of one statement that are read in parallel.
             monotonic_s: A clock for leases and waits.
             sleep: A function that waits a number of seconds.
@@ -58,7 +58,7 @@ class Runner:
 
     @property
     def parallel(self) -> int:
-        """The number of protocols that run in parallel."""
+        """The largest number of protocols that run in parallel."""
         return self._driver.parallel
 
     @property
@@ -72,7 +72,7 @@ class Runner:
 
     @contextmanager
     def through(self, gateway: Gateway) -> Iterator[Self]:
-        """Return a context manager of a copy of the runner that sends through `gateway`."""
+        """Provide a copy of the runner that sends through `gateway`, for use in a with block."""
         other = copy(self)
         other.gateway = gateway
         driver = self._driver_on(gateway, self._driver.parallel)
@@ -83,14 +83,15 @@ class Runner:
             driver.let_go()
 
     def patience(self) -> Patience:
-        """Return a sender of one operation's requests, with a common time limit.
+        """Return a sender for all requests of one operation, which share a time limit.
 
-        If the gateway does not answer, the operation ends after about the time of one request.
+        If the gateway does not answer, the operation ends after about the time limit of one
+        request.
         """
         return self._driver.patience()
 
     def answering(self, patience: Patience | None = None) -> Callable[[Operation[Any]], Any]:
-        """Return a function that executes the requests and waits of one read."""
+        """Return a function that executes the requests of one read, and its pauses."""
         return partial(self._driver.answer, patience=patience or self.patience())
 
     def run(self, protocol: Protocol[R]) -> R:

@@ -35,7 +35,7 @@ class Runtime(Runner):
         writer: The object through which all writes are sent.
         row_locks: The locks of rows, for threads that change the same row.
         clean_up: The object that deletes stale index entries after the writes that left them.
-        open_reads: The open reads.
+        open_reads: The reads that have not ended or been closed yet.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class Runtime(Runner):
 
         Args:
             gateway: The gateway that executes requests.
-            parallel: The number of protocols that run in parallel.
+            parallel: The largest number of protocols that run in parallel.
             fan_out: The number of scanners of one statement that are read in parallel, at most
                 `parallel`; with 1 the requests of a statement are sent one after another.
             timestamps: Who sets the timestamps of plain rows if their model does not declare it:
@@ -96,13 +96,14 @@ class Runtime(Runner):
     def read(
         self, reading: Reading[T], after: Callable[[], Protocol[None] | None] | None = None
     ) -> RowPages[T]:
-        """Return what runs a read, page by page; close it to release open scanners.
+        """Return an iterator that runs a read page by page; close it to release open scanners.
 
-        Closes what earlier reads dropped.
+        Earlier reads that the program dropped without closing them are closed first.
 
         Args:
-            reading: Makes the requests, and emits what it reads.
-            after: Returns what is run once the read has ended and its scanners are closed, or None.
+            reading: The generator that makes the requests of the read and emits rows.
+            after: A function that is called when the read has ended and its scanners are closed. It
+                returns a protocol to run then, or None.
         """
         self.open_reads.close_dropped()
         then = None if after is None else partial(self._run_after, after)

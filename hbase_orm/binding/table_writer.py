@@ -1,8 +1,9 @@
 """Sends all writes to the tables of models, after a check of the catalog.
 
-A program whose model has other indexes than the catalog would leave entries missing. So rows of
-plain models, increments and appends are sent by `TableWriter.send`, rows with indexes are changed
-by `TableWriter.change`, and loads and repairs write the indexes that `maintained_table` returns.
+A program whose model has other indexes than the catalog would leave entries missing. So the catalog
+is checked before each write: `TableWriter.send` sends rows of plain models, increments and appends;
+`TableWriter.change` changes rows with indexes; loads and repairs use the indexes that
+`maintained_table` returns.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from hbase_orm.ops import Increment, Operation, Protocol
 R = TypeVar("R")
 
 LEASE_RENEWALS: Final = 3
-"""How often one write reads the catalog again before it gives up."""
+"""How many attempts a guarded write has if its catalog lease expires during each of them."""
 
 
 class TableWriter:
@@ -38,7 +39,7 @@ class TableWriter:
         catalog: The cache of the catalog.
         clock: The clock for timestamps and for waits for HBase's clock.
         guard_context: The clocks, random numbers and catalog leases for guarded writes.
-        repairs_on_read: Whether stale index entries that statements meet are repaired.
+        repairs_on_read: Whether statements repair stale index entries that they read.
     """
 
     def __init__(
@@ -59,13 +60,13 @@ class TableWriter:
         self._contexts: dict[int, GuardContext] = {}
 
     def check(self, bound: BoundModel, operation: Operation[Any] | None = None) -> Protocol[None]:
-        """Refuse a write without index entries if the table has indexes to maintain.
+        """Raise an error if a write that puts no index entries would leave entries missing.
 
         The catalog is read once per table and lease; nothing else is sent.
 
         Args:
             bound: The bound model.
-            operation: The write, if it is known already.
+            operation: The write, or None if it is not known yet.
 
         Raises:
             SchemaError: The model's indexes differ from those in the catalog, or the write
@@ -88,11 +89,11 @@ class TableWriter:
     def send(self, operation: Operation[R], bound: BoundModel) -> Protocol[R]:
         """Send a write to one table and return its answer; create the table if the model allows it.
 
-        A write to a table that does not exist was not applied, so it may be sent again. Deletes are
-        not sent again.
+        A write to a missing table was not applied, so it may be sent again after the table is
+        created. A `MutateRows` that only deletes is not sent again.
 
         Raises:
-            TableNotFoundError: The table does not exist, and writes do not create it.
+            TableNotFoundError: The table does not exist, and writes of the model do not create it.
             SchemaError, RetryableError: As for `check`.
         """
         yield from self.check(bound, operation)
@@ -114,7 +115,7 @@ class TableWriter:
         Args:
             bound: The bound model of the row.
             change: The change of the row.
-            history: The list to which each sent attempt is added.
+            history: The record of the write, to which each attempt is added; None for a new record.
 
         Raises:
             SchemaError: The model's indexes differ from those in the catalog.
@@ -137,7 +138,7 @@ class TableWriter:
         raise AssertionError(change)  # the last renewal returned or raised
 
     def context_under(self, epoch: int) -> GuardContext:
-        """Return `guard_context` for writes that were prepared with this catalog epoch."""
+        """Return a copy of `guard_context` that permits writes only under this catalog epoch."""
         context = self._contexts.get(epoch)
         if context is None:
             permit = self.catalog.leases.permit_under(epoch)

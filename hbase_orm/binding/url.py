@@ -28,7 +28,7 @@ LONGEST_TIMEOUT_S: Final = 86_400.0  # a day; sockets and locks take no more tha
 MOST_CONNECTIONS: Final = 10_000
 MOST_RETRIES: Final = 1_000
 
-# Options of the design that this version does not have: named, so that nobody believes them on.
+# Planned options that this version lacks. They get their own error, which names them as such.
 _NOT_YET: Final = frozenset({"tls", "readonly"})
 _OF_MEMORY: Final = frozenset({"timestamps", "repair_on_read", "clean_up"})
 _MAX_PORT: Final = 65_535
@@ -84,7 +84,10 @@ class EngineOptions:
 
     @property
     def servers(self) -> str:
-        """The addresses of the gateways, sorted; equal tuples mean the same tables."""
+        """The sorted addresses of the Thrift1 gateways, as one text.
+
+        Engines with equal texts use the same tables. For `memory://` every text is different.
+        """
         if self.scheme == "memory":
             return f"memory {self._memory}"
         return ",".join(sorted(f"{host}:{port}" for host, port in self.thrift1))
@@ -193,7 +196,7 @@ def _options(query: str) -> dict[str, Any]:
 
 
 def _shown_name(name: str) -> str:
-    """Return an unknown option's name if it looks like a name; else nothing."""
+    """Return an unknown option's name if it looks like a name; else an empty text."""
     return name if _OPTION.fullmatch(name) else ""
 
 
@@ -304,7 +307,7 @@ _PARSERS: Mapping[str, Callable[[str, str], Any]] = MappingProxyType(
         "timestamps": _one_of("server", "client"),
         "repair_on_read": _one_of("on", "off"),
         "clean_up": _one_of("now", "deferred"),
-        # Not longer than what other programs wait for when an index changes.
+        # Other programs wait for the longest lease when they change the state of an index.
         "lease_s": _seconds(LONGEST_LEASE_S),
     }
 )

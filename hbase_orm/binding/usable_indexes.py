@@ -1,4 +1,4 @@
-"""The indexes of a model that queries may use, by the current catalog."""
+"""Decides by the catalog which indexes of a model queries may use, and checks it during reads."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ from hbase_orm.schema import Index, IndexSchema, TableSchema
 
 R = TypeVar("R")
 
-# What is made of other requests, or asks nothing of an index.
+# Requests that consist of other requests, or do not read an index.
 _UNCHECKED: Final = (SideBySide, Together, CloseScanner, Sleep)
 
 
 def readable_model(bound: BoundModel, entry: CatalogEntry | None) -> BoundModel:
-    """Return the model with the indexes that queries may use, each with its current table."""
+    """Return the model with only the indexes that queries may use, each with its current table."""
     cached = bound.as_catalogued.get("readable")
     if cached is not None and cached[0] is entry:
         model: BoundModel = cached[1]
@@ -68,10 +68,10 @@ def by_readable_index(
 
     Args:
         stmt: The statement.
-        chosen: The plan by the model's declarations.
+        chosen: The plan that was chosen from all indexes that the model declares.
         again: A function that plans the statement for another schema.
         bound: The bound model.
-        catalog: What the catalog says: read, unless that was done less than a lease ago.
+        catalog: The cache of the catalog; the entry is read again if it is older than a lease.
 
     Raises:
         SchemaError: The catalog has the index with another declaration.
@@ -116,27 +116,28 @@ def while_usable(
     catalog: CatalogCache,
     note: Note | None = None,
 ) -> Rows:
-    """Return what reads a statement's rows while queries may use its index.
+    """Return a read of a statement's rows that fails if queries may no longer use its index.
 
-    Writers maintain an index for one lease after queries must stop using it. So an answer is
-    complete if the catalog entry was read less than a lease before; with an older entry rows may be
-    missing.
+    Writers maintain an index for one lease after queries must stop using it. So the answer to a
+    request is complete if the catalog entry was read less than a lease before. With an older entry
+    rows could be missing, so the entry is read again before the request.
 
     Args:
-        rows: What reads them.
+        rows: The read of the statement's rows, without these checks.
         chosen: The statement's plan.
         bound: The bound model.
-        catalog: What the catalog says: read once a lease.
-        note: Called with doubtful entries, before the rows emitted with them are.
+        catalog: The cache of the catalog, which is read once per lease.
+        note: A function that is called with stale and unverified index entries, before the rows
+            that were read with them are emitted.
 
     Returns:
-        A function that raises ConflictError after the index was rebuilt or dropped.
+        A read that raises ConflictError if the index was rebuilt or dropped in the meantime.
     """
     return _UsableIndex(chosen.index, bound, catalog, note).checked(rows)
 
 
 class _UsableIndex:
-    """Makes the requests of a read by an index, which queries must be able to use."""
+    """Checks before each request of a read that queries may still use its index."""
 
     def __init__(
         self, index: IndexSchema, bound: BoundModel, catalog: CatalogCache, note: Note | None
@@ -149,7 +150,7 @@ class _UsableIndex:
         self._seen: CatalogEntry | None = None
 
     def checked(self, reading: Generator[Step, Any, R]) -> Generator[Step, Any, R]:
-        """Return a read, or a part of one, each of whose requests is made while that holds."""
+        """Yield the steps of a read or of a part of it, with a check before each request."""
         run = ProtocolRun(reading)
         try:
             run.begin()
@@ -168,7 +169,7 @@ class _UsableIndex:
                         if not self._is_as_seen():
                             yield from self._check()
                         answer = yield step
-                except Exception as error:  # noqa: BLE001  # the read decides, whatever it is
+                except Exception as error:  # noqa: BLE001  # the read handles it
                     if is_checked and isinstance(error, (TableNotFoundError, TableDisabledError)):
                         run.throw((yield from self._reason(error)))
                     else:
@@ -190,7 +191,7 @@ class _UsableIndex:
         return tuple(cast("Protocol[Any]", self.checked(protocol)) for protocol in protocols)
 
     def _is_as_seen(self) -> bool:
-        """Return whether the catalog, as it was read less than a lease ago, is as it was before."""
+        """Return whether the last checked catalog entry is still less than a lease old."""
         read = self._catalog.fresh(self._table)
         return read is not None and read.entry is not None and read.entry is self._seen
 
@@ -200,11 +201,11 @@ class _UsableIndex:
         self._seen = entry
 
     def _reason(self, error: Exception) -> Protocol[Exception]:
-        """Return why a table is gone: that the index was rebuilt or dropped, or just that."""
+        """Return the error for a missing table: of a rebuilt or dropped index, or else `error`."""
         self._catalog.forget(self._table)
         try:
             yield from self._check()
-        except Exception as reason:  # noqa: BLE001  # also that the catalog could not be read
+        except Exception as reason:  # noqa: BLE001  # for example, the catalog could not be read
             return reason
         return error
 
@@ -235,9 +236,9 @@ def _is_there(entry: CatalogEntry | None) -> TypeGuard[CatalogEntry]:
 
 
 def unreadable(bound: BoundModel, entry: CatalogEntry | None) -> dict[str, str]:
-    """Return the reasons why queries do not use declared indexes, by the index's name."""
+    """Return the declared indexes that queries may not use: by name, the reason of each."""
     if not _is_there(entry):
-        # Its index tables may be of another time, or a copy's: nobody knows who has kept them.
+        # Its index tables may be old or copied: it is unknown whether writes maintained them.
         unknown = "the catalog has no entry for the table"
         return dict.fromkeys([index.name for index in bound.schema.indexes], unknown)
     reasons = {}

@@ -37,7 +37,7 @@ def wall_clock_ms() -> int:
 
 
 class CounterClockSkew:
-    """How far in the future the cells of this process's increments and appends may be.
+    """Estimates how far in the future the cells of this process's increments and appends are.
 
     Threads may share it.
     """
@@ -64,9 +64,9 @@ class CounterClockSkew:
                 self._limit = max(_MOST_ROWS, 2 * len(self._until_s))
 
     def until_s(self, rows: Iterable[RowId], now_s: float) -> float:
-        """Return the time when the clock passes the cells of all these rows.
+        """Return the time when new writes are later than the counters' cells in all these rows.
 
-        0 if it has passed them.
+        The time is one of the monotonic clock, in seconds; 0 if no wait is needed.
         """
         if now_s > self._last_s + 2 * _INCREMENT_S:
             return 0.0
@@ -140,7 +140,7 @@ class WriteClock:
             self._last_delete_s = now_s
 
     def wait_out_tombstone_tie(self, rows: Sequence[RowId]) -> Protocol[None]:
-        """Wait until no put of these rows can share a millisecond with a delete of them."""
+        """Wait until no put of these rows can be in the same millisecond as a recorded delete."""
         now_s = self._monotonic_s()
         if not self._deleted or now_s > self._last_delete_s + TIE_S:
             return
@@ -154,7 +154,7 @@ class WriteClock:
         self._skew.note(row, self._monotonic_s())
 
     def wait_out_counter_skew(self, rows: Iterable[RowId]) -> Protocol[None]:
-        """Wait until a write is newer than this process's increments in these rows."""
+        """Wait until writes of these rows get later timestamps than this process's increments."""
         now_s = self._monotonic_s()
         until_s = self._skew.until_s(rows, now_s)
         if not until_s:

@@ -18,14 +18,14 @@ from hbase_orm.numbering.counters import MAX_NUMBER
 from hbase_orm.ops import Protocol
 
 MAX_NAMES: Final = 1_000_000
-"""Some 370 MB for names of 20 characters, if a process meets so many."""
+"""The most names in a cache by default: about 370 MB, if names have 20 characters."""
 
 
 class DictionaryCache:
     """The cached names and numbers of all dictionaries of one engine. Threads may share it.
 
-    If the cache is full, the least recently used names are dropped. Unknown names and numbers are
-    not cached, because another process may create them at any time.
+    If the cache is full, the least recently used names are dropped. The cache does not store that a
+    name has no number, or a number no name, because another process may create them at any time.
     """
 
     def __init__(self, max_names: int = MAX_NAMES) -> None:
@@ -52,10 +52,13 @@ class DictionaryCache:
         """Return the class and the number of cached names."""
         return f"DictionaryCache({len(self)} of at most {self._max_names} names)"
 
-    # --- with requests for what is missing ------------------------------------------------------
+    # --- with requests for names and numbers that are not cached --------------------------------
 
     def look_up(self, table: str, names: Iterable[str]) -> Protocol[dict[str, int]]:
-        """Return the numbers of the names that have one; see `dictionary.look_up`."""
+        """Return the existing numbers of names, by name; names without a number are left out.
+
+        Only names that are not cached are read from HBase; see `dictionary.look_up`.
+        """
         wanted = list(names)
         cached = self.numbers(table, wanted)
         missing = [name for name in wanted if name not in cached]
@@ -66,7 +69,10 @@ class DictionaryCache:
         return cached
 
     def names_of(self, table: str, numbers: Iterable[int]) -> Protocol[dict[int, str]]:
-        """Return the names of the numbers in use; see `dictionary.names_of`."""
+        """Return the names of numbers, by number; numbers without a name are left out.
+
+        Only numbers that are not cached are read from HBase; see `dictionary.names_of`.
+        """
         wanted = list(numbers)
         cached = self.names(table, wanted)
         missing = [number for number in wanted if number not in cached]
@@ -79,7 +85,10 @@ class DictionaryCache:
     def allocate(
         self, table: str, names: Iterable[str], *, max_number: int = MAX_NUMBER
     ) -> Protocol[dict[str, int]]:
-        """Return the numbers of all names; see `dictionary.allocate`."""
+        """Return the numbers of all names, by name; give numbers to new names.
+
+        Nothing is sent if all names are cached; see `dictionary.allocate`.
+        """
         wanted = list(names)
         cached = self.numbers(table, wanted)
         missing = [name for name in wanted if name not in cached]
@@ -89,10 +98,10 @@ class DictionaryCache:
             cached |= numbers
         return cached
 
-    # --- without ----------------------------------------------------------------------------------
+    # --- without requests -------------------------------------------------------------------------
 
     def numbers(self, table: str, names: Iterable[str]) -> dict[str, int]:
-        """Return the cached numbers among these names."""
+        """Return the cached numbers of names, by name; names that are not cached are left out."""
         cached: dict[str, int] = {}
         with self._lock:
             for name in names:
@@ -103,7 +112,7 @@ class DictionaryCache:
         return cached
 
     def names(self, table: str, numbers: Iterable[int]) -> dict[int, str]:
-        """Return the cached names of these numbers."""
+        """Return the cached names of numbers, by number; other numbers are left out."""
         cached: dict[int, str] = {}
         with self._lock:
             for number in numbers:
@@ -114,7 +123,7 @@ class DictionaryCache:
         return cached
 
     def add(self, table: str, numbers: Mapping[str, int]) -> None:
-        """Cache names with their numbers in a dictionary."""
+        """Add names of the dictionary in `table` to the cache, with their numbers."""
         with self._lock:
             for name, number in numbers.items():
                 self._numbers[table, name] = number
@@ -125,13 +134,16 @@ class DictionaryCache:
                 del self._names[of_table, number]
 
     def forget(self, table: str) -> None:
-        """Drop the cached names of a dictionary, because this process dropped its table."""
+        """Drop the cached names of a dictionary, because its table was dropped."""
         with self._lock:
             for key in [key for key in self._numbers if key[0] == table]:
                 del self._names[table, self._numbers.pop(key)]
 
     def free_lock_in_child(self) -> None:
-        """In a forked child, replace the lock and empty the cache."""
+        """In a forked child, replace the lock if a thread of the parent held it.
+
+        The cache is then emptied, because that thread may have been changing it.
+        """
         if self._lock.locked():
             self._forget_all()
 

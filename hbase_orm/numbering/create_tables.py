@@ -1,4 +1,4 @@
-"""Creates missing tables of dictionaries and sequences."""
+"""Creates the tables of dictionaries and sequences, and other tables, if they are missing."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from hbase_orm.ops import (
 
 FAMILY: Final = b"d"
 VALUE_COLUMN: Final = b"d:v"
-"""The one column of these tables."""
+"""The only column in the tables of dictionaries and sequences."""
 
 FORMAT_ATTRIBUTE: Final = "hbase_orm.format"
 
@@ -44,9 +44,9 @@ def ensure_table(wanted: TableDescriptor) -> Protocol[list[str]]:
     Safe to repeat, and safe for several processes at the same time.
 
     Raises:
-        SchemaError: A table of this name exists and has another format. A table without a format
-            attribute is accepted.
-        FeatureMissingError: The engine has no Thrift2 gateway.
+        SchemaError: A table of this name exists, and its format attribute or its families differ
+            from `wanted`. If the table has no attributes at all, only the families are compared.
+        FeatureMissingError: The table is missing, and the engine has no Thrift2 gateway.
     """
     try:
         existing = yield from ask_with_retry(DescribeTable(wanted.name), RETRIES)
@@ -86,19 +86,20 @@ def ensure_namespace(table: str) -> Protocol[None]:
 
 
 def create_if_missing(creation: CreateTable, *, is_repeatable: bool = False) -> Protocol[list[str]]:
-    """Create a table if it does not exist; return its name if it was created.
+    """Create a table if it does not exist; return its name in a list, empty if it existed.
 
-    A namespace that another process is creating may exist some milliseconds before tables can be
-    created in it; then the request is repeated.
+    A missing namespace is created too. If another process has just created the namespace, HBase may
+    refuse tables in it for some milliseconds; then the request is repeated.
 
     Args:
         creation: The request that creates the table.
-        is_repeatable: Whether the request may be sent again, because it does not matter which
-            process created the table.
+        is_repeatable: Whether the request is sent again after an error or a lost answer. If the
+            lost request created the table, the table counts as existing, and the list is empty.
 
     Raises:
         ConnectionLostError: It is unknown whether the table was created.
-        NamespaceNotFoundError: The namespace does not exist, and cannot be created without Thrift2.
+        NamespaceNotFoundError: The namespace does not exist, and the engine has no Thrift2 gateway
+            to create it.
     """
     policy = RETRIES if is_repeatable else replace(RETRIES, attempts=1)
     for failures in range(1, RETRIES.attempts):

@@ -1,23 +1,22 @@
-r"""A dictionary: a table that gives every name (text) one number, and every number its name back.
+r"""A dictionary: a table that holds one number for each name (a text), and the name of each number.
 
 The design follows OpenTSDB's `tsdb-uid`: a counter, one row for each name and one row for each
-number; each cell is written once and never changed, and 0 is never used. Unlike there, each
-dictionary has its own table with one family, so its rows need no kind. All cells are in column
-`d:v`.
+number. The cells of names and numbers are written once and never changed, and number 0 is never
+used. Unlike in OpenTSDB, each dictionary has its own table. All cells are in column `d:v`.
 
 | row key                               | value                                             |
 | ------------------------------------- | ------------------------------------------------- |
-| `c`                                   | the counter: the highest number taken, 8 bytes    |
-| `n` and the name in UTF-8             | its number, 8 bytes big-endian, 1 to 2^63-1       |
-| `r` and a number, 8 bytes big-endian  | the row key of the name it was taken for          |
+| `c`                                   | the counter: the highest reserved number, 8 bytes |
+| `n` and the name in UTF-8             | the name's number, 8 bytes big-endian, 1 or more  |
+| `r` and a number, 8 bytes big-endian  | the row key of the name that it was reserved for  |
 
-The row of the name decides its number. A name gets its number in three steps:
+The name's row decides which number the name has. A name gets its number in three steps:
 
 1. the counter is incremented: from here on the number belongs to this process only;
 2. the number's row is written if it does not exist; if it exists, the number is in use (the counter
     was lost or set back) and is skipped;
-3. the name's row is written if it does not exist. The first process that writes it decides; all
-    others read its number and drop their own.
+3. the name's row is written if it does not exist. The first process that writes the row decides;
+    all others read the number in it, and do not use the number that they reserved.
 
 A process that dies between two steps, a lost answer to an increment, and a lost race each leave an
 unused number. After step 2 the number's row remains, but it is ignored: `names_of` returns a name
@@ -63,9 +62,9 @@ _NAME: Final = b"n"
 _NUMBER: Final = b"r"
 _NUMBER_BYTES: Final = 8
 
-# Ten calls of a Thrift gateway: far from any deadline.
+# One request is ten Thrift calls, which end well within a time limit.
 _ROWS_PER_REQUEST: Final = 1000
-# Where a gateway hangs, each waits for its time-out before the failure is raised.
+# If the gateway hangs, each parallel request waits for its timeout before the error is raised.
 _CLAIMS_AT_ONCE: Final = 32
 _MAX_ROUNDS: Final = 10
 
@@ -82,13 +81,13 @@ def ensure_dictionary(table: str) -> Protocol[list[str]]:
 
     Raises:
         SchemaError: A table of this name exists and has another use.
-        FeatureMissingError: The engine has no Thrift2 gateway.
+        FeatureMissingError: The table is missing, and the engine has no Thrift2 gateway.
     """
     return (yield from ensure_table(dictionary_descriptor(table)))
 
 
 def check_can_allocate(table: str, features: frozenset[Feature]) -> None:
-    """Raise an error if new names cannot get numbers, before a number is reserved.
+    """Raise an error if the gateway cannot give numbers to new names; nothing is sent.
 
     Raises:
         ConfigurationError: The gateway has no check-and-mutate.
@@ -103,9 +102,9 @@ def check_can_allocate(table: str, features: frozenset[Feature]) -> None:
 
 
 def look_up(table: str, names: Iterable[str]) -> Protocol[dict[str, int]]:
-    """Return the existing numbers of names; nothing is written.
+    """Return the existing numbers of names, by name; nothing is written.
 
-    If the table does not exist, no name has a number.
+    Names without a number are left out. If the table does not exist, no name has a number.
 
     Raises:
         CodecError: A name is not a str, or cannot be encoded as UTF-8 (lone surrogates).
@@ -120,10 +119,10 @@ def look_up(table: str, names: Iterable[str]) -> Protocol[dict[str, int]]:
 
 
 def names_of(table: str, numbers: Iterable[int]) -> Protocol[dict[int, str]]:
-    """Return the names of the numbers in use; nothing is written.
+    """Return the names of numbers, by number; nothing is written.
 
-    A number that was reserved but not used has no name, even if its row exists. If the table does
-    not exist, no number has a name.
+    Numbers without a name are left out. A number that was reserved but not used has no name, even
+    if its row exists. If the table does not exist, no number has a name.
     """
     rows = {number: _number_row(number) for number in numbers if 1 <= number <= MAX_NUMBER}
     try:
@@ -141,7 +140,7 @@ def names_of(table: str, numbers: Iterable[int]) -> Protocol[dict[int, str]]:
 def allocate(
     table: str, names: Iterable[str], *, max_number: int = MAX_NUMBER
 ) -> Protocol[dict[str, int]]:
-    """Return the numbers of all names; new names get numbers.
+    """Return the numbers of all names, by name; give numbers to new names.
 
     Safe to repeat after any failure, and safe for several processes at the same time: all of them
     get the same number for a name. The new names of one call get consecutive numbers in their
@@ -150,7 +149,8 @@ def allocate(
     Args:
         table: The table of the dictionary.
         names: The names, in any order; repetitions count once.
-        max_number: The largest number that fits the width in the row key.
+        max_number: The largest number that may be given to a name. It depends on the width of the
+            number in the row keys of the model.
 
     Raises:
         CodecError: A name is not a str or cannot be encoded as UTF-8; or there are not enough
@@ -169,7 +169,7 @@ def allocate(
     held = yield from _read(table, [COUNTER_ROW, *rows.values()])
     new = [row for row in rows.values() if row not in held]
     if new:
-        # Refused here, nothing is taken: a full dictionary's counter does not run on.
+        # Checked before a number is reserved, so that a full dictionary's counter stays as it is.
         _check_room(table, _last_taken(table, held), len(new), limit)
         held.update((yield from _allocate_rows(table, new, limit)))
     return {name: _number_in(table, row, held[row]) for name, row in rows.items()}
@@ -180,7 +180,7 @@ def _allocate_rows(
 ) -> Protocol[dict[bytes, bytes]]:
     held: dict[bytes, bytes] = {}
     for some in _slices(name_rows, _ROWS_PER_REQUEST):
-        if held:  # meanwhile another process may have been at the same names
+        if held:  # meanwhile another process may have numbered the same names
             held.update((yield from _read(table, some)))
         reserved = yield from _reserve(table, [row for row in some if row not in held], limit)
         wanted = {row: _number_value(number) for row, number in reserved.items()}
@@ -189,7 +189,7 @@ def _allocate_rows(
 
 
 def _reserve(table: str, name_rows: Sequence[bytes], limit: int) -> Protocol[dict[bytes, int]]:
-    """Reserve a number for each name, and write the number's row."""
+    """Reserve a number for each name and write the number's row; return the numbers by name row."""
     reserved: dict[bytes, int] = {}
     for _ in range(_MAX_ROUNDS):
         waiting = [row for row in name_rows if row not in reserved]
@@ -211,7 +211,7 @@ def _reserve(table: str, name_rows: Sequence[bytes], limit: int) -> Protocol[dic
 
 
 def _write_once(table: str, wanted: Mapping[bytes, bytes]) -> Protocol[dict[bytes, bytes]]:
-    """Write each row's cell if it does not exist; return the cell that each row then has."""
+    """Write the wanted value of each row that does not exist; return the stored values of all."""
     held: dict[bytes, bytes] = {}
     for some in _slices(list(wanted), _CLAIMS_AT_ONCE):
         held.update((yield from _write_some_once(table, {row: wanted[row] for row in some})))
@@ -219,10 +219,11 @@ def _write_once(table: str, wanted: Mapping[bytes, bytes]) -> Protocol[dict[byte
 
 
 def _write_some_once(table: str, wanted: Mapping[bytes, bytes]) -> Protocol[dict[bytes, bytes]]:
-    """Do so in parallel, for some rows.
+    """Do the work of `_write_once` for a few rows, in parallel.
 
-    After the answer False or a lost answer, the cell is read, because it may be this process's own.
-    A request that is still in progress does no harm: it writes the same cell, or fails its check.
+    If a check fails or an answer is lost, the stored value is read, because an earlier attempt of
+    this process may have written it. An attempt that HBase executes later does no harm: it writes
+    the same cell, or its check fails.
     """
     held: dict[bytes, bytes] = {}
     failure: Exception | None = None
@@ -247,12 +248,12 @@ def _write_some_once(table: str, wanted: Mapping[bytes, bytes]) -> Protocol[dict
 
 
 def _claim(table: str, row: bytes, value: bytes) -> CheckAndMutate:
-    # No value is empty, so the check for absence is one.
+    # The expected value b"" means that the row has no cell: no value here is empty.
     return CheckAndMutate(table, VALUE_COLUMN, b"", RowMutation(row, (Put(VALUE_COLUMN, value),)))
 
 
 def _read(table: str, rows: Sequence[bytes]) -> Protocol[dict[bytes, bytes]]:
-    """Return the cells of the existing rows."""
+    """Return the stored values by row key; rows that do not exist are left out."""
     if not rows:
         return {}
     answers = yield from ask_all(

@@ -1,4 +1,4 @@
-"""The retry policy of requests for numbers."""
+"""The retry policy of requests for numbers, and of requests that create tables."""
 
 from __future__ import annotations
 
@@ -7,4 +7,4 @@ from typing import Final
 from hbase_orm.ops import RetryPolicy
 
 RETRIES: Final = RetryPolicy(attempts=4, first_pause_s=0.1, factor=None)
-"""Each attempt may take as long as the engine's time-out."""
+"""At most four attempts; a request is also repeated if its answer was lost."""

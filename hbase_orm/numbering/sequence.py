@@ -1,14 +1,16 @@
 """Sequences: unique numbers, which are reserved from an atomic counter in blocks.
 
 The table of sequences has one row for each sequence: its key is the sequence's name in UTF-8, and
-its cell `d:v` the largest reserved number, 8 bytes big-endian. A process increments it by the size
-of a block, and then gives out the numbers of this block without further requests; the rest of the
-block is skipped when the process ends. Numbers are unique and increase within a block, but they
-have gaps, and over several processes they are not in the order of time.
+its cell `d:v` holds the largest reserved number, 8 bytes big-endian. A process increments this cell
+by the size of a block, and then gives out the numbers of the block without further requests. When
+the process ends, the unused numbers of the block are skipped. Numbers are unique and increase
+within a block, but they have gaps, and a process may give out smaller numbers than another process
+did before.
 
-With several loaders, loader i of n (counted from 0) gives out only numbers with `number % n == i`:
-i, i+n, i+2n … It reserves block * n numbers and skips those of other loaders; so numbers stay
-unique if n changes, or if two processes have the same loader number by mistake.
+If several processes load rows, each of them may be declared as one of n loaders. Loader i (counted
+from 0) gives out only numbers with `number % n == i`: i, i+n, i+2n … To get a block, it reserves
+block * n numbers and skips the numbers of the other loaders. So numbers stay unique if n changes,
+or if two processes have the same loader number by mistake.
 """
 
 from __future__ import annotations
@@ -44,10 +46,10 @@ def take_block(
     loader: int = 0,
     may_create: bool = True,
 ) -> Protocol[range]:
-    """Reserve the next `block` numbers of loader `loader` of `loaders`, and return them.
+    """Reserve the next `block` numbers for one of several loaders, and return these numbers.
 
-    An increment without an answer may have been applied: its block is skipped and another one is
-    reserved.
+    An increment without an answer may have been applied. So its numbers are skipped, and other
+    numbers are reserved.
 
     Args:
         table: The table of sequences.
@@ -95,7 +97,8 @@ class Sequence:
         Args:
             run: A function that runs a protocol.
             table: The table of sequences.
-            name: The name of the sequence; all users of a name share its numbers.
+            name: The name of the sequence. Sequences with the same name, in all processes, take
+                their numbers from the same counter.
             block: The number of numbers that one request reserves.
             loaders: The number of loaders.
             loader: The number of this loader, from 0.
@@ -126,8 +129,8 @@ class Sequence:
 
         Raises:
             GatewayError: No block could be reserved; call again.
-            TableNotFoundError: The table was dropped after the last block was reserved; a new table
-                would give the same numbers again.
+            TableNotFoundError: The table was dropped after the last block was reserved. It is not
+                created again, because a new table would give the same numbers again.
             CorruptRowError: The sequence has passed 2^63-1.
         """
         with self._lock:

@@ -12,10 +12,16 @@ from hbase_orm.ops import Protocol
 def assign_substitute_numbers(
     pending: Iterable[tuple[Model, str]], bound_of: Callable[[type[Model]], BoundModel]
 ) -> Protocol[list[Model]]:
-    """Give a number to each new name in the objects to write, all names of a dictionary at once.
+    """Give numbers to the new names in objects to write, for many objects at once.
 
-    Names in objects to delete get no number: without a number the row cannot exist, and such
-    objects are returned.
+    A new name in an object to delete gets no number: without a number the row cannot exist.
+
+    Args:
+        pending: The objects, each with the kind of its write; all kinds but "delete" need numbers.
+        bound_of: A function that returns the bound model of a class.
+
+    Returns:
+        The objects to delete whose rows cannot exist.
 
     Raises:
         RowKeyError, ValidationError: A value of an object does not fit; no number was given.

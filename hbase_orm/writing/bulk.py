@@ -2,7 +2,7 @@
 
 The caller's thread encodes the rows, and a few other threads send them in batches, so that encoding
 and waiting overlap. At most `IN_FLIGHT` batches are in progress (in loads `LOADS_IN_FLIGHT`), each
-with at most `BATCH_BYTES` or one row; at most `WAITING_BATCHES` more wait, for all tables together.
+of at most `BATCH_BYTES` or one larger row; at most `WAITING_BATCHES` wait, for all tables together.
 Guarded rows are written by the index protocol; while their table is being loaded, they are sent in
 plain batches that include the guards.
 """
@@ -43,17 +43,17 @@ IN_FLIGHT: Final = 3
 """How many batches are under way at once, unless the program chooses another number."""
 
 LOADS_IN_FLIGHT: Final = 6
-"""The same of a load, whose batches are two requests one after the other: entries, then rows."""
+"""`IN_FLIGHT` for loads, where a batch needs two requests in turn: index entries, then rows."""
 
 NUMBERED_AT_ONCE: Final = 100
-"""Objects held at once so that their new names are numbered by few requests."""
+"""How many objects wait so that few requests give numbers to the new names in all of them."""
 
 Progress = Callable[[FlushReport], None]
-"""Called after each batch with what was written so far."""
+"""Called after each batch with the number of rows written so far."""
 
 
 class Bulk:
-    """A bulk writer, used as a context manager: only at the end of the block are all rows sent.
+    """A bulk writer for a with block. It has sent all rows only when the block has ended.
 
     Attributes:
         report: The number of rows written so far.
@@ -117,7 +117,7 @@ class Bulk:
                 deferred fields; or it lacks any deferred field, and it is inserted, its row was
                 deleted, or it was read from the past. Other objects are not affected.
             CorruptRowError: In a load, the codec of an indexed field cannot decode what it encoded.
-                Otherwise the batch reports this error. Other objects are not affected.
+                Outside of a load, a FlushError has this error. Other objects are not affected.
             DuplicateRowError: The same row was added to the load shortly before; this object is not
                 written.
             FlushError: Some of the rows added before were not written. The bulk writer cannot be
@@ -139,7 +139,7 @@ class Bulk:
             self._add_write(obj, ttl)
 
     def _take_flat(self, buffer: TableBuffer, sender: FlatSender, obj: Model) -> bool:
-        """Add an object as a flat row; return whether that was possible."""
+        """Add an object as a flat row (see `RowFlattener`); return whether that was possible."""
         key = sender.flattener.encode_key(obj.__dict__)
         flat = sender.item(obj, key)
         if flat is None:
@@ -175,8 +175,8 @@ class Bulk:
     def _take(self, buffer: TableBuffer, key: bytes, item: Any, size_bytes: int) -> None:
         """Add a row to a buffer; first send full buffers and earlier writes of the same row.
 
-        An exception here ends the bulk writer, because rows may be unsent; but not the error for a
-        row that is twice in a load.
+        An exception ends the bulk writer, because rows may be unsent. Only the error for a row that
+        is added twice to a load does not end it.
         """
         waiting, is_under_way = self._earlier(buffer, key)
         try:
@@ -195,7 +195,7 @@ class Bulk:
     def add_all(self, objects: Iterable[Model], /) -> None:
         """Add many objects, one after another.
 
-        Names that need numbers get them for up to `NUMBERED_AT_ONCE` objects at a time. Objects
+        New names in row keys get numbers for up to `NUMBERED_AT_ONCE` objects at a time. Objects
         that were taken from the iterable are added even if the iterable raises an error or an
         earlier object does not fit. A generator may call `add` of this bulk writer.
 
@@ -205,7 +205,7 @@ class Bulk:
         self._block.check()
         try:
             for obj in objects:
-                # A model that has a buffer and no names to look up needs no more questions.
+                # An object without new names is added at once, unless earlier objects wait.
                 if self._unnumbered or self._has_new_name(obj):
                     self._hold_unnumbered(obj)
                 else:
@@ -224,7 +224,7 @@ class Bulk:
                 self._take_unnumbered()
 
     def _take_unnumbered(self) -> None:
-        """Give numbers to the names of waiting objects and add them, even if one does not fit."""
+        """Give numbers to names in waiting objects; add all objects, even if one does not fit."""
         if not self._unnumbered or self._block.ended_by is not None:
             return
         try:
@@ -284,11 +284,11 @@ class Bulk:
             self._threads.close()
 
     def _earlier(self, buffer: TableBuffer, key: bytes) -> tuple[list[TableBuffer], bool]:
-        """Return the buffers with earlier writes of a row, and whether one is being sent.
+        """Return the buffers where earlier writes of a row wait, and whether one is being sent.
 
         Raises:
-            DuplicateRowError: The row is twice in a load, so that the entries of both would have
-                the same timestamp.
+            DuplicateRowError: The row was added to the load before. The index entries of both
+                writes would have the same timestamp.
         """
         waiting = self._buffers.holding(buffer.table, key)
         under_way = False
@@ -304,7 +304,7 @@ class Bulk:
         return waiting, under_way
 
     def _keep_order(self, waiting: list[TableBuffer], *, is_under_way: bool) -> None:
-        """Wait for earlier writes of a row, because batches are sent in parallel."""
+        """Send earlier writes of the same row and wait, because batches are sent in parallel."""
         for other in waiting:
             self._submit(other)
         if waiting or is_under_way:
@@ -330,7 +330,7 @@ class Bulk:
             self._runtime.run(finish_loading(table, ticket))
 
     def _new_buffer(self, bound: BoundModel) -> TableBuffer:
-        """Create the buffers of a model; return the one for all kinds of rows."""
+        """Create the buffers of a model; return the buffer for rows that are not flat."""
         writer, load = self._runtime.writer, None
         if self._insert_only:
             load = self._runtime.run(begin_load(bound, writer))
@@ -381,7 +381,7 @@ class Bulk:
             ) from unexpected or ended_by
 
     def _held_back(self) -> list[Failure]:
-        """Return the rows that were added but not sent, because of the first error."""
+        """Return the rows that were added but not sent, each with the first error as its reason."""
         errors = [error for _, error in self._failed.failures]
         reason: Any = (*errors, self._block.ended_by)[0]
         writes = self._buffers.waiting()
@@ -392,7 +392,7 @@ class Bulk:
         return [(write, reason) for write in writes if reason is not None]
 
     def _unencoded(self, obj: Model) -> RowWrite:
-        """Return the write of an object; its key is empty if a name has no number yet."""
+        """Return the write of a waiting object; its key is empty if it is not known yet."""
         bound, key = self._bound_of(type(obj)), b""
         with suppress(RowKeyError, ValidationError):
             bound = bound.with_table_of(obj.__dict__)

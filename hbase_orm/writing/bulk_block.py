@@ -1,4 +1,4 @@
-"""The block of a bulk writer: rows may be added only inside the block.
+"""The state of a bulk writer's with block.
 
 Every added row is either sent or named in an error. So rows may be added only inside the `with`
 block, by one thread at a time, and in the process that began the block.
@@ -69,10 +69,10 @@ class BulkBlock:
         self._state = _OPEN
 
     def check(self) -> None:
-        """Raise an error outside of the block.
+        """Raise an error if objects cannot be added now.
 
         Raises:
-            QueryError: The block has not begun, or it has ended.
+            QueryError: The block has not begun, or it has ended; or this is a forked child.
         """
         if self._state is not _OPEN:
             text, fix = _REFUSALS[self._state]
@@ -116,9 +116,11 @@ class BulkBlock:
         self._state = _ENDED
 
     def close(self) -> bool:
-        """End the block when no thread adds an object.
+        """Wait until no thread is adding an object, then end the block.
 
-        Return whether this process has to send the rows.
+        Returns:
+            Whether the rows must be sent. False if the block has not begun, if it was closed
+            before, or in a forked child, because the parent sends the rows.
 
         Raises:
             QueryError: A hook or a progress function of the bulk writer tries to end its block.

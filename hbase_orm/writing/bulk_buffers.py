@@ -15,9 +15,9 @@ from hbase_orm.writing.row_write import RowWrite
 from hbase_orm.writing.send import BATCH_BYTES
 
 WAITING_BATCHES: Final = 8
-"""How many batches' worth of rows wait in all buffers together.
+"""The most rows that wait in all buffers together, counted in full batches.
 
-More than one, so that rows that arrive for many tables in turn still travel many at a time.
+It is more than one, so that rows for many tables in turn are still sent many at a time.
 """
 
 BufferName = tuple[type[Model] | str, bool]
@@ -33,8 +33,8 @@ class TableBuffer:
         batch: The waiting rows by row key, in the form that the sender needs.
         size_bytes: The size of these rows.
         table: The name of the table.
-        name: The key of the buffer: the model, or its table if it has several, and whether the rows
-            are flat.
+        name: The key of the buffer in `TableBuffers`: the model (or the table, if the model has a
+            table for each period), and whether the rows are flat.
     """
 
     bound: BoundModel
@@ -50,7 +50,7 @@ class TableBuffer:
         return list(self.sender.writes(tuple(self.batch.values())))
 
     def __post_init__(self) -> None:
-        """Compute the name."""
+        """Compute `table` and `name`."""
         self.table = self.bound.schema.table
         of = self.bound.model if self.bound.tables.is_only else self.table
         self.name = of, self.sender.flattener is not None
@@ -61,8 +61,8 @@ class SentBatch:
     """A batch that is being sent.
 
     Attributes:
-        sending: The future of the batch's failures.
-        buffer: The buffer that its rows come from.
+        sending: The work of the thread that sends the batch; its result is the outcome.
+        buffer: The buffer from which the rows were taken.
         rows: The rows by row key, in the form that the sender needs.
     """
 
@@ -73,7 +73,7 @@ class SentBatch:
     def outcome(self) -> FlushOutcome:
         """Wait for the batch and return its outcome.
 
-        After an unexpected error its rows are unknown.
+        After an unexpected error, the outcome of all its rows is recorded as unknown.
         """
         try:
             return self.sending.result()
@@ -107,7 +107,11 @@ class TableBuffers:
         return iter(tuple(self._buffers.values()))
 
     def get(self, of: type[Model] | str) -> TableBuffer | None:
-        """Return the buffer for a model's rows, or a period's, that are not flat; or None."""
+        """Return the buffer for rows that are not flat, or None.
+
+        Args:
+            of: The model; or the table's name, if the model has a table for each period.
+        """
         return self._buffers.get((of, False))
 
     def holding(self, table: str, key: bytes) -> list[TableBuffer]:
@@ -132,7 +136,10 @@ class TableBuffers:
         self._size_bytes += size_bytes
 
     def drain(self, buffer: TableBuffer) -> None:
-        """Remove and return the waiting rows of a buffer."""
+        """Remove the waiting rows of a buffer.
+
+        If the buffer is for the table of a period, remove the buffer too.
+        """
         rows = buffer.batch
         self._rows -= len(rows)
         self._size_bytes -= buffer.size_bytes

@@ -1,4 +1,7 @@
-"""The senders of a bulk writer's batches: like a flush, as flat rows, or as a load."""
+"""The senders of a bulk writer: they send batches as a flush does, as flat rows, or as a load.
+
+A flat row is a tuple: the row key, then the encoded value of each column, or None.
+"""
 
 from __future__ import annotations
 
@@ -47,15 +50,15 @@ class BatchSender(Interface):
 
     @property
     def ticket(self) -> LoadTicket | None:
-        """The load in progress, or None."""
+        """The ticket of the load to which the rows belong; None outside of a load."""
         ...
 
     def send(self, items: Sequence[Any], /) -> Protocol[FlushOutcome]:
-        """Send a batch and return the failures: writes that were not acknowledged."""
+        """Send a batch; return an outcome with at least the writes that were not acknowledged."""
         ...
 
     def writes(self, items: Sequence[Any], /) -> Sequence[RowWrite]:
-        """Return the writes of a batch."""
+        """Return the write of each item of a batch, for reports of failures."""
         ...
 
 
@@ -89,7 +92,7 @@ class LoadSender:
     flattener: None = None
 
     def item(self, write: RowWrite) -> tuple[RowWrite, LoadedRow]:
-        """Return a write with its entries and its guard."""
+        """Return a write, and the mutations that load its row, index entries and guard."""
         return write, guarded_load(self.target, RowChange(write.key, write.puts), self.ticket)
 
     def send(self, items: Sequence[tuple[RowWrite, LoadedRow]], /) -> Protocol[FlushOutcome]:
@@ -123,7 +126,10 @@ class RowFlattener:
 
     @classmethod
     def of(cls, bound: BoundModel, constants: Sequence[tuple[bytes, bytes]]) -> Self | None:
-        """Return the flattener of a model's rows; None if the objects need other checks.
+        """Return the object that makes flat rows of a model; None if the model does not allow it.
+
+        It does not allow it if it has a table for each period, a hook before writes, or a varying
+        set of columns, or if row keys need look-ups or a random salt.
 
         Args:
             bound: The model.
@@ -161,7 +167,7 @@ class RowFlattener:
         return row, size_bytes
 
     def writes(self, items: Sequence[FlatRow]) -> Sequence[RowWrite]:
-        """Return the writes of a batch."""
+        """Return a write for each flat row, with only its row key, for reports of failures."""
         return [RowWrite(self.bound, None, row[0] or b"", "put") for row in items]
 
 
@@ -174,7 +180,7 @@ class FlatRowSender:
     ticket: None = None
 
     def item(self, obj: Model, key: bytes) -> tuple[FlatRow, int] | None:
-        """Return an object's flat row and its size in bytes, or None."""
+        """Return an object's flat row and its size in bytes, or None, like `RowFlattener.item`."""
         return self.flattener.item(obj, key)
 
     def send(self, items: Sequence[FlatRow], /) -> Protocol[FlushOutcome]:
@@ -211,18 +217,18 @@ class FlatLoadSender:
 
     @property
     def ticket(self) -> LoadTicket:
-        """The load under way."""
+        """The ticket of the load in progress."""
         return self.load.ticket
 
     def item(self, obj: Model, key: bytes) -> tuple[KeyedRow, int] | None:
-        """Return an object's flat row with the keys of its entries, and its size in bytes; or None.
+        """Return an object's flat row with the keys of its index entries, and its size in bytes.
 
-        The keys are computed when the object is added, so that a wrong value raises only for its
-        object.
+        None if the object must be written in the usual way. The keys are computed when the object
+        is added, so that a wrong value raises an error for this object only.
 
         Raises:
-            ValidationError, RowKeyError, CorruptRowError: An entry of the row cannot be computed or
-                stored.
+            ValidationError, RowKeyError, CorruptRowError: An index entry of the row cannot be
+                computed or stored.
         """
         flat = self.flattener.item(obj, key)
         return None if flat is None else (self.load.keyed(flat[0]), flat[1])
@@ -242,7 +248,7 @@ FlatSender = FlatRowSender | FlatLoadSender
 def _failures_of(
     sending: Protocol[None], writes: Callable[[], Sequence[RowWrite]]
 ) -> Protocol[FlushOutcome]:
-    """Send a batch by `send` and return its failures; `writes` has all writes of the batch."""
+    """Run `sending` and return its failures; `writes` returns all writes of the batch."""
     outcome = FlushOutcome()
     try:
         yield from sending
@@ -253,14 +259,17 @@ def _failures_of(
 
 @dataclass(frozen=True, slots=True)
 class BegunLoad:
-    """A load and the indexes that it writes; no index changes its state during a load."""
+    """The ticket of a load, and the table with the indexes that the load writes."""
 
     ticket: LoadTicket
     target: GuardedTable
 
 
 def begin_load(bound: BoundModel, writer: TableWriter) -> Protocol[BegunLoad | None]:
-    """Begin or resume a load; None if the rows must be written one by one.
+    """Begin or resume a load of a model's table; None if the table cannot be loaded.
+
+    A table can be loaded if it is new and empty, or if a load of it was interrupted, but only if
+    the model has guards and no unique index. Otherwise the rows are written as a flush does.
 
     Raises:
         SchemaError: The model's indexes differ from those in the catalog.

@@ -91,13 +91,13 @@ def delete_cells(bound: BoundModel, key: Mapping[str, Any], writer: TableWriter)
     refuse_without_guards(bound.schema, bound.guarded, "delete_row")
     yield from bound.keys.look_up_names([key])
     keys = bound.keys.possible(key)
-    if len(keys) > 1:  # under a random salt: where it is
+    if len(keys) > 1:  # the salt is random: keep the keys of existing rows
         keys = tuple(row.key for row in (yield from read_rows(bound, keys)) if row is not None)
     yield from write_now([RowWrite(bound, None, row, "delete") for row in keys], writer)
 
 
 def write_now(writes: list[RowWrite], writer: TableWriter) -> Protocol[None]:
-    """Send writes without objects; raise the error of the first that failed."""
+    """Send writes without objects; raise the error of the first write that failed."""
     (yield from send_writes(writes, writer, FlushOutcome())).raise_first()
 
 
@@ -216,7 +216,7 @@ class Tail:
 def tail_of(
     bound: BoundModel, field: Expr[Any], value: Any, key: Mapping[str, Any]
 ) -> Protocol[Tail]:
-    """Encode a value to append; return it with its row and column.
+    """Encode a value to append; return the bytes with the row and the column.
 
     Raises:
         QueryError: The column's bytes cannot be concatenated, or the column is indexed.

@@ -85,8 +85,8 @@ def duplicate_error(write: RowWrite) -> DuplicateRowError:
 def _insert_plain(write: RowWrite, writer: TableWriter) -> Protocol[bool]:
     """Write a plain row if it does not exist; return whether it was written.
 
-    A read first makes sure that the row has no cell in the model's families. The write then has a
-    check of HBase on one column that every insert writes, in case of a concurrent insert.
+    A read first makes sure that the row has no cell in the model's families. The write is then a
+    check-and-mutate on one column that every insert writes, in case of a concurrent insert.
     """
     bound = write.bound
     column = checked_column(bound.schema)
@@ -108,7 +108,7 @@ def _insert_plain(write: RowWrite, writer: TableWriter) -> Protocol[bool]:
 
 
 def checked_column(schema: TableSchema) -> bytes:
-    """Return the column whose absence is checked by inserts of plain rows.
+    """Return the column that must be absent when a plain row is inserted.
 
     It is a column that every insert writes; a column whose cell is never empty is preferred.
     """
@@ -136,7 +136,7 @@ def need_conditions(schema: TableSchema, writer: TableWriter) -> None:
 def write_if(
     write: RowWrite, conditions: Sequence[Condition], writer: TableWriter
 ) -> Protocol[RowWrite | None]:
-    """Make a write if the row fulfils the conditions; return the written row, or None.
+    """Make a write if the row fulfils the conditions; return the write, or None if it was not made.
 
     Raises:
         QueryError: The conditions do not fit the model, or HBase cannot decide them.
@@ -188,7 +188,7 @@ def _is_met(write: RowWrite, row: Row, conditions: Sequence[Condition]) -> bool:
         is_possible = write.kind in {"put", "insert", "replace"}
         return is_possible and holds_for_absent_row(conditions)
     check = compile_match(bound.schema, conditions)
-    every = deferred_names(bound.schema)  # what they compare was read
+    every = deferred_names(bound.schema)  # all deferred fields were read
     return check is None or check(bound.hydrate(row, every).__dict__)
 
 

@@ -20,7 +20,7 @@ from hbase_orm.writing.row_write import RowWrite
 from hbase_orm.writing.send import BATCH_ROWS, send_writes
 
 MOST_CORRUPT: Final = 1000
-"""Rows that do not decode of which a deletion remembers which they are."""
+"""The largest number of rows that one deletion reports because they do not decode."""
 
 
 def delete_rows(
@@ -35,16 +35,16 @@ def delete_rows(
     """Delete the rows that a statement selects; return the number of deleted rows.
 
     Args:
-        rows: Reads the rows of the statement's plan.
+        rows: The read of the rows of the statement's plan.
         stmt: The statement.
         bound: The bound model of the statement.
-        writer: The way to the tables.
+        writer: The object that writes the tables.
         bound_to: A function that returns the bound model of an object, with the table of its row.
         note: A function that is called with each deleted row.
 
     Raises:
         FlushError: Some rows were not deleted, or their outcome is unknown. Rows that do not decode
-            are not deleted; they are named after all others are deleted.
+            are not deleted; the error for them is raised after all other rows are deleted.
     """
     deleted, corrupt = 0, FlushOutcome()
     with closing(Pages(rows)) as pages:
@@ -64,7 +64,7 @@ def delete_rows(
 
 
 class _Deletes:
-    """The deletes of what a statement selects, batch by batch, page by page."""
+    """Makes the deletes of the rows that a statement selects, one batch at a time."""
 
     def __init__(
         self,
@@ -83,7 +83,7 @@ class _Deletes:
         self._objects: deque[Any] = deque()
 
     def next_batch(self) -> Reading[list[RowWrite]]:
-        """Return the next deletes; none at the end."""
+        """Return the deletes of the next batch; an empty list at the end."""
         batch: list[RowWrite] = []
         while len(batch) < BATCH_ROWS and self._left != 0:
             if self._objects:
@@ -99,7 +99,7 @@ class _Deletes:
         return batch
 
     def _decoded(self, page: Sequence[Row]) -> list[Any]:
-        """Return what is selected of a page, and note the first rows that do not decode."""
+        """Return the selected objects of a page of rows; record rows that do not decode."""
         try:
             return [obj for _, obj in matching_rows(iter((page,)), self._bound, self._stmt)]
         except (CorruptRowError, MissingCellError):
@@ -120,10 +120,11 @@ def _decoded_row(
 
 
 def refuse_extras(stmt: Select[Any]) -> None:
-    """Refuse a statement of which no rows can be deleted.
+    """Raise an error for a statement that does not just select whole rows.
 
     Raises:
-        QueryError: It asks for more than whole rows.
+        QueryError: The statement selects fields, entries or groups, reads the past, sorts in
+            memory, or loads related rows.
     """
     if stmt.entries is not None:
         raise QueryError(

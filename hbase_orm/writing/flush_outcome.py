@@ -19,7 +19,7 @@ from hbase_orm.errors import (
 )
 from hbase_orm.writing.row_write import RowWrite
 
-# HBase answers these before it looks at any row of the request.
+# HBase raises these before it writes any row of the request.
 _WHOLE_REQUEST_REJECTED: Final = (TableNotFoundError, TableDisabledError, NamespaceNotFoundError)
 
 Failure = tuple[RowWrite, Exception]
@@ -69,7 +69,7 @@ class FlushOutcome:
         return next((error for error in errors if not isinstance(error, HBaseORMError)), None)
 
     def record_not_written(self, writes: Iterable[RowWrite], error: Exception) -> None:
-        """Record writes that were not sent."""
+        """Record writes that were certainly not made, with the error."""
         self.not_written += [(write, error) for write in writes]
 
     def record_unknown(self, writes: Iterable[RowWrite], error: Exception) -> None:
@@ -81,9 +81,9 @@ class FlushOutcome:
     ) -> None:
         """Record the writes of a failed request, as not written or as unknown.
 
-        A request with several rows is not atomic: if it fails for one row, the others may be
-        written or not. The same is true for writes of two requests of which the first was answered.
-        Errors that are not `GatewayError` are raised before a request is sent.
+        A request with several rows is not atomic: if it fails for one row, the other rows may be
+        written or not. If a write needs two requests and only the first was answered, its outcome
+        is unknown too. Errors that are not `GatewayError` are raised before a request is sent.
 
         Args:
             writes: The writes of the request.
@@ -113,7 +113,11 @@ class FlushOutcome:
             raise error
 
     def rows(self, *, written: object) -> dict[str, object]:
-        """Return the attributes of a `FlushError`: the rows by outcome."""
+        """Return the attributes of a `FlushError`: the rows by outcome.
+
+        Args:
+            written: The value for the attribute `written`: the written rows, or their number.
+        """
         return {
             "written": written,
             "not_written": _rows_of(self.not_written),

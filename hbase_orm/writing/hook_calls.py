@@ -22,12 +22,15 @@ from hbase_orm.writing.row_write import RowWrite, write_with_key
 logger = logging.getLogger("hbase_orm.session")
 
 MAX_ROUNDS: Final = 1000
-"""How often in one flush hooks may note further objects: a list that is deleted link by link may,
-hooks that add objects without end may not."""
+"""How many times in one flush hooks may add or delete further objects.
+
+Hooks that delete a linked list one object after another need many such rounds. The limit stops
+hooks that add objects without end.
+"""
 
 
 def prepare(bound: BoundModel, obj: Model, kind: Literal["put", "whole", "delete"]) -> None:
-    """Call the hooks of an object that is about to be written or deleted.
+    """Call the hook of an object before it is written or deleted, and set `onupdate` fields.
 
     Args:
         bound: The bound model of the object.

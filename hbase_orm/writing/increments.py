@@ -62,7 +62,7 @@ def checked_values(
     """
     new_values = [values[column] for column in amounts]
     for column, amount in amounts.items():
-        # HBase adds modulo 2**64: what does not fit was never the value before.
+        # HBase adds modulo 2**64: the value before the increment must have fitted 64 bits.
         if not -_END <= values[column] - amount < _END:
             raise CounterOverflowError(
                 "the amounts were added, but a counter overflowed 64 bits and changed its sign",

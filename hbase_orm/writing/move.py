@@ -1,9 +1,10 @@
 """Moves a row to another row key: insert the copy, verify it, delete the original.
 
 HBase cannot rename a row, and no request changes two rows. A process that dies during a move leaves
-both rows with the same cells; the next move of the row finds the copy and continues. Only the
-copied cells of the original are deleted: a guarded row if it has not changed since, a plain row up
-to the newest copied timestamp. Cells that other programs wrote in the meantime are copied too.
+both rows with the same cells; the next move of the row finds the copy and continues. Only copied
+cells of the original are deleted: a guarded row is deleted only if it has not changed since it was
+copied, a plain row only up to the newest copied timestamp. If other programs wrote the original in
+the meantime, it is copied again.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from hbase_orm.writing.conditional import duplicate_error, insert_row, need_cond
 from hbase_orm.writing.row_write import RowWrite
 
 MAX_TRIES: Final = 20
-"""How often a row that others write is copied again."""
+"""How many times a row is copied at most, if other programs keep writing it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,7 @@ class _ChangedError(Exception):
 
 
 def new_values(bound: BoundModel, obj: Any, new_key: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the key fields of the copy: the given ones, and the object's own for the others.
+    """Return the key fields of the copy: the values in `new_key`, or else those of the object.
 
     Raises:
         RowKeyError: A name is not a key field, a value does not fit, or no key field is given.
@@ -113,14 +114,14 @@ def move_row(
     move = _Move(old, new, values, writer)
     yield from writer.clock.wait_out_counter_skew([(old.bound.schema.table, old.key)])
     for _ in range(MAX_TRIES):
-        yield from ask(RenewTimeLimit())  # clean-up that was not answered ends no move
+        yield from ask(RenewTimeLimit())  # a clean-up without an answer does not end the move
         original = yield from stored_row(old.bound, old.key)
         copy = yield from stored_row(new.bound, new.key)
         if original is None:
             return _finished_copy(move, copy, known)
         check(original)
         if (yield from move.make_copy(original, copy)):
-            # What the server stamps from now on is above what was read.
+            # From then on the server's timestamps are later than those that were read.
             yield from ask(Sleep(TIE_S))
             yield from ask(RenewTimeLimit())
             yield from move.delete_copied(original)
@@ -139,9 +140,14 @@ class _Move:
     """The state of one move.
 
     Attributes:
-        copied: The cells that this move wrote to the copy.
-        has_deleted: Whether this move deleted the original, so that cells there now were written
-            later.
+        old: The location of the original.
+        new: The location of the copy.
+        values: The key fields of the copy.
+        writer: The object that reads and writes the tables.
+        copied: The cells of the copy as this move last wrote or read them; None if there is no copy
+            yet.
+        has_deleted: Whether this move deleted the original, a plain row. Cells that it has now were
+            written after that.
     """
 
     old: RowLocation
@@ -166,8 +172,8 @@ class _Move:
         elif self.has_deleted:
             yield from write_now([RowWrite(bound, None, key, "put", wanted)], writer)
         elif stored == wanted:
-            pass  # a move that was interrupted left it
-        elif stored == self.copied:  # it is our own, of what the original was
+            pass  # an interrupted move left this copy
+        elif stored == self.copied:  # our own copy, but the original has changed since
             yield from _delete(self.new, copy, writer)
             yield from ask(Sleep(TIE_S))
             self.copied = None
@@ -217,7 +223,7 @@ def _refuse_same_claims(
 def _claims(
     target: GuardedTable, row: bytes, cells: Mapping[bytes, bytes]
 ) -> dict[tuple[str, bytes], str]:
-    """Return the unique values of a row, each with the index's name."""
+    """Return the entries of a row in unique indexes (table and key), each with the index's name."""
     return {
         (index.table, key): index.name
         for index in target.maintained
@@ -263,7 +269,7 @@ def _cells_of_copy(
     wanted = dict(cells)
     if schema.version is not None:
         wanted.pop(schema.version.column, None)
-    if schema.marker is not None:  # a row that increments made has none, and the insert checks it
+    if schema.marker is not None:  # a row of only counters has no marker, but inserts check it
         wanted[schema.marker] = MARKER_VALUE
     for column in schema.columns:
         if isinstance(schema.fields[column.name], Key) and column.column in wanted:
@@ -272,7 +278,7 @@ def _cells_of_copy(
 
 
 def _delete(old: RowLocation, original: Row, writer: TableWriter) -> Protocol[None]:
-    """Delete the copied cells of the original."""
+    """Delete the row that was read as `original`, but no cells that were written later."""
     if old.bound.guarded is not None:
         yield from _delete_guarded(old, original, writer)
         return
@@ -296,4 +302,4 @@ def _delete_guarded(old: RowLocation, original: Row, writer: TableWriter) -> Pro
     try:
         yield from writer.change(old.bound, change)
     except _ChangedError:
-        return  # the next round carries what changed
+        return  # the next round copies the changed row

@@ -12,9 +12,9 @@ from hbase_orm.errors import ConfigurationError, ValidationError
 from hbase_orm.index.protocol.guarded_write import History
 from hbase_orm.writing.row_write import RowWrite
 
-# 2**63 - 1 means the server's now, and what is stamped just below wins for good.
+# 2**63 - 1 means the server's time, and a cell just below it would hide all later puts for good.
 MAX_TIMESTAMP_MS: Final = 2**63 - 3
-_FEWEST_ROWS, _MOST_ROWS = 0.001, 1e9  # a second
+_FEWEST_ROWS, _MOST_ROWS = 0.001, 1e9  # per second
 _MILLISECOND: Final = timedelta(milliseconds=1)
 
 
@@ -23,13 +23,13 @@ class WriteOptions:
     """The options and earlier attempts of a pending write.
 
     Attributes:
-        ttl_ms: The time to live of the cells that are put, in milliseconds; None means that of
+        ttl_ms: The time to live of the cells that are put, in milliseconds; None means the TTL of
             their family.
         timestamp_ms: The timestamp of all cells and deletes; None lets the server, or the client's
             clock, set it.
         tries: The earlier attempts of a guarded write; every flush adds to the same list.
-        sent: The attempt of a plain write whose outcome is unknown; the next attempt has the same
-            timestamp, if there was one.
+        sent: The last attempt whose outcome is unknown, or None. If the client set its timestamp,
+            the next attempt gets the same timestamp, unless its changes differ.
         in_doubt: The columns in attempts of unknown outcome: HBase may have their old or their new
             values.
         is_row_in_doubt: Whether an attempt of unknown outcome was a delete.
@@ -43,7 +43,7 @@ class WriteOptions:
     is_row_in_doubt: bool = False
 
     def of(self, write: RowWrite) -> RowWrite:
-        """Return a write with these options, as it is sent now."""
+        """Return a write with these options and all columns in doubt, ready to be sent."""
         write = self.settling(write)
         stamp_ms, sent = self.timestamp_ms, self.sent
         if stamp_ms is None and sent is not None and _alike(sent, write):
@@ -51,7 +51,10 @@ class WriteOptions:
         return replace(write, ttl_ms=self.ttl_ms, timestamp_ms=stamp_ms, tries=self.tries)
 
     def settling(self, write: RowWrite) -> RowWrite:
-        """Return a write that also writes all columns in doubt, even unchanged ones."""
+        """Return a write that also puts or clears all columns in doubt, even unchanged ones.
+
+        Deletes, inserts and replacements are returned as they are.
+        """
         if write.kind not in {"put", "update"}:
             return write
         columns = self.in_doubt.union(write.cells if self.is_row_in_doubt else ())
@@ -66,7 +69,7 @@ class WriteOptions:
         return replace(known, ttl_ms=self.ttl_ms, timestamp_ms=self.timestamp_ms)
 
     def after(self, write: RowWrite) -> WriteOptions:
-        """Return the options after an attempt whose outcome is unknown."""
+        """Return the options for the next attempt, if the outcome of `write` is unknown."""
         return replace(
             self,
             sent=write,

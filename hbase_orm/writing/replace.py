@@ -1,8 +1,8 @@
 """Replaces a whole row: one atomic request leaves exactly the new cells.
 
-The deletes cover all timestamps up to the newest of the row, including tombstones. The puts have
-the server's own time, which is later, so no client's clock matters. If the row has timestamps in
-the server's future, the puts get the next higher timestamp.
+The deletes cover all timestamps up to the newest timestamp of the row's cells and tombstones. The
+puts have the server's own time, which is later, so no client's clock matters. If the row has
+timestamps in the server's future, the puts get the next higher timestamp.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from hbase_orm.writing.send import guarded_write, send_writes
 logger = logging.getLogger("hbase_orm.session")
 
 MAX_TRIES: Final = 5
-# No two clocks are assumed to be further apart.
+# The clocks of two machines are assumed to differ by at most this.
 _LARGEST_SKEW_MS: Final = 3_600_000
 
 
@@ -85,7 +85,7 @@ def replace_row(write: RowWrite, writer: TableWriter) -> Protocol[RowWrite]:
 
 
 def newest_ms_of(write: RowWrite) -> Protocol[int | None]:
-    """Return the newest timestamp of a row, including tombstones; None if it has none."""
+    """Return the newest timestamp of a row's cells and tombstones; None if there are none."""
     schema = write.bound.schema
     every = GetVersions(schema.table, write.key, schema.family_names, raw=True)
     try:
@@ -106,7 +106,8 @@ def _replace(
         write: The new cells of the row.
         newest_ms: The newest timestamp of the row.
         writer: The object that writes the table.
-        is_hidden: Whether the server's timestamps were too low at the last attempt.
+        is_hidden: Whether older deletes hid the new cells of the last attempt. The cells then get
+            the timestamp `newest_ms` + 1 instead of the server's time.
     """
     schema, clock = write.bound.schema, writer.clock
     stamp_ms = None if newest_ms is None or not is_hidden else newest_ms + 1
@@ -121,7 +122,7 @@ def _replace(
             )
         last_ms = newest_ms if stamp_ms is None else stamp_ms - 1
         deletes = tuple(Delete(family, last_ms) for family in schema.family_names)
-        yield from ask(Sleep(TIE_S))  # the server's time is then above what it stamped
+        yield from ask(Sleep(TIE_S))  # then the server's time is later than its last timestamp
     puts = tuple(Put(column, value, stamp_ms) for column, value in write.puts.items())
     request = MutateRow(schema.table, RowMutation(write.key, puts, deletes))
     yield from writer.send(request, write.bound)

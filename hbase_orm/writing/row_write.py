@@ -24,14 +24,14 @@ from hbase_orm.model.mapping.entries import settle
 from hbase_orm.objects.ownership import refuse_foreign
 from hbase_orm.ops import MAX_ROW_KEY_BYTES, Cell, Protocol, Row
 
-# However an index frames or repeats them, a row key and values of so few bytes in all make entries
-# that HBase stores.
+# A row key and values of so few bytes in all make index entries that are short enough for HBase,
+# however an index encodes or repeats them.
 SURELY_SHORT_BYTES: Final = MAX_ROW_KEY_BYTES // 8
 
 
 @dataclass(frozen=True, slots=True)
 class RowWrite:
-    """One row to write.
+    """One write of one row.
 
     Attributes:
         bound: The bound model.
@@ -44,11 +44,11 @@ class RowWrite:
         clears: The columns to delete.
         cells: The cells of the row after the write, as far as the object knows them.
         timestamp_ms: The timestamp of the cells; None if the server sets it.
-        ttl_ms: The time to live of the cells that are put, in milliseconds; None means that of
+        ttl_ms: The time to live of the cells that are put, in milliseconds; None means the TTL of
             their family.
-        version: The version cell that the row must still have; None for any.
-        size_bytes: The size of the request for this row: its cells as HBase stores them, or only
-            its key.
+        version: The version cell that the row must still have; None if it is not checked.
+        size_bytes: The size of this write in a request: its puts and clears as HBase stores them.
+            If there are none, as in a delete, the row key and the overhead of one cell.
         tries: The earlier attempts of the same guarded write, so that their changes do not count as
             another writer's. An attempt is recorded before its request is sent, so interrupted ones
             are included.
@@ -94,7 +94,7 @@ class RowWrite:
 def write_of(
     bound: BoundModel, obj: Model, kind: Literal["put", "insert", "delete", "replace"]
 ) -> Protocol[RowWrite]:
-    """Return the write of `obj`; new names in its key get numbers.
+    """Return the write of `obj`; give numbers to new names in its key.
 
     Raises:
         ValidationError: A value does not fit its codec; the object lacks deferred fields that the
@@ -115,7 +115,7 @@ def write_with_key(
     kind: Literal["put", "insert", "delete", "replace"],
     key: bytes,
 ) -> RowWrite:
-    """Return the write of `obj` under its row key, like `write_of`."""
+    """Return the write of `obj`, like `write_of`, with a row key that is already known."""
     loaded = obj.__state__.row
     if kind == "delete":
         return RowWrite(bound, obj, key, "delete", version=_loaded_version(bound, loaded))
@@ -147,7 +147,10 @@ def write_with_key(
 
 
 def _loaded_version(bound: BoundModel, loaded: Row | None) -> Cell | None:
-    """Return the version cell of a loaded row; an empty cell if it had none."""
+    """Return the version cell of a loaded row; an empty cell if the row had none.
+
+    None if the model has no version column, or if there is no loaded row.
+    """
     version = bound.schema.version
     if version is None or loaded is None:
         return None
@@ -155,7 +158,10 @@ def _loaded_version(bound: BoundModel, loaded: Row | None) -> Cell | None:
 
 
 def acknowledged(write: RowWrite, outcome: WriteOutcome | None) -> RowWrite:
-    """Return a guarded write with the timestamp and the version of its answer."""
+    """Return a guarded write with the timestamp and the version that the row has after it.
+
+    A write of a model without a version column is returned as it is.
+    """
     version = write.bound.schema.version
     if outcome is None or version is None or version.column not in outcome.cells:
         return write
@@ -184,7 +190,8 @@ def check_version(write: RowWrite, column: bytes, before: RowBefore) -> None:
     which differs for every write of a row.
 
     Raises:
-        VersionConflictError: The row has another version cell.
+        VersionConflictError: The row has another version cell, and no earlier attempt of this write
+            put it.
     """
     loaded, stored = write.version, before.cells.get(column, Cell(b"", 0))
     if stored == loaded or any(before.nonce in each.sent for each in write.tries):
@@ -221,7 +228,10 @@ def check_entries(bound: BoundModel, key: bytes, cells: Mapping[bytes, bytes]) -
 
 
 def rounds_of(writes: Iterable[RowWrite]) -> Sequence[Sequence[RowWrite]]:
-    """Return the writes in rounds; a round has each row once, and the order is kept."""
+    """Return the writes in rounds, so that no round has two writes of the same row.
+
+    The second write of a row is in the second round, and so on. The order is kept.
+    """
     writes = list(writes)
     if len({write.row_id for write in writes}) == len(writes):
         return [writes] if writes else []
@@ -237,7 +247,7 @@ def rounds_of(writes: Iterable[RowWrite]) -> Sequence[Sequence[RowWrite]]:
 
 
 def keep_row(write: RowWrite) -> None:
-    """Set the row of an object whose put was acknowledged."""
+    """Store the written row in the state of its object, after the write was acknowledged."""
     obj = write.obj
     if obj is None:
         return

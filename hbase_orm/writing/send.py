@@ -39,10 +39,11 @@ from hbase_orm.writing.row_write import RowWrite, acknowledged, change_of, round
 BATCH_ROWS: Final = 1000
 
 BATCH_BYTES: Final = 2 * 1024 * 1024
-"""Cells in one request: as much as HBase's own client collects, hbase.client.write.buffer.
+"""The most bytes of cells in one request, unless a single row is larger.
 
-Gateway and region server hold a request in memory several times over; 1,000 rows of 400 KB in one
-request end a server of 512 MB.
+HBase's own client collects as much by default (hbase.client.write.buffer). The gateway and the
+region server hold several copies of a request in memory: a server with 512 MB crashes at one
+request of 1,000 rows with 400 KB each.
 """
 
 R = TypeVar("R")
@@ -73,8 +74,9 @@ def send_writes(
 ) -> Protocol[FlushOutcome]:
     """Send writes and return their outcomes; errors of single rows are not raised.
 
-    If a round did not write all rows, the flush ends: later rounds may depend on it, and are
-    reported as not written.
+    Several writes of one row are in different rounds (see `rounds_of`). If a round does not write
+    all its rows, later rounds are not sent, because they may depend on it. Their writes are
+    recorded as not written.
 
     Args:
         writes: The writes to send.
@@ -111,8 +113,8 @@ def _send_round(
 def _is_hidden_by_counters(write: RowWrite) -> bool:
     """Return whether counters with timestamps in the server's future would hide a write.
 
-    A guarded write gets a later timestamp, except for deletes of counters, after which increments
-    may follow.
+    A guarded write chooses a later timestamp itself. But a delete or replacement of a guarded row
+    deletes its counters with the server's time, so that the delete does not hide later increments.
     """
     if write.bound.guarded is not None:
         return write.kind in {"delete", "replace"}
@@ -120,7 +122,7 @@ def _is_hidden_by_counters(write: RowWrite) -> bool:
 
 
 def _stamped(writes: list[RowWrite], clock: WriteClock) -> Protocol[list[RowWrite]]:
-    """Return writes with the client's timestamp, if their model uses it and they have none."""
+    """Return the writes; those without a timestamp get the client's time if their model uses it."""
     schemas = {id(write.bound): write.bound.schema for write in writes}
     if not any(clock.stamps(schema) for schema in schemas.values()):
         return writes
@@ -214,7 +216,7 @@ def _send_batch(
     writer: TableWriter,
     outcome: FlushOutcome,
 ) -> Protocol[None]:
-    """Send the requests for some writes, one after another."""
+    """Send the requests of some writes one after another, and record the outcome."""
     makers = (w.bound for w in writes if w.bound.tables.are_made_by_writes)
     bound = next(makers, writes[0].bound)
     sent = 0
@@ -241,7 +243,7 @@ def _send_guarded(
     todo = yield from _permitted(writes, writer, outcome)
     while todo:
         protocols = [guarded_write(write, writer) for write in todo]
-        # What a row is given is the best guess at what it had.
+        # The size of the new cells is the best estimate of the size of the stored row.
         results = yield from _results(protocols, [write.size_bytes for write in todo])
         ended = list(zip(todo, results, strict=True))
         refused = [write for write, result in ended if _is_refused(result)]
@@ -253,7 +255,10 @@ def _send_guarded(
 def _permitted(
     writes: Sequence[RowWrite], writer: TableWriter, outcome: FlushOutcome
 ) -> Protocol[Sequence[RowWrite]]:
-    """Renew expired leases, once for each table; return the writes with a valid lease."""
+    """Renew the expired catalog leases of the tables; return the writes to tables with a lease.
+
+    The other writes are recorded as not written.
+    """
     tables = {write.bound.schema.table: write for write in reversed(writes)}
     catalog = writer.catalog
     stale = {table: w for table, w in tables.items() if not catalog.leases.is_fresh(table)}
@@ -277,7 +282,8 @@ def _results(
 ) -> Protocol[list[ProtocolResult[R]]]:
     """Run protocols in parallel and return their results or errors, in order.
 
-    A single protocol is run directly, with its own time limit, because it has no requests to share.
+    A single protocol is run directly, with its own time limit, because there is no other protocol
+    that could share its requests.
     """
     attempts = tuple(result_of(protocol) for protocol in protocols)
     if len(attempts) == 1:
@@ -303,7 +309,7 @@ def _record_guarded(
 
 
 def guarded_write(write: RowWrite, writer: TableWriter) -> Protocol[WriteOutcome]:
-    """Make the write of one guarded row, and record what is sent as an attempt."""
+    """Write one guarded row, and add a record of its attempts to `write.tries`."""
     history = History()
     write.tries.append(history)
     return writer.change(write.bound, change_of(write), history)

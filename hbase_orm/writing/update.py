@@ -26,7 +26,7 @@ def key_to_update(bound: BoundModel, key: Mapping[str, Any]) -> Protocol[bytes]:
 
     Raises:
         QueryError: The model is plain.
-        RowNotFoundError: A name in the key has no number.
+        RowNotFoundError: A name in the key has no number in its dictionary, so no row can have it.
     """
     if bound.guarded is None:
         raise QueryError(

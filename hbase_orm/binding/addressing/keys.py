@@ -18,14 +18,15 @@ Values = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class RowKeys:
-    """Row keys that are computed from the key fields, so that each row has one possible key.
+    """Computes row keys from the key fields, so that each row has one possible key.
 
     Attributes:
         model: The model's class.
         schema: The model's schema, with the name of the table.
         longest_bytes: The largest length of a row key in this table.
-        names: The key fields that are stored as numbers of names, or None.
-        origin: The table and the servers.
+        names: The key fields whose values are names that a row key holds as numbers from a
+            dictionary; None if the model has no such field.
+        origin: A text that identifies the table and the servers.
     """
 
     model: type[Model]
@@ -35,18 +36,18 @@ class RowKeys:
     origin: str
 
     def in_table(self, schema: TableSchema) -> Self:
-        """Return the row keys for another table of the model."""
+        """Return a copy that computes row keys for the model's table that `schema` names."""
         return replace(self, schema=schema, longest_bytes=longest_row_key_bytes(schema.table))
 
     # --- of an object -----------------------------------------------------------------------------
 
     @property
     def are_computed(self) -> bool:
-        """Whether the row key of an object depends only on its fields."""
+        """Whether row keys are computed from the fields only, without dictionary or random salt."""
         return self.names is None
 
     def known_of(self, obj: Model) -> bytes | None:
-        """Return the row key of an object; None if a name must be looked up first.
+        """Return the row key of an object; None if the number of a name must be looked up first.
 
         Raises:
             RowKeyError: A key field does not fit, or the key is empty or too long.
@@ -55,7 +56,7 @@ class RowKeys:
         return None if numbered is None else self._encoded(obj, numbered)
 
     def of(self, obj: Model) -> Protocol[bytes]:
-        """Return the row key of an object; names without a number get one.
+        """Return the row key of an object; give numbers to new names in its key fields.
 
         Raises:
             RowKeyError: As for `known_of`.
@@ -72,7 +73,7 @@ class RowKeys:
         return self.checked(self.model.__mapping__.encode_key(values))
 
     def others_of(self, obj: Model, key: bytes) -> tuple[bytes, ...]:  # noqa: ARG002  # of none
-        """Return the other possible row keys of an object, besides `key`."""
+        """Return no keys: the row of an object has no other possible key than `key`."""
         return ()
 
     # --- of key fields ----------------------------------------------------------------------------
@@ -80,7 +81,7 @@ class RowKeys:
     def possible(self, values: Values) -> tuple[bytes, ...]:
         """Return all possible row keys of a row with these key fields; nothing is sent.
 
-        There are none if a name has no known number; see `look_up_names`, `allocate_names`.
+        Empty if the number of a name is not cached. `look_up_names` or `allocate_names` reads it.
 
         Raises:
             RowKeyError: A key field does not fit, or the key is empty or too long.
@@ -111,7 +112,10 @@ class RowKeys:
         self.checked(self.schema.layout.encode(sample))
 
     def checked(self, key: bytes) -> bytes:
-        """Check the length of a row key and return it; HBase stores it next to the table's name.
+        """Return a row key if it is not too long for the table.
+
+        HBase locates a row by the table's name and the row key together, so the largest length
+        depends on the name.
 
         Raises:
             RowKeyError: The row key is too long.
@@ -131,11 +135,11 @@ class RowKeys:
     # --- names with numbers -----------------------------------------------------------------------
 
     def are_names_known(self, values: Values) -> bool:
-        """Return whether no name in these key fields needs a look-up."""
+        """Return whether the numbers of all names in these key fields are cached."""
         return self.names is None or self.names.numbered(values) is not None
 
     def look_up_names(self, rows: Sequence[Values]) -> Protocol[None]:
-        """Look up the numbers of all names in these key fields; allocate none.
+        """Look up the numbers of all names in the key fields of these rows; new names get none.
 
         Raises:
             RowKeyError: A key field does not fit; nothing was sent.
@@ -144,7 +148,7 @@ class RowKeys:
             yield from self.names.look_up(self._unnumbered(rows))
 
     def allocate_names(self, rows: Sequence[Values]) -> Protocol[None]:
-        """Give a number to each name in these key fields that has none, all at once.
+        """Give numbers to all names without a number in the key fields of these rows.
 
         Raises:
             RowKeyError: A key field does not fit; no number was given.
@@ -162,7 +166,7 @@ class RowKeys:
 
 @dataclass(frozen=True, slots=True)
 class RandomlySaltedKeys(RowKeys):
-    """Row keys with a random salt for each object, so that each row has several possible keys."""
+    """Computes row keys with a random salt, so that each row has several possible keys."""
 
     @property
     def are_computed(self) -> bool:
@@ -170,7 +174,10 @@ class RandomlySaltedKeys(RowKeys):
         return False
 
     def _encoded(self, obj: Model, values: dict[str, Any]) -> bytes:
-        """Return the row key of a loaded object; for a new object, a key with a random salt."""
+        """Return the stored row key of a loaded object, or a key with a random salt for a new one.
+
+        A new object keeps its salt as long as its other key bytes stay the same.
+        """
         state = obj.__state__
         has_names = self.names is not None
         if state.row is not None and not (has_names and state.is_foreign(self.origin)):
@@ -195,10 +202,10 @@ class RandomlySaltedKeys(RowKeys):
 def keys_of(
     model: type[Model], schema: TableSchema, dictionaries: Dictionaries, origin: str
 ) -> RowKeys:
-    """Return the row keys of a model for the table that its schema names."""
+    """Return the object that computes a model's row keys in the table that `schema` names."""
     layout = schema.layout
     kind = RandomlySaltedKeys if layout.is_random else RowKeys
-    # The record types of a base may have names of their own, and be declared later.
+    # Record types may have dictionaries that their base lacks, and may be declared after it.
     may_have_names = bool(layout.lookups) or schema.record_types is not None
     names = KeyNames(schema, dictionaries) if may_have_names else None
     return kind(model, schema, longest_row_key_bytes(schema.table), names, origin)

@@ -7,6 +7,6 @@ from hbase_orm.schema import TableSchema
 
 
 def misfit(schema: TableSchema, field: str, error: CodecError) -> RowKeyError:
-    """Return an error of a codec with the name of the model's key field added."""
+    """Return a codec's error as a `RowKeyError` that names the model and the key field."""
     details = {"model": schema.model_name, "field": field, **error.details}
     return RowKeyError(error.text, fix=error.fix, **details)

@@ -1,7 +1,7 @@
 """Key fields that are names: the row key holds a number from a dictionary for each name.
 
-Numbers are looked up before a key is computed or a statement planned, names after rows are read.
-One request looks up all names of all rows; cached names are not read again.
+Numbers are looked up before a row key is computed or a statement is planned. Names are looked up
+after rows are read. The names of many rows are looked up together; cached names are not read again.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Values = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class KeyNames:
-    """The fields of a model's key that are names; the key holds the number of each.
+    """The key fields of a model that are names; row keys hold their numbers from dictionaries.
 
     Attributes:
         schema: The schema of the model.
@@ -35,7 +35,10 @@ class KeyNames:
 
     @property
     def tables(self) -> Sequence[str]:
-        """The tables of the dictionaries, each once; of a base, those of its record types too."""
+        """The tables of the dictionaries that the key fields use, each once.
+
+        For the base of record types, the dictionaries that its record types use are included.
+        """
         types = self.schema.record_types
         schemas = [] if types is None else [model.__schema__ for model in types.models.values()]
         lookups = [each for schema in (self.schema, *schemas) for each in schema.layout.lookups]
@@ -44,11 +47,11 @@ class KeyNames:
 
     @property
     def context(self) -> KeyContext:
-        """The context that decodes numbers to names."""
+        """The context for decoding row keys: a function that returns the names of numbers."""
         return KeyContext(name_of=self.dictionaries.name_of)
 
     def are_in(self, fields: Iterable[str] | None) -> bool:
-        """Return whether one of these fields is read from the key; None means any field."""
+        """Return whether one of these fields is decoded from the row key; None means all fields."""
         return fields is None or not frozenset(fields).isdisjoint(self.schema.layout.decoded)
 
     def numbered(self, values: Values) -> dict[str, Any] | None:
@@ -57,7 +60,7 @@ class KeyNames:
         return None if numbers is None else {**values, **numbers}
 
     def allocated(self, values: Values) -> Protocol[dict[str, Any]]:
-        """Return key fields with the numbers of their names; new names get numbers."""
+        """Return key fields and the numbers of their names; give numbers to new names."""
         lookups = self.schema.layout.lookups
         numbers = yield from self.dictionaries.allocate(lookups, [values])
         return {
@@ -83,13 +86,13 @@ class KeyNames:
         return {**values, **{each.number: 1 for each in layout.lookups}}
 
     def look_up(self, rows: Sequence[Values]) -> Protocol[None]:
-        """Look up the existing numbers of all names in these key fields."""
+        """Look up and cache the existing numbers of all names in the key fields of these rows."""
         lookups = self.schema.layout.lookups
         names = ((each.dictionary, row[each.field]) for each in lookups for row in rows)
         yield from self.dictionaries.look_up(names)
 
     def allocate(self, rows: Sequence[Values]) -> Protocol[None]:
-        """Give a number to each name in these key fields that has none.
+        """Give numbers to all names without a number in the key fields of these rows.
 
         Raises:
             ConfigurationError: A name has no number, and there is no Thrift2 gateway to get one.
@@ -97,9 +100,11 @@ class KeyNames:
         yield from self.dictionaries.allocate(self.schema.layout.lookups, rows)
 
     def load(self, keys: Iterable[tuple[bytes, KeyLayout]]) -> Protocol[LoadedNames]:
-        """Look up the names whose numbers are in these keys; the caller must hold the result.
+        """Look up the names whose numbers are in these keys.
 
-        A key that does not decode is skipped; making an object from its row raises the error.
+        The caller must hold the result until it has decoded the keys, because the cache may drop
+        names. A key that does not decode is skipped; making an object from its row raises the
+        error.
 
         Args:
             keys: The keys, each with its layout.
@@ -108,12 +113,12 @@ class KeyNames:
         return (yield from self.dictionaries.load(pairs))
 
     def numbers_to_plan(self, stmt: Select[Any]) -> Protocol[Numbers]:
-        """Return the numbers of the names in a statement, by dictionary and name."""
+        """Return the numbers of the names in a statement's conditions, by dictionary and name."""
         return (yield from self.dictionaries.look_up(names_in(stmt, self.schema)))
 
 
 def _numbers_in(key: bytes, layout: KeyLayout) -> list[tuple[str, int]]:
-    """Return the numbers of names in a key, each with its dictionary; none of a wrong key."""
+    """Return the numbers in a key, each with its dictionary; empty if the key does not decode."""
     if not layout.lookups:
         return []
     try:

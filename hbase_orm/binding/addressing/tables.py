@@ -33,7 +33,7 @@ class Tables(Protocol):
     def start_of(self, values: Mapping[str, Any], /) -> datetime | None:
         """Return the start of the period whose table holds the row of these field values.
 
-        None if the model has only one table, or the table is already chosen.
+        None if the model has only one table, or if `at` already chose the table of a period.
 
         Raises:
             RowKeyError: The field of the period has no value or a wrong one.
@@ -56,13 +56,20 @@ class Tables(Protocol):
         ...
 
     def at(self, start: datetime, /) -> tuple[str, Tables]:
-        """Return the name of the table of the period from `start` on, and `Tables` with only it."""
+        """Return the table for the period that begins at `start`.
+
+        Returns:
+            The name of the table, and a `Tables` object for only this table.
+        """
         ...
 
     def starts(
         self, periods: tuple[datetime, datetime] | None, /
     ) -> Iterator[datetime] | tuple[None]:
-        """Return the starts of all periods between two times; `[None]` if there is one table.
+        """Return the starts of all periods between two times; `(None,)` if there is one table.
+
+        The first period contains the first time. A period that begins at the second time is
+        excluded.
 
         Raises:
             ConfigurationError: `periods` is missing, or is not two times in ascending order.
@@ -70,25 +77,30 @@ class Tables(Protocol):
         ...
 
     def values_at(self, at: datetime | None, /) -> Mapping[str, Any]:
-        """Return the field values that choose the table of a time; empty if there is one table.
+        """Return key field values with which `start_of` chooses the table for the time `at`.
+
+        Empty if there is one table.
 
         Raises:
-            ConfigurationError: `at` is missing.
+            ConfigurationError: `at` is missing, and there is a table for each period.
         """
         ...
 
     def existing(self) -> ops.Protocol[list[str]]:
-        """Return the names of the tables: the only one, or those of the existing periods."""
+        """Return the name of the only table, or the names of all existing tables of periods."""
         ...
 
     def starts_to_plan(self, stmt: Select[Any], /) -> ops.Protocol[list[datetime] | None]:
-        """Return the starts of all existing periods if a statement may read them all."""
+        """Return the starts of all periods that have a table.
+
+        None if there is one table, or if the statement may not scan all tables.
+        """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class OneTable:
-    """One table holds all rows; it must exist.
+    """The only table of a model, which holds all its rows. The table must exist.
 
     Attributes:
         model_name: The name of the model.
@@ -117,11 +129,11 @@ class OneTable:
             raise _not_of_model(self.model_name, table, self.table)
 
     def at(self, start: datetime, /) -> tuple[str, Tables]:  # noqa: ARG002  # at any time
-        """Return the table's name, and itself."""
+        """Return the table's name, and this object."""
         return self.table, self
 
     def starts(self, periods: tuple[datetime, datetime] | None, /) -> tuple[None]:  # noqa: ARG002
-        """Return `[None]`, because there are no periods."""
+        """Return `(None,)`, because there are no periods."""
         return (None,)
 
     def values_at(self, at: datetime | None, /) -> Mapping[str, Any]:  # noqa: ARG002  # at any time
@@ -141,12 +153,13 @@ class OneTable:
 
 @dataclass(frozen=True, slots=True)
 class PeriodTables:
-    """Each table holds the rows of one period; a missing table means no rows.
+    """The tables of a model with one table per period. A period without a table has no rows.
 
     Attributes:
         schema: The declared schema of the model, with the pattern of the tables' names.
         period: The declaration of the period.
-        chosen: The start of the period if a table is chosen, else None.
+        chosen: The start of the period if this object stands for only the table of one period, else
+            None.
     """
 
     schema: TableSchema
@@ -161,7 +174,7 @@ class PeriodTables:
         return self.period.is_made_by_writes
 
     def start_of(self, values: Mapping[str, Any], /) -> datetime | None:
-        """Return the start of the period whose table holds the row; None if it was chosen."""
+        """Return the start of the period whose table holds the row; None if a table is chosen."""
         if self.chosen is not None:
             return None
         name = self.period.field
@@ -173,7 +186,7 @@ class PeriodTables:
         return self.period.unit.start(at)
 
     def start_of_row(self, row: Row, /) -> datetime | None:
-        """Return the start of the period whose table the row was read from."""
+        """Return the start of the period whose table the row was read from, or None."""
         return row.start if isinstance(row, PeriodRow) else None
 
     def start_of_table(self, table: str, /) -> datetime | None:
@@ -193,7 +206,7 @@ class PeriodTables:
         return iter(self.period.unit.starts(first, after_last - timedelta(microseconds=1)))
 
     def values_at(self, at: datetime | None, /) -> Mapping[str, Any]:
-        """Return the field value that chooses the table of a time."""
+        """Return the value of the key field with which `start_of` chooses the table for a time."""
         if at is None:
             raise ConfigurationError(
                 "the model has a table for each period: give a time in the period",
@@ -208,7 +221,7 @@ class PeriodTables:
         return [name for name in tables if self.period.unit.start_of(self.schema.table, name)]
 
     def starts_to_plan(self, stmt: Select[Any], /) -> ops.Protocol[list[datetime] | None]:
-        """Return the starts of all existing periods if a statement may read them all."""
+        """Return the starts of all periods with a table; None if `stmt` allows no full scan."""
         if not stmt.full_scan_allowed:
             return None
         tables = yield from ask(ListTables())
