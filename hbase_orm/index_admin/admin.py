@@ -55,7 +55,7 @@ class IndexStatus:
         name: The name of the index.
         state: The state, which decides whether writes maintain the index and queries use it.
         table: The index table; empty if there is none.
-        is_declared: Whether the model declares the index in the same way as the catalog.
+        is_declared: Whether the model declares the index, and the catalog has no other declaration.
         is_manual: Whether only builds write the index.
         built: The finished fraction of a build, from 0 to 1; None if no build is in progress.
         epoch: The catalog's epoch since which writers maintain the index.
@@ -81,7 +81,7 @@ class IndexAdmin(ABC):
         """Return the model bound to its tables on this engine."""
 
     def indexes(self, model: type[Model]) -> dict[str, IndexStatus]:
-        """Return the indexes that the model declares or the catalog has, by name."""
+        """Return the status of each index that the model declares or the catalog has, by name."""
         bound = self._bound_of(model)
         known = self._catalogued(bound)
         declared = {index.name: index.table for index in bound.schema.indexes}
@@ -104,8 +104,8 @@ class IndexAdmin(ABC):
         As soon as the build starts, every process that writes the table must maintain the index;
         writes by models that do not declare it are refused. An interrupted build continues where it
         stopped. Several builds at the same time are safe, but repeat work. A build takes at least
-        the catalog's lease plus both timeouts, because it waits until no process uses an old
-        catalog entry any more.
+        the catalog's lease plus `timeout_s` of the URL and `gateway_timeout_s`, because it waits
+        until no process uses an old catalog entry any more.
 
         A readable index is not built again, unless its table is missing. An index with
         `maintained="manual"` is built again each time, and queries use the old entries until the
@@ -116,7 +116,7 @@ class IndexAdmin(ABC):
             index: The index or its name.
             rebuild: Build the index again even if it is readable; queries do not use it during the
                 build.
-            rows_per_second: Process at most this many rows a second, to spare other clients.
+            rows_per_second: Process at most this many rows per second, to spare other clients.
             gateway_timeout_s: The time for which a gateway may repeat a request by itself: the
                 value of its `hbase.client.operation.timeout`.
             on_progress: A function that is called after each round of some hundred rows, and during
@@ -148,13 +148,12 @@ class IndexAdmin(ABC):
         return self.indexes(model)[name]
 
     def drop_index(self, model: type[Model], index: Index | str, /) -> list[str]:
-        """Drop an index with its tables, and stop its build.
-
-        Return the names of the dropped tables.
+        """Drop an index with its tables, and cancel its build; return the names of the tables.
 
         First queries stop using the index, then writes stop maintaining it; after each step the
         drop waits until no process uses an old catalog entry any more. Drop again to finish an
-        interrupted drop. The model need not declare the index any more.
+        interrupted drop. The model need not declare the index any more. If it does, but the
+        catalog does not have the index, nothing is dropped and the list is empty.
 
         Raises:
             ConfigurationError: Neither the model nor the catalog has an index of this name.
@@ -211,8 +210,8 @@ class IndexAdmin(ABC):
             index: The index or its name.
             source: "data" checks the entries of each row, "index" the row of each entry, "both"
                 does both, one after another.
-            since: Only rows and entries written then or later.
-            until: Only rows and entries written before.
+            since: Compare only rows and entries that were written at this time or later.
+            until: Compare only rows and entries that were written before this time.
             repair: Repair the differences: put missing or wrong entries, delete entries that rows
                 do not have, and give guards to rows that other programs wrote. Rows of other
                 programs whose values do not fit the index, or that have a unique value of another
@@ -222,8 +221,9 @@ class IndexAdmin(ABC):
             on_progress: A function that is called with the number of entries compared so far.
 
         Raises:
-            ConfigurationError: The index is not declared, `source` is wrong, or a time has no time
-                zone. TableNotFoundError: The index has no table: build it.
+            ConfigurationError: The index is not declared or not built, an argument is out of range,
+                or a time has no time zone.
+            TableNotFoundError: The index has no table: build it.
             SchemaError: The table was created for rows with guards and this engine has no Thrift2
                 gateway, or the reverse: the comparison would use the wrong rules.
         """
@@ -237,7 +237,7 @@ class IndexAdmin(ABC):
     def repair_indexes(
         self, model: type[Model], *, min_age_ms: int = MIN_AGE_MS
     ) -> dict[str, RepairCounts]:
-        """Delete stale index entries, which no row has; return the number of entries by index.
+        """Delete stale index entries and verify unverified ones; return the counts by index.
 
         Safe while other programs read and write, and safe to repeat; only one page of entries is
         held in memory. Indexes without a table are skipped.
@@ -306,7 +306,7 @@ class IndexAdmin(ABC):
         return (yield from verify.run(sources))
 
     def _catalogued(self, bound: BoundModel) -> dict[str, CatalogIndex]:
-        """Return the current catalog entries of the model's indexes."""
+        """Return the catalog's current entries for the indexes of the model's table, by name."""
         entry = self._runtime.run(catalog.read_entry(bound.schema.table))
         return {} if entry is None else dict(entry.indexes)
 
@@ -385,7 +385,7 @@ def _sources(source: str) -> Sequence[Source]:
 
 
 def _ms(at: datetime | None, otherwise_ms: int) -> int:
-    """Return a time as milliseconds since 1970.
+    """Return a time as milliseconds since 1970; `otherwise_ms` if there is no time.
 
     Raises:
         ConfigurationError: The time has no time zone.

@@ -1,8 +1,9 @@
-"""Builds an index while other processes write its table, in rounds, and resumable.
+"""Builds an index while other processes write its table; an interrupted build can be continued.
 
-A round reads one page of each unfinished range, reindexes its rows in parallel, and stores its
-progress in the catalog; after a crash, a build repeats at most one round. When no process can write
-any more without maintaining the index, every row is compared with its entries.
+A build works in rounds. Each round reads one page of each unfinished range, reindexes the rows in
+parallel, and stores the progress in the catalog; after a crash, a build repeats at most one round.
+When no process can write any more without maintaining the index, every row is compared with its
+entries.
 """
 
 from __future__ import annotations
@@ -80,10 +81,10 @@ class IndexBuild:
         Args:
             bound: The bound model.
             name: The name of the index.
-            writer: Clocks, and the lease on the catalog.
-            parallel: How much is done side by side.
-            settle_s: The time in seconds for which a process may use an old catalog entry and its
-                requests may be in progress.
+            writer: The source of clocks, random numbers and the catalog's entries.
+            parallel: The largest number of pages that are read in parallel.
+            settle_s: How long, in seconds, another process may go on using an old catalog entry,
+                until the last of its requests has ended.
             rows_per_second: The largest average number of rows per second; None for no limit.
             on_progress: A function that is called after each round.
         """
@@ -127,7 +128,7 @@ class IndexBuild:
     def _overtake(self) -> Protocol[bool]:
         """Raise the catalog's epoch above the epochs in the rows' guards.
 
-        Return whether it was lower.
+        Return False if that was not necessary, because no guard has a greater epoch.
         """
         known_epoch = (yield from self._lease.refresh()).epoch
         newest = yield from newest_epoch(self._table, known_epoch=known_epoch)
@@ -162,7 +163,7 @@ class IndexBuild:
         yield from self._drop_retired()
 
     def _refuse_other_writers(self, entry: CatalogEntry) -> None:
-        """Before the catalog is changed, refuse a build that could not reindex any row."""
+        """Raise an error, before the catalog is changed, if this program may not write the rows."""
         if self._declared.maintained_by_writes:
             check_indexes(self._bound, entry)
             return
@@ -172,7 +173,7 @@ class IndexBuild:
     def _replace_lost_tables(self, entry: CatalogEntry) -> Protocol[None]:
         """Create missing tables of other indexes, so that rows can be written.
 
-        Rebuild these indexes later.
+        Queries do not use these indexes until they are built again.
         """
         lost: list[tuple[IndexTarget, str]] = []
         for index in self._whole_table.maintained:
@@ -250,7 +251,7 @@ class IndexBuild:
         return [_after(each, page) for each, page in zip(ranges, pages, strict=True)]
 
     def _page(self, index: CatalogIndex, each: BuildRange, page_rows: int) -> Protocol[list[Row]]:
-        """Return the row keys of a page; for a manual index, also put the entries."""
+        """Return the next page of rows of a range; for a manual index, also put their entries."""
         table, context = self._whole_table, self._writer.guard_context
         if index.is_manual:
             target = self._target_of(index)
@@ -259,7 +260,10 @@ class IndexBuild:
         return scan_page(self._table, columns, _left(each), page_rows, context)
 
     def _catch_up(self, index: CatalogIndex) -> Protocol[None]:
-        """Correct rows of processes that did not maintain the index and cannot write any more."""
+        """Wait until every process maintains the index; then correct rows that were written before.
+
+        If rows have no guards, the build has already waited before the backfill.
+        """
         if not self._is_lww:
             yield from self._wait()
         schema = next(i for i in self._bound.schema.indexes if i.name == self._name)
@@ -285,7 +289,7 @@ class IndexBuild:
         index = (yield from self._lease.refresh()).indexes.get(self._name)
         if index is None or not index.retired:
             return
-        # Readers and writers by what the catalog said before may still use it.
+        # Processes with an older catalog entry may still read and write this table.
         yield from ask(Sleep(self._writer.catalog.lease_s))
         yield from tables.drop_table(index.retired)
         yield from build.forget_retired(self._table, self._name, index.retired)
@@ -336,7 +340,7 @@ class _Pace:
         return max(1, min(ROUND_ROWS, int(self._rows_per_second)))
 
     def keep(self, rows: int) -> Protocol[None]:
-        """Count rows, and wait as long as they are ahead of the allowed rate."""
+        """Count processed rows, and wait until their average rate is within the limit."""
         self._rows += rows
         if self._rows_per_second is None:
             return
@@ -355,7 +359,7 @@ def _left(each: BuildRange) -> KeyRange:
 
 
 def _after(each: BuildRange, page: Sequence[Row]) -> BuildRange:
-    """Return a range's progress after a page; only an empty page means its end."""
+    """Return a range's progress after a page; only an empty page means that it is finished."""
     return replace(each, next=page[-1].key + b"\x00" if page else None)
 
 

@@ -1,8 +1,8 @@
-"""Corrects rows of processes that did not maintain an index and cannot write any more.
+"""The last phase of a build: corrects rows that were written without maintaining the index.
 
-Every row is compared with its entries, page by page, and reindexed if entries are missing. This is
-repeated until a pass changes nothing. Then every entry of a covering index is compared with its
-row.
+It begins when no process can write such rows any more. Every row is compared with its entries, page
+by page, and reindexed if entries are missing. This is repeated until a pass has nothing to correct.
+Then every entry of a covering index is compared with its row.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from hbase_orm.index_admin.reindex import RowReindexer
 from hbase_orm.ops import KeyRange, ListRegions, Protocol, ask
 
 CHECKED_ROWS: Final = 500
-"""Most rows, or entries, of a page."""
+"""The largest number of rows or entries of a page."""
 
 SHOWN_ROWS: Final = 100
 """Rows that an error names."""
 
 MOST_PASSES: Final = 20
-"""Passes over all rows until one finds none late; one or two are usual."""
+"""The largest number of passes over all rows; usually one or two are needed."""
 
 AfterRound = Callable[[int, int], Protocol[None]]
-"""Called after each round with the number of rows reindexed, and of rows or entries compared."""
+"""Called after each round with the numbers of reindexed rows and of compared rows or entries."""
 
 
 class CatchUp:
@@ -71,7 +71,7 @@ class CatchUp:
         self._after_round = after_round
 
     def run(self) -> Protocol[None]:
-        """Put all missing entries of rows, and delete verified covering entries without a row.
+        """Put all missing entries; delete the verified covering entries that rows do not have.
 
         Raises:
             ConflictError: Other programs still write rows without entries.

@@ -16,7 +16,10 @@ from hbase_orm.index.entries.targets import GuardContext, GuardedTable
 from hbase_orm.ops import Protocol
 
 KeptIndexes = Callable[[CatalogEntry], GuardedTable]
-"""Returns the indexes that writes keep by a catalog entry; refuses one that declares others."""
+"""Returns a model's table with the indexes that writes maintain according to a catalog entry.
+
+Raises SchemaError if the model declares these indexes in another way.
+"""
 
 
 class TableLease:
@@ -34,7 +37,7 @@ class TableLease:
 
         Args:
             table: The table of the rows.
-            kept_indexes: A function from a catalog entry to the indexes that writes maintain.
+            kept_indexes: A function from a catalog entry to the table with its maintained indexes.
             view: A view of the catalog that only this thread uses: a shared view might be older
                 than this thread's own change of the catalog.
             context: The clocks and the random numbers.
@@ -48,15 +51,17 @@ class TableLease:
         self._needs = needs
 
     def forget(self) -> None:
-        """Read the catalog again before the next write."""
+        """Forget the catalog entry, so that it is read again before the next write."""
         self._view.forget(self._table)
 
     def refresh(self) -> Protocol[CatalogEntry]:
-        """Return the current catalog entry."""
+        """Read the table's catalog entry again, and return it."""
         return self._view.refresh(self._table)
 
     def permitted(self) -> Protocol[tuple[GuardedTable, GuardContext]]:
-        """Return the indexes that writes maintain now, and the permission to write.
+        """Return the table with the indexes that writes maintain now, and a context for writes.
+
+        The context permits writes as long as the catalog's epoch does not change.
 
         Raises:
             ConflictError: Writes do not maintain the index that the work is for.
@@ -73,9 +78,10 @@ class TableLease:
         return table, replace(self._context, permit=permit)
 
     def renewable(self) -> Protocol[tuple[GuardedTable, GuardContext]]:
-        """Return the indexes that writes maintain now, and a permission that renews its lease.
+        """Return the table as `permitted` does, and a context that renews its own lease.
 
-        The permission is for long passes that fence rows and put no entries.
+        The context is for long passes that fence rows and put no entries. Its `renew` raises
+        CatalogLeaseError if other indexes are maintained than at the beginning.
         """
         table, _ = yield from self.permitted()
 

@@ -1,4 +1,4 @@
-"""Reindexes rows in parallel, by the current catalog entry."""
+"""Reindexes rows in parallel, for the indexes that the current catalog entry maintains."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from hbase_orm.index_admin.lease import TableLease
 from hbase_orm.ops import Protocol, run_all
 
 GROUP_ROWS: Final = 200
-"""Rows reindexed side by side; a lease usually lasts for so few."""
+"""The number of rows reindexed in parallel: so few that one lease usually lasts for them."""
 
 _MISFITS: Final = (ValidationError, RowKeyError, CorruptRowError)
 
 Failures = dict[bytes, HBaseORMError | None]
-"""How the writes of rows failed, by row key; None for those that did not."""
+"""The errors of the writes of rows, by row key; None for a write that did not fail."""
 
 
 class RowReindexer:
@@ -59,7 +59,10 @@ class RowReindexer:
     def _reindex_group(
         self, keys: Sequence[bytes], rejected: dict[bytes, str] | None
     ) -> Protocol[None]:
-        """Reindex as many rows as one lease allows; the lease is renewed if possible."""
+        """Reindex rows in parallel; repeat writes whose lease expired, under a new lease.
+
+        An error is raised after several leases under which no row could be written.
+        """
         renewals_left = LEASE_RENEWALS
         while keys:
             target, context = yield from self.lease.permitted()
@@ -87,7 +90,7 @@ def _error_of(write: Protocol[Any]) -> Protocol[HBaseORMError | None]:
 
 
 def _refuse_misfits(table: str, failures: Failures) -> None:
-    """Refuse to continue if an index cannot store entries of some rows.
+    """Raise an error that names the rows with values that do not fit an index, if there are any.
 
     Raises:
         ValidationError: Some rows do not fit the index; all other rows were reindexed.
@@ -107,7 +110,7 @@ def _refuse_misfits(table: str, failures: Failures) -> None:
 
 
 def _without_rejected(failures: Failures, rejected: dict[bytes, str]) -> Failures:
-    """Record the rows that cannot be reindexed, and return the others."""
+    """Record in `rejected` the rows that cannot be reindexed; return `failures` without them."""
     others: Failures = {}
     for key, error in failures.items():
         if isinstance(error, (*_MISFITS, ClockError, UniqueViolationError)):
@@ -118,10 +121,10 @@ def _without_rejected(failures: Failures, rejected: dict[bytes, str]) -> Failure
 
 
 def _is_late(error: HBaseORMError | None, renewals_left: int) -> bool:
-    """Return whether a row must be reindexed again by the current catalog entry.
+    """Return whether a row must be reindexed again under a new lease.
 
     Raises:
-        HBaseORMError: The write failed for another reason.
+        HBaseORMError: The write failed for another reason, or no renewals are left.
     """
     if isinstance(error, CatalogLeaseError) and renewals_left:
         return True

@@ -38,7 +38,7 @@ Source = Literal["data", "index"]
 BOTH: Final[tuple[Source, ...]] = ("data", "index")
 
 MOST_PAIRS: Final = 1000
-"""Pairs that a verification keeps; more are counted only."""
+"""The largest number of pairs that a verification keeps; further pairs are only counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +164,7 @@ class IndexVerify:
         self._unclaimed: set[bytes] = set()
 
     def run(self, sources: Collection[Source] = BOTH) -> Protocol[Verification]:
-        """Verify in the directions of `sources`.
+        """Verify the index, in the directions that `sources` names; return the result.
 
         Raises:
             HBaseORMError: A read or a repair failed.
@@ -283,11 +283,11 @@ class IndexVerify:
             self._repaired += state in {EntryState.REPAIRED, EntryState.VERIFIED}
 
     def _remove(self, pair: RowPair) -> Protocol[None]:
-        """Remove rows of the index table that are not entries.
+        """Delete a row of the index table that is not an entry.
 
-        A claim only if no row can have its value.
-
-        If a row has the value, that row was reindexed before, which replaced the damaged claim.
+        A claim that does not decode is released only if no row can have its value: if all rows were
+        compared before, and rows with this value were reindexed, which replaces the claim.
+        Otherwise the claim is recorded as unrepaired.
         """
         has_seen_rows = "data" in self._sources and self._span == EVER
         if self._target.unique and (not has_seen_rows or pair.entry in self._unclaimed):
@@ -325,5 +325,5 @@ def repair_entries(
 
 
 def in_table(target: IndexTarget, table: str) -> IndexTarget:
-    """Return an index with its current table."""
+    """Return an index with `table` as its index table; an empty `table` changes nothing."""
     return replace(target, table=table or target.table)

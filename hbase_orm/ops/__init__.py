@@ -1,12 +1,12 @@
 """The requests to a gateway, their answers, and ranges of keys, all in bytes.
 
-A request is a frozen value with the type of its answer: `Operation[R]`. Protocols of several
-requests are generators that yield requests and receive answers (`ask` does this with the right
-types). So the blocking driver and the test schedulers run the same code, by `ProtocolRun`. This
-package does not depend on models or Thrift.
+A request is a frozen value of type `Operation[R]`, where `R` is the type of its answer. A protocol
+of several requests is a generator that yields requests and receives their answers; `ask` does this
+for one request, with the right types. So drivers and the schedulers of the tests can run the same
+protocols. This package does not depend on models or Thrift.
 
 Columns are `b"family:qualifier"`; in reads `b"family"` means the whole family. Timestamps are
-milliseconds since 1970; with None in a write, the server sets the timestamp.
+milliseconds since 1970. If the timestamp of a write is None, the server sets it.
 """
 
 from __future__ import annotations

@@ -42,10 +42,11 @@ class FamilyDescriptor:
 
 @dataclass(frozen=True, slots=True)
 class TableDescriptor:
-    """The descriptor of a table in HBase; the name has no namespace if that is the default one.
+    """The descriptor of a table in HBase.
 
     Attributes:
-        attributes: The attributes of the table: those that HBase uses, and any others.
+        name: The name of the table, as `namespace:name` unless the namespace is the default one.
+        attributes: The attributes of the table, by name. HBase uses some names, and stores others.
         durability: USE_DEFAULT, SKIP_WAL, ASYNC_WAL, SYNC_WAL or FSYNC_WAL.
     """
 
@@ -72,21 +73,29 @@ class Ping(Operation[None]):
 
 @dataclass(frozen=True, slots=True)
 class ListTables(Operation[list[str]]):
-    """List the names of all user tables, sorted, with namespaces except for the default one."""
+    """List the names of all user tables, sorted.
+
+    A name is `namespace:name`, or only `name` in the default namespace.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class DescribeTable(Operation[TableDescriptor]):
-    """Describe one table. Thrift1 returns fewer options; the others have their default values."""
+    """Return the descriptor of one table.
+
+    Thrift1 returns only some options of the families. All other options then have the default
+    values of `TableDescriptor` and `FamilyDescriptor`, whatever their values in HBase are.
+    """
 
     table: str
 
 
 @dataclass(frozen=True, slots=True)
 class CreateTable(Operation[None]):
-    """Create a table, pre-split at `split_keys` (non-empty, distinct). Needs Thrift2.
+    """Create a table, pre-split at `split_keys`, which must be distinct and not empty.
 
-    Raises (from the driver): TableExistsError, NamespaceNotFoundError.
+    Split keys, and options that Thrift1 does not know, need Thrift2. The gateway raises
+    TableExistsError or NamespaceNotFoundError.
     """
 
     descriptor: TableDescriptor

@@ -1,4 +1,4 @@
-"""The base class of requests, and the requests that drivers answer themselves."""
+"""The base class of requests, and the requests that a driver handles instead of the gateway."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ class Operation(Generic[R]):
 class Together(Operation[tuple[Any, ...]]):
     """Several independent requests, which may be sent in parallel; the answers keep their order.
 
-    If some fail, the driver still waits for all, then raises the first error by position.
+    If requests fail, the driver still waits for all of them. It then raises the error of the first
+    failed request in `operations`.
     """
 
     operations: tuple[Operation[Any], ...]
@@ -33,26 +34,31 @@ class Sleep(Operation[None]):
 
 @dataclass(frozen=True, slots=True)
 class RenewTimeLimit(Operation[None]):
-    """Start the time limit again for the following requests, even after a timeout.
+    """Start the time limit of the protocol again for its following requests.
 
-    For protocols with independent parts: a part without an answer does not use up the time of the
-    others.
+    A protocol of independent parts makes this request before each part. A part that gets no answer
+    from the gateway then does not use up the time of the parts after it.
     """
 
 
 Protocol = Generator[Operation[Any], Any, R]
-"""A sans-I/O protocol: yields requests, is sent their answers (or thrown errors), returns an R."""
+"""A sans-I/O protocol: a generator that yields requests, receives their answers, and returns an R.
+
+The error of a request is raised inside the generator.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class SideBySide(Operation[list[Any]]):
     """Run independent protocols, perhaps in parallel; the answer has their results in order.
 
-    If some fail, the first error by position is raised after all started protocols have ended.
+    If protocols fail, the error of the first failed protocol in `protocols` is raised, after all
+    started protocols have ended.
 
     Attributes:
         protocols: The protocols to run.
-        expected_bytes: The least size that each protocol is expected to read at a time, if known.
+        expected_bytes: For each protocol, a lower estimate of the answer to one of its reads, in
+            bytes; empty if unknown.
     """
 
     protocols: tuple[Protocol[Any], ...]
@@ -61,9 +67,10 @@ class SideBySide(Operation[list[Any]]):
 
 @dataclass(frozen=True, slots=True)
 class Nested(Operation[R]):
-    """Run another protocol to its end, with a time limit of its own; the answer is what it returns.
+    """Run another protocol to its end, with its own time limit; the answer is its result.
 
-    For writes in the middle of a read, whose requests are sent in another way.
+    A read makes this request to write rows or to load related objects before it continues. The
+    functions that check or record the requests of the read do not see the inner requests.
     """
 
     protocol: Protocol[R]

@@ -1,7 +1,7 @@
-"""Protocols: generators of requests, the class that runs them, and repeated requests.
+"""Functions that make requests in a protocol, repeat failed requests, and run protocols.
 
-A protocol yields requests and receives their answers; it does not depend on threads or clocks.
-Drivers and tests run protocols step by step with `ProtocolRun`.
+A protocol is a generator that yields requests and receives their answers; it does not depend on
+threads or clocks. `run_protocol` runs it to its end, `ProtocolRun` step by step.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ class RetryPolicy:
         attempts: The largest number of attempts; 1 means that a request is never repeated.
         first_pause_s: The pause after the first failure.
         longest_pause_s: The longest pause.
-        factor: Each pause is the one before times this factor; with None the pauses increase by the
-            first pause each time.
-        jitter: A function that returns a number from 0 to 1; each pause is shortened at random by
-            up to a half, so that clients that failed together do not repeat together.
+        factor: Each pause is this factor times the previous pause. If it is None, each pause is the
+            previous pause plus `first_pause_s`.
+        jitter: A function that returns a number from 0 (keep the whole pause) to 1 (halve it).
+            With random numbers, clients that failed together do not repeat together.
         errors: The errors after which the request is repeated; other errors are raised at once.
     """
 
@@ -63,7 +63,7 @@ class RetryPolicy:
     errors: tuple[type[Exception], ...] = (RetryableError, ConnectionLostError)
 
     def for_scans(self) -> RetryPolicy:
-        """Return the policy for scans, which also repeats after an expired scanner."""
+        """Return a copy of this policy for scans: an expired scanner is also a reason to repeat."""
         return replace(self, errors=(*self.errors, ScannerExpiredError))
 
     def pause_s(self, failures: int) -> float:
@@ -78,10 +78,11 @@ class RetryPolicy:
 
 
 def ask_with_retry(operation: Operation[R], policy: RetryPolicy) -> Protocol[R]:
-    """Make a request and return its answer; after an error of the policy, pause and repeat it.
+    """Make a request and return its answer; after an error that `policy` lists, repeat it.
 
-    The caller must make sure that the request may be sent twice, because it may have been applied
-    without an answer.
+    There is a pause before each repetition. The error of the last attempt is raised. The caller
+    must make sure that the request may be sent twice, because it may have been applied although
+    its answer was lost.
     """
     return retry(partial(ask, operation), policy)
 
@@ -89,7 +90,10 @@ def ask_with_retry(operation: Operation[R], policy: RetryPolicy) -> Protocol[R]:
 def ask_all_with_retry(
     operations: Sequence[Operation[None]], policy: RetryPolicy
 ) -> Protocol[None]:
-    """Make independent requests at once; after an error of the policy repeat all of them."""
+    """Make independent requests at once; after an error that `policy` lists, repeat all of them.
+
+    There is a pause before each repetition. The error of the last attempt is raised.
+    """
     if len(operations) == 1:
         yield from ask_with_retry(operations[0], policy)
     elif operations:
@@ -97,7 +101,14 @@ def ask_all_with_retry(
 
 
 def retry(begin: Callable[[], Protocol[R]], policy: RetryPolicy) -> Protocol[R]:
-    """Run a protocol and return its result; after an error of the policy, start it again."""
+    """Run a protocol and return its result; after an error that `policy` lists, start it again.
+
+    There is a pause before each new attempt. The error of the last attempt is raised.
+
+    Args:
+        begin: A function that returns the protocol for one attempt.
+        policy: The number of attempts, the errors after which there is another one, and the pauses.
+    """
     failures = 0
     while True:
         try:
@@ -162,7 +173,10 @@ class ProtocolRun(Generic[Q, R]):
             self.send(answer)
 
     def pass_on(self) -> Generator[Q, Any, None]:
-        """Yield the present request from the calling protocol, and send the answer or the error."""
+        """Yield the present request in the calling protocol; send its answer or error to this one.
+
+        So the driver of the calling protocol executes the requests of both protocols.
+        """
         request: Any = self.request
         try:
             answer = yield request
@@ -172,7 +186,7 @@ class ProtocolRun(Generic[Q, R]):
             self.send(answer)
 
     def rest(self) -> Generator[Q, Any, R]:
-        """Return a protocol that continues with the present request, and returns the result."""
+        """Return a protocol that continues this one at the present request, to the same result."""
         while self.request is not None:
             yield from self.pass_on()
         return self.result
@@ -183,7 +197,7 @@ class ProtocolRun(Generic[Q, R]):
 
 
 def run_protocol(protocol: Generator[Q, Any, R], execute: Callable[[Q], Any]) -> R:
-    """Run a protocol to its end, each request by `execute`, and return its result.
+    """Run a protocol to its end, and return its result; `execute` answers each request.
 
     An error of `execute` is raised inside the protocol; an error of the protocol is raised here.
     The protocol is closed in any case.

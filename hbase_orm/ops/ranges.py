@@ -15,7 +15,7 @@ MAX_ROW_KEY_BYTES = 32_767
 # known; otherwise the request hangs until its deadline (HBase 2.6).
 _LOCATOR_BYTES = 16
 
-# hbase.client.keyvalue.maxsize and hbase.server.keyvalue.maxsize: 10 MiB a cell, key included.
+# hbase.client.keyvalue.maxsize and hbase.server.keyvalue.maxsize: 10 MiB per cell, with its key.
 MAX_CELL_BYTES = 10_485_760
 
 
@@ -77,9 +77,10 @@ class KeyRange:
 
 
 def after_prefix(prefix: bytes) -> bytes | None:
-    r"""Return the smallest byte string after all strings with this prefix, or None.
+    r"""Return the smallest byte string that sorts after all strings with this prefix.
 
-    The naive "add one" of `b"\xff"` gives `b"\x01\x00"`, which sorts *below* it.
+    None if there is none, because the prefix is empty or has only `0xFF` bytes. To add one to the
+    prefix as a number would be wrong: `b"\xff"` gives `b"\x01\x00"`, which sorts *below* it.
     """
     stem = prefix.rstrip(b"\xff")
     return stem[:-1] + bytes([stem[-1] + 1]) if stem else None
@@ -102,7 +103,7 @@ def check_row_key_length(key: bytes) -> None:
 
 
 def longest_row_key_bytes(table: str) -> int:
-    """Return the largest length of a row key with which HBase can locate the row's region.
+    """Return the length of the longest row key in `table` whose region HBase can locate, in bytes.
 
     Examples:
         >>> longest_row_key_bytes("ns:flights")
@@ -112,7 +113,7 @@ def longest_row_key_bytes(table: str) -> int:
 
 
 def merged(ranges: Iterable[KeyRange]) -> list[KeyRange]:
-    """Return the same keys as sorted ranges that neither overlap nor touch."""
+    """Return sorted ranges with the same keys as `ranges`, which neither overlap nor touch."""
     joined: list[KeyRange] = []
     for each in sorted((r for r in ranges if not r.is_empty), key=lambda r: r.start):
         last = joined[-1] if joined else None

@@ -46,7 +46,11 @@ class GetVersions(Operation[tuple[StoredVersion, ...]]):
 
 @dataclass(frozen=True, slots=True)
 class GetVersionsOfRows(Operation[list[tuple[StoredVersion, ...]]]):
-    """`GetVersions` for several rows, in their order, in few calls. Needs Thrift2."""
+    """Read several versions of the cells of several rows, in few calls. Needs Thrift2.
+
+    The answer has one item for each key, in order, which is the answer of `GetVersions`: empty for
+    an absent row.
+    """
 
     table: str
     keys: tuple[bytes, ...]
@@ -55,7 +59,7 @@ class GetVersionsOfRows(Operation[list[tuple[StoredVersion, ...]]]):
     raw: bool = False
 
     def of(self, key: bytes) -> GetVersions:
-        """Return the request for one row."""
+        """Return the `GetVersions` request for one of the rows."""
         return GetVersions(self.table, key, self.columns, self.max_versions, self.raw)
 
 
@@ -100,8 +104,8 @@ class FetchRows(Operation[list[Row]]):
     Attributes:
         scanner: The scanner.
         count: The largest number of rows.
-        share: The part of a read's time limit that this request may use, from 0 to 1; the rest is
-            for another attempt if there is no answer.
+        share: The part of the read's time limit that this request may use, from 0 to 1. The read
+            keeps the remaining time for another attempt in case this request gets no answer.
     """
 
     scanner: ScannerId
@@ -131,9 +135,10 @@ class Put:
 
 @dataclass(frozen=True, slots=True)
 class Delete:
-    """Cells to delete: those of a column, or with only a family's name those of the whole family.
+    """The cells to delete: all of one column or, if `column` is only a family, of the whole family.
 
-    All versions up to `timestamp_ms`, included, are deleted; None means the server's time.
+    All versions with timestamps up to `timestamp_ms`, included, are deleted. None means the
+    server's time.
     """
 
     column: bytes
@@ -147,7 +152,8 @@ class RowMutation:
     Attributes:
         deletes: The cells to delete; empty for a put.
         puts: The cells to write.
-        ttl_ms: The time to live of all puts, in milliseconds; None means only that of the family.
+        ttl_ms: The time to live of the cells in `puts`, in milliseconds; None means that only the
+            TTL of their family limits it.
     """
 
     row: bytes
@@ -201,7 +207,7 @@ class PutRows(Operation[None]):
 
 @dataclass(frozen=True, slots=True)
 class MutateRow(Operation[None]):
-    """Change one row atomically, deletes and puts together. Needs Thrift2 when it has both."""
+    """Change one row atomically. A mutation with both puts and deletes needs Thrift2."""
 
     table: str
     mutation: RowMutation
@@ -209,15 +215,15 @@ class MutateRow(Operation[None]):
 
 @dataclass(frozen=True, slots=True)
 class CheckAndMutate(Operation[bool]):
-    """Change one row atomically if a comparison of one column is true.
+    """Change one row atomically if a comparison of one column is true. Needs Thrift2.
 
-    The answer is whether it was.
+    The answer is whether the comparison was true, so that the row was changed. The answer False may
+    also mean that the row was changed: a gateway repeats the request after its own timeout, and
+    then compares with the change that the first request made.
 
     The comparison is `stored operator expected`, in unsigned lexicographic order. For HBase an
     empty `expected` means "absent": with "==" it matches an absent and an empty cell; other
-    operators are refused. An absent cell makes every other comparison false, also "!=". Needs
-    Thrift2. The answer False may also mean that the change was applied: a gateway repeats the
-    request after its own timeout, and then sees the first request's change.
+    operators are refused. An absent cell makes every other comparison false, also "!=".
     """
 
     table: str

@@ -1,6 +1,6 @@
 """Scans that continue after their scanner expired, its connection broke, or a region moved.
 
-A new scanner is opened after the last row that was read. Because a scan is in key order, no row is
+A new scanner starts after the last row that was read. Because a scan is in key order, no row is
 lost or read twice.
 """
 
@@ -21,7 +21,8 @@ class ResumableScan:
     """A scan with its open scanner and the range that is not read yet.
 
     Attributes:
-        rest: The rest of the scan; the caller may give it another filter.
+        rest: The scan of the rows that are not read yet. The caller may replace it by a scan with
+            another filter.
         is_done: Whether all rows are read.
     """
 
@@ -34,14 +35,14 @@ class ResumableScan:
         self._scanner: ScannerId | None = None
 
     def fetch(self, rows: int, share: float = 1.0) -> Protocol[list[Row]]:
-        """Return the next rows; at the end return none and close the scanner.
+        """Return the next rows; at the end of the scan close the scanner and return an empty list.
 
-        Opens a scanner if there is none. After an error call `forget_scanner` and fetch again, or
-        `close`.
+        Opens a scanner if none is open. After an error, either call `forget_scanner` and fetch
+        again, or call `close`.
 
         Args:
             rows: The largest number of rows.
-            share: The part of the time for one request that the fetch may take.
+            share: The part of the read's time limit that the request may use, as in `FetchRows`.
         """
         if self._scanner is None:
             self._scanner = yield from ask(OpenScanner(self.rest))
@@ -71,14 +72,14 @@ class ResumableScan:
 def first_rows(scan: Scan, policy: RetryPolicy) -> Protocol[list[Row]]:
     """Return the first `caching_rows` rows of a scan.
 
-    The scanner is closed before the rows are returned; after it expires, a new one is opened, as
-    often as the policy allows.
+    The scanner is closed before the rows are returned. After an error that `policy` lists, or if
+    the scanner expires, the rows are read again with a new scanner, as often as `policy` allows.
     """
     return retry(partial(fetch_once, scan), policy.for_scans())
 
 
 def fetch_once(scan: Scan) -> Protocol[list[Row]]:
-    """Return the first rows of a scan like `first_rows`, but raise the first error."""
+    """Return the first `caching_rows` rows of a scan, in a single attempt, without retries."""
     reading = ResumableScan(scan)
     try:
         rows = yield from reading.fetch(scan.caching_rows)
@@ -90,7 +91,7 @@ def fetch_once(scan: Scan) -> Protocol[list[Row]]:
 
 
 def _after(scan: Scan, key: bytes) -> Scan:
-    """Return the rest of a scan after the row with this key."""
+    """Return the scan of the rows that come after the row with this key in `scan`."""
     whole = scan.key_range
     rest = KeyRange(whole.start, key) if scan.reverse else KeyRange(key + b"\x00", whole.stop)
     return replace(scan, key_range=rest)

@@ -1,4 +1,6 @@
-"""The catalog: one cell for each table with its indexes' states; changed by check-and-mutate only.
+"""The catalog: for each table one cell with the states of the table and of its indexes.
+
+The cell is changed only by check-and-mutate.
 
 States of a table: `NEW` (created, and not written yet), then either `LOADING` (one load writes it
 in plain batches that include guards, all other writers are refused) or directly `READABLE` (guarded
@@ -7,12 +9,12 @@ use it at the same time. `DROPPED` keeps the epoch of a table that was dropped.
 
 Each index has its own state. `ABSENT`: no program writes or reads it. `WRITE_ONLY`: every write
 maintains it, during a build or a drop. `READABLE`: queries use it too. `DROPPING`: like `ABSENT`,
-and its table is being dropped. A program that changes a state waits until no process uses the state
-before, so at any time processes use at most two adjacent states (`index.catalog.index_steps`). An
-index that is not in the catalog is absent.
+and its table is being dropped. A program that changes a state waits until no process uses the
+previous state, so at any time processes use at most two adjacent states
+(`index.catalog.index_steps`). An index that is not in the catalog is absent.
 
-`CatalogView` is a process's cache of the catalog. Its entries are valid for a lease; after that a
-write is refused until the entry is read again.
+`CatalogView` is a process's cache of the catalog. An entry is valid for `LEASE_S` seconds, its
+lease; after that, writes are refused until the entry is read again.
 """
 
 from __future__ import annotations
@@ -63,7 +65,7 @@ def catalog_descriptor() -> TableDescriptor:
 
 
 def read_entry(table: str) -> Protocol[CatalogEntry | None]:
-    """Return the catalog's entry of `table`, or None."""
+    """Return the catalog's entry of `table`; None if there is no entry or no catalog table."""
     stored = yield from _read(table)
     return CatalogEntry.decode(stored) if stored else None
 
@@ -73,11 +75,11 @@ def refuse_other_protocol(
 ) -> None:
     """Refuse a program that writes guards if the table's rows have none, or the reverse.
 
-    Both kinds of writers together would leave entries missing. A table is of one kind until it is
-    dropped.
+    If programs with and without guards wrote the same table, entries could be missing. A table
+    keeps its kind until it is dropped.
 
     Raises:
-        SchemaError: The program and the table differ.
+        SchemaError: Only one of the program and the table uses guards.
     """
     if entry.is_lww == is_lww or entry.state is TableState.DROPPED:
         return
@@ -176,7 +178,9 @@ def finish_loading(table: str, ticket: LoadTicket) -> Protocol[CatalogEntry]:
 
 
 def open_for_writes(table: str) -> Protocol[CatalogEntry]:
-    """Return the catalog's entry of `table`; open a new table unless it is being loaded.
+    """Return the catalog's entry of `table`; first change the state from NEW to READABLE.
+
+    An entry with another state is returned unchanged, also that of a table that is being loaded.
 
     Raises:
         CatalogLeaseError: The catalog has no entry for the table.
@@ -208,18 +212,21 @@ class CatalogView:
         return f"CatalogView({known})"
 
     def refresh(self, table: str) -> Protocol[CatalogEntry]:
-        """Read the catalog and open a new table; the lease begins before the read."""
+        """Read the catalog by `open_for_writes`, and cache the entry of `table`.
+
+        The lease of the entry begins before the read.
+        """
         begun_s = self._monotonic_s()
         entry = yield from open_for_writes(table)
         self._read[table] = (begun_s, entry)
         return entry
 
     def forget(self, table: str) -> None:
-        """Drop `table` from the cache, because it was dropped or created again."""
+        """Remove the entry of `table` from the cache, so that the catalog is read again."""
         self._read.pop(table, None)
 
     def entry(self, table: str) -> CatalogEntry | None:
-        """Return the cached entry of `table`, or None if its lease has expired."""
+        """Return the cached entry of `table`; None if there is none or its lease has expired."""
         begun_s, entry = self._read.get(table, (0.0, None))
         return entry if self._monotonic_s() < begun_s + self._lease_s else None
 
@@ -228,10 +235,11 @@ class CatalogView:
         return self.entry(table) is not None
 
     def permit_under(self, epoch: int) -> Callable[[str], int]:
-        """Return the permission for a write that was prepared with this catalog epoch.
+        """Return a function like `permit` for a write that was prepared with this catalog epoch.
 
-        Another thread may refresh the view in the meantime. A write that was prepared with fewer
-        indexes must not have the newer epoch, because its row would count as having all entries.
+        The function also raises CatalogLeaseError if the epoch has changed. Another thread may
+        refresh the view after the write was prepared with fewer indexes. If the write then had the
+        newer epoch, its row would count as a row with all entries.
         """
 
         def permit(table: str) -> int:
@@ -273,7 +281,7 @@ class CatalogView:
 
 
 def known(table: str, entry: CatalogEntry | None) -> CatalogEntry:
-    """Return the entry of a table, which must be in the catalog.
+    """Return `entry`, the catalog's entry of a table, if the catalog has the table.
 
     Raises:
         CatalogLeaseError: The catalog has no entry for the table, or marks it as dropped.
@@ -288,7 +296,7 @@ def known(table: str, entry: CatalogEntry | None) -> CatalogEntry:
 
 
 def _read(table: str) -> Protocol[bytes]:
-    """Return the catalog's cell of a table; empty if there is none or no catalog."""
+    """Return the value of a table's cell in the catalog; empty without a cell or a catalog."""
     try:
         (row,) = yield from ask(GetRows(CATALOG_TABLE, (table.encode(),), (CATALOG_COLUMN,)))
     except TableNotFoundError:
@@ -300,10 +308,13 @@ def _read(table: str) -> Protocol[bytes]:
 def change_entry(
     table: str, edit: Callable[[CatalogEntry | None], CatalogEntry]
 ) -> Protocol[CatalogEntry]:
-    """Replace an entry by the result of `edit`, which must be idempotent.
+    """Replace the catalog's entry of a table by the result of `edit`; return the new entry.
 
-    Because `edit` is idempotent, after a conflict or a broken connection the cell is simply read
-    again.
+    `edit` gets the stored entry, or None if there is none. It must be idempotent: after a conflict
+    or a broken connection, the cell is read again and edited again.
+
+    Raises:
+        ConflictError: Other programs changed the entry at every attempt.
     """
     for tries in range(1, CHANGES.attempts + 1):
         stored = yield from _read(table)

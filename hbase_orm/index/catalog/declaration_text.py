@@ -25,10 +25,10 @@ def key_text(schema: TableSchema) -> str:
 
 
 def declaration_texts(schema: TableSchema) -> dict[str, str]:
-    """Return, by index, the text of everything that affects a row's entries and their bytes.
+    """Return, by the name of each index, the text of everything that affects its entries.
 
-    A version column is included, under a name that no index can have, because programs that write
-    the same table must agree on it too.
+    A version column is included under the key `VERSION_COLUMN`, because programs that write the
+    same table must agree on it too.
     """
     base_key = key_text(schema)
     texts = {}
@@ -45,7 +45,7 @@ def declaration_texts(schema: TableSchema) -> dict[str, str]:
 
 
 def names_column(description: str, column: bytes) -> bool:
-    """Return whether the entries of a declared index use or copy a column."""
+    """Return whether an index's entries use or copy a column, by the index's declaration text."""
     name = re.escape(column.decode("utf-8", "backslashreplace"))
     return re.search(rf"(?:^|\bof |\binclude |\bby |, ){name}(?=[ \],]|$)", description) is not None
 
@@ -70,7 +70,10 @@ def _value_text(part: Part, column: ColumnSchema | None) -> str:
 
 
 def _stored_text(part: Part | None, column: ColumnSchema) -> str:
-    """Return the text of a value's column and codec."""
+    """Return the text of a column: its name, codec and default, and whether it can be None.
+
+    The codec is left out if `part` has the same.
+    """
     codec = column.codec
     is_other = part is None or codec.name != part.codec.name
     name = f"{column.column.decode('utf-8', 'backslashreplace')}"

@@ -15,10 +15,14 @@ from hbase_orm.index.protocol.load import LoadTicket
 
 FORMAT_VERSION: Final = 2
 LWW_FORMAT_VERSION: Final = 3
-"""The format of tables without guards: a program that knows only guards must not write them."""
+"""The format version of the entries of tables without guards.
+
+Programs with an older version of this library, which knows only tables with guards, cannot decode
+such an entry, and so do not write the table.
+"""
 
 VERSION_COLUMN: Final = "version column"
-"""The name under which a version column stands among the indexes; no index has it."""
+"""The key of a table's version column in mappings of indexes by name; no index has this name."""
 
 
 class TableState(Enum):
@@ -62,10 +66,11 @@ class CatalogIndex:
         entries: The declaration text of the index's entries.
         state: The state of the index.
         table: The current table of the index; empty for the table that the model declares.
-        incarnation: The number of the index's latest table, including that of a build in progress.
-            Each build creates a new table, so that a late write goes to the old one.
-        epoch: The catalog's epoch since which writers maintain the index; rows whose guards have an
-            older epoch are not built yet.
+        incarnation: The number of the index's latest table, which may be the table of a build in
+            progress; 0 if there was no table yet. Each build creates a new table, so that late
+            writes to the old table do not change the new one.
+        epoch: The catalog's epoch since which writers maintain the index. Rows whose guards have an
+            older epoch may lack entries.
         is_manual: Whether only builds write the index.
         build: The progress of the build; empty if no build is in progress.
         retired: The old table, which is dropped when no process uses it any more; empty if there is
@@ -93,8 +98,11 @@ class CatalogEntry:
     """The catalog's entry of one table.
 
     Attributes:
-        epoch: A number that increases with each change that writers must know; part of every guard.
-        load: The load in progress, or None.
+        epoch: A number that increases with each change of the catalog that writers must know. Every
+            guard contains the epoch under which it was written.
+        state: The state of the table.
+        load: The ticket of the load in progress, or of the load that is finished; None if there was
+            no load.
         indexes: The indexes, by name.
         is_lww: Whether the table's rows are written without guards (last writer wins).
     """

@@ -1,16 +1,24 @@
 """The steps of an index's life: each is one change of the catalog, and safe to repeat.
 
-A build: `begin_build` stores the name of a new table and the ranges of row keys · the table is
-created · `start_writing` sets WRITE_ONLY with a new epoch · every row is reindexed with that epoch,
-which puts its entries and makes writes by programs without the index fail; `checkpoint` stores the
-progress · when no process uses older states any more, every row is compared with its entries
-(`index.upkeep.build_pages`) and reindexed if entries are missing, until none are missing ·
-`finish_build` sets READABLE.
+A build:
 
-A drop: `stop_reading` sets WRITE_ONLY · wait for readers · `stop_writing` sets DROPPING · wait for
-writers · the tables are dropped · `finish_drop` sets ABSENT.
+1. `begin_build` stores the number of a new index table and the ranges of row keys to process.
+2. The new table is created.
+3. `start_writing` sets the state WRITE_ONLY and a new epoch.
+4. Every row is reindexed under this epoch. That puts the row's entries, and makes later writes of
+   the row fail in programs that do not maintain the index. `checkpoint` stores the progress.
+5. When no process uses an older state any more, every row is compared with its entries
+   (`index.upkeep.build_pages`) and reindexed if entries are missing, until none are missing.
+6. `finish_build` sets READABLE.
 
-A manual index is not changed until `finish_build` replaces its table. Builders need no lock:
+A drop:
+
+1. `stop_reading` sets WRITE_ONLY; the drop waits until no reader uses the index.
+2. `stop_writing` sets DROPPING; the drop waits until no writer maintains the index.
+3. The tables are dropped.
+4. `finish_drop` sets ABSENT.
+
+Queries use the old table of a manual index until `finish_build` replaces it. Builders need no lock:
 several builders repeat the same work, and a step that does not fit the catalog's state is refused.
 """
 
@@ -33,16 +41,22 @@ from hbase_orm.index.catalog.entry import (
 from hbase_orm.ops import Protocol, RegionRange
 
 MOST_RANGES: Final = 256
-"""Ranges that a build keeps count of; the catalog's cell holds them all."""
+"""The largest number of ranges of a build; the table's catalog cell stores the progress of each."""
 
 
 def table_of(declared: str, incarnation: int) -> str:
-    """Return the name of an index's table, unique because names of indexes have no dot."""
+    """Return the name of the index table with this number.
+
+    The first table of an index has the `declared` name; the tables of later builds have the number
+    after a dot. The names are unique, because names of indexes have no dot.
+    """
     return declared if incarnation <= 1 else f"{declared}.{incarnation}"
 
 
 def incarnation_of(declared: str, table: str) -> int:
-    """Return the number of an index's table, 1 or more; 0 for another table.
+    """Return the number of an index's table, 1 or more; 0 if `table` is no table of the index.
+
+    The first table of the index has the `declared` name.
 
     Examples:
         >>> incarnation_of("t_ix_by_v", "t_ix_by_v.12")
@@ -54,7 +68,10 @@ def incarnation_of(declared: str, table: str) -> int:
 
 
 def ranges_of(regions: Sequence[RegionRange]) -> tuple[BuildRange, ...]:
-    """Return the ranges of a build: the regions; neighbours are joined if there are very many."""
+    """Return the ranges of a build: the regions of the table.
+
+    If there are more than `MOST_RANGES` regions, a range has several neighbouring regions.
+    """
     step = -(-len(regions) // MOST_RANGES) or 1
     groups = [regions[at : at + step] for at in range(0, len(regions), step)]
     return tuple(
@@ -75,10 +92,10 @@ def begin_build(
     is_lww: bool,
     newest_table: int = 0,
 ) -> Protocol[CatalogEntry]:
-    """Record the beginning of a build, or return the interrupted build.
+    """Record the beginning of a build, unless the catalog has an unfinished build of the index.
 
-    A new build gets a table that does not exist yet, even if the catalog was restored from an
-    earlier time and lacks some tables.
+    Return the table's catalog entry. A new build gets an index table that does not exist yet, even
+    if the catalog was restored from an earlier time and does not know some tables.
 
     Args:
         table: The table of the rows.
@@ -90,10 +107,11 @@ def begin_build(
         newest_table: The largest number of an existing table of the index; 0 if there is none.
 
     Raises:
-        ConflictError: The table is being loaded, or the index is being dropped, or is readable.
+        ConflictError: The table is being loaded, the index is being dropped, or it is readable and
+            not manual.
         SchemaError: The index exists with another declaration; or rows have guards and this program
             does not write guards, or the reverse.
-        CatalogLeaseError: The catalog does not know the table.
+        CatalogLeaseError: The catalog has no entry for the table.
     """
 
     def change(entry: CatalogEntry, index: CatalogIndex) -> CatalogEntry:
@@ -163,7 +181,9 @@ def start_writing(table: str, name: str, declared: str, incarnation: int) -> Pro
 def checkpoint(
     table: str, name: str, incarnation: int, done: Iterable[BuildRange]
 ) -> Protocol[CatalogEntry]:
-    """Record a build's progress, unless another builder has made more progress in a range.
+    """Record the progress of a build in the ranges `done`.
+
+    Where the catalog has more progress of another builder in the same range, that is kept.
 
     Raises:
         ConflictError: This build was cancelled.
@@ -263,7 +283,10 @@ def stop_writing(table: str, name: str) -> Protocol[CatalogEntry]:
 
 
 def finish_drop(table: str, name: str) -> Protocol[CatalogEntry]:
-    """Record that the tables of an index are dropped; the number of its latest table is kept."""
+    """Record that the tables of an index were dropped.
+
+    The catalog keeps the number of the latest table, so that a later build uses another name.
+    """
 
     def change(entry: CatalogEntry, index: CatalogIndex) -> CatalogEntry:
         if index.state is not IndexState.DROPPING:
@@ -275,7 +298,7 @@ def finish_drop(table: str, name: str) -> Protocol[CatalogEntry]:
 
 
 def is_built(index: CatalogIndex, incarnation: int) -> bool:
-    """Return whether a build is finished, by this process or another one."""
+    """Return whether the build of this table number is finished, by this process or another one."""
     is_idle = index.state is IndexState.READABLE and not index.build
     return is_idle and index.incarnation == incarnation
 
@@ -288,7 +311,16 @@ def with_index(entry: CatalogEntry, name: str, index: CatalogIndex) -> CatalogEn
 def _change_index(
     table: str, name: str, change: Change, absent: CatalogIndex | None = None
 ) -> Protocol[CatalogEntry]:
-    """Change the catalog's entry of one index; `absent` is used if it has no entry yet."""
+    """Change the catalog's entry of one index; return the new entry of its table.
+
+    A table in state NEW becomes READABLE.
+
+    Args:
+        table: The table of the rows.
+        name: The index.
+        change: A function from the entries of the table and of the index to the table's new entry.
+        absent: The entry of an index that the catalog does not have yet; None raises an error.
+    """
 
     def edit(entry: CatalogEntry | None) -> CatalogEntry:
         there = known(table, entry)

@@ -1,12 +1,13 @@
 """Registers created, dropped, lost and restored tables in the catalog.
 
 Tables and the catalog itself can be dropped, truncated, copied or restored without this library.
-Queries must not use index entries that were not maintained in between:
+Queries must not use indexes that were not maintained in the meantime:
 
 - An index is readable from the beginning only if its table is empty and there are no rows yet.
-- The epoch of an entry is greater than that of all guards; otherwise rows could not be written.
-- An entry with a smaller epoch than a guard was restored from an earlier time. The indexes may not
-  have been maintained since, so none is used until it is built again (`overtake`).
+- A new catalog entry has a greater epoch than all guards in the table, because rows with a newer
+  epoch than the catalog's cannot be written.
+- A catalog entry with a smaller epoch than a guard was restored from an earlier time. Later writes
+  may not have maintained its indexes, so queries use none until it is built again (`overtake`).
 """
 
 from __future__ import annotations
@@ -64,8 +65,8 @@ def register(
         manual: The names of the indexes that only builds write.
         is_lww: Whether this program writes rows without guards.
         newest_epoch: The newest epoch in the guards of the rows; 0 if there is none.
-        incarnations: The number of the table that was created for each index, by name; the default
-            is the first table.
+        incarnations: The number of the index table that was created (see `index_steps.table_of`),
+            by the name of the index. The default is 1, the first table.
 
     Raises:
         SchemaError: Other programs maintain indexes that this program does not declare or declares
@@ -122,7 +123,10 @@ def _first_entry(
 
 
 def unregister(table: str) -> Protocol[CatalogEntry | None]:
-    """Record that `table` is dropped and keep its epoch; ignore an unknown table."""
+    """Record that `table` was dropped, and keep its epoch; return its new entry.
+
+    If the catalog has no entry for the table, nothing is changed and None is returned.
+    """
     if (yield from read_entry(table)) is None:
         return None
 
@@ -150,13 +154,14 @@ def forget_lost(table: str, seen: CatalogEntry) -> Protocol[CatalogEntry]:
 
 
 def overtake(table: str, newest_epoch: int) -> Protocol[CatalogEntry]:
-    """Raise the catalog's epoch above a guard's; queries use no index until it is built again.
+    """Raise the catalog's epoch above `newest_epoch`, the epoch of a guard.
 
-    Nothing is changed if the epoch is greater already, or if the guard's epoch is so much greater
+    After that, queries use only manual indexes until the others are built again. Nothing changes if
+    the catalog's epoch is greater already, or if the guard is damaged: its epoch is so much greater
     that no writer can have had it. Safe to repeat.
 
     Raises:
-        CatalogLeaseError: The catalog does not know the table.
+        CatalogLeaseError: The catalog has no entry for the table.
         SchemaError: There is no greater epoch.
     """
 
@@ -175,7 +180,10 @@ def overtake(table: str, newest_epoch: int) -> Protocol[CatalogEntry]:
 
 
 def _distrusted(index: CatalogIndex) -> CatalogIndex:
-    """Return an index in the state in which writers maintain it and queries cannot use it."""
+    """Return an index without its build, and WRITE_ONLY if it was READABLE and is not manual.
+
+    WRITE_ONLY means that writers maintain the index, but queries do not use it.
+    """
     if index.state is IndexState.READABLE and not index.is_manual:
         index = replace(index, state=IndexState.WRITE_ONLY)
     return replace(index, build=())
@@ -186,9 +194,12 @@ def newest_epoch(
 ) -> Protocol[int]:
     """Return the newest epoch in the guards of a table's rows; 0 if no row has a guard.
 
-    Reads all guards, page by page, or only those of `most_rows` rows. Damaged guards are ignored:
-    their epoch is much greater than the catalog's, or without a catalog entry, than that of most
-    rows.
+    Guards with an epoch much greater than `known_epoch` are damaged and ignored.
+
+    Args:
+        table: The table of the rows.
+        known_epoch: The catalog's epoch. If it is None, the most frequent epoch takes its place.
+        most_rows: Reading ends after about this number of guards; None reads all guards.
     """
     counts, seen, start = Counter[int](), 0, KeyRange()
     while most_rows is None or seen < most_rows:

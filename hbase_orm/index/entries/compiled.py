@@ -1,8 +1,9 @@
 """Generates functions that make index entries from flat rows, for loads.
 
-They compute the same entries as `entries` does for simple indexes, with the codecs' expressions
-inline; otherwise an entry's key would take more time than all cells of its row. For rows that do
-not fit they fail without a reason, and the usual code then raises the error.
+They compute the same keys as the functions of `index_entries`, but only for simple indexes, with
+the expressions of the codecs inline. The general functions need more time for the key of an entry
+than all cells of its row take. For a row that does not fit, a generated function returns None; the
+general function then raises the error.
 """
 
 from __future__ import annotations
@@ -29,16 +30,16 @@ from hbase_orm.schema import (
 )
 
 FlatRow = tuple[bytes | None, ...]
-"""A row key and a value for each column, None for no cell."""
+"""A row key, followed by a value for each column; None stands for an absent cell."""
 
 KeysOfFlat = Callable[[FlatRow], tuple[bytes, ...] | None]
-"""From a row to its entry keys in one index; None if the general function must make them."""
+"""Returns the entry keys of a flat row in one index; None if the general function is needed."""
 
 
 def keys_of_flat(
     schema: TableSchema, index: IndexSchema, columns: Sequence[bytes]
 ) -> KeysOfFlat | None:
-    """Return a function from flat rows to entry keys; None for indexes that need the usual code.
+    """Return a function from flat rows to entry keys; None if the general function is needed.
 
     Args:
         schema: The table.
@@ -77,11 +78,14 @@ def keys_of_flat(
 
 
 class _EntryKeyLines:
-    """Source lines that compute the parts of an entry from `row` and its row key, `key`.
+    """Source lines that compute the parts of an entry from the variables `row` and `key`.
+
+    `row` is a flat row and `key` its row key.
 
     Attributes:
         lines: The source lines.
-        nones: Source conditions after the lines; if one is true, the row has no entry.
+        nones: The source of conditions to test after the lines; if one is true, the row has no
+            entry.
     """
 
     def __init__(self, schema: TableSchema, columns: Sequence[bytes]) -> None:
@@ -92,7 +96,7 @@ class _EntryKeyLines:
         self._places = {column: place for place, column in enumerate(columns, 1)}
 
     def piece(self, part: Part, of: Expr[Any]) -> str | None:
-        """Return the source of a part's bytes; None if the usual code is needed."""
+        """Return the source of a part's bytes; None if the general function is needed."""
         column = stored_column(self._schema, of)
         if column is None:
             return self._from_key(part)
@@ -146,7 +150,7 @@ class _EntryKeyLines:
 
 
 def _cut(layout: KeyLayout, part: Part) -> str | None:
-    """Return the source of a slice of `key`, if the part is at the same position in all keys."""
+    """Return the source that slices a part out of `key`; None if its position in keys varies."""
     if part.framing is not Framing.FIXED:
         return None
     number = layout.parts.index(part)

@@ -2,7 +2,7 @@
 
 Value: flag `L` (live) or `D` (dead: the row is deleted), epoch (2 bytes), timestamp (8), nonce (8),
 then the nonces of up to 3 predecessors, newest first; numbers big-endian, so that a prefix filter
-on flag and epoch works. A row without a guard counts as one with the nonce of eight zero bytes.
+on flag and epoch works. Where a row has no guard, eight zero bytes take the place of its nonce.
 """
 
 from __future__ import annotations
@@ -20,7 +20,10 @@ MAX_PREDECESSORS: Final = 3
 
 MAX_EPOCH: Final = 65_535
 MAX_EPOCH_LEAD: Final = 1_000
-"""How many epochs a guard may be above the catalog's: a build takes about three."""
+"""How much a guard's epoch may exceed the catalog's; a guard with a greater epoch is damaged.
+
+A build raises the catalog's epoch by about three.
+"""
 
 _HEAD: Final = struct.Struct(">cHQ8s")
 _FLAGS: Final = {b"L": False, b"D": True}
@@ -75,13 +78,10 @@ class GuardCell:
 
 
 def guard_of(cell: Cell | None, known_epoch: int = MAX_EPOCH) -> GuardCell | None:
-    """Return the guard in a stored cell.
+    """Return the guard in a stored cell; None if the cell is absent or holds no valid guard.
 
-    None if the cell is absent or was not written by this library.
-
-    The following cells count as written by another program: bytes that do not decode; an empty
-    cell; a guard with a timestamp later than its cell's; and a guard whose epoch is much greater
-    than the catalog's, if that is known, because it is damaged.
+    These are not valid: an empty cell, bytes that do not decode, a guard with a timestamp later
+    than its cell's, and a guard with an epoch much greater than `known_epoch`, the catalog's epoch.
     """
     if cell is None or not cell.value:
         return None
@@ -106,7 +106,11 @@ def nonces_of(guard: GuardCell | None) -> tuple[bytes, ...]:
 def next_guard(
     before: GuardCell | None, *, timestamp_ms: int, nonce: bytes, epoch: int, is_dead: bool
 ) -> GuardCell:
-    """Return the guard that follows `before`."""
+    """Return the guard that a write puts into a row with the guard `before`; None means no guard.
+
+    The new guard keeps the nonces of the latest writes as predecessors. Its epoch is `epoch`, but
+    never less than before.
+    """
     known = 0 if before is None else before.epoch
     ring = nonces_of(before)[:MAX_PREDECESSORS]
     return GuardCell(max(known, epoch), timestamp_ms, nonce, ring, is_dead)

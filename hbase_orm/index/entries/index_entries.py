@@ -102,7 +102,7 @@ def _single(schema: TableSchema, index: IndexSchema) -> EntryKeys:
 
 
 def _several(schema: TableSchema, index: IndexSchema) -> EntryKeys:
-    """Return a function that returns one key for each item of a collection."""
+    """Return a function from a row to one entry key for each item of an indexed collection."""
     pieces, finished = _pieces(schema, index), _finisher(index)
     place = next(n for n, of in enumerate(index.expressions) if _is_each(of))
     items = _item_pieces(schema, index, index.layout.parts[place], index.expressions[place])
@@ -128,7 +128,10 @@ def _pieces(schema: TableSchema, index: IndexSchema) -> list[Piece]:
 
 
 def _piece(schema: TableSchema, index: IndexSchema, part: Part, of: Expr[Any]) -> Piece:
-    """Return a function from a row to the bytes of an entry's part, or None for no entry."""
+    """Return a function from a row to the bytes of one part of its entry.
+
+    The function returns None if the row has no entry.
+    """
     if isinstance(of, FunctionExpr):
         return _from_function(schema, index, part, of)
     column = stored_column(schema, of)
@@ -160,8 +163,8 @@ def _from_column(
 ) -> Piece:
     """Return a function that computes a part of an entry from a stored column.
 
-    A row without the cell has the entry of the value that is read without the cell, if it is
-    constant.
+    For a row without the column's cell, the value is the field's default if that is constant, else
+    None. If the value is None and the index has no entries for None, the function returns None.
     """
     name, decode, encode = column.column, column.codec.decode, part.encode
     absent = absent_value_in_entries(column)

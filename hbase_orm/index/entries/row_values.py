@@ -21,7 +21,7 @@ from hbase_orm.schema import (
 )
 
 Values = Callable[[bytes, Mapping[bytes, bytes]], Any]
-"""From a row's key and its cells to a value."""
+"""Returns a value of a row from the row key and the cells."""
 
 
 def value_reader(schema: TableSchema, index: str, of: Expr[Any]) -> Values:
@@ -57,7 +57,10 @@ def _column_reader(column: ColumnSchema) -> Values:
 
 
 def key_reader(schema: TableSchema, name: str) -> Values:
-    """Return a function that returns the value of a key field; the function raises CodecError."""
+    """Return a function that reads the value of a key field from a row.
+
+    The function raises CodecError for a row key that does not decode.
+    """
     layout = schema.layout
     in_key = layout.part(name)
     if in_key is None:  # joined of several parts
@@ -82,7 +85,10 @@ def corrupt(schema: TableSchema, index: str, row: bytes, error: CodecError) -> C
 def row_test(
     schema: TableSchema, index: str, conditions: Sequence[Condition]
 ) -> Callable[[bytes, Mapping[bytes, bytes]], bool] | None:
-    """Return a function that tests whether a row fulfils all of `conditions`; None without any."""
+    """Return a function that tests whether a row fulfils all of `conditions`.
+
+    None if there are no conditions.
+    """
     check = compile_match(schema, conditions)
     if check is None:
         return None

@@ -1,7 +1,7 @@
 """The arguments of a guarded write, all in bytes: the table, its indexes and the change.
 
 `GuardedTable` and `IndexTarget` are created once for each model, a `RowChange` for each write. Only
-`GuardedTable.entries` decides which entries a row has: for writes, repairs and verifications.
+`GuardedTable` decides which entries a row has: for writes, repairs and verifications.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ CLEARED_COLUMN: Final = b"_:t"
 
 ENTRY_FAMILY: Final = b"d"
 ENTRY_COLUMN: Final = b"d:"
-"""A plain entry is this cell alone, empty; in a covering index its value is the flag."""
+"""The only cell of a plain entry, which is empty; in a covering entry it holds the flag."""
 
 MARKER_VALUE: Final = b"x"
 VERSION_BYTES: Final = 8
@@ -57,10 +57,10 @@ class IndexTarget:
             outside of `columns` may be missing. For a unique index it returns the key of the claim:
             the values without a row key. Only `GuardedTable` calls it.
         unique: Whether no two rows may have the same values.
-        included: The data columns that entries copy, with a flag whether the copy is verified.
+        included: The data columns that entries copy; see `index.protocol.covering`.
         maintained_by_writes: Whether writes maintain the entries; False for a manual index.
-        keys_of_flat: A function that returns a faster function for flat rows with some columns, or
-            None.
+        keys_of_flat: `index.entries.compiled.keys_of_flat` for this index: it returns a faster
+            `entry_keys` for flat rows with given columns, or None.
     """
 
     name: str
@@ -95,14 +95,14 @@ class IndexTarget:
 
 @dataclass(frozen=True, slots=True)
 class GuardedTable:
-    """A table whose rows carry guards.
+    """Describes a table whose rows have guards or index entries, for the functions that write it.
 
     Attributes:
         table: The table of the rows.
-        families: The data families, without the guard's own.
-        anchor: The first required plain column, which every row has; None without one.
+        families: The data families, without the family of the guard.
+        anchor: The first required plain column, which every row has; None if there is none.
         marker: The column that each put of a model without an anchor writes; None for other models.
-        counters: The counter columns, which cannot be indexed and are not written here.
+        counters: The counter columns, which cannot be indexed and are put only by an insert.
         columns: All plain columns of the model.
         indexes: The secondary indexes.
         expires: Whether a data family has a TTL. Writes then put anchor, indexed columns and
@@ -130,7 +130,7 @@ class GuardedTable:
     has_claims: bool = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Raise an error if no column shows whether a row exists; compute other attributes."""
+        """Compute the derived attributes; raise an error unless there is one anchor or marker."""
         if (self.anchor is None) == (self.marker is None):
             raise ConfigurationError(
                 "a guarded table needs either an anchor or a marker, but not both",
@@ -175,9 +175,7 @@ class GuardedTable:
     def needed_keys(
         self, index: IndexTarget, row: bytes, cells: Mapping[bytes, bytes]
     ) -> frozenset[bytes]:
-        """Return the keys of the entries that a row must have in one index.
-
-        None if it does not exist.
+        """Return the keys of the entries that a row must have in one index; empty if no row exists.
 
         Raises:
             ValidationError: A value does not fit the codec of the index.
@@ -201,7 +199,7 @@ class GuardedTable:
     ) -> frozenset[bytes]:
         """Return the keys of a stored row's entries in one index.
 
-        None if the row does not exist or its values do not fit the index.
+        Empty if the row does not exist or if its values do not fit the index.
 
         Raises:
             CorruptRowError: A stored value does not decode.
@@ -221,7 +219,10 @@ class GuardedTable:
 
 
 def with_guard(columns: frozenset[bytes]) -> tuple[bytes, ...]:
-    """Return `columns` and the guard's column, without columns of families in `columns`."""
+    """Return the columns to read: `columns`, and the guard's column.
+
+    `columns` may have whole families; single columns of these families are left out.
+    """
     families = {column for column in columns if b":" not in column}
     wanted = {c for c in columns if c in families or family_of(c) not in families}
     return (*sorted(wanted), GUARD_COLUMN)
@@ -249,9 +250,9 @@ class RowBefore:
     newest_seen_ms: int
 
     def written_ms(self, columns: Collection[bytes]) -> int:
-        """Return the time of the last write.
+        """Return the time of the last write: the guard's timestamp.
 
-        The guard's timestamp, or else that of the newest cell.
+        Without a guard, the newest timestamp of the cells in `columns`; 0 if there are none.
         """
         if self.guard is not None:
             return self.guard.timestamp_ms
@@ -264,7 +265,7 @@ class RowBefore:
 
     @property
     def nonce(self) -> bytes:
-        """The nonce of the write that produced this state."""
+        """The nonce of the write that produced this state; `ABSENT_NONCE` without a guard."""
         return ABSENT_NONCE if self.guard is None else self.guard.nonce
 
     @property
@@ -281,14 +282,15 @@ class RowChange:
         row: The row key.
         puts: The new values by column.
         clears: The columns to delete.
-        kind: "put" writes columns and may create the row; "update" fails if the row does not exist,
-            "insert" if it exists; "delete" deletes the row; "replace" also deletes all other
-            columns; "reindex" puts all entries of an existing row again and renews its guard.
+        kind: "put" writes columns and may create the row; "update" is a put that fails if the row
+            does not exist; "insert" is a put that fails if the row exists; "replace" is a put that
+            deletes all other columns; "delete" deletes the row; "reindex" puts all entries of an
+            existing row again and renews its guard.
         ttl_ms: Must be None; see `check_change`.
         reads: The columns or whole families that `decide` needs, besides the changed ones.
         decide: A function that is called at each attempt with the row that was read, and returns
-            the change. If it raises an error, nothing is sent. Its change is not repeated after an
-            attempt of unknown outcome.
+            the change. If it raises an error, nothing is sent. The change that it returned is not
+            repeated if the outcome of the attempt is unknown.
     """
 
     row: bytes
@@ -309,8 +311,8 @@ def check_change(target: GuardedTable, change: RowChange) -> None:
     """Raise an error for a change that the protocol cannot make, before anything is sent.
 
     Raises:
-        ConfigurationError: The change has its own TTL, which the guard would have too; after it
-            expired, a late write could succeed.
+        ConfigurationError: The change has its own TTL. The guard would have this TTL too, and a
+            late write could succeed after the guard expired.
         ValidationError: The change writes a counter of an existing row, the version column, or a
             column outside of the data families; puts and clears the same column; or writes columns
             in a delete or reindex.
@@ -364,9 +366,9 @@ class GuardContext:
         permit: A function that is called with the data table before each attempt and each
             check-and-mutate. It returns the epoch for writes, or raises CatalogLeaseError if this
             process may not write guarded rows now.
-        renew: A function that reads the catalog again before a fence after the lease expired, or
-            None.
-        put_off: A function that sends deletes of stale entries later; None: the write sends them.
+        renew: A function that is called before a fence and renews an expired lease; None if an
+            expired lease is an error.
+        put_off: A function that sends deletes of stale entries later. If None, writes send them.
     """
 
     now_ms: Callable[[], int]
@@ -383,7 +385,7 @@ class WriteOutcome:
 
     Attributes:
         timestamp_ms: The timestamp of the cells and the entries.
-        guard: The new value of the guard.
+        guard: The new value of the guard; empty for a row without one.
         cells: The data cells that the write read or wrote, as they are after the write.
         rounds: The number of attempts; more than 1 after conflicts.
         is_tidy: Whether all stale index entries are deleted; otherwise the index repair deletes the

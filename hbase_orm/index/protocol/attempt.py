@@ -73,7 +73,7 @@ class Attempt:
 def newest_timestamp(
     guard: GuardCell | None, cells: Iterable[Cell], versions: Iterable[StoredVersion]
 ) -> int:
-    """Return the newest timestamp of guard and cells; without a guard, also of tombstones."""
+    """Return the newest timestamp of a guard, cells and stored versions; 0 if there are none."""
     seen_ms = [0 if guard is None else guard.timestamp_ms]
     seen_ms += [cell.timestamp_ms for cell in cells]
     seen_ms += [version.timestamp_ms for version in versions]
@@ -86,10 +86,10 @@ def next_timestamp(now_ms: int, newest_seen_ms: int) -> int:
 
 
 def check_clock(table: str, row: bytes, timestamp_ms: int, now_ms: int) -> None:
-    """Log a warning if a row's timestamps are over a minute in the future; raise above one hour.
+    """Log a warning if the timestamp of a write is more than a minute in the clock's future.
 
     Raises:
-        ClockError: The row is more than an hour in the future; nothing was written.
+        ClockError: The timestamp is more than an hour in the future; nothing was written.
     """
     lead_ms = timestamp_ms - now_ms
     if lead_ms > CLOCK_REFUSE_MS:
@@ -107,9 +107,9 @@ def check_clock(table: str, row: bytes, timestamp_ms: int, now_ms: int) -> None:
 
 
 def with_plausible_guard(before: RowBefore, epoch: int) -> RowBefore:
-    """Return the row; without its guard if the guard's epoch is much greater than the catalog's.
+    """Return the row; a guard with an epoch much greater than `epoch` counts as not decodable.
 
-    Such a guard is damaged.
+    Such a guard is damaged, because `epoch` is the catalog's epoch.
     """
     guard = before.guard
     if guard is None or is_plausible_epoch(guard.epoch, epoch):
@@ -118,7 +118,7 @@ def with_plausible_guard(before: RowBefore, epoch: int) -> RowBefore:
 
 
 def check_epoch(table: str, before: RowBefore, epoch: int) -> None:
-    """Raise an error if the row's guard has a newer epoch than this process.
+    """Raise an error if the row's guard has a newer epoch than this process's catalog entry.
 
     Raises:
         CatalogLeaseError: This process has an outdated catalog entry.
@@ -167,9 +167,9 @@ def plan_attempt(
 
 
 def _old_entries(target: GuardedTable, row: bytes, before: RowBefore) -> frozenset[Entry]:
-    """Return the entries that the row has; for a corrupt value log a warning and return none.
+    """Return the entries that the row has, but none of an index with a corrupt value.
 
-    So such a row can be overwritten.
+    So a row with a corrupt value can be overwritten; a warning is logged.
     """
     values = before.values
     return frozenset(
@@ -184,7 +184,7 @@ def stored_keys(
 ) -> frozenset[bytes]:
     """Return the keys of a row's entries in one index.
 
-    For a corrupt value log a warning, return none.
+    Empty if a value is corrupt; a warning is logged then.
     """
     try:
         return target.entry_keys(index, row, values)
@@ -236,7 +236,7 @@ def renewed_values(
 def put_mutation(
     target: GuardedTable, change: RowChange, before: RowBefore, guard: GuardCell
 ) -> RowMutation:
-    """Return the row mutation of a put or insert: values, cleared columns and guard."""
+    """Return the row mutation of a put, update or insert: values, cleared columns and guard."""
     t = guard.timestamp_ms
     written = written_values(target, change, before.values)
     values = {**renewed_values(target, change, before), **written}
@@ -270,7 +270,7 @@ def replace_mutation(
 ) -> RowMutation:
     """Return the row mutation of a replace: deletes of all old cells, and the new values.
 
-    The deletes are those of a row delete.
+    It has the same deletes as the mutation that deletes the row.
     """
     written = written_values(target, change, before.values)
     guard_deletes, guard_puts = guard_changes(guard)
@@ -314,9 +314,9 @@ def _family_deletes(
 
 
 def guard_changes(guard: GuardCell) -> tuple[tuple[Delete, ...], tuple[Put, ...]]:
-    """Return the deletes and puts of the guard's own column (R4: it outlives its row).
+    """Return the deletes and puts in the guard's column (R4: the guard outlives its row).
 
-    A dead guard expires; an older version of it is deleted, so that it does not become visible.
+    A dead guard expires. Then no older guard may become visible, so all older ones are deleted.
     """
     put = Put(GUARD_COLUMN, guard.encode(), guard.timestamp_ms)
     if guard.is_dead:
@@ -355,7 +355,7 @@ def dead_entry_deletes(entries: Iterable[Entry], timestamp_ms: int) -> tuple[Mut
 
 
 def by_table(mutations: Iterable[tuple[Entry, RowMutation]]) -> tuple[MutateRows, ...]:
-    """Return the mutations of entries, one batch for each table."""
+    """Group mutations, each given with its entry, into one batch for each index table."""
     grouped: dict[str, list[RowMutation]] = {}
     for entry, mutation in mutations:
         grouped.setdefault(entry.table, []).append(mutation)
@@ -365,9 +365,9 @@ def by_table(mutations: Iterable[tuple[Entry, RowMutation]]) -> tuple[MutateRows
 def entries_to_put(target: GuardedTable, attempt: Attempt) -> frozenset[Entry]:
     """Return the entries that an attempt puts before it changes the row, including claims.
 
-    These are the new entries; or all, if existing ones may be missing or have a TTL. Of a covering
-    index, entries that will be stale are put too, and all if a copied value changes, so that no
-    verified entry contradicts the new row.
+    Entries that the row has already are put again only if they may be missing or have a TTL. In a
+    covering index, entries that become stale are put again too, and all entries if a copied value
+    changes: they are then unverified, so that no verified entry contradicts the new row.
     """
     new, old = attempt.new_entries, attempt.old_entries
     if target.expires or attempt.rewrites_all_entries:

@@ -7,8 +7,8 @@ needs the value first fences the owner (so that the write in progress fails its 
 takes over the claim.
 
 A claim is released by a FREE marker with a TTL, not by a delete, because a tombstone would hide a
-later claim with an earlier timestamp. Every record has a different nonce, so that a check never
-confuses two records.
+later claim with an earlier timestamp. Every claim and every marker has a different nonce, so that
+a check never confuses two of them.
 """
 
 from __future__ import annotations
@@ -59,10 +59,10 @@ FREE_TTL_MS: Final = DEAD_GUARD_TTL_MS
 """How long a FREE marker lives: as long as the guard of a deleted row, for the same reason."""
 
 MAX_CLAIM_ROUNDS: Final = 50
-"""Lost claims before a write gives up, after some four seconds."""
+"""The number of attempts to claim a value before a write gives up, after some four seconds."""
 
 POLITE_ROUNDS: Final = 5
-"""How often a write waits for a young claim of another row to become that row's value."""
+"""How often a write waits if another row's claim is young: that row's write may be in progress."""
 
 YOUNG_MS: Final = 2_000
 
@@ -76,7 +76,7 @@ class Claim:
 
     Attributes:
         owner: The row key of the row that owns the value.
-        timestamp_ms: A timestamp at or after those of all writes of the owner that need the claim.
+        timestamp_ms: A timestamp that is not before any write of the owner that needs the claim.
         nonce: The nonce of the write that made the claim.
     """
 
@@ -122,9 +122,9 @@ class StoredClaim(NamedTuple):
 
     @classmethod
     def of(cls, cell: Cell | None) -> StoredClaim:
-        """Return the stored claim of a cell that was read.
+        """Return the stored claim in a cell that was read; None stands for no cell.
 
-        A claim with a timestamp later than its cell's was written by another program.
+        A claim with a later timestamp than its cell counts as corrupt: another program wrote it.
         """
         if cell is None:
             return cls()
@@ -187,7 +187,7 @@ def claim_all(
 
 
 def _foreign(stored: StoredClaim, row: bytes) -> Claim | None:
-    """Return the claim if another row has it, else None."""
+    """Return the claim if its owner is another row than `row`; else None."""
     claim = stored.claim
     return None if claim is None or claim.owner == row else claim
 
@@ -195,9 +195,9 @@ def _foreign(stored: StoredClaim, row: bytes) -> Claim | None:
 def claim_value(
     target: GuardedTable, attempt: Attempt, entry: Entry, context: GuardContext
 ) -> Protocol[None]:
-    """Claim one value for the row of an attempt; repeat an earlier claim of the same row.
+    """Claim one value for the row of an attempt; if the row has claimed it already, claim it again.
 
-    A repeated claim has new bytes, so that another writer's take-over of the old claim fails.
+    The new claim has other bytes, so that another writer's take-over of the old claim fails.
     """
     for rounds in range(1, MAX_CLAIM_ROUNDS + 1):
         stored = yield from read_claim(entry, context)
@@ -243,10 +243,10 @@ def _may_replace(  # noqa: PLR0917  # one question, and all it depends on
 def _owner_before(
     target: GuardedTable, entry: Entry, claim: Claim, row: bytes, context: GuardContext
 ) -> Protocol[RowBefore]:
-    """Return the row that owns a value but does not have it.
+    """Return the row that a claim names as the owner of a value, if it does not have the value.
 
     Raises:
-        UniqueViolationError: The row has the value.
+        UniqueViolationError: The owner has the value, so `row` cannot have it.
     """
     index = target.index_of(entry)
     columns = with_guard(target.existence_columns | index.columns)
@@ -266,12 +266,12 @@ def _owner_before(
 def fence_owner(
     target: GuardedTable, claim: Claim, before: RowBefore, context: GuardContext
 ) -> Protocol[bool]:
-    """Make writes in progress of a claim's owner fail; return whether that surely happened."""
+    """Fence the owner of a claim, so that its writes in progress fail; see `fence.fence`."""
     return (yield from fencing.fence(target, claim.owner, before, claim.timestamp_ms, context))
 
 
 def claim_mutation(attempt: Attempt, entry: Entry, stored: StoredClaim) -> RowMutation:
-    """Return the put of an attempt's claim, with a timestamp later than the cell's."""
+    """Return the put of an attempt's claim, with a later timestamp than the stored cell."""
     timestamp_ms = covering_timestamp(attempt, stored.claim)
     claim = Claim(attempt.row, timestamp_ms, attempt.guard.nonce)
     cell_ms = max(timestamp_ms, stored.timestamp_ms + 1)
@@ -279,10 +279,10 @@ def claim_mutation(attempt: Attempt, entry: Entry, stored: StoredClaim) -> RowMu
 
 
 def covering_timestamp(attempt: Attempt, replaced: Claim | None) -> int:
-    """Return a timestamp at or after those of all attempts of the row that need the claim.
+    """Return a timestamp for a claim that is not before any attempt of the row that needs it.
 
-    A later attempt of the row may have made the claim that this one replaces. Keeping its timestamp
-    prevents other writers from treating the claim as older than the row's guard.
+    If a later attempt of the row made the claim that is replaced, that claim's timestamp is kept.
+    Otherwise other writers could treat the claim as older than the row's guard.
     """
     if replaced is None or replaced.owner != attempt.row:
         return attempt.timestamp_ms
@@ -320,7 +320,10 @@ def release(
 
 
 def swap(entry: Entry, stored: StoredClaim, mutation: RowMutation) -> Protocol[bool]:
-    """Replace the record that was read if it is unchanged; return whether that surely happened."""
+    """Replace the stored claim if it is unchanged since it was read; return True if acknowledged.
+
+    False means that the claim was changed, or that the outcome is unknown.
+    """
     request = CheckAndMutate(entry.table, CLAIM_COLUMN, stored.value, mutation)
     try:
         return (yield from ask(request))

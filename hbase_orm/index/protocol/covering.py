@@ -21,7 +21,7 @@ VERIFIED: Final = b"v"
 
 
 def covering_column(column: bytes) -> bytes:
-    """Return the entry's column for the copy of a data column."""
+    """Return the column of an entry that holds the copy of a data column."""
     return ENTRY_FAMILY + b":" + column
 
 
@@ -44,7 +44,10 @@ def covering_puts(
 def verified_entry(
     included: Sequence[bytes], key: bytes, cells: Mapping[bytes, bytes], timestamp_ms: int
 ) -> RowMutation:
-    """Return the put of a verified entry with a row's cells, at its guard's timestamp."""
+    """Return the mutation that makes an entry verified, with copies of a row's cells.
+
+    The timestamp is that of the row's guard.
+    """
     return RowMutation(key, puts=covering_puts(included, cells, timestamp_ms))
 
 
@@ -69,9 +72,10 @@ def _width_bytes(included: Sequence[object]) -> int:
 def trusted_cells(
     included: Sequence[bytes], entry: Mapping[bytes, Cell]
 ) -> dict[bytes, bytes] | None:
-    """Return the included columns of an entry; None if its row must be looked up.
+    """Return the copied values of an entry by column; None if its row must be looked up.
 
-    None also if the flag does not decode. The arguments are those of `covering_cells`.
+    The row must be looked up if the entry is not verified, or if `covering_cells` would raise an
+    error. The arguments are those of `covering_cells`.
     """
     try:
         return covering_cells(included, entry)
@@ -82,7 +86,7 @@ def trusted_cells(
 def covering_cells(
     included: Sequence[bytes], entry: Mapping[bytes, Cell]
 ) -> dict[bytes, bytes] | None:
-    """Return the included columns of a verified entry; None if the entry is not verified.
+    """Return the copied values of a verified entry by column; None if it is not verified.
 
     Args:
         included: The index's included columns, in the declared order.

@@ -11,7 +11,10 @@ from hbase_orm.ops import CheckAndMutate, Protocol, RowMutation, ask
 
 
 def is_dead_entry(before: RowBefore, entry_timestamp_ms: int) -> bool:
-    """Return whether no write in progress can still need an entry that the row does not have."""
+    """Return whether no write in progress can still need an entry that the row does not have.
+
+    True if the row's guard has the timestamp of the entry or a later one.
+    """
     return before.guard is not None and before.guard.timestamp_ms >= entry_timestamp_ms
 
 
@@ -22,9 +25,10 @@ def fence(
     entry_timestamp_ms: int,
     context: GuardContext,
 ) -> Protocol[bool]:
-    """Set a row's guard to an entry's timestamp or later; return whether that surely happened.
+    """Give a row a new guard, at or after an entry's timestamp; return True if acknowledged.
 
-    A row without data gets a dead guard, which expires.
+    False means that another write changed the guard, or that the outcome is unknown. A row without
+    data gets a dead guard, which expires.
     """
     epoch = yield from permitted_epoch(target.table, context)
     before = attempts.with_plausible_guard(before, epoch)

@@ -62,18 +62,18 @@ R = TypeVar("R")
 logger = logging.getLogger("hbase_orm.index")
 
 MAX_ROUNDS: Final = 100
-"""Lost check-and-mutates before a write gives up, after some ten seconds.
+"""The number of attempts before a write gives up, after some ten seconds.
 
-Eight writers of two rows need about two rounds a write, but now and then one of them twenty and
-more: a row that costs a hundred wants another key design.
+With eight writers of two rows, a write needs about two attempts, and sometimes twenty or more. If
+the writes of a row need a hundred, the model needs another row key.
 """
 
 COUNTER_TIE_S: Final = 0.002
-"""A counter deleted at the server's now swallows an increment in the same millisecond."""
+"""The pause after a delete of counters, which would hide increments in the same millisecond."""
 
 
 class AttemptFate(Enum):
-    """The outcome of an attempt that was not simply acknowledged."""
+    """The outcome of an attempt whose row change HBase did not acknowledge."""
 
     APPLIED = "its nonce is in the guard or among the predecessors"
     UNMOVED = "the guard it builds on is still current: the same request may be sent again"
@@ -86,12 +86,12 @@ class History:
     """The state of one guarded write across its attempts and leases.
 
     Attributes:
-        left: Entries that earlier attempts put or replaced, and that may still exist.
+        left: Entries that may exist, because attempts put them or the row had them before.
         put: The entries that this write has put.
         sent: The attempts whose row change was sent, by nonce.
         in_doubt: The nonces of attempts whose outcome is unknown.
-        last_ms: The timestamp of the last attempt; the next one is not earlier, so that its deletes
-            include the remaining entries.
+        last_ms: The timestamp of the last attempt. The next attempt has the same or a later one, so
+            that its deletes include the entries in `left`.
         rounds: The number of attempts.
     """
 
@@ -220,9 +220,9 @@ def _next_attempt(
 
 
 def _refuse_corrupt_guard(target: GuardedTable, change: RowChange, before: RowBefore) -> None:
-    """Raise an error for a guard that does not decode, unless the row is replaced or reindexed.
+    """Raise an error for a guard that does not decode, except before a reindex, replace or delete.
 
-    Writes in progress that read the guard before it was damaged fail their check.
+    These renew the guard. Writes that read the guard before it was damaged then fail their check.
     """
     if before.has_corrupt_guard and change.kind not in {"reindex", "replace", "delete"}:
         raise CorruptRowError(
@@ -243,7 +243,10 @@ def _try_once(
     context: GuardContext,
     history: History,
 ) -> Protocol[tuple[Attempt | None, RowBefore | None]]:
-    """Make one attempt; return it if it succeeded, or else None and the present row."""
+    """Make one attempt; return the applied attempt of this write, and the row if it was read again.
+
+    The attempt is None if none was applied. It can be an earlier one whose answer was lost.
+    """
     answer = yield from entries_then_row(target, attempt, context, history)
     sends = 1
     while answer is not True:
@@ -261,7 +264,7 @@ def _try_once(
 def entries_then_row(
     target: GuardedTable, attempt: Attempt, context: GuardContext, history: History
 ) -> Protocol[bool | GatewayError]:
-    """Claim values and put entries, then change the row (R1); return its answer."""
+    """Claim values and put entries, then change the row (R1); return the result of `change_row`."""
     entries = attempts.entries_to_put(target, attempt)
     if target.has_claims and (claimed := claims.claims_of(entries)):
         yield from claims.claim_all(target, attempt, claimed, context)
@@ -287,7 +290,7 @@ def put_entries(
 def change_row(
     target: GuardedTable, attempt: Attempt, context: GuardContext, history: History
 ) -> Protocol[bool | GatewayError]:
-    """Change the data row by one check-and-mutate on its guard (R3); return the answer.
+    """Change the data row by one check-and-mutate on its guard (R3); return the answer or error.
 
     Raises:
         CatalogLeaseError: The lease expired after the row was read; nothing was sent.
@@ -323,7 +326,8 @@ def settle(
 
     The answer False may mean that the change was applied: a gateway that repeats the request after
     its own timeout then sees its first request's change. So an attempt counts as failed only if
-    none of the sent nonces is in the guard.
+    none of the sent nonces is in the guard. Return the outcome, the applied attempt (None if none
+    was applied), and the row as it is now.
     """
     now = yield from read_before(target, attempt.row, columns, context)
     ring = nonces_of(now.guard)

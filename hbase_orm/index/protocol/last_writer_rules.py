@@ -12,7 +12,7 @@ from hbase_orm.schema import EntryExpr, IndexSchema, TableSchema, column_field, 
 CONFIGURE_THRIFT2: Final = "add thrift2=host:9091 to the URL"
 
 KEPT_KINDS: Final = frozenset({"put", "update", "reindex"})
-"""The changes that leave every indexed column of a row that exists with a value."""
+"""The kinds of changes after which every indexed column of an existing row still has a value."""
 
 
 @dataclass(frozen=True, slots=True)

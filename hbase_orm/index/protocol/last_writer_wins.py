@@ -66,7 +66,7 @@ from hbase_orm.ops import (
 logger = logging.getLogger("hbase_orm.index")
 
 Stamped = Mapping[Entry, int]
-"""Entries, each with the timestamp of the cell that it is made of."""
+"""Entries, each with the timestamp of the cell whose value is in the entry's key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +101,8 @@ def lww_write(
 
     Raises:
         FeatureMissingError: The change cannot be made without a guard; nothing was sent.
-        RowNotFoundError: The row to update or reindex does not exist, and the change does not have
-            all required columns.
+        RowNotFoundError: The row does not exist, and the change is not a put of all columns that
+            are required or indexed.
         SchemaError: The row has a guard: other programs write the table with guards.
         ClockError: The row's timestamps are more than an hour ahead of the clock.
         CatalogLeaseError: The lease expired: read the catalog again and repeat the write.
@@ -154,7 +154,7 @@ def _refuse_absent(target: GuardedTable, change: RowChange, before: RowBefore) -
 def plan_stamped_write(
     target: GuardedTable, change: RowChange, before: RowBefore, t: int
 ) -> StampedWrite:
-    """Compute the puts of a write, their timestamp, and the entries that they replace."""
+    """Compute a write with the timestamp `t`: its cells, and the entries before and after it."""
     after = attempts.cells_after(target, change, before.values)
     written = [index for index in target.maintained if index.columns <= change.puts.keys()]
     new = frozenset(
@@ -215,10 +215,10 @@ def change_row(target: GuardedTable, write: StampedWrite, context: GuardContext)
 
 
 def row_requests(target: GuardedTable, write: StampedWrite) -> list[MutateRows]:
-    """Return the requests that change the row: puts and deletes do not mix over Thrift1.
+    """Return the requests that change the row: the puts and the deletes, which Thrift1 separates.
 
-    A read over Thrift1 does not return the tombstone of a cleared column. So an extra cell shows
-    later writers the smallest usable timestamp.
+    A read over Thrift1 does not return the tombstone of a cleared column. So the timestamp of an
+    extra cell shows later writers which timestamp they must exceed.
     """
     t = write.timestamp_ms
     puts = [Put(column, value, t) for column, value in write.puts.items()]
@@ -238,7 +238,7 @@ def _send(
     *,
     is_begun: bool,
 ) -> Protocol[None]:
-    """Send a change of the row until it is acknowledged, or its outcome is unknown."""
+    """Send one request of a write until it is acknowledged; `is_begun` for all but the first."""
     in_doubt = is_begun
     for sends in range(1, context.retries.attempts + 1):
         try:
@@ -276,7 +276,7 @@ def _tidy(target: GuardedTable, write: StampedWrite, context: GuardContext) -> P
 def dead_deletes(write: StampedWrite) -> tuple[MutateRows, ...]:
     """Return the deletes of stale entries, each up to the timestamp of the entry's old cell.
 
-    Not later, because another writer may have put the same value again.
+    A delete with a later timestamp could hide the entry of a later write of the same value.
     """
     dead = {entry: t for entry, t in write.old.items() if entry not in write.new}
     return tuple(
@@ -295,7 +295,7 @@ def _reindex(
     """Put the row's entries again, at the timestamps of its cells.
 
     Entries that are still hidden afterwards were deleted by another program, with a later
-    timestamp.
+    timestamp; they are put once more, above the tombstones.
     """
     due = {
         index.entry(key): before.written_ms(index.columns)
@@ -320,7 +320,7 @@ def _put_above_deletes(
     hidden: Collection[Entry],
     context: GuardContext,
 ) -> Protocol[None]:
-    """Put entries that tombstones hide at the current time, unless the row changes in the meantime.
+    """Put entries that tombstones hide, with the current time, unless the row has changed.
 
     These entries are newer than their cells, so they remain when the cells change, until the repair
     deletes them. The cells do not get the new timestamp, because that could hide a write of another
@@ -383,7 +383,7 @@ def is_superseded(before: RowBefore, index: IndexTarget, entry_ms: int) -> bool:
 def _lift_tie(
     target: GuardedTable, index: IndexTarget, row: bytes, tie_ms: int, context: GuardContext
 ) -> Protocol[bool]:
-    """If a row's cells have an entry's timestamp, put them again later; return whether they had it.
+    """Put cells with an entry's timestamp again, 1 ms later; return whether the entry is stale.
 
     All cells with this timestamp are put again, so that no cell of a late write can become visible.
     """

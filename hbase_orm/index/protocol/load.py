@@ -58,7 +58,7 @@ class LoadTicket:
     Attributes:
         timestamp_ms: The timestamp of all cells and entries.
         nonce: The nonce of all guards.
-        epoch: The catalog's epoch of the table.
+        epoch: The epoch in the table's catalog entry.
     """
 
     timestamp_ms: int
@@ -104,7 +104,9 @@ def guarded_load(target: GuardedTable, change: RowChange, ticket: LoadTicket) ->
     """Return the mutations that load a new row; they do not depend on a clock.
 
     Raises:
-        ValidationError: The change deletes the row, or writes a column that is not allowed.
+        ValidationError: The change deletes the row, writes a column that is not allowed, or has a
+            value that does not fit an index.
+        RowKeyError: An entry's key is longer than HBase stores.
     """
     check_change(target, change)
     if change.kind == "delete":

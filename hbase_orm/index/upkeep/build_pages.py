@@ -1,4 +1,4 @@
-"""One page of a build: puts entries, or finds rows of writers that did not maintain the index.
+"""The work of a build on one page: put entries, or find rows and entries to correct.
 
 A writer that does not maintain the index may change any row after the build has processed it, with
 a guard of an older epoch or without a guard. Timestamps do not show which rows, because a plain put
@@ -29,13 +29,14 @@ from hbase_orm.ops import KeyRange, MutateRows, Protocol, Row, ask_all_with_retr
 
 @dataclass(frozen=True, slots=True)
 class LatePage:
-    """The rows and entries of a page that need correction.
+    """The result of the comparison of one page of rows, or of entries.
 
     Attributes:
         seen: The number of rows or entries that were compared.
         late: The keys of rows that must be reindexed, because their writers did not maintain the
-            index.
-        moving: The keys of rows that may need it too, but were just being written.
+            index; empty for a page of entries.
+        moving: The keys of rows that were being written during the comparison, and may have to be
+            reindexed too.
         next: The start of the next page; None at the end.
     """
 
@@ -54,13 +55,16 @@ def late_rows(
     epoch: int,
     page_rows: int,
 ) -> Protocol[LatePage]:
-    """Return the rows of a page that lack entries, or were written before the build's epoch.
+    """Compare a page of rows with their entries, and return the rows that must be reindexed.
+
+    These are rows that lack an entry or have a wrong one, whose entries cannot be computed, that
+    other programs have written, or whose guard has an epoch before `epoch`.
 
     Args:
         target: The table.
         index: The index that is built.
         key_range: The range from the start of the page to the end of the build's range.
-        context: For the pauses between tries.
+        context: The source of the pauses between attempts.
         epoch: The catalog's epoch since which writers maintain the index.
         page_rows: The number of rows of a page.
     """
@@ -84,7 +88,7 @@ def delete_late_covering_entries(
     *,
     page_rows: int,
 ) -> Protocol[LatePage]:
-    """Delete the verified covering entries of a page whose rows differ or do not exist.
+    """Delete the verified covering entries of one page that their rows do not have.
 
     Safe while other programs write. Writers cannot delete these entries, because they do not know
     that such entries exist.
@@ -112,7 +116,7 @@ def put_entries_of_page(
     page_rows: int,
     context: GuardContext,
 ) -> Protocol[list[Row]]:
-    """Put the entries of a page of rows of a manual index; return the rows.
+    """Put the entries of one page of rows into a manual index; return the rows.
 
     No other program writes or reads the index table until the build ends. Entries have the
     timestamps of their rows. Rows may change during the build, and readers check entries against

@@ -54,10 +54,10 @@ class Finding(Enum):
 
 
 HARMFUL: Final = frozenset({Finding.MISSING, Finding.INVALID})
-"""What makes queries give wrong answers."""
+"""The findings that make queries return wrong results."""
 
 FAULTS: Final = HARMFUL | {Finding.UNKNOWN}
-"""What no crash of a process that uses this library leaves behind."""
+"""The findings that no crash of a process with this library can cause."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +66,8 @@ class RowPair:
 
     Attributes:
         finding: The kind of the difference.
-        row: The row key; empty if the entry has none.
-        entry: The entry's row key.
+        row: The row key; empty if the entry does not decode.
+        entry: The entry's row key; empty if it cannot be computed from the row.
         row_ms: The timestamp of the row's last write; 0 if there is no row.
         entry_ms: The entry's timestamp; 0 if there is no entry.
     """
@@ -103,7 +103,7 @@ class PageFindings:
         pairs: The rows and entries that do not agree.
         foreign: The keys of rows that another program has written: they have no guard, or cells
             newer than the guard.
-        next: Where to go on; None at the end.
+        next: The start of the next page; None at the end.
         seen: The number of rows or entries of the page.
         epochs: The epochs in the guards of the rows, by row key.
         moving: The keys of rows that seemed to lack an entry and were written during the second
@@ -119,7 +119,7 @@ class PageFindings:
     moving: list[bytes] = field(default_factory=list[bytes])
 
     def add(self, finding: Finding, pair: RowPair | None = None) -> None:
-        """Count a finding."""
+        """Count a finding; keep its pair unless row and entry agree."""
         self.counts[finding] += 1
         if pair is not None and finding is not Finding.VALID:
             self.pairs.append(pair)
@@ -138,7 +138,7 @@ def verify_rows(
     span: TimeSpan = EVER,
     known_epoch: int = MAX_EPOCH,
 ) -> Protocol[PageFindings]:
-    """Verify the entries of a page of rows; `known_epoch` is that of the catalog."""
+    """Compare a page of rows with their entries; `known_epoch` is the catalog's epoch."""
     columns = _columns(target, index)
     page = yield from scan_page(target.table, columns, key_range, page_rows, context)
     findings = _findings_of(page)
@@ -169,7 +169,7 @@ def verify_rows(
 def _keys(
     target: GuardedTable, index: IndexTarget, row: Row, findings: PageFindings
 ) -> list[bytes]:
-    """Return the keys of a row's entries; count a row whose entries cannot be computed."""
+    """Return the keys of a row's entries; if they cannot be computed, count the row as UNKNOWN."""
     try:
         own = {name: cell.value for name, cell in row.cells.items() if name != GUARD_COLUMN}
         return sorted(target.needed_keys(index, row.key, own))
@@ -179,7 +179,7 @@ def _keys(
 
 
 def _finding_of(index: IndexTarget, row: Row, entry: Row | None) -> Finding:
-    """Return the finding of one of a row's entries, which was read by its key."""
+    """Return the finding for a row and one of its entries; None as `entry` is a missing entry."""
     if entry is None or not points_to(index, entry, row.key):
         return Finding.MISSING
     if not index.included:
@@ -197,7 +197,7 @@ def _finding_of(index: IndexTarget, row: Row, entry: Row | None) -> Finding:
 def _finding_at_rest(
     target: GuardedTable, index: IndexTarget, key: bytes, entry_key: bytes, context: GuardContext
 ) -> Protocol[Finding]:
-    """Return the finding of an entry if its row did not change; a changing row is correct."""
+    """Read a row and its entry again, and return the finding; VALID if the row has just changed."""
     columns = _columns(target, index)
     before = yield from read_before(target, key, columns, context)
     (entry,) = yield from get_rows(index.table, [entry_key], context)
@@ -226,7 +226,7 @@ def verify_entries(
     page_rows: int = PAGE_ROWS,
     span: TimeSpan = EVER,
 ) -> Protocol[PageFindings]:
-    """Verify the rows of a page of entries."""
+    """Compare a page of entries with their rows."""
     page = yield from scan_page(index.table, (ENTRY_FAMILY,), key_range, page_rows, context)
     findings = _findings_of(page)
     entries = [entry for entry in page if span.holds(_entry_ms(entry))]

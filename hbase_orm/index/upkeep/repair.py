@@ -46,7 +46,7 @@ from hbase_orm.index.upkeep.table_pages import (
 from hbase_orm.ops import Delete, KeyRange, MutateRows, Protocol, Row, RowMutation, ask_with_retry
 
 MIN_AGE_MS: Final = 60_000
-"""Entries younger than this are skipped: their write is probably under way, and would lose."""
+"""Younger entries are skipped: their write is probably in progress, and a fence makes it fail."""
 
 
 class EntryState(Enum):
@@ -203,9 +203,10 @@ def repair_pass(
     key_range: KeyRange | None = None,
     page_rows: int = PAGE_ROWS,
 ) -> Protocol[RepairCounts]:
-    """Check and repair every entry of an index, or of one range of it.
+    """Check and repair every entry of an index, or every entry in one range of keys.
 
-    Entries that cannot be repaired are skipped and named in the result.
+    Entries that cannot be repaired, and claims that do not decode, are skipped and named in the
+    result. Other rows of the index table that are not entries are deleted.
 
     Args:
         target: The write target of the table.

@@ -31,11 +31,11 @@ from hbase_orm.ops import (
 )
 
 PAGE_ROWS: Final = 500
-"""Rows read at a time where the caller does not say."""
+"""The default number of rows of a page."""
 
 
 class TablePage(typing.Protocol):
-    """A page of a table: what was read, and where the next page begins."""
+    """The result of reading one page of a table, with the start of the next page."""
 
     @property
     def next(self) -> bytes | None:
@@ -86,7 +86,7 @@ def scan_page(
     page_rows: int,
     context: GuardContext,
 ) -> Protocol[list[Row]]:
-    """Return the first rows of a range, and close the scanner."""
+    """Return the first rows of a range, at most `page_rows`; the scanner is closed afterwards."""
     if key_range.is_empty:
         return []
     scan = Scan(table, key_range, columns, caching_rows=page_rows)
@@ -94,10 +94,7 @@ def scan_page(
 
 
 def keys_of(target: GuardedTable, index: IndexTarget, row: Row) -> list[bytes]:
-    """Return the sorted keys of a row's entries in one index.
-
-    None if the row does not decode.
-    """
+    """Return the sorted keys of a row's entries in one index; empty if it does not decode."""
     cells = {column: cell.value for column, cell in row.cells.items()}
     try:
         return sorted(target.entry_keys(index, row.key, cells))
@@ -108,7 +105,7 @@ def keys_of(target: GuardedTable, index: IndexTarget, row: Row) -> list[bytes]:
 def with_base_keys(
     index: IndexTarget, base_key_of: Callable[[bytes], bytes], entries: Sequence[Row]
 ) -> tuple[list[tuple[Row, bytes]], dict[bytes, CorruptRowError]]:
-    """Return entries with their rows' keys, without FREE claims, which no row owns.
+    """Return entries with the keys of their rows; leave out FREE markers, which no row owns.
 
     Args:
         index: The index.
@@ -116,7 +113,8 @@ def with_base_keys(
         entries: The rows of the index table, with all their cells.
 
     Returns:
-        The entries; and by key the errors of rows of the index table that are not entries.
+        The entries, each with its row's key; and the errors of rows of the index table that are
+        not entries, by the keys of these rows.
     """
     pairs: list[tuple[Row, bytes]] = []
     corrupt: dict[bytes, CorruptRowError] = {}
@@ -153,7 +151,7 @@ def doubtful_entries(
     entries: Sequence[tuple[Row, bytes]],
     context: GuardContext,
 ) -> Protocol[list[tuple[Row, bytes]]]:
-    """Return the stale entries and the unverified entries."""
+    """Return the entries that are stale or not verified, each with the key of its row."""
     stale = yield from entries_without_row(target, index, entries, context)
     gone = {entry.key for entry, _ in stale}
     return [
