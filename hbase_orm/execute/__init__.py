@@ -1,4 +1,4 @@
-"""Runs plans: opens scanners, merges buckets, looks up entries, resumes interrupted scans."""
+"""Runs plans: opens and resumes scanners, merges salt buckets, gets the rows of index entries."""
 
 from __future__ import annotations
 

@@ -1,7 +1,9 @@
-"""Reads rows by an index: entries in order, each checked against its row.
+"""Reads rows through an index: reads its entries in order, and checks each against its row.
 
-An entry may be stale, so its row decides. A verified entry of a covering index is a copy of its row
-and needs no look-up. Stale entries are emitted with the rows, so that they can be repaired.
+An entry may be stale: its row may be deleted, or have other values now. So an entry counts only if
+its row still has it. A verified entry of a covering index is a copy of its row's included columns,
+so the row is not looked up. Stale and unverified entries are emitted together with the rows, so
+that they can be repaired.
 """
 
 from __future__ import annotations
@@ -31,9 +33,10 @@ class IndexedRow(Row):
 
 
 def look_up(plan: IndexPlan, guarded: GuardedTable) -> Rows:
-    """Read entries, get their rows, and drop rows that no longer have the entry.
+    """Read index entries, get their rows, and emit the rows that still have their entry.
 
-    A row that changed while the index was read is returned only once.
+    A row is emitted only once, even if it changed during the read, so that two of its entries were
+    read.
     """
     paces: list[Pace] = []
     look_ups = _LookUp(plan, guarded, paces)
@@ -63,7 +66,7 @@ def _in_turn(reader: RangeReader) -> Rows:
 def _reader(plan: IndexPlan, ranges: Sequence[KeyRange], paces: list[Pace]) -> RangeReader:
     pace = pace_of(plan)
     paces.append(pace)
-    # What an entry repeats is only sent where it is read.
+    # The copies of included columns are requested only if the plan is answered from them.
     is_repeated = bool(plan.index.included) and not plan.is_covered
     scans = [
         Scan(
@@ -79,7 +82,7 @@ def _reader(plan: IndexPlan, ranges: Sequence[KeyRange], paces: list[Pace]) -> R
 
 
 def _target_of(plan: IndexPlan, guarded: GuardedTable) -> IndexTarget:
-    """Return the index that is read, with its current table."""
+    """Return the plan's index as an `IndexTarget`, with the index table that the plan reads."""
     for target in guarded.indexes:
         if (target.name, target.table) == (plan.index.name, plan.index.table):
             return target
@@ -100,7 +103,7 @@ class _LookUp:
         self._seen: set[bytes] = set()
 
     def answer(self, emit: Emit) -> Rows:
-        """Emit the rows of entries, by one look-up for each batch of entries."""
+        """Emit the rows that the entries in `emit` belong to; look up one batch after another."""
         entries, most = emit.rows, max(self._plan.fetches.most, 1)
         for start in range(0, len(entries), most):
             yield from self._rows_with(entries[start : start + most])
@@ -128,7 +131,7 @@ class _LookUp:
                 continue
             owner = owners[entry.key]
             if owner is None:
-                continue  # no row can have it
+                continue  # no row can have this entry
             has_entry = self._has(entry.key, rows_by_key[owner])
             if has_entry:
                 kept += self._counted(entry.key, rows_by_key[owner])
@@ -156,7 +159,7 @@ class _LookUp:
         return self._guarded.entry_keys(self._index, row.key, values)
 
     def _counted(self, entry: bytes, row: Row | None) -> list[Row]:
-        """Return the row at its first entry in the plan's ranges; else an empty list."""
+        """Return the row in a list; an empty list if the row was returned for an earlier entry."""
         assert row is not None
         if self._was_given is not None and self._was_given(row, self._keys_of(row)):
             return []
@@ -170,11 +173,11 @@ class _LookUp:
 
 
 def owner_of(index: IndexSchema, target: IndexTarget) -> Callable[[Row], bytes | None]:
-    """Return a function from an entry to its row key.
+    """Return a function from an index entry to the key of the row that it belongs to.
 
-    The function returns None if no row can have the entry: a claim without an owner, or a key that
-    is not an entry's. It raises CorruptRowError for a claim that does not decode, because a row may
-    have the value.
+    The function returns None if no row can have the entry: its key does not decode, or it is an
+    entry of a unique index (a claim) without an owner. It raises CorruptRowError for a claim that
+    does not decode, because some row may own the value.
     """
     base_key = base_key_of(index)
 
@@ -198,11 +201,12 @@ def _newest_ms(entry: Row) -> int:
 
 
 def was_given(plan: IndexPlan, index: IndexTarget) -> Callable[[Row, frozenset[bytes]], bool]:
-    """Return a function that tests whether an earlier page returned a row, from its entries.
+    """Return a function that tests whether an earlier page returned a row.
 
-    An earlier page returned the row if the read passed an entry that the row had all the time. A
-    row that was written after the first page may have got that entry later; it may be returned
-    twice, so that it is never missing.
+    Its arguments are the row and the keys of the row's entries. An earlier page returned the row if
+    the pages so far passed one of its entries, and no indexed cell of the row is newer than the
+    first page. A row with a newer cell may have got that entry after the pages had passed it. So
+    the function returns False for such a row: it may be returned twice, but is never missing.
     """
     passed, skipped = plan.passed, SALT_BYTES if plan.index.salt else 0
     if passed is None:
@@ -222,9 +226,11 @@ def was_given(plan: IndexPlan, index: IndexTarget) -> Callable[[Row, frozenset[b
 
 
 def covered_row(schema: TableSchema, index: IndexSchema) -> Callable[[Row], Row | None]:
-    """Return a function from an entry to a row of the included columns' cells.
+    """Return a function from an entry of a covering index to a row made from the entry.
 
-    The function returns None if the entry is not verified, or does not decode.
+    The row has the included columns, the indexed columns that the entry's key contains, and the
+    cell that shows that the row exists. The function returns None if the entry is not verified or
+    does not decode; then the row must be looked up.
     """
     target: IndexTarget = index_target(schema, index)
     decoded = decoded_columns(index)
@@ -252,10 +258,10 @@ def covered_row(schema: TableSchema, index: IndexSchema) -> Callable[[Row], Row 
                     cells[column.column] = Cell(column.codec.encode(value), timestamp_ms)
             decode_row_key(entry.key[position:])
         except (CodecError, CorruptRowError):
-            return None  # the row knows better, if there is one
+            return None  # the row itself is looked up, if there is one
         if position == len(entry.key):
             return None
-        if mark is not None:  # a verified entry is of a row that exists
+        if mark is not None:  # a verified entry shows that its row exists
             cells.setdefault(mark, Cell(b"", timestamp_ms))
         return IndexedRow(entry.key[position:], cells, entry.key)
 

@@ -1,8 +1,9 @@
 """Merges the rows of several readers into one sorted stream.
 
-Rows are emitted in blocks: all rows up to the smallest of the last keys that the readers hold. All
-later rows of every reader are greater, so the order is right. Sorting a block of sorted runs takes
-less than a microsecond per row.
+Rows are emitted in blocks. Each reader holds some fetched rows, the last of which has its greatest
+key so far. A block has all held rows up to the smallest of these last keys: no reader can return
+such a row later. (In a reverse read, it is up to the greatest of the last keys, descending.)
+Sorting a block of sorted runs takes less than a microsecond per row.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from hbase_orm.execute.steps import Emit, Rows
 from hbase_orm.ops import Row, SideBySide
 
 EMITTED_ROWS: Final = 1000
-"""Most rows handed out at once."""
+"""The largest number of rows in one emission."""
 
 _KeyOf = Callable[[Row], bytes]
 
@@ -29,16 +30,16 @@ def merge(
     reverse: bool,
     emit: Callable[[Sequence[Row]], Emit],
 ) -> Rows:
-    """Read all readers in the order of the keys without their first `skipped_bytes` bytes.
+    """Emit the rows of all readers, sorted by the keys without their first `skipped_bytes` bytes.
 
-    Readers with few rows left are filled in parallel. Each reader must return its rows in this
-    order, with `reverse` in descending order; rows with equal keys keep the order of the readers.
+    Readers with few rows left are filled in parallel. Each reader must return its own rows in this
+    order. Rows whose sorted bytes are equal keep the order of the readers.
 
     Args:
         readers: The readers, one for each bucket.
-        skipped_bytes: The width of the salt.
-        reverse: Whether keys are in descending order.
-        emit: A function that makes the emission from rows.
+        skipped_bytes: The width of the salt, in bytes.
+        reverse: Whether the order is descending.
+        emit: A function that makes an `Emit` from rows.
     """
     key_of = _key_behind(skipped_bytes)
     while True:
@@ -60,9 +61,9 @@ def _key_behind(skipped_bytes: int) -> _KeyOf:
 
 
 def _take(readers: Sequence[RangeReader], key_of: _KeyOf, *, reverse: bool) -> list[Row]:
-    """Remove and return, in order, the rows that no row read later can precede.
+    """Remove from the readers all rows that no later row can precede, and return them in order.
 
-    At least one of the unfinished readers is empty afterwards.
+    Unless all readers are done, at least one unfinished reader holds no rows afterwards.
     """
     ends = [key_of(reader.rows[-1]) for reader in readers if not reader.is_done]
     bound = (max(ends) if reverse else min(ends)) if ends else None

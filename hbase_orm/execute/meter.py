@@ -50,7 +50,7 @@ class Meter:
         return self._busy_s * _MS
 
     def requests(self) -> tuple[Requests, ...]:
-        """Return the counts, in the order of each kind's first request."""
+        """Return the counts by step, kind and table, in the order of the first request of each."""
         return tuple(
             Requests(
                 *place,
@@ -76,7 +76,7 @@ class Meter:
             return count, now_s
 
     def end(self, begun: tuple[_Count, float], operation: Operation[Any], answer: Any) -> None:
-        """Record the answer of a request; None means an error."""
+        """Record the end of a request with its `answer`, which is None after an error."""
         count, begun_s = begun
         with self._lock:
             now_s = self._clock_s()
@@ -106,11 +106,11 @@ class MeteredGateway:
     """A gateway whose requests a meter counts.
 
     Attributes:
-        step: The step that requests are counted for from now on.
+        step: The name of the step under which the next requests are counted.
     """
 
     def __init__(self, inner: Gateway, meter: Meter, step: str) -> None:
-        """Send through `inner`."""
+        """Send requests through `inner`; `meter` counts them under `step`."""
         self._inner = inner
         self._meter = meter
         self.step = step

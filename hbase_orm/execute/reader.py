@@ -1,8 +1,8 @@
 """Reads rows of key ranges, as a sans-I/O protocol that continues after lost scanners.
 
-It fetches few rows first, and then four times as many each time, up to a size in bytes. A statement
-with a limit may need only few rows of each range, and the size of rows is unknown before the first
-fetch.
+A reader fetches few rows first. Each later fetch is four times as large, up to a number of rows and
+a size in bytes. A statement with a limit may need only few rows of each range, and the size of rows
+is unknown before the first fetch.
 """
 
 from __future__ import annotations
@@ -17,20 +17,21 @@ from hbase_orm.ops import Protocol, ResumableScan, RetryPolicy, Row, Scan
 from hbase_orm.query import IndexPlan, SaltedScanPlan, ScanPlan
 
 RETRIES: Final = RetryPolicy(attempts=6, first_pause_s=0.1).for_scans()
-"""Retries of consecutive failures, without a row in between."""
+"""The retry policy of a reader. A fetch that returns rows sets the number of failures to 0."""
 
 _LOW: Final = 8
 
-# Where a filter lets hardly a row through, what is left is for the same rows without conditions.
+# The share of the time limit for a fetch with conditions. If the filter passes hardly any row, the
+# fetch may not be answered in this time; the rest is for a fetch without conditions.
 _SHARE_WITH_CONDITIONS: Final = 0.5
 
 GROWTH: Final = 4
 
 FETCH_BYTES: Final = 2 << 20
-"""About the most bytes of one answer: the amount that HBase's own scanners fetch at once."""
+"""The approximate largest size of one answer: as much as HBase's own scanners fetch at once."""
 
 MERGED_BYTES: Final = 32 << 20
-"""Most bytes that all buckets of a merge hold together."""
+"""The approximate largest size of the rows that all buckets of one merge hold in memory."""
 
 _LEAST_BYTES: Final = 64 << 10
 _SAMPLE: Final = 16
@@ -49,7 +50,7 @@ class Pace:
     def __init__(
         self, first_rows: int, most_rows: int, *, most_bytes: int | None, caching_rows: int
     ) -> None:
-        """Start with `first_rows`; without `most_bytes` the size of rows is ignored."""
+        """Start with `first_rows` rows; if `most_bytes` is None, the size of rows is ignored."""
         self.caching_rows = caching_rows
         self._first_rows = self._wanted = first_rows
         self._most_rows = most_rows
@@ -69,7 +70,7 @@ class Pace:
         return max(1, min(self._wanted, self._most_bytes // self._row_bytes))
 
     def note(self, rows: Sequence[Row]) -> None:
-        """Record an answer, and increase the next fetch if rows are small."""
+        """Record the rows of an answer, and make the next fetch larger if these rows are small."""
         self._wanted = min(self._wanted * GROWTH, self._most_rows)
         self.estimate_row_size(rows)
 
@@ -121,8 +122,9 @@ class RangeReader:
         Args:
             scans: The scans of the ranges, in the order of the rows.
             pace: The pace of this reader, which no other reader uses.
-            unconditional: The filter that replaces a scan's own filter after a call without an
-                answer in time. It passes every row, but may leave cells out.
+            unconditional: The filter that replaces a scan's own filter after one of its calls was
+                not answered in time. It passes every row, but may leave cells out. None means no
+                filter.
         """
         self.rows: list[Row] = []
         self._pace = pace
@@ -134,12 +136,12 @@ class RangeReader:
 
     @property
     def is_done(self) -> bool:
-        """Return whether every range is read to its end; fetched rows may remain."""
+        """Return whether every range is read to its end; `rows` may still hold fetched rows."""
         return self._scan is None and not self._waiting
 
     @property
     def is_low(self) -> bool:
-        """Return whether at most an eighth of the last answer's rows remain."""
+        """Return whether the reader is not done and holds at most an eighth of the last answer."""
         return not self.is_done and len(self.rows) * _LOW <= self._page_rows
 
     def take(self) -> list[Row]:
@@ -148,10 +150,10 @@ class RangeReader:
         return rows
 
     def fill(self) -> Protocol[bool]:
-        """Fetch more rows; return False if every range is read to its end.
+        """Fetch more rows and return True; return False if every range is read to its end.
 
         Raises:
-            GatewayError: The scan failed repeatedly, or HBase rejects it.
+            GatewayError: The scan failed repeatedly, or HBase rejects the scan.
         """
         held = len(self.rows)
         while len(self.rows) == held:
@@ -182,8 +184,8 @@ class RangeReader:
     def _begin_again(self, scan: ResumableScan, error: Exception) -> None:
         scan.forget_scanner()
         if isinstance(error, ConnectionLostError):
-            # No answer in time: the server may be passing over row after row for one that its
-            # filter lets through. Without conditions each call answers soon.
+            # The call was not answered in time: the server may be skipping row after row that the
+            # filter does not pass. Without conditions each call is answered soon.
             scan.rest = replace(scan.rest, filter=self._unconditional)
         self._pace.restart()
         self._failures += 1

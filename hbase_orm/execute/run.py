@@ -41,7 +41,7 @@ def rows_of(plan: Plan, guarded: GuardedTable | None) -> Rows:
 
     Args:
         plan: The plan.
-        guarded: The write target of the table, which an index plan needs.
+        guarded: The write target of the table. An index plan needs it; other plans ignore it.
     """
     match plan:
         case EmptyPlan():
@@ -90,7 +90,10 @@ def _reader(plan: ScanPlan | SaltedScanPlan, ranges: Sequence[KeyRange]) -> Rang
 
 
 def _with_mask(plan: ScanPlan | SaltedScanPlan, sent: bytes | None) -> bytes | None:
-    """Return a filter joined with the plan's mask, which leaves out cells in every call."""
+    """Return the filter `sent` joined by AND with the plan's mask; None if there is neither.
+
+    A mask leaves out the values of some cells in every call, also in calls without conditions.
+    """
     if sent is None or plan.mask is None:
         return sent or plan.mask
     return b"(" + sent + b") AND (" + plan.mask + b")"
@@ -121,7 +124,7 @@ def _merge(plan: SaltedScanPlan) -> Rows:
 
 @dataclass(slots=True)
 class PeriodRow(Row):
-    """A row of one of several tables; `start` is the start of its table's period."""
+    """A row of a model with a table for each period; `start` is the start of its table's period."""
 
     start: datetime
 

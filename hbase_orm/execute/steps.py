@@ -1,8 +1,8 @@
 """The steps of a read, which are requests and emitted rows, and the closing of reads.
 
-A read is closed by the program or by the garbage collector, which end a generator in the same way.
-But the collector may run inside any request, on a thread that is using a connection: so a read that
-it ends must neither send nor wait for anything.
+The program or the garbage collector closes a read. Both raise GeneratorExit in its generator. But
+the garbage collector may run inside any request, on a thread that is using a connection. So a read
+that the garbage collector closes must neither send requests nor wait.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ class DoubtfulEntry:
         key: The entry's key.
         timestamp_ms: The entry's timestamp.
         base_key: The key of the entry's row.
-        is_stale: Whether the row does not exist or no longer has the entry; otherwise the row has
-            it, but the entry was not verified.
+        is_stale: Whether the row does not exist or no longer has the entry. If false, the row has
+            the entry, but the entry is not verified.
     """
 
     index: str
@@ -53,7 +53,7 @@ class DoubtfulEntry:
 
 @dataclass(frozen=True, slots=True)
 class Emit:
-    """Rows that are ready, in order. It is not a request and has no answer.
+    """A step that emits rows, in order. It is not a request and gets no answer.
 
     Attributes:
         rows: The rows.
@@ -65,15 +65,15 @@ class Emit:
 
 
 Note = Callable[[Sequence[DoubtfulEntry]], None]
-"""Called with entries that are stale or not verified."""
+"""A function that is called with the stale and unverified entries that a read meets."""
 
 
 Step = Operation[Any] | Emit
 Rows = Generator[Step, Any, None]
 Reading = Generator[Step, Any, T]
-"""Makes the requests of a read and emits what it reads; at its end it returns something."""
+"""A generator that yields the requests of a read, emits its rows, and then returns a result."""
 Execute = Callable[[Operation[Any]], Any]
-"""Answers one request; called from several threads if `Each` uses several."""
+"""A function that executes one request and returns its answer; `Each` may call it in threads."""
 
 
 class Each(Protocol):
@@ -99,14 +99,14 @@ def stream(
 
     The iterator ends when everything is read. The error of a request is raised inside the
     generator, which continues or fails. Close the iterator by `close_now` to release open scanners
-    early; if the garbage collector ends it, nothing is sent.
+    early. If the garbage collector ends the iterator, nothing is sent, and open scanners expire.
 
     Args:
         rows: The generator of requests and emissions.
         execute: A function that executes a request.
         each: A function that runs protocols, perhaps in several threads.
-        after: Called once the scanners are closed, however the read ended; not if the garbage
-            collector ends it.
+        after: A function that is called after the scanners are closed, also if the read failed or
+            was closed early. It is not called if the garbage collector ends the iterator.
     """
     scanners = _Scanners(execute)
     answer = partial(scanners.answer, each=each)
@@ -151,7 +151,7 @@ class _Scanners:
 
     def execute(self, operation: Operation[Any]) -> Any:
         if isinstance(operation, CloseScanner):
-            self._open.discard(operation.scanner)  # it is closed once, even if that fails
+            self._open.discard(operation.scanner)  # a close that fails is not repeated
         answer = self._execute(operation)
         if isinstance(operation, OpenScanner):
             self._open.add(answer)
@@ -164,7 +164,7 @@ class _Scanners:
         try:
             self._execute(CloseScanner(scanner))
         except GatewayError:
-            return  # its lease releases it
+            return  # the server closes the scanner after its lease
 
 
 def through(rows: Rows, answer: Callable[[Emit], Rows]) -> Rows:
@@ -183,15 +183,18 @@ def through(rows: Rows, answer: Callable[[Emit], Rows]) -> Rows:
 
 
 class Pages:
-    """What a read emits, page by page, for a protocol that makes its requests; close it."""
+    """Runs a read inside another protocol, which gets the emitted rows page by page.
+
+    The outer protocol yields the requests of the read, and must call `close` at the end.
+    """
 
     def __init__(self, rows: Rows) -> None:
-        """Prepare to read; nothing of it runs yet."""
+        """Prepare to read, without starting the generator `rows`."""
         self._reading = ProtocolRun(rows)
         self._has_begun = False
 
     def next(self) -> Generator[Step, Any, Sequence[Any] | None]:
-        """Return the next page; None at the end."""
+        """Return the rows of the next emission; None at the end of the read."""
         run = self._reading
         if self._has_begun:
             run.send(None)
@@ -205,12 +208,12 @@ class Pages:
         return None
 
     def close(self) -> None:
-        """End the read where it is; its scanners are left to whoever drives it."""
+        """End the read; open scanners are closed by the function that drives the outer protocol."""
         self._reading.close()
 
 
 class _Scope:
-    """A context in which this thread is closing a read."""
+    """A mark that exists while `close_now` is closing a read in this thread."""
 
 
 class _Closing(threading.local):
@@ -221,7 +224,7 @@ _closing = _Closing()
 
 
 def close_now(reading: Generator[Any, Any, Any]) -> None:
-    """Close a read and release its scanners on the server; it may send requests."""
+    """Close a read, and send the requests that close its scanners on the server."""
     before, scope = _closing.scope, _Scope()
     _closing.scope = ref(scope)
     try:
@@ -231,6 +234,9 @@ def close_now(reading: Generator[Any, Any, Any]) -> None:
 
 
 def is_dropped(error: BaseException | None) -> bool:
-    """Return whether `error` means that the garbage collector is ending a read."""
+    """Return whether `error` means that the garbage collector is ending a read.
+
+    That is a GeneratorExit in a thread that is not running `close_now`.
+    """
     scope = _closing.scope
     return isinstance(error, GeneratorExit) and (scope is None or scope() is None)

@@ -1,4 +1,4 @@
-"""Runs a statement and measures its requests, the fetched rows, and those the client dropped."""
+"""Runs a statement and measures its requests, the fetched rows, and the rows the client drops."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _count(
 
 
 def _related(load: Load, metered: MeteredGateway, objects: Sequence[Any]) -> Protocol[None]:
-    """Load related objects; their requests are a step of their own."""
+    """Load related objects, and count the requests for them under the step "related"."""
     metered.step = "related"
     try:
         yield from load(objects)
@@ -85,7 +85,7 @@ def _related(load: Load, metered: MeteredGateway, objects: Sequence[Any]) -> Pro
 
 def _measured(chosen: Plan, results: int, watched: _Watched, meter: Meter) -> Measured:
     requests = meter.requests()
-    # Of rows that go into groups or a sort there are others than of results.
+    # With groups or a sort, the number of matching rows differs from the number of results.
     kept = results if watched.kept is None else watched.kept
     tables = chosen.tables
     came = [each for each in requests if each.step == "read"]
@@ -112,13 +112,13 @@ def _measured(chosen: Plan, results: int, watched: _Watched, meter: Meter) -> Me
 
 @dataclass(slots=True)
 class _Watched(ReadObserver):
-    """Counts rows before they are checked against the conditions.
+    """Counts the rows that a read checks against the conditions, and its stale index entries.
 
     Attributes:
-        stale: The number of entries that no row has.
-        before: The number of rows of all pages before the last one.
+        stale: The number of index entries that no row has.
+        before: The number of checked rows in all pages before the last one.
         kept: The number of rows in groups or in a sort; None without groups and sort.
-        again: The number of rows that were read a second time, for their entries.
+        again: The number of rows that were read a second time, for a range of dynamic columns.
     """
 
     stale: int = 0
@@ -128,7 +128,7 @@ class _Watched(ReadObserver):
     _last: _Page | None = None
 
     def rows(self, rows: Iterable[Any]) -> Iterator[Any]:
-        """Yield the rows that fulfil every condition."""
+        """Yield the rows, which fulfil every condition, and count them."""
         self.kept = self.kept or 0
         for row in rows:
             self.kept += 1
@@ -138,12 +138,12 @@ class _Watched(ReadObserver):
     def checked(self) -> int:
         """The number of rows that were checked against the conditions.
 
-        A limit may end the check early.
+        If a limit ends the read early, the remaining rows of the page are not checked.
         """
         return self.before + (0 if self._last is None else self._last.reached)
 
     def note(self, doubtful: Sequence[DoubtfulEntry]) -> None:
-        """Count entries that no row has."""
+        """Count the index entries that no row has."""
         self.stale += sum(entry.is_stale for entry in doubtful)
 
     def note_extra_rows(self, rows: int) -> None:
@@ -151,7 +151,7 @@ class _Watched(ReadObserver):
         self.again += rows
 
     def pass_on(self, emit: Emit) -> Rows:
-        """Emit a page."""
+        """Emit the rows as a page that counts its checked rows."""
         yield replace(emit, rows=self.page(emit.rows))
 
     def page(self, rows: Sequence[Row]) -> Sequence[Row]:

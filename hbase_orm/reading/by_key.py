@@ -1,4 +1,4 @@
-"""Gets: from the values of key fields to tables and row keys, and the rows there."""
+"""Gets rows by the values of their key fields, which give the tables and the row keys."""
 
 from __future__ import annotations
 
@@ -14,21 +14,22 @@ from hbase_orm.ops import GetRows, Protocol, Row
 from hbase_orm.schema import NO_FIELDS, columns_read
 
 GET_MANY_ROWS: Final = 100
-"""More row keys are read by several requests."""
+"""The most row keys in one request; more row keys are read by several requests."""
 
 KeyValues = tuple[Any, ...] | Mapping[str, Any]
 
 KeyedRow = tuple[int, BoundModel, Row]
-"""The position of a key, the model with its table, and the row."""
+"""The position of the row's key in the list of keys, the bound model of its table, and the row."""
 
 
 @dataclass(slots=True)
 class KeyedRows:
-    """Rows that were read by their keys, with the names in their keys, for making objects.
+    """Rows that were read by their keys, with the names that are needed to make objects of them.
 
     Attributes:
         rows: The rows.
-        names: The names, which are held so that no cache drops them.
+        names: For each request, the names whose numbers are in its row keys, or None without
+            numbers. They are kept until the objects are made, so that no cache drops them.
     """
 
     rows: Sequence[KeyedRow] = ()
@@ -53,7 +54,7 @@ def several_keys(keys: Iterable[KeyValues]) -> list[KeyValues]:
 def rows_with_keys(
     bound: BoundModel, keys: Sequence[KeyValues], *, most: int = GET_MANY_ROWS
 ) -> Protocol[KeyedRows]:
-    """Return the rows of these keys, each with its position and its bound model.
+    """Return the existing rows with these keys, each with the key's position and its bound model.
 
     A request reads at most `most` rows of one table.
 
@@ -87,7 +88,10 @@ def rows_with_keys(
 def _addresses(
     bound: BoundModel, keys: Sequence[KeyValues]
 ) -> Protocol[list[tuple[BoundModel, tuple[bytes, ...]]]]:
-    """Return the bound model and the row keys of each key; all names are looked up at once."""
+    """Return, for each key, the bound model with its table, and the possible row keys.
+
+    The numbers of all names in the keys are looked up at once.
+    """
     named = [_named(bound, key) for key in keys]
     placed = [bound.with_table_of(key) for key in named]
     yield from bound.keys.look_up_names(named)
@@ -123,12 +127,17 @@ def row_keys(bound: BoundModel, key: Mapping[str, Any]) -> Protocol[tuple[bytes,
 def read_rows(
     bound: BoundModel, keys: Sequence[bytes], loaded: frozenset[str] = NO_FIELDS
 ) -> Protocol[Sequence[Row | None]]:
-    """Return rows by key, with the columns for objects; a period without a table has no rows.
+    """Return the rows with these keys, in order, with the columns for objects.
+
+    A missing row is None. If the table of a period does not exist, all its rows are missing.
 
     Args:
         bound: The bound model.
         keys: The row keys.
         loaded: The deferred fields that are read too.
+
+    Raises:
+        TableNotFoundError: The only table of the model does not exist.
     """
     schema = bound.schema
     columns = columns_read(schema, loaded) if bound.defers else schema.family_names
@@ -142,10 +151,11 @@ def read_rows(
 
 
 def key_to_change(bound: BoundModel, values: Mapping[str, Any]) -> Protocol[bytes]:
-    """Return the row key of the row to change; new names in it get numbers.
+    """Return the row key of the row to change, and allocate numbers for new names in its key.
 
-    With a random salt it is the key of the existing row. If no row exists, it is always the first
-    of the possible keys, so that two programs at the same time change the same row.
+    With a random salt, there are several possible row keys: the result is the key of the existing
+    row. If no row exists, it is always the first of the possible keys, so that two programs at the
+    same time change the same row.
 
     Raises:
         RowKeyError: A key field is missing, unknown or does not fit; nothing was sent.
@@ -163,7 +173,7 @@ def key_to_change(bound: BoundModel, values: Mapping[str, Any]) -> Protocol[byte
 
 
 def several_rows(bound: BoundModel, keys: Sequence[bytes]) -> MultipleRowsError:
-    """Return the error of a key that several rows have, with different random salts."""
+    """Return the error for a key that several rows have, with different random salts."""
     names = " and ".join(
         f"{bound.schema.model_name}.{name} == ..." for name in bound.schema.layout.arguments
     )

@@ -53,7 +53,10 @@ class StoredCell:
 def history_of(
     bound: BoundModel, obj: Model, field: Expr[Any], limit: int
 ) -> Protocol[list[CellVersion[Any]]]:
-    """Return the newest versions of a field of an object's row, newest first."""
+    """Return at most `limit` versions of a field of an object's row, newest first.
+
+    The list is empty if the row key has a name without a number, because no row can have this key.
+    """
     yield from bound.keys.look_up_names([obj.__dict__])
     key = bound.keys.known_of(obj)
     return [] if key is None else (yield from versions_of(bound, key, field, limit))
@@ -62,7 +65,7 @@ def history_of(
 def versions_of(
     bound: BoundModel, key: bytes, field: Expr[Any], limit: int
 ) -> Protocol[list[CellVersion[Any]]]:
-    """Return the newest versions of a field, newest first.
+    """Return at most `limit` versions of a field of the object with this key, newest first.
 
     Raises:
         QueryError: The field has no column or belongs to another model, or the limit is not
@@ -98,6 +101,9 @@ def stored_cells(
     bound: BoundModel, key: Mapping[str, Any], features: frozenset[Feature]
 ) -> Protocol[list[StoredCell]]:
     """Return all stored cells of the row with these key fields, including tombstones.
+
+    At most `MAX_RAW_VERSIONS` versions of each column are returned. With a random salt, all rows
+    with these key fields are read.
 
     Raises:
         RowKeyError: A key field does not fit; nothing was sent.

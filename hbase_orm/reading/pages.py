@@ -31,7 +31,7 @@ class Page(Generic[T]):
     """One page of the results of a statement.
 
     Attributes:
-        items: The objects, in the statement's order.
+        items: The objects or values, in the statement's order.
         token: The token for the next page; None if nothing follows.
         reason: Why the page ends: "exhausted" if nothing follows; "size" if it is full; "limit" if
             the statement's limit is reached; "cut_short" if the read ended early and continues with
@@ -45,17 +45,17 @@ class Page(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class PageRequest(Generic[T]):
-    """A page of a statement's objects that was asked for.
+    """The request for one page of a statement's results.
 
     Attributes:
-        stmt: The statement, with room for one row more than the page holds: it shows whether
-            another page follows.
-        bound: Its model.
-        room: How many objects the page holds at most.
-        limit: The limit of the statement as it was asked for, or None.
-        mark: What a token of the statement has.
-        since_ms: When the first page was read.
-        position: Where the page before ended; None for the first.
+        stmt: The statement, with a limit of one row more than the page holds. The additional row
+            shows whether another page follows.
+        bound: The bound model of the statement.
+        room: The largest number of results on the page.
+        limit: The limit of the original statement, or None.
+        mark: The fingerprint of the statement, which every token of the statement contains.
+        since_ms: The time of the request for the first page, in milliseconds since 1970.
+        position: The position of the last row of the previous page; None for the first page.
     """
 
     stmt: Select[T]
@@ -68,14 +68,15 @@ class PageRequest(Generic[T]):
 
     @property
     def given_before(self) -> int:
-        """How many objects earlier pages had."""
+        """The number of results that all earlier pages had."""
         return 0 if self.position is None else self.position.given
 
     def plan_from(self, chosen: Plan) -> Plan:
-        """Return the statement's plan from where the page before ended.
+        """Return the plan for the rows after the previous page; for the first page, `chosen`.
 
         Raises:
-            PageTokenError: The statement is now read by another index or the row key.
+            PageTokenError: The previous page was read through another index or the row key, or the
+                plan does not read the row at its end.
         """
         return chosen if self.position is None else resume(chosen, self.position)
 
@@ -83,9 +84,9 @@ class PageRequest(Generic[T]):
         """Read the page.
 
         Args:
-            rows: Reads the rows of the plan.
+            rows: The generator that reads the rows of the plan.
             chosen: The plan.
-            attach: Called with each object, returns what the page gets.
+            attach: A function that is called with each result and returns the item for the page.
         """
         items: list[Any] = []
         last: Row | None = None
@@ -109,11 +110,12 @@ class PageRequest(Generic[T]):
 def page_request(
     stmt: Select[T], size: int, token: str | None, *, bound: BoundModel, now_ms: Callable[[], int]
 ) -> PageRequest[T]:
-    """Return what asks for the next `size` objects of a statement.
+    """Return the request for a page with the next `size` results of a statement.
 
     Raises:
-        QueryError: The size is not a positive integer.
-        PageTokenError: The token is none of this statement's.
+        QueryError: The size is not a positive integer, or the statement has groups or a
+            sort in memory.
+        PageTokenError: The token does not belong to this statement, or no rows follow it.
     """
     if not isinstance(size, int) or isinstance(size, bool) or size < 1:
         raise QueryError("size= must be a positive integer", got=size, fix="write size=20")
@@ -135,7 +137,11 @@ def page_request(
 
 
 def _end(row: Row | None, bound: BoundModel) -> tuple[bytes, datetime | None]:
-    """Return the position of a page's end: the last row's key or entry, and its table's period."""
+    """Return the position of a page's last row: a key, and the start of its table's period.
+
+    The key is the key of the index entry if the row was read through an index. The start is None if
+    the model has one table.
+    """
     if row is None:
         raise AssertionError(row)  # a page that is full has a last row
     key = row.entry if isinstance(row, IndexedRow) else row.key

@@ -10,7 +10,7 @@ from hbase_orm.query import ANY_INDEX, Select
 
 
 def by_row_key(stmt: Select[Any]) -> Select[Any]:
-    """Return a statement that reads the past with indexes turned off; others unchanged.
+    """Turn off indexes in a statement that reads the past; return other statements unchanged.
 
     Raises:
         QueryError: The statement names an index or loads related objects, which exist only for the

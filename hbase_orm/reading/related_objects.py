@@ -19,7 +19,7 @@ from hbase_orm.reading.results import HeldRows, sort_values
 from hbase_orm.reading.stream import Watch, matching_rows, selected
 
 RELATED_ROWS: Final = 1000
-"""More related rows are read by several requests."""
+"""The most related rows in one request; more rows are read by several requests."""
 
 Attach = Callable[[BoundModel, Any], Any]
 Load = Callable[[Sequence[Any]], Protocol[None]]
@@ -50,7 +50,10 @@ def loader(
 def with_related(
     rows: Rows, bound: BoundModel, stmt: Select[Any], load: Load, kept: Watch = iter
 ) -> Rows:
-    """Emit what a statement selects, the related objects of each page loaded before."""
+    """Emit the objects that a statement selects, page by page, with their related objects loaded.
+
+    Objects that are sorted in memory are emitted as one page.
+    """
     left = stmt.row_limit
     unlimited = replace(stmt, row_limit=None)
     with closing(Pages(rows)) as pages:

@@ -22,11 +22,11 @@ from hbase_orm.schema import IndexSchema
 logger = logging.getLogger("hbase_orm.session")
 
 MOST_REPAIRS: Final = 20
-"""Entries that one statement repairs: it costs the reader some milliseconds, once."""
+"""The most entries that one statement repairs, which costs the reader some milliseconds."""
 
 
 class Repairs:
-    """The doubtful entries that a statement has read, and the repair of the first of them.
+    """Collects the stale and unverified entries that a statement reads, and repairs the first ones.
 
     Stale entries are deleted, and unverified entries of a covering index are verified. Young
     entries are ignored, because their write may be in progress. A failed repair is logged; the read
@@ -34,22 +34,22 @@ class Repairs:
     """
 
     def __init__(self, index: IndexSchema, bound: BoundModel, writer: TableWriter) -> None:
-        """Start with none."""
+        """Start without entries."""
         self._index = index
         self._bound = bound
         self._writer = writer
         self._doubtful: list[DoubtfulEntry] = []
 
     def note(self, doubtful: Sequence[DoubtfulEntry]) -> None:
-        """Take entries that were read."""
+        """Add stale or unverified entries that were read."""
         self._doubtful.extend(doubtful)
 
     def after_read(self) -> Protocol[None] | None:
-        """Return the repair of what was read, once the read has ended; None if all is well."""
+        """Return the protocol that repairs the added entries; None if no entries were added."""
         return self._make() if self._doubtful else None
 
     def _make(self) -> Protocol[None]:
-        """Repair what was read; log failures."""
+        """Repair the first of the added entries that are old enough; log failures."""
         before_ms = self._writer.guard_context.now_ms() - MIN_AGE_MS
         old = [entry for entry in self._doubtful if entry.timestamp_ms <= before_ms]
         try:
@@ -61,7 +61,7 @@ class Repairs:
 def _repair(
     doubtful: Sequence[DoubtfulEntry], index: IndexSchema, bound: BoundModel, writer: TableWriter
 ) -> Protocol[None]:
-    """Repair entries of an index in parallel; log failures."""
+    """Repair entries of an index in parallel, unless other programs maintain it; log failures."""
     guarded = bound.guarded
     if not doubtful or guarded is None:
         return
@@ -98,9 +98,10 @@ def _repair(
 
 
 def _kept_alike(bound: BoundModel, known: CatalogEntry) -> GuardedTable | None:
-    """Return the indexes that writes maintain, with their current tables.
+    """Return the guarded table with the indexes that writes maintain, and their current tables.
 
-    None if other programs maintain the table by other rules; then they repair it.
+    None if the catalog has other indexes than the model, or says that writers follow other rules.
+    Then other programs maintain and repair the entries.
     """
     try:
         return maintained_table(bound, known)

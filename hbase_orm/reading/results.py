@@ -63,7 +63,7 @@ class ValueReader:
         return lambda row: read(row, bound.with_table_of_row(row).context)
 
     def _read_any(self, row: Row) -> Values:
-        """Read a row of any record type of a base."""
+        """Read the values of a row whose model is one of a base model's record types."""
         bound = self._bound
         assert bound.kinds is not None
         model: Any = bound.kinds(row.key)
@@ -74,7 +74,7 @@ class ValueReader:
         check_present(model.__schema__, self._wanted(model), row, values)
 
     def _wanted(self, model: Any) -> list[tuple[int, ColumnSchema]]:
-        """Return the columns that a model's rows must have, each with the position of its value."""
+        """Return the selected columns that rows must have, each with the position of its value."""
         wanted = self._required.get(model)
         if wanted is None:
             every = required(model.__schema__, self.names)
@@ -111,7 +111,10 @@ def aggregated(
     stmt: Select[Any],
     kept: Callable[[Iterable[Any]], Iterator[Any]],
 ) -> Iterator[Any]:
-    """Yield the result of each group, in the order of the rows; `kept` sees the rows first."""
+    """Yield the result of each group, in the order of the rows.
+
+    The values of the matching rows pass through `kept` before they are aggregated.
+    """
     reader = ValueReader(bound, stmt)
     kinds = {field.name: codec_of(bound.schema, field).python_type for field in reader.fields}
     grouping = Grouping(stmt.items, stmt.groups, reader.names, kinds)
@@ -133,18 +136,18 @@ def in_order(pairs: Iterable[tuple[Values, Any]], sort: Sort) -> Iterator[Any]:
 
 
 class HeldRows:
-    """What is held in memory to be sorted, each with the values that it is sorted by."""
+    """The results that are held in memory to be sorted, each with the values it is sorted by."""
 
     def __init__(self, sort: Sort) -> None:
-        """Start with nothing."""
+        """Start without results."""
         self._sort = sort
         self._held: list[tuple[Values, Any]] = []
 
     def take(self, pairs: Iterable[tuple[Values, Any]]) -> None:
-        """Hold more.
+        """Add results, each with its sort values.
 
         Raises:
-            QueryError: There are more than the sort's `max_rows`.
+            QueryError: There are more results than the sort's `max_rows`.
         """
         for pair in pairs:
             if len(self._held) == self._sort.max_rows:
@@ -156,7 +159,7 @@ class HeldRows:
             self._held.append(pair)
 
     def in_order(self) -> Iterator[Any]:
-        """Return what is held, sorted."""
+        """Return the results in the order of the sort."""
         for place, order in reversed([*enumerate(self._sort.orders)]):
             self._held.sort(key=_rank_at(place), reverse=order.descending)
         return (result for _, result in self._held)

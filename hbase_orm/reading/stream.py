@@ -43,15 +43,15 @@ from hbase_orm.schema import NO_FIELDS
 T = TypeVar("T")
 
 Watch = Callable[[Iterable[Any]], Iterator[Any]]
-"""Passes things on, and may look at them."""
+"""A function that yields the same items again, and may count them."""
 
 
 class Stream(Iterator[T], Generic[T]):
     """Yields results one by one, until everything is read; raises the errors of the reads.
 
-    Closing a stream, or reading it to its end, releases the server's scanners. A stream that is
-    dropped without that is closed by the engine's next read. After an error, or an exception from
-    outside such as Ctrl-C, the next call raises `StreamInterruptedError`, because a normal end
+    Closing a stream, or reading it to its end, releases the server's scanners. If a program drops a
+    stream without closing it, the engine's next read closes it. After an error, or an exception
+    from outside such as Ctrl-C, the next call raises `StreamInterruptedError`, because a normal end
     would mean that everything was read.
     """
 
@@ -100,7 +100,7 @@ class Stream(Iterator[T], Generic[T]):
         self.close()
 
     def close(self) -> None:
-        """Release the server's scanners; the next read ends at once."""
+        """Release the server's scanners; the next call of `next` raises StopIteration."""
         self._items = iter(())
         self._is_under_way = False
         self._close()
@@ -136,11 +136,12 @@ def planned(stmt: Select[Any], bound: BoundModel, catalog: CatalogCache) -> Prot
 
 @dataclass(frozen=True, slots=True)
 class PlannedRead:
-    """What reads the rows of a plan.
+    """The read of a plan's rows, with the work that follows it.
 
     Attributes:
-        rows: Makes the requests and emits the rows.
-        after: Returns what is to be done when it has ended, or None.
+        rows: A generator that makes the requests and emits the rows.
+        after: A function that is called after the read, and returns the protocol to run then, or
+            None. The attribute is None if nothing follows the read.
     """
 
     rows: Rows
@@ -156,16 +157,16 @@ def read_of(
     observer: ReadObserver | None = None,
     note: Note | None = None,
 ) -> PlannedRead:
-    """Return what reads the rows of a plan.
+    """Return the read of a plan's rows, with the repair of index entries that follows it.
 
     Args:
         stmt: The statement.
         chosen: The plan of the statement.
         bound: The bound model of the statement.
-        writer: Repairs index entries that no row has, and has read the catalog.
-        observer: An object that sees the matching rows before a range of their entries is read.
-        note: A function that gets stale index entries; without it they are repaired after the rows
-            are read, if the engine repairs on read.
+        writer: The table writer, by which index entries are repaired; it has the cached catalog.
+        observer: An object that sees the rows before a range of their dynamic columns is read.
+        note: A function that gets the stale and unverified index entries. If it is None, they are
+            repaired after the rows are read, if the engine repairs on read.
     """
     rows = _rows(stmt, chosen, bound, observer or ReadObserver())
     if not isinstance(chosen, IndexPlan):
@@ -179,7 +180,7 @@ def read_of(
 
 
 def _rows(stmt: Select[Any], chosen: Plan, bound: BoundModel, observer: ReadObserver) -> Rows:
-    """Return the rows of a plan, and look up the names in their keys."""
+    """Read the rows of a plan, and look up the names whose numbers are in their keys."""
     for key in chosen.keys if isinstance(chosen, GetPlan) else ():
         bound.keys.checked(key)
     if chosen.entries is not None:
@@ -195,7 +196,7 @@ def _rows(stmt: Select[Any], chosen: Plan, bound: BoundModel, observer: ReadObse
 def _with_names(bound: BoundModel, emit: Emit) -> Rows:
     names = yield from bound.load_names(emit.rows)
     yield emit
-    del names  # held until here, where the rows are done with
+    del names  # held until the rows have been used
 
 
 def selected(
@@ -236,7 +237,7 @@ def matching_rows(
 def _objects(
     pages: Iterator[Sequence[Row]], bound: BoundModel, stmt: Select[Any]
 ) -> Iterator[tuple[Row, Any]]:
-    # Of a row that comes with a range of its entries, more was read when it was checked.
+    # A row with a range of its entries was checked before, when it still had its other cells.
     conditions = stmt.conditions if stmt.entries is None else ()
     check = bound.matches.of(conditions)
     loaded = loaded_by(stmt, bound.schema) if bound.defers else NO_FIELDS
@@ -250,5 +251,5 @@ def _objects(
             if stmt.entries is not None:
                 leave_out_others(stmt.entries, obj)
             if stmt.times is not None:
-                obj.__state__.row = None  # what was is nothing to compare changes with
+                obj.__state__.row = None  # changes are not compared with past cells
             yield row, obj

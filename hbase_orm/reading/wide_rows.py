@@ -29,18 +29,18 @@ from hbase_orm.reading.by_key import GET_MANY_ROWS
 from hbase_orm.schema import EntryRange
 
 RETRIES: Final = RetryPolicy(attempts=5, first_pause_s=0.1)
-"""For the scan of one row's entries."""
+"""The retry policy for the scan of one row's entries."""
 
 
 class ReadObserver:
-    """An observer of the matching rows before their entries are read; this base does nothing."""
+    """An observer of rows before their dynamic columns are read; this base class does nothing."""
 
     def page(self, rows: Sequence[Row]) -> Sequence[Row]:
         """Return the rows of a page, which are then checked against the conditions."""
         return rows
 
     def note_extra_rows(self, rows: int) -> None:
-        """Count matching rows that were read a second time, with other cells."""
+        """Count matching rows that were read a second time, for a range of their entries."""
 
 
 def rows_with_entries(
@@ -74,14 +74,14 @@ class _EntryReader:
             own = self._bound.with_table_of_row(row)
             if own.exists(row) and self._matches(own, row):
                 yield Emit([(yield from self._with_entries(own, row))])
-        del names  # held until here, where the rows are done with
+        del names  # held until the rows have been used
 
     def _matches(self, bound: BoundModel, row: Row) -> bool:
         check = self._check
         return check is None or check(bound.hydrate(row, self._chosen.loaded).__dict__)
 
     def _with_entries(self, bound: BoundModel, row: Row) -> Protocol[Row]:
-        """Return a row with the requested entries, without others read for a condition."""
+        """Return a row with the requested entries, without entries that only a condition needed."""
         dynamics = bound.schema.dynamics
         cells = {c: cell for c, cell in row.cells.items() if not any(d.holds(c) for d in dynamics)}
         if self._slice is not None:
@@ -105,7 +105,7 @@ def _narrowed(plan: Plan, columns: tuple[bytes, ...]) -> Plan:
 
 
 def _rows_of_any_cell(chosen: Plan, bound: BoundModel, columns: tuple[bytes, ...]) -> Rows:
-    """Return the rows of a model whose rows exist by any cell, also cells of other programs."""
+    """Return the rows of a model in which any cell makes a row exist, also an undeclared one."""
     if isinstance(chosen, GetPlan):
         return _rows_by_key(chosen, columns)
     existing = rows_of(chosen.in_each_table(_of_existence), bound.guarded)
@@ -125,7 +125,10 @@ def _rows_by_key(chosen: GetPlan, columns: tuple[bytes, ...]) -> Rows:
 
 
 def _of_existence(plan: Plan) -> Plan:
-    """Return the plan changed to read only one cell of each row."""
+    """Return the plan changed to read one cell of each row without its value, to test existence.
+
+    Gets become scans. Plans of other kinds than gets and scans are returned unchanged.
+    """
     exists = bytes(EXISTENCE)
     match plan:
         case ScanPlan() | SaltedScanPlan():
@@ -146,7 +149,7 @@ def _of_existence(plan: Plan) -> Plan:
 
 
 def _with_columns(chosen: Plan, bound: BoundModel, columns: tuple[bytes, ...], emit: Emit) -> Rows:
-    """Emit rows with the cells of `columns`, which are read for rows known by one cell."""
+    """Get the cells of `columns` for rows that were read with one cell only, and emit the rows."""
     for start in range(0, len(emit.rows), GET_MANY_ROWS):
         rows = emit.rows[start : start + GET_MANY_ROWS]
         if not columns:
@@ -177,13 +180,13 @@ def _in_times(scan: Scan, plan: Plan) -> Scan:
 
 
 def _first_row(scan: Scan) -> Protocol[Row | None]:
-    """Return the first row of a scan; open the scanner again if it is lost, and close it."""
+    """Return the first row of a scan, or None if it has no rows; open a lost scanner again."""
     rows = yield from first_rows(scan, RETRIES)
     return next(iter(rows), None)
 
 
 def leave_out_others(entries: EntryRange, obj: Any) -> None:
-    """Remove the dynamic columns that were not read from an object; mark it as read in part."""
+    """Remove from `obj` the fields of dynamic columns that were not read; mark it as partial."""
     obj.__state__.entry_range = repr(entries)
     for dynamic in type(obj).__schema__.dynamics:
         if dynamic.name != entries.of.name:

@@ -32,7 +32,7 @@ from hbase_orm.schema import (
 )
 
 MAX_ALTERNATIVES: Final = 64
-"""An OR that would make more of them is left to the client's check: a wider range costs less."""
+"""The most alternatives of a statement; an OR that would exceed it is checked on the client."""
 
 Group = tuple[Condition, ...]
 
@@ -40,7 +40,7 @@ _OfItem = Comparison | InValues | StartsWith | ItemBetween
 
 
 class NothingMatchesError(Exception):
-    """The conditions contradict each other. Caught inside this package."""
+    """No row can fulfil the conditions. Caught inside this package."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +56,11 @@ class Bounds:
     """The known bounds of one field.
 
     Attributes:
-        equals: The only values that the field can have, including None if it may be absent; None if
-            unknown.
+        equals: The only values that the field can have, among them None if it may be absent. The
+            attribute is None if these values are unknown.
         low: The lower end, or None.
         high: The upper end, or None.
-        prefix: The prefix of the field's text, or None.
+        prefix: The prefix of the field's text or bytes, or None.
         excludes_none: Whether a row where the field is None cannot match.
     """
 
@@ -77,7 +77,7 @@ class Bounds:
 
 
 def bounds_of(schema: TableSchema, conditions: Sequence[Condition]) -> dict[str, Bounds]:
-    """Return the bounds of each field that the conditions restrict if they all hold.
+    """Return the bounds of each field that the conditions restrict, for rows that fulfil them all.
 
     Args:
         schema: The table.
@@ -120,11 +120,11 @@ def is_indexed(schema: TableSchema, of: Expr[Any]) -> bool:
 def _narrow_by_item(schema: TableSchema, by_field: dict[str, Bounds], condition: _OfItem) -> None:
     """Narrow the bounds by a condition on one item of a collection.
 
-    Two conditions may be true for different items: so they do not narrow each other, and only the
-    narrower one is kept.
+    Different items may fulfil different conditions, so the bounds of two conditions are not joined.
+    One condition gives the bounds: the first that compares by equality, or else the first.
     """
     if isinstance(condition, Comparison) and condition.operator == "!=":
-        return  # of no item
+        return  # it gives no bounds
     codec = codec_of(schema, condition.field)
     item_bounds = Bounds(excludes_none=True)
     try:
@@ -135,7 +135,7 @@ def _narrow_by_item(schema: TableSchema, by_field: dict[str, Bounds], condition:
             _narrow_by(item_bounds, codec, condition)
         _check_consistent(condition.field.name, item_bounds)
     except NothingMatchesError:
-        return  # the collection's own codec may store items that theirs does not
+        return  # the collection's codec may store items that the codec of single items cannot
     earlier = by_field.get(condition.field.name)
     if earlier is None or (earlier.equals is None and item_bounds.equals is not None):
         by_field[condition.field.name] = item_bounds
@@ -187,7 +187,7 @@ def _narrow(bounds: Bounds, codec: Codec[Any], operator: Operator, value: Any) -
 
 
 def storable(codec: Codec[Any], values: Sequence[Any]) -> tuple[Any, ...]:
-    """Return the stored values that equal one of `values`; None is left out."""
+    """Return the values that the codec can store and that equal one of `values`, without None."""
     stored_values: list[Any] = []
     for value in values:
         if value is None:
@@ -211,7 +211,9 @@ def _narrow_equal(bounds: Bounds, values: tuple[Any, ...]) -> None:
 
 
 def low_end(codec: Codec[Any], operator: Operator, value: Any) -> End | None:
-    """Return the lower end of the stored values above a value; None if it is unknown.
+    """Return the lower end of the stored values above a value, or equal to it for `>=`.
+
+    None if the end is unknown, or would exclude no stored value.
 
     Raises:
         NothingMatchesError: There are no such stored values.
@@ -223,7 +225,7 @@ def low_end(codec: Codec[Any], operator: Operator, value: Any) -> End | None:
             raise NothingMatchesError(
                 "the value of the comparison is above all values that can be stored"
             ) from None
-        return None  # below everything, or no value at all: the client checks
+        return None  # below all stored values, or not comparable: the client checks
     if stored < value:
         return End(stored, included=False)
     if stored > value:  # rounded to the nearest: nothing stored lies between
@@ -236,7 +238,9 @@ def low_end(codec: Codec[Any], operator: Operator, value: Any) -> End | None:
 
 
 def high_end(codec: Codec[Any], operator: Operator, value: Any) -> End | None:
-    """Return the upper end of the stored values below a value; None if it is unknown.
+    """Return the upper end of the stored values below a value, or equal to it for `<=`.
+
+    None if the end is unknown, or would exclude no stored value.
 
     Raises:
         NothingMatchesError: There are no such stored values.
@@ -261,7 +265,7 @@ def high_end(codec: Codec[Any], operator: Operator, value: Any) -> End | None:
 
 
 def _zero(value: Any, *, low: bool) -> Any:
-    """Return the zero that sorts first or last: -0.0 equals 0.0 but its bytes sort below."""
+    """Return -0.0 for a zero if `low`, else 0.0: equal values, but the bytes of -0.0 sort first."""
     if isinstance(value, float) and not value:
         return -0.0 if low else 0.0
     return value
@@ -315,9 +319,9 @@ def _within(value: Any, bounds: Bounds) -> bool:
 
 
 def groups_of(conditions: Sequence[Condition]) -> tuple[Group, ...]:
-    """Return groups of conditions without OR.
+    """Return groups of conditions: a row matches if it fulfils all conditions of one group.
 
-    A row matches if it fulfils all conditions of one group.
+    A group has no OR, except one that would make more than `MAX_ALTERNATIVES` groups.
     """
     groups: list[Group] = [()]
     for condition in conditions:
@@ -338,7 +342,7 @@ def _options(condition: Condition) -> tuple[Group, ...]:
 
 
 def _joined(conditions: Sequence[Condition]) -> list[Condition]:
-    """Return fewer alternatives: those that differ only in the values of one field are joined."""
+    """Return the alternatives of an OR; all equality tests of a field become one `InValues`."""
     equal: dict[str, InValues] = {}
     others: list[Condition] = []
     for condition in conditions:
@@ -357,7 +361,7 @@ def _joined(conditions: Sequence[Condition]) -> list[Condition]:
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
-    """Conditions without OR that a row can fulfil, and their bounds.
+    """A group of conditions that together make a row match, and the bounds that they set.
 
     Attributes:
         conditions: The conditions, which must all be true.

@@ -88,7 +88,7 @@ class ColumnFilter(Filter):
             _quoted(qualifier),
             bytes(self.test),
             b"false" if self.passes_missing else b"true",
-            b"true",  # the newest version only: older ones are not what a row shows
+            b"true",  # only the newest version is tested: reads do not return older ones
         )
         return _call(b"SingleColumnValueFilter", *arguments)
 
@@ -135,7 +135,7 @@ class QualifierFilter(Filter):
 
     @property
     def tests(self) -> int:
-        """One, of each cell."""
+        """One test for each cell."""
         return 1
 
     def __bytes__(self) -> bytes:
@@ -185,7 +185,7 @@ class ColumnRange(Filter):
 
 @dataclass(frozen=True, slots=True)
 class ColumnPage(Filter):
-    """Passes only the first columns of each row, counted after the filters before this one."""
+    """Passes the first `columns` of the columns that earlier filters pass in each row."""
 
     columns: int
 
@@ -202,7 +202,7 @@ class OnlyColumn(Filter):
 
     @property
     def tests(self) -> int:
-        """Two, of each cell."""
+        """Two tests for each cell."""
         return 2
 
     def __bytes__(self) -> bytes:
@@ -221,7 +221,7 @@ class NotColumn(Filter):
 
     @property
     def tests(self) -> int:
-        """Two, of each cell."""
+        """Two tests for each cell."""
         return 2
 
     def __bytes__(self) -> bytes:

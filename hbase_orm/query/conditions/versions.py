@@ -1,4 +1,4 @@
-"""Which versions of cells a statement reads."""
+"""The ranges of timestamps for statements that read past versions of cells."""
 
 from __future__ import annotations
 

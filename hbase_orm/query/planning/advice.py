@@ -25,9 +25,9 @@ from hbase_orm.schema import (
 def narrowing_index(statement: Select[Any], schema: TableSchema) -> str | None:
     """Return the declaration of an index that would reduce the rows to read, or None.
 
-    The index has the fields that every alternative of the conditions compares, if the comparison
-    excludes None and gives a range of the index: first the fields compared by equality, then one
-    field with a range.
+    The index has fields that every alternative of the conditions compares, by comparisons that
+    exclude None and give bounds: first all fields compared by equality, then one field with a
+    range. If there is no such field, the index has the first compared function of a field.
     """
     alternatives = _alternatives(statement, schema)
     codecs = _indexable(statement, schema)
@@ -41,7 +41,7 @@ def narrowing_index(statement: Select[Any], schema: TableSchema) -> str | None:
 
 
 def _functions(statement: Select[Any], schema: TableSchema) -> list[str]:
-    """Return the functions of fields that would be useful in an index, as they are declared."""
+    """Return the functions of fields in the conditions, as text for the declaration of an index."""
     functions: list[FunctionExpr[Any]] = []
     for condition in statement.conditions:
         match condition:
@@ -62,10 +62,11 @@ def _has_codec(schema: TableSchema, of: FunctionExpr[Any]) -> bool:
 
 
 def ordering_index(statement: Select[Any], schema: TableSchema) -> str | None:
-    """Return the declaration of an index that has a statement's order, or None.
+    """Return the advice to declare an index with a statement's order; None if no index can have it.
 
-    The index begins with the fields that are compared with one value. Rows in which a field is None
-    have no entry, so the conditions must exclude None.
+    The index begins with the fields that are compared with one value. The ordered fields follow.
+    None also for conditions with several alternatives, and if an ordered field may be None: rows in
+    which an indexed field is None have no entry.
     """
     alternatives = _alternatives(statement, schema)
     if len(alternatives) != 1:
@@ -84,7 +85,7 @@ def ordering_index(statement: Select[Any], schema: TableSchema) -> str | None:
 
 
 def compares_different_fields(statement: Select[Any], schema: TableSchema) -> bool:
-    """Return whether every alternative narrows a field, but not the same field."""
+    """Return whether every alternative narrows some field, but no field is narrowed by all."""
     alternatives = _alternatives(statement, schema)
     narrowed = [
         {name for name, each in alternative.items() if _narrows(each)}
@@ -105,9 +106,9 @@ def _alternatives(statement: Select[Any], schema: TableSchema) -> Sequence[Mappi
 
 
 def _indexable(statement: Select[Any], schema: TableSchema) -> dict[str, Codec[Any]]:
-    """Return the fields that an index may have, key fields first.
+    """Return the codecs of the fields that an index may have, by name, key fields first.
 
-    Empty if the model cannot have indexes.
+    The result is empty if the model cannot have indexes.
     """
     layout = schema.layout
     is_shared = schema.record_types is not None or base_of(statement.model) is not None

@@ -35,21 +35,22 @@ from hbase_orm.schema import (
 )
 
 SALT_BYTES: Final = 1
-"""What stands in front of the entries of a salted index."""
+"""The width of the salt at the beginning of every entry key of a salted index."""
 
 _NOTHING: Final = Bounds()
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One way to read the rows.
+    """One way to read a statement's rows: by the row key, or by one index.
 
     Attributes:
         index: The index, or None for the row key.
         layout: The layout of the key that is read: the row key or the index's entry key.
-        parts: The parts of that key that decide the order of the rows; for an index, its own parts
-            and then those of the row key.
-        access: The paths of the key to read, as the conditions narrow it.
+        parts: The parts that decide the order of the rows. For an index these are its own parts
+            and then the parts of the row key. They are only its own parts if the index is unique,
+            or if the row key begins with a part that spreads keys.
+        access: The known values and the ranges of the key, which follow from the conditions.
         fetch: The columns that are read of each row.
     """
 
@@ -61,34 +62,31 @@ class Candidate:
 
     @property
     def rank(self) -> tuple[int, int, bool]:
-        """The sort key of candidates.
+        """The sort key of candidates; the planner chooses the greatest.
 
-        First a complete key, then the length of the leading run, then a range.
+        A candidate whose complete keys are read by gets comes first, then the one with the most
+        leading parts known from conditions, then one with a range after these parts.
         """
         is_complete, run, has_range = self.access.rank
-        # A whole index prefix is no whole key, but for a unique index: then it names a claim.
+        # Known values of all parts of an index are a whole key only if it is unique: a claim's key.
         is_got = is_complete and (self.index is None or self.index.unique)
         return (1 if self.index is not None else 2) if is_got else 0, run, has_range
 
     @property
     def following(self) -> list[Part]:
-        """The parts that decide the order of the rows.
-
-        Those that do not have one value in all rows.
-        """
+        """The parts that decide the order, without the parts that have one value in all rows."""
         return [part for part in self.parts if part.name not in self.access.constant]
 
     @property
     def is_placed(self) -> bool:
-        """Whether the rows come table by table."""
+        """Whether rows of several tables are read, one table after another."""
         return len({path.start for path in self.access.paths}) > 1
 
     def scan_direction(self, statement: Select[Any]) -> bool | None:
-        """Return whether a reverse scan gives a statement's order.
+        """Return True if a reverse scan gives a statement's order, False if a forward scan does.
 
-        None if no scan direction gives it.
-
-        None also if a scan would not read the rows of each group one after another.
+        None if no scan gives the order, or if a scan would not read the rows of each group one
+        after another.
         """
         reverse = self.order_direction(statement.orders)
         groups = {group.name for group in statement.groups}
@@ -98,7 +96,7 @@ class Candidate:
         return reverse if is_grouped else None
 
     def order_direction(self, orders: Sequence[Order]) -> bool | None:
-        """Return whether a reverse scan gives `orders`; None if no scan direction gives them."""
+        """Return True if a reverse scan gives `orders`, False if a forward scan does, else None."""
         following = self.following
         deciding = [order for order in orders if order.field.name not in self.access.constant]
         period = self.layout.table_period
@@ -117,7 +115,11 @@ class Candidate:
         return bool(reverse)
 
     def _take(self, following: list[Part], name: str) -> bool | None:
-        """Remove the first parts, which sort by a field; return whether they ascend."""
+        """Remove the first parts, and return whether they sort by a field in ascending order.
+
+        A time may have two parts: its period and its offset. None if the parts do not sort by the
+        field.
+        """
         first = following.pop(0) if following else None
         if first is None or name not in first.fields or not first.is_ordered:
             return None
@@ -136,7 +138,7 @@ class Candidate:
     def _is_within_period(self, offset: Part) -> bool:
         joining = self.layout.joining(offset.fields[0])
         if joining is None or joining[0] is None:
-            return joining is not None  # rows come table by table
+            return joining is not None  # one table after another is read
         return joining[0].name in self.access.constant
 
     def order_text(self, *, reverse: bool) -> str:
@@ -172,8 +174,8 @@ def candidates_by_index(
         statement: The statement.
         schema: The table.
         alternatives: The alternatives of the statement's conditions.
-        whole: The bounds that all alternatives share; they are used if the alternatives are too
-            many.
+        whole: All conditions as one alternative, with wider bounds. It is used instead if the
+            alternatives give too many ranges.
 
     Raises:
         QueryError: The statement names an index of another model, or an index without entries for
@@ -229,7 +231,7 @@ def _candidate(
     access = united([search.access() for search in searches], are_whole_keys=index.unique)
     if access is None:
         access = Search(layout, index_bounds(schema, index, whole.bounds)).access()
-    # Behind a part that spreads keys, entries of equal values are in no order of the key's parts.
+    # Where row keys begin with a salt, entries of equal values are not in the order of other parts.
     behind = () if schema.layout.spread is not None or index.unique else schema.layout.parts
     return Candidate(index, layout, (*layout.parts, *behind), access)
 
@@ -262,7 +264,11 @@ def _has_value(
 def index_bounds(
     schema: TableSchema, index: IndexSchema, bounds: Mapping[str, Bounds]
 ) -> dict[str, Bounds]:
-    """Return the bounds of an index's parts, with functions applied and in the index's codecs."""
+    """Return `bounds` with the bounds of an index's parts added, by the parts' names.
+
+    The bounds of a part that is a function of a field are computed from the field's equal values.
+    Values that the codec of a part cannot store are left out.
+    """
     in_index = dict(bounds)
     for part, of in zip(index.layout.parts, index.expressions, strict=True):
         own = bounds.get(part.name)
@@ -280,7 +286,7 @@ def index_bounds(
 def _of_function(
     schema: TableSchema, of: FunctionExpr[Any], bounds: Bounds | None
 ) -> Bounds | None:
-    """Return the bounds of a function of a field, from the field's equal values."""
+    """Return the bounds of a function from the field's equal values; None if these are unknown."""
     if bounds is None or bounds.equals is None:
         return None
     codec, function = codec_of(schema, of), FUNCTIONS[of.function].of
@@ -323,7 +329,7 @@ def bucket_before(index: IndexSchema, key: bytes) -> bytes:
 
 
 def in_buckets(index: IndexSchema, ranges: Sequence[KeyRange]) -> list[list[KeyRange]]:
-    """Return the ranges of entries in each bucket of a salted index."""
+    """Return the ranges of entry keys in the buckets of a salted index, one list per bucket."""
     return [[_behind(bytes((n,)), each) for each in ranges] for n in range(index.salt)]
 
 
@@ -334,12 +340,14 @@ def _behind(bucket: bytes, key_range: KeyRange) -> KeyRange:
 
 
 def reads_of_shape(template: IndexPlan, ranges: Sequence[KeyRange], key: bytes) -> dict[str, Any]:
-    """Return the ranges and keys that a plan of the same shape reads for other values.
+    """Return the changed attributes of an index plan for a statement with other values.
+
+    The statement compares the same fields in the same ways as the statement of the `template`.
 
     Args:
-        template: The plan of the first statement of this shape.
-        ranges: The ranges of entry keys, without buckets.
-        key: The values of the claim, if the plan reads one claim of a unique index.
+        template: The plan of an earlier statement.
+        ranges: The ranges of entry keys for the new values, without buckets.
+        key: The encoded new values, which are the key if the plan reads a claim of a unique index.
     """
     if template.keys:
         return {"keys": (bucket_before(template.index, key),)}
@@ -349,11 +357,11 @@ def reads_of_shape(template: IndexPlan, ranges: Sequence[KeyRange], key: bytes) 
 
 
 def is_covered(statement: Select[Any], schema: TableSchema, index: IndexSchema) -> bool:
-    """Return whether entries alone answer a statement, because they hold all that it reads.
+    """Return whether a statement can be answered from index entries, without their rows.
 
-    Objects need their rows. Values can come from the row key, from included columns, and from
-    indexed columns that can be decoded from the entry key. An index with several entries of a row
-    needs the row, because only one of its entries must count.
+    A statement that selects objects needs the rows. Values can come from the row key, from included
+    columns, and from indexed columns that can be decoded from the entry key. If a row can have
+    several entries in the index, the rows are needed too, because only one entry must count.
     """
     if (
         index.is_multi_valued

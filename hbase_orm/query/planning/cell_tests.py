@@ -57,7 +57,7 @@ def check_flat(schema: TableSchema, conditions: Sequence[Condition]) -> tuple[Co
 
 
 def holds_for_absent_row(conditions: Sequence[Condition]) -> bool:
-    """Return whether conditions are true for a row that does not exist: only `is_null()` is."""
+    """Return whether all conditions are true for an absent row: only `is_null()` is true for it."""
     return all(
         isinstance(each, Comparison) and each.operator == "==" and each.value is None
         for each in conditions
@@ -65,7 +65,7 @@ def holds_for_absent_row(conditions: Sequence[Condition]) -> bool:
 
 
 def cell_test(schema: TableSchema, conditions: Sequence[Condition]) -> CellTest:
-    """Return the comparison that HBase makes for a plain row.
+    """Return the comparison by which HBase decides a conditional write of a plain row.
 
     Args:
         schema: The schema of the model.
@@ -113,7 +113,7 @@ def _null_test(schema: TableSchema, column: ColumnSchema, condition: Comparison)
         raise _refused("HBase takes an empty cell for an absent one", schema, (condition,))
     if condition.operator == "==":
         return CellTest(column.column, "==", b"")
-    return CellTest(column.column, ">=", b"\x00")  # of all cells with bytes
+    return CellTest(column.column, ">=", b"\x00")  # true for every cell that is not empty
 
 
 def may_be_empty(codec: Codec[Any]) -> bool:

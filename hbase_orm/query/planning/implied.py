@@ -1,7 +1,9 @@
-"""Whether a statement's conditions imply those of a partial index; otherwise it cannot be used.
+"""Tests whether a statement's conditions imply the conditions of a partial index.
 
-The answer is True only if every row that can match surely fulfils the index's conditions. The test
-recognizes the same condition, equal values that all fulfil it, and ranges inside its range.
+Only then may the statement use the index, because rows that do not fulfil the index's conditions
+have no entry. A condition of the index counts as implied if the statement has the same condition,
+or limits the field to values that all fulfil it, or to a range in which every value fulfils it. In
+all other cases the answer is False, even if the condition is implied.
 """
 
 from __future__ import annotations
@@ -56,7 +58,7 @@ def _follows(schema: TableSchema, alternative: Alternative, leaf: _Leaf, *, want
     """Return whether a comparison is `wanted` (True or False) for every value within bounds."""
     of = leaf.field
     if isinstance(of, FunctionExpr) and of.is_each:
-        return False  # the items of a collection say nothing of each other
+        return False  # a condition on one item of a collection shows nothing about the others
     bounds = alternative.bounds.get(of.name)
     if isinstance(leaf, Comparison) and leaf.operator == "!=":
         leaf, wanted = Comparison(of, "==", leaf.value), not wanted
@@ -101,9 +103,9 @@ def _lies_within(bounds: Bounds, comparison: Comparison, codec: Codec[Any]) -> b
 
 
 def _is_above(bounds: Bounds, value: Any, *, included: bool) -> bool:
-    """Return whether all values within bounds are above a value.
+    """Return whether all values within the bounds are above a value.
 
-    Or equal to it, if `included` is false.
+    If `included` is false, they may also be equal to it.
     """
     low = bounds.low
     if low is None:

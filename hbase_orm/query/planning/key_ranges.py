@@ -17,10 +17,10 @@ from hbase_orm.rowkey.derivations import OffsetOf, PeriodOf
 from hbase_orm.rowkey.nulls import OrNone
 
 MAX_PATHS: Final = 1000
-"""More combinations are not enumerated: a wider range and the client's check cost less."""
+"""The most combinations of values that are read separately: of more, one wide range costs less."""
 
 MAX_RANGES: Final = 16_384
-"""Combinations times the buckets that each is read in: 64 alternatives in 256 buckets."""
+"""The most ranges of a statement: enough for 64 combinations in each of 256 buckets."""
 
 _NO_KEY: Final = KeyRange(stop=b"")
 _NOTHING_MORE: Final = KeyRange(stop=b"\x00")
@@ -31,10 +31,11 @@ class Path:
     """One combination of known values, and the bytes of the key that they give.
 
     Attributes:
-        known: The values of fields, and of derived parts by the part's name.
+        known: The known values, by the name of their field or derived part.
         start: The start of the table's period, for a model with a table for each period.
-        spread: The bytes of the part that spreads keys, once they are known.
-        rest: The bytes of the leading run after that part.
+        spread: The bytes of the part that spreads keys, such as a salt; empty until the bucket is
+            known.
+        rest: The bytes of the known parts that follow the part that spreads keys.
         decided: The names in `known` whose values come from conditions.
     """
 
@@ -50,22 +51,22 @@ class Path:
         return Path({**self.known, name: value}, self.start, self.spread, self.rest, decided)
 
     def extended(self, data: bytes) -> Path:
-        """Return the path with more bytes added to the leading run."""
+        """Return the path with the bytes of one more known part."""
         return Path(self.known, self.start, self.spread, self.rest + data, self.decided)
 
     def in_bucket(self, spread: bytes) -> Path:
-        """Return the path with the bytes of one bucket."""
+        """Return the path for one bucket; `spread` has the bytes of the bucket."""
         return Path(self.known, self.start, spread, self.rest, self.decided)
 
 
 @dataclass(frozen=True, slots=True)
 class KeyAccess:
-    """The paths of a key that bounds leave, and what follows them.
+    """The combinations of key values that bounds allow, each with the range of the next part.
 
     Attributes:
         paths: One path for each combination of known values.
-        limits: For each path, the range of the part after the leading run; None if nothing narrows
-            it.
+        limits: For each path, the range of the part after the known parts; None if the bounds do
+            not narrow that part.
         run: The number of known parts at the beginning of the key, after the part that spreads
             keys.
         decided_count: The number of these parts whose values come from conditions.
@@ -84,14 +85,15 @@ class KeyAccess:
 
     @property
     def has_range(self) -> bool:
-        """Whether every path has a range after the leading run."""
+        """Whether every path has a range for the part after the known parts."""
         return all(limits is not None for limits in self.limits)
 
     @property
     def rank(self) -> tuple[bool, int, bool]:
-        """The sort key of plans.
+        """The sort key for the choice of a key to read; the greatest is best.
 
-        First a complete key, then the length of the run, then a range after it.
+        A complete key comes first, then the key with the most known parts from conditions, then one
+        with a range after the known parts.
         """
         return self.is_complete, self.decided_count, self.has_range
 
@@ -109,12 +111,12 @@ class KeyAccess:
         )
 
     def ranges_by_spread(self) -> dict[bytes, list[KeyRange]]:
-        """Return sorted, disjoint ranges of row keys for each value of the spreading part."""
+        """Return sorted, disjoint ranges of row keys by the bytes of the part that spreads keys."""
         by_spread: dict[bytes, list[KeyRange]] = {}
         for path, limits in zip(self.paths, self.limits, strict=True):
             prefix = path.spread + path.rest
             ranges = by_spread.setdefault(path.spread, [])
-            if len(prefix) <= MAX_ROW_KEY_BYTES:  # no stored key is extended
+            if len(prefix) <= MAX_ROW_KEY_BYTES:  # else the key is longer than any stored key
                 whole = KeyRange.prefix(prefix)
                 ranges.append(whole if limits is None else _shift(limits, prefix))
         return {spread: merged(by_spread[spread]) for spread in sorted(by_spread)}
@@ -138,17 +140,18 @@ def constant_of(paths: Sequence[Path]) -> frozenset[str]:
 
 
 def _is_same(one: Any, other: Any) -> bool:
-    if isinstance(one, float) and not one:  # the zeros are equal, and stand in two places
+    if isinstance(one, float) and not one:  # 0.0 and -0.0 are equal, but have different bytes
         return one == other and copysign(1, one) == copysign(1, other)
     return bool(one == other)
 
 
 def united(accesses: Sequence[KeyAccess], *, are_whole_keys: bool) -> KeyAccess | None:
-    """Return the joined ranges of several alternatives for one key; None if they are too many.
+    """Return one `KeyAccess` for all alternatives of a statement; None if it has too many ranges.
 
     Args:
         accesses: The access of each alternative.
-        are_whole_keys: Whether a key with all parts known is one row key, and not a prefix.
+        are_whole_keys: Whether a key whose parts are all known is one whole row key. False for an
+            index that is not unique, where it is a prefix of entry keys.
     """
     if len(accesses) == 1:
         return accesses[0]
@@ -197,11 +200,14 @@ def limits_of(
     try:
         return _of_derived(layout, part, bounds, known, start)
     except CodecError:
-        return None  # an end that the part cannot write: the client checks
+        return None  # the part cannot encode an end of the bounds: the client checks
 
 
 def spanned(bounds: Bounds) -> Bounds:
-    """Return bounds from the first to the last of a field's equal times, instead of the list."""
+    """Return bounds with a range from the first to the last of the times that a field may equal.
+
+    Other bounds are returned unchanged.
+    """
     equals = bounds.equals
     if not equals or None in equals or not isinstance(equals[0], datetime):
         return bounds
@@ -266,7 +272,7 @@ def _text_prefix(part: Part, prefix: Any) -> KeyRange:
 
 
 def _between(part: Part, low: End | None, high: End | None) -> KeyRange:
-    """Return the range of the part's values between two ends, in the order of its bytes."""
+    """Return the range of the part's bytes for values between two ends; None means no end."""
     if part.is_descending:
         low, high = high, low
     return _span(
@@ -277,7 +283,7 @@ def _between(part: Part, low: End | None, high: End | None) -> KeyRange:
 
 
 def _span(part: Part, low: tuple[bytes, bool] | None, high: tuple[bytes, bool] | None) -> KeyRange:
-    """Return the range between the bytes of two ends, each of which is included or excluded."""
+    """Return the range between two ends, each given as its bytes and whether it is included."""
     start: bytes | None = b""
     if low is not None:
         start = low[0] if low[1] else _just_after(part, low[0])
@@ -294,7 +300,7 @@ def _just_after(part: Part, data: bytes) -> bytes | None:
 
 
 def offset_behind(layout: KeyLayout, period: Part) -> Part | None:
-    """Return the offset part that follows a period, if both together sort like the time."""
+    """Return the offset part after a period part if both together sort like the time; else None."""
     joining = layout.joining(period.fields[0])
     following = layout.parts[layout.parts.index(period) + 1 :]
     if joining is None or joining[0] is not period or following[:1] != (joining[1],):
@@ -307,7 +313,11 @@ def offset_behind(layout: KeyLayout, period: Part) -> Part | None:
 def _of_period(
     layout: KeyLayout, part: Part, period: PeriodOf, bounds: Bounds | None
 ) -> KeyRange | None:
-    """Return one range over the periods of a time; exact if the offset follows."""
+    """Return one range over all periods within the bounds of a time; None if there is no range.
+
+    If the offset of the time follows its period in the key, the range ends exactly at the bounds;
+    else it has whole periods.
+    """
     if bounds is None or (bounds.low is None and bounds.high is None) or not part.is_ordered:
         return None
     offset = offset_behind(layout, part)
@@ -336,7 +346,7 @@ def _of_period(
 def _of_offset(
     part: Part, offset: OffsetOf, bounds: Bounds | None, period: datetime | None
 ) -> KeyRange | None:
-    """Return the range of the offsets within one period."""
+    """Return the range of a time's offsets in one period; None if bounds or period are unknown."""
     if bounds is None or period is None or not part.is_ordered:
         return None
     following = offset.unit.following(period)
@@ -355,6 +365,9 @@ def _of_offset(
 
 
 def _beginning(part: Part) -> KeyRange:
-    """Return the range of the bytes that all values of a part begin with."""
+    """Return the range of bytes that begin with the text before a time format's first directive.
+
+    For a part without a time format, it is the range of all bytes.
+    """
     codec = part.codec
     return KeyRange.prefix(codec.beginning) if isinstance(codec, Strftime) else KeyRange()

@@ -1,9 +1,9 @@
-"""The search for the leading run of a key's known parts, in every combination of their values.
+"""The search for the leading run: the known parts at the beginning of a key, with their values.
 
-A part is known if its field is compared by ==, if it is derived from known values, or if it can
-have only few values. Each value begins a new path, and the following parts are computed for each
-path. So a part that is derived from a later field (`[salt of user][user]`) always has a value that
-fits the field's value.
+A part is known if its field is compared by == or in_(), if it is derived from known values, or if
+it can have only few values. Each value begins a new path, which is one combination of known values,
+and the following parts are computed for each path. So a part that is derived from a later field
+(`[salt of user][user]`) always has a value that fits the field's value.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from hbase_orm.rowkey.periods import Unit
 from hbase_orm.rowkey.record_types import AnyRecordType
 
 Numbers = Mapping[tuple[str, str], int]
-"""From a dictionary's table and a name to its number."""
+"""The numbers of names in dictionaries, by the dictionary's table and the name."""
 
 Extend = Callable[[Path, Part, int], list[Path] | None]
 
@@ -42,7 +42,7 @@ NO_NUMBERS: Final[Numbers] = MappingProxyType({})
 
 
 class Search:
-    """Finds the paths of one key for the bounds of one statement."""
+    """Finds the combinations of known values (paths) of one key for the bounds of one statement."""
 
     def __init__(
         self,
@@ -74,7 +74,7 @@ class Search:
         spread = self._layout.spread
         if spread is not None:
             in_buckets = self._in_buckets(paths, spread, run, MAX_RANGES)
-            if in_buckets is None:  # as many combinations as may be read in every bucket
+            if in_buckets is None:  # search again, for fewer paths that fit in all buckets
                 derivation = spread.derivation
                 assert derivation is not None
                 buckets_count = len(tuple(derivation.choices() or (b"",)))
@@ -101,7 +101,7 @@ class Search:
     def _in_buckets(
         self, paths: Sequence[Path], spread: Part, run: int, most: int | None
     ) -> list[Path] | None:
-        """Return each path once for each of its buckets; None if these are more than `most`."""
+        """Return each path once per bucket that its rows can be in; None if these exceed `most`."""
         is_complete = run == len(self._layout.behind)
         in_buckets: list[Path] = []
         for path in paths:
@@ -113,8 +113,8 @@ class Search:
     def _follow(self, paths: list[Path]) -> tuple[list[Path], int, int]:
         """Return the paths of the leading run, its length, and the number of parts from conditions.
 
-        The last part is left out of the run if one range reads the same rows as a range for each
-        value.
+        Parts at the end of the run are left out again if their values only split one range of rows
+        into several, and no bounds narrow the part after them.
         """
         run = decided_count = 0
         shorter: list[tuple[list[Path], int, int]] = []
@@ -177,7 +177,7 @@ class Search:
         return self._each(paths, part, self._with_part)
 
     def _each(self, paths: list[Path], part: Part, extend: Extend) -> list[Path] | None:
-        """Return the results of `extend` for all paths; None if they are unknown or too many."""
+        """Return the results of `extend` for all paths; None if it returns None for one of them."""
         grown: list[Path] = []
         for path in paths:
             extended = extend(path, part, self._room - len(grown))
@@ -187,7 +187,10 @@ class Search:
         return grown
 
     def _is_one_range(self, number: int) -> bool:
-        """Return whether one range reads the same rows as one range for each period."""
+        """Return whether one range over all periods reads the same rows as one range per period.
+
+        `number` is the position of the period part.
+        """
         if offset_behind(self._layout, self._layout.behind[number]) is not None:
             return True
         for part in self._layout.behind[number + 1 :]:
@@ -200,7 +203,7 @@ class Search:
     def _with_part(self, path: Path, part: Part, room: int) -> list[Path] | None:
         """Return the path once for each value that the part can have.
 
-        None if the values are unknown.
+        None if the values are unknown, or more than `room`.
         """
         if part.name in path.known:
             return [path]
@@ -220,9 +223,9 @@ class Search:
         return [path.with_value(name, v) for v in unique.values()] if len(unique) <= room else None
 
     def _with_exact(self, path: Path, part: Part, room: int) -> list[Path] | None:
-        """Return the path once for each value computed from known inputs.
+        """Return the path once for each value of the part that is computed from known inputs.
 
-        None if an input is unknown.
+        None if an input is unknown, or if there are more than `room` combinations of inputs.
         """
         derivation = part.derivation
         if part.name in path.known or derivation is None:
@@ -242,7 +245,10 @@ class Search:
         return [computed for each in paths for computed in _with_computed(each, part)]
 
     def _with_number(self, paths: list[Path], part: Part) -> list[Path]:
-        """Return the paths whose name has a number; other names are in no row key."""
+        """Return the paths with the number that the dictionary has for their name.
+
+        A path whose name has no number is left out, because no row key has this name.
+        """
         lookup = part.lookup
         assert lookup is not None
         numbered = []
@@ -279,7 +285,10 @@ class Search:
         return paths
 
     def _with_choices(self, paths: Sequence[Path], part: Part, room: int) -> list[Path] | None:
-        """Return each path once for each value that is possible in it; None if too many."""
+        """Return each path once for each value that is possible for the part.
+
+        None if the values are unknown, or if the result has more than `room` paths.
+        """
         chosen: list[Path] = []
         for path in paths:
             inputs = [path.known.get(source.name) for source in part.inputs]
@@ -294,7 +303,10 @@ class Search:
         return chosen
 
     def _starts(self, name: str, unit: Unit, room: int) -> list[datetime] | None:
-        """Return the starts of the periods within the bounds of a time; None if too many."""
+        """Return the starts of the periods within the bounds of the time field `name`.
+
+        None if a bound is missing, or if there are more than `room` periods.
+        """
         bounds = self._spans.get(name)
         if bounds is None or bounds.low is None or bounds.high is None:
             return None
@@ -308,7 +320,7 @@ class Search:
         return starts
 
     def _within(self, name: str, unit: Unit, starts: Sequence[datetime]) -> list[datetime]:
-        """Return the periods that have times within the bounds."""
+        """Return the periods of `starts` that have times within the bounds of the field `name`."""
         bounds = self._spans.get(name, Bounds())
         low = None if bounds.low is None else unit.start(bounds.low.value)
         return [
@@ -325,7 +337,7 @@ class Search:
         part = self._layout.behind[run]
         if part.derivation is not None:
             return limits_of(self._layout, part, self._spans, path.known, path.start)
-        if part.name not in self._of_fields:  # the same along every path
+        if part.name not in self._of_fields:  # equal for all paths
             self._of_fields[part.name] = limits_of(self._layout, part, self._bounds, {}, None)
         return self._of_fields[part.name]
 
@@ -349,7 +361,7 @@ def _with_bytes(path: Path, part: Part) -> list[Path]:
 
 
 def _only_splits(part: Part, before: Sequence[Path], grown: Sequence[Path]) -> bool:
-    """Return whether a part's values would only split a range, since no condition excludes one."""
+    """Return whether a part's values only split a range, because no condition excludes a value."""
     if not isinstance(part.derivation, Calculated) or isinstance(part.derivation, AnyRecordType):
         return False
     return len(grown) > len(before) and not any(part.name in path.decided for path in grown)

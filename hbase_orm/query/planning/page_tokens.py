@@ -48,7 +48,7 @@ class PagePosition:
 
     Attributes:
         key: The row key, or the key of the index entry that led to the row.
-        given: The number of rows returned so far, this one included.
+        given: The number of rows that this page and all earlier pages returned.
         access: The result of `access_of`: how the rows were read.
         since_ms: The time of the request for the first page, in milliseconds since 1970.
         start: The start of the table's period, for a model with a table for each period.
@@ -97,7 +97,7 @@ def access_of(plan: Plan) -> bytes:
 
 
 def token_of(position: PagePosition, mark: bytes) -> str:
-    """Return the token of a position in the statement with this fingerprint."""
+    """Return the token of a position in a statement; `mark` is the fingerprint of the statement."""
     # isoformat() pads the year; strftime does so on some systems only.
     start = "" if position.start is None else position.start.isoformat(timespec="minutes")
     head = _HEAD.pack(VERSION, mark, position.access, position.given, position.since_ms, len(start))
@@ -107,6 +107,8 @@ def token_of(position: PagePosition, mark: bytes) -> str:
 
 def position_of(token: str, mark: bytes) -> PagePosition:
     """Return the position that is encoded in a token.
+
+    `mark` is the fingerprint of the statement to which the token must belong.
 
     Raises:
         PageTokenError: The text is not a token, or a token of another version or statement.
@@ -134,7 +136,7 @@ def _data(token: str) -> bytes:
     except (AttributeError, UnicodeEncodeError, NotBase64Error):
         raise _refused("this is no page token", token) from None
     checksum, packed = data[:_CHECKSUM_BYTES], data[_CHECKSUM_BYTES:]
-    # The decoder passes over what is no base64, and over the last bits: only one text is a token.
+    # The decoder ignores other characters and unused last bits; only one text counts as the token.
     if _text(data) != token or checksum != _checksum(packed) or not packed:
         raise _refused("this is no page token", token)
     return packed
@@ -161,7 +163,8 @@ def resume(plan: Plan, position: PagePosition) -> Plan:
     """Return the plan for the rows after a position.
 
     Raises:
-        PageTokenError: The plan does not read the position, or uses another index.
+        PageTokenError: The plan does not read the row at the position, or it reads through another
+            index or the row key.
     """
     if not isinstance(plan, EmptyPlan) and position.access != access_of(plan):
         reads = plan.index.name if isinstance(plan, IndexPlan) else "the row key"
@@ -203,7 +206,7 @@ def _after(keys: tuple[bytes, ...], key: bytes) -> tuple[bytes, ...]:
 def _rest(
     ranges: Sequence[KeyRange], key: bytes, *, reverse: bool, included: bool = False
 ) -> tuple[KeyRange, ...]:
-    """Return the rest of ranges after a key, or from the key on."""
+    """Return the parts of ranges that are read after a key, or from the key on if `included`."""
     if reverse:
         left = KeyRange(b"", key + b"\x00" if included else key)
     else:
@@ -224,7 +227,11 @@ def _rest_of_entries(plan: IndexPlan, key: bytes) -> IndexPlan:
 def _rest_of_buckets(
     plan: SaltedScanPlan | IndexPlan, key: bytes
 ) -> tuple[tuple[KeyRange, ...], ...]:
-    """Return the rest of each bucket's ranges; of equal keys, the lower bucket's is first."""
+    """Return the ranges that remain to be read in each bucket after a key.
+
+    Of two rows whose keys differ only in the bucket, the row in the lower bucket is read first.
+    Buckets that are read to their end are left out.
+    """
     width = plan.skipped_bytes if isinstance(plan, SaltedScanPlan) else SALT_BYTES
     salt, behind = key[:width], key[width:]
     left = []
@@ -238,9 +245,9 @@ def _rest_of_buckets(
 
 
 def _rest_of_tables(plan: TablesPlan, position: PagePosition) -> Plan:
-    """Return the rest of the position's table and the tables after it.
+    """Return the plan for the rest of the position's table and for the tables after it.
 
-    If the position's table was dropped since, only the tables after it remain.
+    If the position's table was dropped since the last page, only the tables after it are read.
     """
     if position.start is None:
         raise PageTokenError(

@@ -1,13 +1,13 @@
-"""From a statement to a plan: pure, no I/O, the same answer every time.
+"""Makes the plan of a statement: a pure function, without I/O.
 
 The conditions give each field a list of values or a range. For the row key and for every index, the
 planner takes the leading parts whose values are known, and one range after them. The alternatives
 of an OR are planned separately, and their ranges are joined. More than 64 alternatives or 1000
 ranges become one wider range, and more than 1000 values of a field become the range from the first
 to the last; the client checks the conditions. Complete row keys are read by gets. Otherwise the
-planner chooses the row key or index with the longest run of known parts; with equal runs, one with
-a range after the run; then the row key; then the index that is declared first. `using` overrides
-this choice.
+planner chooses the row key or index with the most leading parts known from conditions. If several
+have as many, it prefers one with a range after these parts, then the row key, then the index that
+is declared first. `using` overrides this choice.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def plan(
         schema: The table.
         numbers: The known numbers of the names in `names_in(statement, schema)`.
         tables: The starts of the periods that have a table, for a statement that reads all tables.
-        shapes: The kept plan shapes of this table; the new statement's shape is added.
+        shapes: The kept plans of this table, by the shape of statements. The new plan may be added.
 
     Raises:
         QueryError: A condition is on a field of another model or has a value of a wrong type, or no
@@ -177,7 +177,7 @@ def _candidates(
         ],
         are_whole_keys=True,
     )
-    if access is None:  # far too many ranges: what holds in every alternative narrows less
+    if access is None:  # too many ranges: use only bounds that hold in every alternative
         alternatives = [whole]
         access = Search(layout, whole.bounds, numbers, tables).access()
     by_key = Candidate(None, layout, layout.behind, access)
@@ -197,7 +197,7 @@ def _choose(
     ]
     if not fitting:
         raise refused(statement, schema, candidates)
-    # max() keeps the first of equals: the row key, then the indexes as they are declared.
+    # max() returns the first of equals: the row key, then the indexes in the declared order.
     return max(fitting, key=lambda pair: pair[0].rank)
 
 
@@ -236,7 +236,7 @@ def _common(
 def _caching(
     statement: Select[Any], chosen: Candidate, most: int, checked: Sequence[Condition]
 ) -> int:
-    """Return the number of rows to fetch at once.
+    """Return the number of rows to fetch at once: at most `most`, unless the statement sets it.
 
     `checked` has the conditions that the client checks.
     """
@@ -248,9 +248,9 @@ def _caching(
     narrowing = chosen.access.run + chosen.access.has_range
     in_ranges = {name for part in chosen.parts[:narrowing] for name in part.fields}
     named = {name for condition in checked for name in fields_of(condition)}
-    # What only the client checks drops rows: one row a call would then be slow for a limit of 1.
+    # Conditions that only the client checks drop rows: for a limit of 1, one row per call is slow.
     is_plain = not any(isinstance(condition, (Or, Not)) for condition in checked)
-    # A range from the first to the last of a long list holds rows between them.
+    # A range from the first to the last of a long list also has rows with values between them.
     behind = {name for part in chosen.parts[chosen.access.run : narrowing] for name in part.fields}
     lists = {condition.field.name for condition in checked if isinstance(condition, InValues)}
     is_exact = is_plain and named <= in_ranges and not lists & behind
@@ -368,7 +368,7 @@ def _index_plan(
     buckets = in_buckets(index, whole) if index.salt else ()
     common = _common(statement, schema, chosen, reverse=reverse)
     common["columns"] = chosen.fetch.got or chosen.fetch.columns
-    # A row with an anchor shows it; cells without an anchor are no row.
+    # If the model has an anchor, a row without it does not exist: no second read is needed.
     may_hide = any(each.anchor is None for each in record_types_of(schema))
     return IndexPlan(
         **common,
@@ -386,7 +386,7 @@ def _index_plan(
 
 
 def _directed(table: str, ranges: Sequence[KeyRange], *, reverse: bool) -> tuple[KeyRange, ...]:
-    # A start that no region lookup takes is cut: the few rows more are dropped by the client.
+    # A start that is too long for a region lookup is cut; the client drops the few additional rows.
     longest = longest_row_key_bytes(table)
     cut = [KeyRange(key_range.start[:longest], key_range.stop) for key_range in ranges]
     return tuple(reversed(cut) if reverse else cut)

@@ -48,10 +48,13 @@ from hbase_orm.schema import (
 )
 
 MAX_TESTS: Final = 64
-"""A server makes each test of a filter for each row: of more, sending the rows costs less."""
+"""The largest number of tests in a filter.
+
+A server makes each test for each row; with more tests, sending the rows costs less.
+"""
 
 MAX_FILTER_BYTES: Final = 65_536
-"""A filter travels with every scanner that is opened."""
+"""The largest size of a filter, which is sent for every scanner that is opened."""
 
 _Leaf = Comparison | InValues | StartsWith
 
@@ -103,7 +106,7 @@ def push_down(
     reverse: bool = False,
     columns: Sequence[bytes] | None = None,
 ) -> PushDown:
-    """Return the filter for a scan whose rows must fulfil all of `conditions`.
+    """Return the filter for a scan by `conditions`, and the conditions that it does not decide.
 
     Args:
         schema: The table.
@@ -132,8 +135,9 @@ def push_down(
         if not (term.is_exact and fits):
             remaining.append(condition)
     if parts and reverse and len({column.partition(b":")[0] for column in fetched}) > 1:
-        # Families that a filter does not need are read for passing rows only, which HBase cannot
-        # do backwards. A filter on row keys needs them all; this one refuses no row.
+        # HBase reads the families that a filter does not need only for rows that pass, which it
+        # cannot do in a reverse scan. A filter on row keys needs all families; this one passes all
+        # rows.
         parts.append(RowKeyFilter(ANY_BYTES))
     return PushDown(_joined(AllOf, parts), tuple(remaining))
 
@@ -151,7 +155,7 @@ class _Terms:
     fetched: frozenset[bytes]
 
     def of(self, condition: Condition, *, wanted: bool) -> _Term:
-        """Return the term of the rows for which a condition is `wanted` (True or False)."""
+        """Return a term that passes the rows for which a condition is `wanted` (True or False)."""
         match condition:
             case Not(condition=single):
                 return self.of(single, wanted=not wanted)
@@ -170,7 +174,7 @@ class _Terms:
             return _ANYTHING
         ways, is_exact = ways_of(column.codec, leaf)
         if not (wanted or is_exact):
-            ways = ()  # more may match than does: so any may be unmatched
+            ways = ()  # the tests pass too much: their negation would drop rows that match
         absent = _UNKNOWN if column.makes_default else absent_value(self.schema, column)
         passes = absent is _UNKNOWN or holds(leaf, absent, column.codec) is wanted
         term = _term(column.column, ways, wanted=wanted, passes_missing=passes)
@@ -179,7 +183,7 @@ class _Terms:
     def _column(self, of: Expr[Any]) -> ColumnSchema | None:
         """Return the column that holds a field's value in every row.
 
-        None if there is no such column.
+        None if there is no such column, or if the scan does not read it.
         """
         schema, name = self.schema, of.name
         column = stored_column(schema, of)
@@ -195,7 +199,7 @@ class _Terms:
 
 
 def _is_stored_in(schema: TableSchema, of: Expr[Any], column: ColumnSchema) -> bool:
-    """Return whether a record type uses a field of its base as the base declares it."""
+    """Return whether a record type stores a field in the column that its base model declares."""
     try:
         return stored_column(schema, of) == column
     except QueryError:
@@ -227,14 +231,21 @@ def _joined(kind: type[AllOf | AnyOf], parts: Sequence[Filter]) -> Filter | None
 
 
 _Ways = tuple[tuple[ByteTest, ...], ...]
-"""Alternative tests of a cell's bytes: all tests of one hold. `()` fits no bytes, `((),)` any."""
+"""Alternatives of tests: a cell's bytes fit if they pass all tests of one alternative.
+
+No bytes fit `()`, and all bytes fit `((),)`.
+"""
 
 _NO_WAY: Final[_Ways] = ()
 _ANY_WAY: Final[_Ways] = ((),)
 
 
 def _term(column: bytes, ways: _Ways, *, wanted: bool, passes_missing: bool) -> _Term:
-    """Return the term of the rows whose cell fits one alternative; if not `wanted`, none."""
+    """Return a term for the rows whose cell fits an alternative in `ways`.
+
+    If `wanted` is false, the term is for the rows whose cell fits no alternative. Rows without the
+    cell pass if `passes_missing` is true.
+    """
     if () in ways if wanted else not ways:
         return _EVERY if passes_missing else _Term(ColumnFilter(column, ANY_BYTES, False))
     if not ways if wanted else () in ways:
@@ -273,7 +284,7 @@ def _equal(codec: Codec[Any], values: Sequence[Any]) -> tuple[_Ways, bool]:
 
 
 def _are_encodable(codec: Codec[Any], values: Sequence[Any]) -> bool:
-    """Return whether a codec can encode all of `values`; some decode more than they encode."""
+    """Return whether a codec can encode all of `values`: some can decode more than they encode."""
     try:
         for value in values:
             if value is not None:

@@ -1,4 +1,4 @@
-"""The errors for statements that are not planned, with advice."""
+"""The errors for statements that cannot be planned, with advice."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from hbase_orm.schema import TableSchema, fields_of
 def refused(
     statement: Select[Any], schema: TableSchema, candidates: Sequence[Candidate]
 ) -> QueryError:
-    """Return the error of an order that no scan gives, or of groups that are not contiguous."""
+    """Return the error for an order that no scan gives, or for groups that are not contiguous."""
     if all(each.order_direction(statement.orders) is None for each in candidates):
         return _unordered(statement, schema, candidates)
     return QueryError(
@@ -37,7 +37,7 @@ def refused(
 def _unordered(
     statement: Select[Any], schema: TableSchema, candidates: Sequence[Candidate]
 ) -> QueryError:
-    """Return the error of an order that no scan gives."""
+    """Return the error for an order that no scan gives."""
     own = "the key fields that follow those compared by =="
     period = schema.layout.table_period
     if period is None:
@@ -61,7 +61,7 @@ def unbounded(
     chosen: Candidate,
     candidates: Sequence[Candidate],
 ) -> UnboundedScanError:
-    """Return the error of a statement that would read the whole table, with advice."""
+    """Return the error for a statement that would read the whole table, with advice."""
     compared = sorted({name for c in statement.conditions for name in fields_of(c)})
     advice = _advice(chosen.parts[0], compared)
     index = narrowing_index(statement, schema)
@@ -93,7 +93,7 @@ def _in_another_order(statement: Select[Any], schema: TableSchema) -> str:
 
 
 def _advice(first: Part, compared: Sequence[str]) -> str:
-    """Return advice which comparison of the key's first part would narrow the scan."""
+    """Return the advice on which comparison of the key's first part would narrow the scan."""
     fields = " and ".join(first.fields)
     if not fields:
         return "compare the key"

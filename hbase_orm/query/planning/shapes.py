@@ -44,10 +44,10 @@ from hbase_orm.schema import (
 )
 
 MAX_SHAPES: Final = 256
-"""Shapes kept for one model: an application has few, and one that makes up more loses little."""
+"""The most shapes that are kept for one model; if there are more, all are dropped."""
 
 _LONGEST_BYTES: Final = 4096
-"""Longer row keys are planned again: there the limits of HBase come into play."""
+"""Kept plans are used only for keys up to this length: longer keys may exceed HBase's limits."""
 
 _SIDES: Final[Mapping[str, str]] = MappingProxyType(
     {"==": "equal", "<": "high", "<=": "high", ">": "low", ">=": "low"}
@@ -55,11 +55,14 @@ _SIDES: Final[Mapping[str, str]] = MappingProxyType(
 
 
 class _UnusualError(Exception):
-    """The values are unusual. Caught inside this module."""
+    """The kept plan does not fit a statement's values. Caught inside this module."""
 
 
 class Shapes:
-    """The kept shapes of one model's statements; threads may share it."""
+    """The kept plans of one model's statements, by the shape of the statement.
+
+    Threads may share the object.
+    """
 
     def __init__(self) -> None:
         """Start without shapes."""
@@ -90,7 +93,7 @@ class Shapes:
             self._shapes.clear()
         shape = _shape(statement, template, chosen)
         again = None if shape is None else _planned(shape, statement)
-        # Kept only if it gives the very plan that it was made of.
+        # The shape is kept only if it gives the same plan for this statement again.
         self._shapes[key] = shape if again is not None and _is_same(again, template) else None
 
 
@@ -103,7 +106,7 @@ def _planned(shape: PlanShape, statement: Select[Any]) -> Plan | None:
 
 @dataclass(frozen=True, slots=True)
 class _Comparing:
-    """One condition of a shape: the field, the class of its values, and which bound it sets."""
+    """One condition without its value: the field, the value's class, and the bound that it sets."""
 
     field: Any
     of_type: Any
@@ -142,7 +145,7 @@ class _Comparing:
 
 
 def _is_extreme(value: Any) -> bool:
-    """Return whether a range up to this text or bytes may not narrow anything."""
+    """Return whether the value is empty or only FF bytes: such an end may not narrow a range."""
     if isinstance(value, bytes):
         return not value.strip(b"\xff")
     return isinstance(value, str) and not value
@@ -156,10 +159,10 @@ class PlanShape:
         comparing: The conditions without their values, in order.
         ordering: The fields that the rows are ordered by.
         template: The plan of the first statement of this shape.
-        layout: The key that is read.
-        run: The number of its known parts, after the part that spreads keys.
-        has_range: Whether the part after the known ones has a range.
-        buckets: The first bytes of keys, if they are not computed from the values.
+        layout: The layout of the key that is read.
+        run: The number of known parts of this key, after the part that spreads keys.
+        has_range: Whether the part after the known parts has a range.
+        buckets: The buckets of a plan that reads several buckets; empty for other plans.
         pushed: The positions of the conditions that the server may decide.
         remaining: The positions of the pushed conditions that the client must check too.
     """
@@ -175,10 +178,10 @@ class PlanShape:
     remaining: tuple[int, ...]
 
     def plan(self, statement: Select[Any]) -> Plan:
-        """Return the plan for other values.
+        """Return the plan of a statement of this shape, for the values of the statement.
 
         Raises:
-            _UnusualError: The values are unusual.
+            _UnusualError: The kept plan does not fit the values.
             CodecError: A value cannot be stored.
             NothingMatchesError: The conditions contradict each other.
         """
@@ -206,7 +209,7 @@ class PlanShape:
         return with_values(buckets=streams, filter=server_filter)
 
     def _rest(self, by_field: Mapping[str, Bounds], known: dict[str, Any]) -> bytes:
-        """Return the bytes of the leading run; add the values of its parts to `known`."""
+        """Return the bytes of the leading known parts; add the values of these parts to `known`."""
         rest = b"".join(
             [part.encode(_value(part, by_field, known)) for part in self.layout.behind[: self.run]]
         )
@@ -324,21 +327,24 @@ def _shape(statement: Select[Any], template: Plan, chosen: Candidate) -> PlanSha
 
 
 def _is_derived_of_range(part: Part, comparing: Sequence[_Comparing]) -> bool:
-    """Return whether the number of a part's values depends on the ends of a range."""
+    """Return whether a part is derived from a field that is compared by a range or a prefix.
+
+    The number of its values then depends on the ends of the range.
+    """
     if part.derivation is None:
         return False
     return any(one.side != "equal" and one.field.name in part.fields for one in comparing)
 
 
 def _decides_index(schema: TableSchema, comparing: Sequence[_Comparing]) -> bool:
-    """Return whether the values decide if a partial index can be used."""
+    """Return whether the values of the conditions decide which partial indexes can be used."""
     compared = {one.field.name for one in comparing}
     conditions = [condition for index in schema.indexes for condition in index.where]
     return any(column_field(of).name in compared for each in conditions for of in compared_by(each))
 
 
 def _is_special(template: Plan) -> bool:
-    """Return whether an index plan depends on the values in more than its ranges."""
+    """Return whether other values change more of an index plan than its ranges and keys."""
     if not isinstance(template, IndexPlan):
         return False
     return template.index.is_multi_valued or template.is_covered
@@ -347,7 +353,11 @@ def _is_special(template: Plan) -> bool:
 def _comparing_all(
     schema: TableSchema, conditions: Sequence[Condition]
 ) -> tuple[_Comparing, ...] | None:
-    """Return the conditions without values; None without one value or range a field."""
+    """Return the conditions without their values; None if their plan cannot be kept.
+
+    It can be kept only if each field is compared with one value, one range or one prefix. The value
+    None, lists, functions, dynamic columns, OR and NOT prevent it.
+    """
     comparing: list[_Comparing] = []
     sides: dict[str, set[str]] = {}
     for condition in conditions:
@@ -356,7 +366,7 @@ def _comparing_all(
                 Comparison(field=EntryExpr() | FunctionExpr())
                 | StartsWith(field=EntryExpr() | FunctionExpr())
             ):
-                return None  # made again each time it is named
+                return None  # each use in a statement makes a new object
             case Comparison(field=of, operator=operator, value=value) if operator in _SIDES:
                 side = _SIDES[operator]
             case StartsWith(field=of, prefix=value):
@@ -365,7 +375,7 @@ def _comparing_all(
                 return None
         seen = sides.setdefault(of.name, set())
         if side in seen or "equal" in seen or (seen and side == "equal") or value is None:
-            return None  # None, or more than one value or one range
+            return None  # the value is None, or the field has several values or ranges
         seen.add(side)
         comparing.append(_Comparing(of, type(value), schema.codecs[of.name], side, operator))
     return tuple(comparing)

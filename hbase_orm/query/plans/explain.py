@@ -17,7 +17,7 @@ _SHOWN_FILTER_BYTES: Final = 500
 def range_text(key_range: KeyRange) -> str:
     """Return a range as `[start, stop)`.
 
-    An open end is empty, and two open ends are the whole table.
+    An open end is an empty text; a range with two open ends is "the whole table".
     """
     if key_range == KeyRange():
         return "the whole table"
@@ -42,7 +42,7 @@ def first_lines(things: Sequence[T], text_of: Callable[[T], str], what: str) -> 
 
 
 def filter_line(text: bytes | None) -> list[str]:
-    """Return the line of a filter, cut if it is long; no line without a filter."""
+    """Return the line that shows a filter, cut if it is long; an empty list without a filter."""
     if text is None:
         return []
     cut = "…" if len(text) > _SHOWN_FILTER_BYTES else ""

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import Final
 
 FIRST_ROWS: Final = 100
-"""Most rows of a first fetch: nobody knows yet how large they are."""
+"""The most rows of a first fetch, before the size of the rows is known."""
 
 MERGED_FIRST_ROWS: Final = 400
-"""Most rows of the first fetches of all buckets together, unless they are very many."""
+"""The most rows of the first fetches of all buckets together, except for very many buckets."""
 
 MERGED_ROWS: Final = 32_000
-"""What all buckets of a merge fetch together at most, however many they are."""
+"""The most rows of later fetches of all buckets together, except for very many buckets."""
 
 _LEAST_FIRST_ROWS: Final = 10
 _LEAST_ROWS: Final = 50
@@ -39,7 +39,9 @@ class Fetches:
 
 
 def fetches(caching_rows: int, most_rows: int, limit: int | None, buckets: int = 1) -> Fetches:
-    """Return the fetch sizes of each bucket; with `most_rows` 0 all fetches have the same size.
+    """Return the fetch sizes of one scanner, or of the scanner of each bucket.
+
+    If `most_rows` is 0, every fetch has `caching_rows` rows.
 
     Examples:
         >>> str(fetches(30, 1000, 30))

@@ -18,7 +18,7 @@ class Requests:
     Attributes:
         step: "plan" for look-ups of names, "read" for reads of the rows, "related" for reads of
             related rows.
-        kind: "open", "fetch" and "close" a scanner, "get", "multi-get", or another request.
+        kind: "open", "fetch" or "close" (of a scanner), "get", "multi-get", or another request.
         table: The table.
         count: The number of requests.
         rows: The number of rows or index entries in the answers.
@@ -55,7 +55,8 @@ class Measured:
 
     Attributes:
         results: The number of results: objects, values or groups.
-        fetched: The rows of the base table that were fetched; for packed cells, the cells.
+        fetched: The rows of the base table that were fetched. For a model whose objects are single
+            cells, the cells that were fetched.
         kept: The rows that fulfil every condition, up to the limit.
         dropped: The rows that the client checked and did not select.
         entries: The index entries that were fetched.

@@ -36,6 +36,7 @@ class Plan:
         columns: The columns or whole families that are read of each row; empty means all families.
         reads: The description of `columns`; empty for objects.
         after: The descriptions of the steps after the rows are read, such as sorting.
+        entries: The range of dynamic columns that is read of each row; None means all of them.
         loaded: The deferred fields that are read because the statement compares or sorts by them.
         times: The timestamps of the versions that are read; None means the newest versions.
         unused: The declared indexes that the catalog does not let queries use, each with the
@@ -63,10 +64,7 @@ class Plan:
 
     @property
     def timestamps(self) -> tuple[int | None, int]:
-        """The timestamps that are read.
-
-        The excluded upper end (None for no end) and the included lower end.
-        """
+        """The excluded upper end of the timestamps to read, or None, and the included lower end."""
         return (None, 0) if self.times is None else (self.times.before_ms, self.times.from_ms)
 
     @property
@@ -75,10 +73,7 @@ class Plan:
         return frozenset((self.schema.table,))
 
     def in_each_table(self, change: Callable[[Plan], Plan]) -> Plan:
-        """Return a changed plan.
-
-        A plan of several tables has the change applied to each table's plan.
-        """
+        """Return the changed plan; of a plan for several tables, each table's plan is changed."""
         return change(self)
 
     @property
@@ -96,7 +91,7 @@ class Plan:
         return "0"
 
     def resolutions(self) -> list[str]:
-        """Return the looked-up names, one line for each."""
+        """Return one line for each of the first few names that were looked up in dictionaries."""
         lines = [
             f"resolve {name!r} in {table}: {'unknown' if number is None else number}"
             for table, name, number in self.resolved
@@ -179,7 +174,7 @@ class GetPlan(Plan):
     families: tuple[bytes, ...] = ()
 
     def steps(self) -> list[str]:
-        """Return the keys, the first few of many."""
+        """Return one line for each of the first few keys."""
         return first_lines(self.keys, lambda key: f"get {to_string_binary(key)}", "keys")
 
     @property
@@ -195,7 +190,7 @@ class ScanPlan(Plan):
     Attributes:
         ranges: The disjoint ranges, in the order of the rows.
         reverse: Whether the rows are read in descending order of their keys.
-        caching_rows: The number of rows in the first fetch.
+        caching_rows: The caching of the scanners; the first fetch has at most as many rows.
         most_rows: The largest number of rows in later fetches; 0 if the statement sets a fixed
             number.
         filter: The filter that the server applies, in HBase's filter language, or None.
@@ -213,7 +208,7 @@ class ScanPlan(Plan):
     mask: bytes | None = None
 
     def steps(self) -> list[str]:
-        """Return the ranges, the first few of many, and the filter."""
+        """Return one line for each of the first few ranges, and a line for the filter."""
         verb = "reverse scan" if self.reverse else "scan"
         scans = first_lines(self.ranges, lambda each: f"{verb} {range_text(each)}", "ranges")
         return scans + filter_line(self.filter)
@@ -236,7 +231,7 @@ class SaltedScanPlan(Plan):
     Attributes:
         buckets: The ranges of each bucket, in the order of the rows.
         reverse: Whether the rows are read in descending order of their keys.
-        caching_rows: The number of rows in the first fetch from each bucket.
+        caching_rows: The largest caching of the scanners; a first fetch has at most as many rows.
         most_rows: The largest number of rows in later fetches; 0 if the statement sets a fixed
             number.
         skipped_bytes: The width of the salt, which is ignored when keys are compared.
@@ -256,7 +251,7 @@ class SaltedScanPlan(Plan):
     mask: bytes | None = None
 
     def steps(self) -> list[str]:
-        """Return the number of buckets, the ranges of the first bucket, and the filter."""
+        """Return the number of buckets, ranges of the first and the last bucket, and the filter."""
         verb = "reverse scan" if self.reverse else "scan"
         first = first_lines(self.buckets[0], lambda r: f"{verb} {range_text(r)}", "ranges")
         last = [f"{verb} {range_text(r)}" for r in self.buckets[-1][:1]]
@@ -301,13 +296,13 @@ class TablesPlan(Plan):
         return replace(self, plans=plans)
 
     def steps(self) -> list[str]:
-        """Return the tables, the first few of many, with their plans."""
+        """Return the first few tables, each with the steps of its plan."""
         plans = [inner for _, inner in self.plans]
         return first_lines(plans, lambda inner: tree(inner.schema.table, inner.steps()), "tables")
 
     @property
     def requests(self) -> str:
-        """The requests of the first table's plan, for each table."""
+        """The number of tables, and for each table the same requests as for the first table."""
         tables = f"{len(self.plans)} table{plural(self.plans)}"
         return f"{tables}, each: {self.plans[0][1].requests}"
 
@@ -333,18 +328,18 @@ class IndexPlan(Plan):
         index: The index.
         families: The families of a second read, which shows whether a row that has none of the
             columns exists. Empty if every row has one of the columns.
-        keys: The keys of the claims of a unique index, in the order of the rows; if there are any,
-            there are no ranges.
+        keys: The keys of the claims (entries of a unique index), in the order of the rows; if there
+            are any, there are no ranges.
         ranges: The ranges of entry keys, in the order of the rows.
         buckets: For a salted index, the ranges of each bucket, instead of `ranges`.
         within: The ranges, without buckets, in which a row with several entries is returned only
-            once, at the first of its entries.
+            at the first of its entries; empty if the index has one entry per row.
         passed: The entries that earlier pages have read, or None.
         is_covered: Whether verified entries answer the statement without a look-up of their rows.
         reverse: Whether the entries are read in descending order of their keys.
-        caching_rows: The number of entries in the first fetch, and of rows in each look-up.
-        most_rows: The largest number of rows in later fetches; 0 if the statement sets a fixed
-            number.
+        caching_rows: The caching of the scanners; the first fetch has at most as many entries.
+        most_rows: The largest number of entries in later fetches, and of rows in one look-up; 0 if
+            the statement sets a fixed number.
     """
 
     index: IndexSchema = field(kw_only=True)
@@ -394,5 +389,5 @@ class IndexPlan(Plan):
 
     @property
     def fetches(self) -> Fetches:
-        """The number of entries of each fetch, which is also the number of rows of each look-up."""
+        """The number of entries of each fetch; one look-up has at most `most` rows."""
         return fetches(self.caching_rows, self.most_rows, self.limit, len(self.buckets) or 1)

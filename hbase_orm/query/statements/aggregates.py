@@ -1,7 +1,7 @@
 """Aggregates: values that a statement computes from its rows, group by group, in constant memory.
 
-A group ends when its key changes: the planner makes sure that the rows of a group are read one
-after another. Values are aggregated in blocks of some hundreds, by Python's own functions.
+A group ends when a grouped value changes: the planner makes sure that the rows of a group are read
+one after another. Values are aggregated in blocks of up to 1000 rows, by Python's own functions.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ T = TypeVar("T")
 Function = Literal["count", "sum", "min", "max"]
 
 CHUNK_ROWS: Final = 1000
-"""So many rows of a group are held before they are folded."""
+"""The number of rows of a group that are held in memory until they are aggregated."""
 
 SUMMED_TYPES: Final[Mapping[type, Any]] = MappingProxyType(
     {int: 0, float: 0.0, Decimal: Decimal(0), timedelta: timedelta(0)}
 )
-"""The types that can be added, and the sum of no values."""
+"""The types whose values can be added, each with the sum of no values."""
 
 SORTED_TYPES: Final = (
     *(int, float, Decimal, str, bytes, bool, datetime, date, time, timedelta),
@@ -42,7 +42,8 @@ class Aggregate(Expr[T]):
 
     Attributes:
         function: The name of the function: count, sum, min or max.
-        field: The field whose values are aggregated, without None; None counts rows.
+        field: The field whose values are aggregated; values that are None are skipped. If `field`
+            itself is None, rows are counted.
     """
 
     def __init__(self, function: Function, field: Expr[Any] | None) -> None:
@@ -180,7 +181,10 @@ class Grouping:
 def _folding(
     item: Expr[Any], names: Sequence[str], types: Mapping[str, type]
 ) -> tuple[Fold | None, Any, int | None]:
-    """Return an aggregate's function, its start value, and the position of its values in a row."""
+    """Return an aggregate's function, its start value, and the position of its values in a row.
+
+    The position is None for a count of rows. All three are None for a field that is no aggregate.
+    """
     if not isinstance(item, Aggregate):
         return None, None, None
     fold = _FOLDS[item.function]

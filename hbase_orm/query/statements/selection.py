@@ -7,8 +7,8 @@ conditions:
 - for guarded models, also the first required column, which shows that the row exists;
 - whole families, if any cell can make a row exist, and a row without these columns may match.
 
-For objects, whole families are read. Of deferred columns that the statement does not compare, a
-scan receives only the keys of the cells, and a get names the other columns instead.
+For objects, whole families are read, without the values of deferred columns that the statement does
+not compare: a scan receives only the keys of their cells, and a get requests only other columns.
 
 If all fields are in the row key, the server sends only the keys of the cells, without values.
 """
@@ -150,7 +150,7 @@ def _check_sorted(schema: TableSchema, order: Order) -> None:
 
 
 def fields_read(statement: Select[Any]) -> tuple[Expr[Any], ...]:
-    """Return the names of the fields whose values are read, each once; selected fields first."""
+    """Return the fields whose values are read, each once, with the selected fields first."""
     sorts = () if statement.sort is None else statement.sort.orders
     fields = [*fields_given(statement), *(each.field for each in sorts)]
     fields += [column_field(of) for each in statement.conditions for of in compared_by(each)]
@@ -161,7 +161,7 @@ def fields_read(statement: Select[Any]) -> tuple[Expr[Any], ...]:
 
 
 def fields_given(statement: Select[Any]) -> list[Expr[Any]]:
-    """Return the names of the fields that are selected, aggregated or grouped by."""
+    """Return the fields that are selected, aggregated or grouped by, with repetitions."""
     items = [item.field if isinstance(item, Aggregate) else item for item in statement.items]
     return [field for field in (*items, *statement.groups) if field is not None]
 
@@ -175,9 +175,9 @@ class Fetch:
         filter: A filter by which a scan leaves some cells out, but no row; or None.
         wanted: The columns whose values are needed if `columns` has families; empty if none is
             needed.
-        got: The columns that gets request; empty if these are `columns`.
+        got: The columns that a get requests; empty if it requests `columns`, as a scan does.
         families: The families that a second get requests for rows without any of `got`, to see
-            whether they exist; empty if it is not needed.
+            whether these rows exist; empty if no second get is needed.
         mask: A filter by which a scan leaves the values of some columns out; or None.
         hidden: The columns whose values neither a scan nor a get returns.
     """
@@ -191,7 +191,10 @@ class Fetch:
     hidden: tuple[bytes, ...] = ()
 
     def text(self, *, is_filtered: bool) -> str:
-        """Return the description of the read, with or without its filter; empty for objects."""
+        """Return the description of the columns that are read; empty for objects with all columns.
+
+        `is_filtered` is whether the read applies `filter`.
+        """
         if not self.columns:
             return f"columns: all but {_listed(self.hidden)}" if self.hidden else ""
         if self.filter is None or not is_filtered:
@@ -207,7 +210,7 @@ def _listed(columns: Sequence[bytes]) -> str:
 
 OBJECTS: Final = Fetch()
 _FIRST_KEY: Final = AllOf((FirstKeyOnly(), KeyOnly()))
-# A server compares each cell with each of them: of more, sending whole rows costs less.
+# A server compares each cell with each named column; with more, sending whole rows costs less.
 _MOST_NAMED: Final = 8
 
 
@@ -222,8 +225,9 @@ def fetched(
     Args:
         statement: The statement.
         schema: The table.
-        alternatives: The alternatives of the conditions, with their bounds.
-        index: The index that is used, because its entries are checked against the rows; or None.
+        alternatives: The bounds of each alternative of the conditions.
+        index: The index that is read, or None. Its columns are read of each row too, because its
+            entries are checked against the rows.
     """
     if statement.selection is None:
         return _without_deferred(schema, OBJECTS, loaded_by(statement, schema))
@@ -236,7 +240,7 @@ def fetched(
 
 
 def loaded_by(statement: Select[Any], schema: TableSchema) -> frozenset[str]:
-    """Return the deferred fields that must be read, since a statement compares or selects them."""
+    """Return the deferred fields that a statement selects, compares or sorts by."""
     deferred = deferred_names(schema)
     if not deferred:
         return NO_FIELDS
@@ -260,7 +264,7 @@ def _without_deferred(schema: TableSchema, fetch: Fetch, loaded: frozenset[str])
 
 
 def _mask(hidden: Sequence[bytes]) -> Filter:
-    """Return a filter that passes all cells, but those of some columns without their values."""
+    """Return a filter that passes all cells, but removes the values of the columns in `hidden`."""
     others = [NotColumn(column) for column in hidden]
     those = [OnlyColumn(column) for column in hidden]
     rest = others[0] if len(others) == 1 else AllOf(tuple(others))
@@ -290,11 +294,11 @@ def _of_values(
 
 
 def _whole(schema: TableSchema, named: tuple[bytes, ...]) -> Fetch:
-    """Return a fetch of whole families, for models whose rows exist by any cell."""
+    """Return a fetch of whole families, for models in which any cell makes a row exist."""
     if not named:
         return Fetch(schema.family_names, KeyOnly())
     if len(named) > _MOST_NAMED or (schema.is_guarded and schema.counters):
-        return Fetch(schema.family_names)  # counters make no guarded row: other cells must show
+        return Fetch(schema.family_names)  # a row with only counters does not exist
     some = AnyOf((*(OnlyColumn(column) for column in named), FirstKeyOnly()))
     return Fetch(schema.family_names, some, named)
 
@@ -338,7 +342,7 @@ def _is_needed(schema: TableSchema, field: Expr[Any]) -> bool:
 
 
 def _shows(schema: TableSchema, column: ColumnSchema, bounds: Bounds | None) -> bool:
-    """Return whether all rows that match have a cell in a column."""
+    """Return whether all rows that match the bounds of a column have a cell in the column."""
     if bounds is None or not bounds.excludes_none or schema.record_types is not None:
         return False
     is_plain = column not in schema.numbers and column.name not in schema.layout.names
@@ -375,7 +379,7 @@ def streams_groups(statement: Select[Any], parts: Sequence[Part], constant: froz
     for part in parts:
         if not missing:
             return True
-        # A part that is computed of the group's own fields is one and the same in a group.
+        # A part that is computed only from grouped fields has one value in each group.
         if not part.fields or not groups.issuperset(part.fields):
             return False
         if not (part.codec.canonical or part.is_ordered):

@@ -1,7 +1,8 @@
 """A range of entries of dynamic columns: its qualifiers, and the scan that reads them.
 
-A wide row is read in two steps: first its declared columns, which also show that it exists; then
-only the entries, by a filter with which the server seeks to the first and stops after the last.
+A wide row is read in two steps. First its declared columns are read, which also show that the row
+exists; then only the entries in the range, by a filter with which the server seeks to the first
+entry of the range and stops after the last.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ from hbase_orm.schema import (
 )
 
 EXISTENCE: Final = AllOf((FirstKeyOnly(), KeyOnly()))
-"""One cell without its value of each row that has any."""
+"""A filter that passes one cell of each row, without the value, to show that the row exists."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +104,7 @@ def slice_of(schema: TableSchema, entries: EntryRange) -> Slice | None:
         for end in ((high, low) if codec.desc else (low, high))
     ]
     first, last = ends[0] or (prefix, True), ends[1]
-    if last == (b"", False):  # the filter would take no bytes for no bound
+    if last == (b"", False):  # for HBase's filter, an empty end means no end
         return None
     columns = ColumnRange(*first, *(last or (KeyRange.prefix(prefix).stop or b"", False)))
     return None if columns.is_empty else Slice(dynamic, columns, entries.limit)
@@ -131,16 +132,20 @@ def _check_ordered(entries: EntryRange, dynamic: DynamicSchema) -> None:
 
 
 def has_anchor(schema: TableSchema) -> bool:
-    """Return whether one column shows that a row exists: a required column or the guard's."""
+    """Return whether a row's declared columns and its marker show that the row exists.
+
+    If false, any cell makes a row exist, also an entry of dynamic columns.
+    """
     return schema.is_guarded or all(each.anchor is not None for each in record_types_of(schema))
 
 
 def columns_beside(
     schema: TableSchema, conditions: tuple[Condition, ...], loaded: frozenset[str] = NO_FIELDS
 ) -> tuple[bytes, ...]:
-    """Return the columns to read besides entries: declared columns, the marker, compared entries.
+    """Return the columns of a row to read besides its range of entries.
 
-    Deferred columns are left out, except those of the fields in `loaded`.
+    They are the declared columns, the marker, and the columns of entries that the conditions
+    compare. Deferred columns are left out, except those of the fields in `loaded`.
     """
     columns: list[bytes] = []
     for each in (schema, *record_types_of(schema)):

@@ -43,10 +43,10 @@ class AnyIndex:
 ANY_INDEX: Final = AnyIndex()
 
 MAX_CACHING_ROWS: Final = 100_000
-"""A gateway makes room for all the rows that a fetch may have before it reads the first."""
+"""The most rows of a fetch: a gateway allocates memory for all of them before it reads one."""
 
 MAX_DEPTH: Final = 40
-"""Conditions nested deeper are refused: Python compiles no deeper brackets for their check."""
+"""The deepest nesting of conditions: Python cannot compile a check with deeper brackets."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -131,7 +131,8 @@ class Select(Generic[T]):
     def shape(self) -> Hashable | None:
         """The part of the statement that decides its plan, without the compared values.
 
-        It is None for statements that select values or rows of the past.
+        It is None for statements that select values, groups, entries or rows of the past, load
+        related objects, or sort in memory.
         """
         if self.selection is not None or self.related or self.entries is not None:
             return None
@@ -172,7 +173,7 @@ class Select(Generic[T]):
         return replace(self, conditions=self.conditions + flat)
 
     def order_by(self, *orders: Order) -> Self:
-        """Return the statement with an order by values, which a scan must be able to give.
+        """Return the statement with an order of its rows, which must be the order of some scan.
 
         Raises:
             QueryError: An argument is not an order, e.g. a field.
@@ -183,7 +184,7 @@ class Select(Generic[T]):
     def sort_in_memory(self, *orders: Order, max_rows: int) -> Self:
         """Return the statement with any order by values, sorted in memory after all rows are read.
 
-        None sorts before every value, with `desc()` after all; NaN sorts after all numbers. Rows
+        None sorts before every value, and NaN after all numbers; `desc()` reverses the order. Rows
         with equal values keep their order. A limit is applied to the sorted rows.
 
         Args:
@@ -203,8 +204,8 @@ class Select(Generic[T]):
     def group_by(self, *fields: Expr[Any]) -> Self:
         """Return the statement with one result for each group of rows with equal `fields`.
 
-        The fields must be the first of the row key, after those compared by `==`. A limit counts
-        groups.
+        The fields must come first in the key that is read, after fields compared by `==`. A limit
+        counts groups.
 
         Raises:
             QueryError: An argument is not a field.
@@ -225,17 +226,17 @@ class Select(Generic[T]):
         return replace(self, row_limit=_positive("limit", n))
 
     def using(self, index: Index | None, /) -> Self:
-        """Return the statement that is read through one index, or with None by the row key.
+        """Return the statement that is read through an index, or by the row key if `index` is None.
 
         Raises:
-            QueryError: The argument is not an index of the model.
+            QueryError: The argument is not an index.
         """
         if index is not None and not isinstance(index, Index):
             raise QueryError("using() takes an index", got=repr(index), fix="write M.by_unit")
         return replace(self, index=index)
 
     def load_related(self, *fields: RelatedExpr[Any]) -> Self:
-        """Return the statement that also loads related objects: one multi-get a page of rows.
+        """Return the statement that also loads related objects: one multi-get per page and field.
 
         Raises:
             QueryError: An argument is not a related field of the model.
@@ -260,7 +261,7 @@ class Select(Generic[T]):
 
         Only these entries and the declared columns are loaded. Each row needs its own scanner, so
         read few rows in this way. Rows without an entry in the range are returned too. The objects
-        are not attached to the session: `add` a changed object; other entries are not changed.
+        are not attached to the session: `add` a changed object to write it. Other entries are kept.
 
         Args:
             field: The field of dynamic columns.
@@ -285,13 +286,12 @@ class Select(Generic[T]):
         return replace(self, entries=entries)
 
     def as_of(self, at: datetime, /) -> Self:
-        """Return the statement on the state of the rows at a time.
+        """Return the statement on the rows as they were at a time.
 
-        Cells with timestamps up to `at`.
-
-        A family keeps overwritten values only with `versions` above 1, and deleted cells only with
-        `keep_deleted_cells`; cells whose TTL is over now are missing. Indexes are not used. The
-        objects are not attached to the session: `add` writes them as new objects.
+        Only cells with timestamps up to `at` are read. A family keeps overwritten values only with
+        `versions` above 1, and deleted cells only with `keep_deleted_cells`. Cells whose TTL is
+        over now are missing. Indexes are not used. The objects are not attached to the session:
+        `add` writes them as new objects.
 
         Raises:
             QueryError: The argument is not a datetime with a time zone.
@@ -301,7 +301,7 @@ class Select(Generic[T]):
     def between_timestamps(self, start: datetime, stop: datetime, /) -> Self:
         """Return the statement on cells with timestamps from `start` to before `stop`.
 
-        Rows have these cells only. Like `as_of`, it needs a Thrift2 gateway and uses no indexes.
+        Each row has only these cells. Like `as_of`, it needs a Thrift2 gateway and uses no indexes.
 
         Raises:
             QueryError: An argument is not a datetime with a time zone, or the range is empty.
@@ -383,7 +383,7 @@ def select(*what: Any) -> Select[Any]:
 
 
 def _owner(items: tuple[Expr[Any], ...]) -> Any:
-    """Return the model of some fields; if they belong to a base and its subclass, the subclass."""
+    """Return the model of the fields: the subclass, if they belong to a base and its subclass."""
     owners = [item.owner for item in items if item.owner is not None]
     if not owners:
         raise QueryError(
