@@ -90,11 +90,11 @@ def _rebuild(
 
 
 class SchemaError(HBaseORMError):
-    """A declaration is wrong; raised when the model class is created."""
+    """A declaration is wrong, or the tables or the catalog in HBase do not match it."""
 
 
 class RowKeyError(HBaseORMError, ValueError):
-    """A value cannot be part of a row key, or makes the row key too long."""
+    """A key field is missing, unknown or does not fit, or the row key is empty or too long."""
 
 
 class CodecError(HBaseORMError, ValueError):
@@ -102,7 +102,7 @@ class CodecError(HBaseORMError, ValueError):
 
 
 class ValidationError(HBaseORMError, ValueError):
-    """A validator refused a value, or a field got a value of the wrong type."""
+    """A value does not fit its field or option, or an object cannot be used in this session."""
 
 
 class CorruptRowError(HBaseORMError):
@@ -118,14 +118,14 @@ class NotLoadedError(HBaseORMError):
 
 
 class ConfigurationError(HBaseORMError, ValueError):
-    """A URL or an option is wrong."""
+    """A URL, an option or an argument is wrong, or a closed session is used."""
 
 
 # --- statements -----------------------------------------------------------------------------------
 
 
 class QueryError(HBaseORMError):
-    """The statement cannot be planned."""
+    """A statement cannot be planned, or a method cannot use its arguments."""
 
 
 class UnboundedScanError(QueryError):
@@ -133,7 +133,7 @@ class UnboundedScanError(QueryError):
 
 
 class PageTokenError(QueryError):
-    """A page token does not belong to the statement."""
+    """A page token is not valid, or does not belong to the statement."""
 
 
 class RowNotFoundError(HBaseORMError):

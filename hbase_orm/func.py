@@ -77,7 +77,7 @@ def each(
     """Return the items of a collection: a condition is true if it is true for at least one item.
 
     But `!=` is the negation of `==`: it is true if no item equals the value. If a statement has
-    several conditions, different items may fulfil them, but `between` compares both ends with the
-    same item.
+    several conditions, different items may fulfil them, but `between` compares one item with
+    both bounds.
     """
     return FunctionExpr("each", field)

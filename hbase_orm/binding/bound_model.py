@@ -137,15 +137,18 @@ class BoundModel:
     def load_names(self, rows: Iterable[Row]) -> Protocol[LoadedNames | None]:
         """Look up the names whose numbers are in the keys of rows, all at once.
 
-        The caller must hold the result until objects are made from the rows. It is None if the
-        model's row keys hold no numbers of names. For a record type, rows of other record types are
-        skipped, because their keys have another layout.
+        The caller must hold the result until objects are made from the rows. The result is None if
+        the model's row keys hold no numbers of names. For a record type, rows of other record types
+        are skipped, because their keys have another layout.
         """
         names = self.keys.names
         return None if names is None else (yield from names.load(self._with_layouts(rows)))
 
     def _with_layouts(self, rows: Iterable[Row]) -> Iterator[tuple[bytes, KeyLayout]]:
-        """Yield the row keys, each with the key layout of its model or record type."""
+        """Yield the row keys, each with the key layout of its model or record type.
+
+        Rows of other or unknown record types are skipped.
+        """
         for row in rows:
             if self.kinds is None:
                 if self.is_own is None or self.is_own(row.key):
@@ -157,7 +160,7 @@ class BoundModel:
                 continue  # an unknown record type: making the object raises the error
 
     def decode_row_key(self, data: bytes) -> Protocol[DecodedKey]:
-        """Return the key fields that can be decoded from a row key; names in it are looked up.
+        """Return the key fields that can be decoded from a row key; look up names for its numbers.
 
         Raises:
             CorruptRowError: The bytes are not a row key of this model, or a dictionary has no name
@@ -170,9 +173,10 @@ class BoundModel:
         return decoded
 
     def exists(self, row: Row) -> bool:
-        """Return whether a row holds an object of the model; all data families must be read.
+        """Return whether a row holds an object of the model.
 
-        It does not if it has another record type, or if `GuardedTable.exists` returns False.
+        `row` must have the cells of all data families. A row of another record type holds no object
+        of the model. For a model with guards or indexes, `GuardedTable.exists` decides.
         """
         if self.is_own is not None and not self.is_own(row.key):
             return False

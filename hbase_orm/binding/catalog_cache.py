@@ -40,9 +40,10 @@ class CatalogCache:
         return read if read is not None and self.monotonic_s() < read.at_s + self.lease_s else None
 
     def entry(self, table: str) -> Protocol[CatalogEntry | None]:
-        """Return the catalog's entry of a table, at most `lease_s` old; None if it has no entry.
+        """Return the catalog's entry of a table, at most `lease_s` old; None if there is no entry.
 
-        Unlike `renew_lease`, this does not open a new table for guarded writes.
+        This method never changes the catalog. `renew_lease`, by contrast, changes the entry of a
+        new table, so that guarded writes are permitted.
         """
         read = self.fresh(table)
         if read is None:
@@ -54,7 +55,7 @@ class CatalogCache:
         """Read a table's entry for guarded writes, start a new lease, and return the entry.
 
         Args:
-            table: The data table. If it is new, the catalog is changed to permit guarded writes.
+            table: The data table. The entry of a new table is changed to permit guarded writes.
             row: The row that is written next, for error messages.
 
         Raises:

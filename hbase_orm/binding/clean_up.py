@@ -56,7 +56,8 @@ class CleanUp:
     def put_off(self, deletes: Iterable[MutateRows]) -> None:
         """Add deletes, all with timestamps, to be sent a moment later.
 
-        They are sent at once if too many wait, if no thread can be started, or after `close`.
+        All waiting deletes are sent at once if too many wait, if no thread can be started, or after
+        `close`.
         """
         with self._lock:
             for request in deletes:

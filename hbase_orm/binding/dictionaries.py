@@ -20,12 +20,12 @@ Numbers = dict[tuple[str, str], int]
 
 
 def in_namespace(table: str, namespace: str) -> str:
-    """Return a table's name in `namespace`, unless it has a namespace already."""
+    """Return a table's name with `namespace`, unless the name has a namespace already."""
     return table if ":" in table or not namespace else f"{namespace}:{table}"
 
 
 def _refuse_rows_of_models(table: str, catalog: CatalogCache) -> Protocol[None]:
-    """Raise an error if the dictionary's table has a guarded model's rows."""
+    """Raise an error if the catalog shows that guarded rows are stored in a dictionary's table."""
     entry = yield from catalog.entry(table)
     if entry is not None and entry.state is not TableState.DROPPED:
         raise SchemaError(
@@ -36,7 +36,7 @@ def _refuse_rows_of_models(table: str, catalog: CatalogCache) -> Protocol[None]:
 
 
 class LoadedNames:
-    """Loaded names, which stay available as long as this object is held.
+    """Looked-up names, which `Dictionaries.name_of` finds as long as a caller holds this object.
 
     Attributes:
         by_table: For each dictionary's table, the names by number.
@@ -67,9 +67,10 @@ class Dictionaries:
         self._loaded: WeakValueDictionary[int, LoadedNames] = WeakValueDictionary()
 
     def known(self, lookups: Sequence[Lookup], values: Mapping[str, Any]) -> dict[str, int] | None:
-        """Return the cached numbers of the names in key fields, by `Lookup.number`.
+        """Return the cached numbers of the names in key fields; None if a number is not cached.
 
-        None if the number of a name is not cached, or a name is not a str. Nothing is sent.
+        The keys of the result are the values of `Lookup.number`. The result is also None if a name
+        is not a str. Nothing is sent.
 
         Args:
             lookups: The look-ups of a key layout: each names a key field and its dictionary.
@@ -103,7 +104,7 @@ class Dictionaries:
     def allocate(
         self, lookups: Sequence[Lookup], rows: Sequence[Mapping[str, Any]]
     ) -> Protocol[Numbers]:
-        """Give numbers to all names without a number in the key fields of rows.
+        """Return the numbers of all names in the key fields of `rows`; give numbers to new names.
 
         Args:
             lookups: The look-ups of a key layout: each names a key field and its dictionary.
@@ -141,10 +142,13 @@ class Dictionaries:
         return numbers
 
     def load(self, pairs: Iterable[tuple[str, int]]) -> Protocol[LoadedNames]:
-        """Look up names by pairs of dictionary and number.
+        """Look up the names of numbers, so that `name_of` can return them.
 
         The caller must hold the result as long as it calls `name_of` for these numbers, because the
         cache may drop names.
+
+        Args:
+            pairs: The numbers, each with its dictionary: (dictionary, number).
         """
         names: dict[str, Mapping[int, str]] = {}
         for dictionary, numbers in _by_dictionary(pairs).items():
@@ -155,7 +159,7 @@ class Dictionaries:
         return loaded
 
     def name_of(self, dictionary: str, number: int) -> str:
-        """Return the name of a number, which must have been loaded by `load`; nothing is sent.
+        """Return the name of `number`; nothing is sent, so call `load` for the number before.
 
         Raises:
             CorruptRowError: No name is loaded for the number, so the dictionary has none.
@@ -174,7 +178,7 @@ class Dictionaries:
         return names[number]
 
     def _held_names(self, table: str, number: int) -> Mapping[int, str]:
-        """Return the names, by number, of a `LoadedNames` that has `number`; empty if none has."""
+        """Return the names, by number, of a `LoadedNames` with `number`; empty if there is none."""
         for each in self._loaded.valuerefs():
             loaded = each()
             names = {} if loaded is None else loaded.by_table.get(table, {})

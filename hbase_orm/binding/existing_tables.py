@@ -48,7 +48,7 @@ def is_unknown(entry: CatalogEntry | None) -> bool:
 
 
 def is_unwritten(entry: CatalogEntry | None) -> bool:
-    """Return whether the catalog has not permitted guarded writes of a table yet."""
+    """Return whether the catalog has no entry for a table, or marks it as new or as dropped."""
     return entry is None or entry.state in {TableState.NEW, TableState.DROPPED}
 
 
@@ -102,7 +102,7 @@ def check_index_tables(
     *,
     has_rows: bool,
 ) -> Protocol[None]:
-    """Raise an error if a table has no guard family, or index tables that do not match its rows.
+    """Raise an error if a table's guard family is missing or its index tables do not fit its rows.
 
     Args:
         bound: The bound model.
@@ -144,9 +144,10 @@ def check_index_tables(
 def _refuse_copies_without_rows(table: str, index: IndexTarget) -> Protocol[None]:
     """Raise an error if an index would answer queries with rows that do not exist any more.
 
-    A deleted row leaves its guard behind, so a table without any cell never had rows. If its index
-    has verified entries nevertheless, they belong to an earlier table, or rows were written a
-    moment ago. So the table is read again before the error is raised.
+    The function is called for a table without any cell. A deleted row leaves its guard behind, so
+    this table never had rows. If its index has verified entries nevertheless, these belong to an
+    earlier table, or rows were written a moment ago. So the table is read again before the error is
+    raised.
 
     Raises:
         SchemaError: The base table was truncated, or was dropped and created by another program.

@@ -42,7 +42,7 @@ def has_mutable_values(schema: TableSchema) -> bool:
 
 
 def is_changed_in_place(schema: TableSchema, obj: Model, row: Row) -> bool:
-    """Return whether a value that can change in place differs from the row that was read.
+    """Return whether a value of `obj` that can change in place differs from its cell in `row`.
 
     Raises:
         CodecError, ValidationError: A value does not fit.
@@ -56,7 +56,9 @@ def is_changed_in_place(schema: TableSchema, obj: Model, row: Row) -> bool:
 
 
 def row_in_place(schema: TableSchema, obj: Model) -> Row:
-    """Return a row of the values that can change in place, for a later comparison.
+    """Return a row with only those values of `obj` that can change in place.
+
+    `is_changed_in_place` can later compare the object with this row.
 
     Raises:
         CodecError, ValidationError: A value does not fit.
@@ -66,7 +68,7 @@ def row_in_place(schema: TableSchema, obj: Model) -> Row:
 
 
 def mutable_names(schema: TableSchema) -> list[str]:
-    """Return the fields whose values can change in place."""
+    """Return the names of the fields whose values can change in place."""
     columns = [column.name for column in mutable_columns(schema)]
     return columns + [dynamic.name for dynamic in schema.dynamics]
 
@@ -86,7 +88,7 @@ def _mutable_cells(schema: TableSchema, values: Mapping[str, Any]) -> dict[bytes
 def _mutable_part(
     schema: TableSchema, values: Mapping[str, Any], cells: Mapping[bytes, Cell]
 ) -> dict[bytes, Cell]:
-    """Return the `cells` of fields that are in `values` and can change in place."""
+    """Return those of `cells` whose field is in `values` and can change in place."""
     names = (each.column for each in mutable_columns(schema) if each.name in values)
     columns = {column for column in names if column in cells}
     return {column: cells[column] for column in columns | loaded_entries(schema, values, cells)}
@@ -95,7 +97,7 @@ def _mutable_part(
 def loaded_entries(
     schema: TableSchema, values: Mapping[str, Any], cells: Iterable[bytes]
 ) -> frozenset[bytes]:
-    """Return the columns in `cells` that hold entries of map fields which are in `values`."""
+    """Return those columns in `cells` that are dynamic columns of a field in `values`."""
     loaded = [dynamic for dynamic in schema.dynamics if dynamic.name in values]
     return frozenset(column for dynamic in loaded for column in cells if dynamic.holds(column))
 
@@ -103,10 +105,10 @@ def loaded_entries(
 def changed_cells(
     schema: TableSchema, old: Mapping[bytes, Cell], differing: Mapping[bytes, bytes]
 ) -> dict[bytes, bytes]:
-    """Return the `differing` cells whose decoded values differ from the row that was read.
+    """Return those of the `differing` cells whose values, not only their bytes, differ from `old`.
 
-    Some codecs have several encodings of one value: for example, JSON that another program wrote
-    with other spaces is not a change.
+    Some codecs have several encodings of one value. For example, JSON that another program wrote
+    with other spaces has other bytes, but the same value.
     """
     return {
         column: value

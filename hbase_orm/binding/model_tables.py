@@ -1,7 +1,7 @@
 """Creates and drops a model's tables: the base table, index tables and the catalog entry.
 
-All protocols here are safe to repeat. Index tables are created first: so a base table that this
-library created has all index tables that writes maintain.
+All protocols here are safe to repeat. Index tables are created before the base table. So a base
+table that this library created has all index tables that writes maintain.
 """
 
 from __future__ import annotations
@@ -70,15 +70,17 @@ _DEAD_GUARD_TTL_S: Final = DEAD_GUARD_TTL_MS // 1000
 def create(bound: BoundModel) -> Protocol[list[str]]:
     """Create a model's missing tables and return their names.
 
-    An existing table is not changed. If the base table has rows, tables of new indexes are not
-    created; `engine.build_index` does that. If an index table still has entries of earlier rows, it
-    is not used; a new index table with another number in its name is created. If rows have guards
-    of a newer epoch than the catalog's, the catalog's epoch is raised, and the indexes must be
-    built again.
+    An existing table is not changed. There are three special cases:
+
+    - If the base table has rows, no index tables are created; `engine.build_index` creates them.
+    - If the base table was never written, but an index table has entries of earlier rows, another
+      index table is created, with another number in its name.
+    - If the guards of rows have a newer epoch than the catalog's entry, the epoch of the entry is
+      raised, and the indexes must be built again.
 
     Raises:
-        SchemaError: The base table exists, but its guard family or the table of a maintained index
-            does not; or the base table is empty, but its index is not; or the table belongs to a
+        SchemaError: The base table exists without its guard family or without the table of a
+            maintained index, is empty although a covering index has entries, or belongs to a
             dictionary or to sequences.
     """
     schema, is_lww = bound.schema, bound.guarded is not None and bound.guarded.is_lww
@@ -139,7 +141,7 @@ def _make_base_table(
 
 
 def _make_dictionaries(bound: BoundModel) -> Protocol[list[str]]:
-    """Create the tables of missing dictionaries and return their names."""
+    """Create the missing tables of dictionaries and return the names of these tables."""
     made: list[str] = []
     for dictionary in _dictionaries(bound):
         made += yield from ensure_dictionary(dictionary)
@@ -177,11 +179,11 @@ def refuse_lost_dictionaries(bound: BoundModel, names: Iterable[str]) -> Protoco
 
 
 def _make_index_tables(bound: BoundModel, made: list[str]) -> Protocol[dict[str, int]]:
-    """Create the index tables of a base table without rows; return the number of each.
+    """Create the index tables of a base table without rows; return their numbers, by index.
 
-    The number is part of the table's name (see `table_of`); it is 1 for the first table. A table
-    with entries is skipped, because its entries belong to rows that do not exist any more. The
-    table of a manual index gets a number, but is not created.
+    The number is part of the table's name (see `table_of`). It is 1, unless a table with this
+    number has entries: these belong to rows that do not exist any more, so the next number is used.
+    An index that only builds write gets a number, but its table is not created.
 
     Args:
         bound: The model.
@@ -212,11 +214,13 @@ def _has_rows(table: str) -> Protocol[bool]:
 def _epoch_of_rows(
     bound: BoundModel, entry: CatalogEntry | None, *, has_rows: bool
 ) -> Protocol[int]:
-    """Return the newest epoch in the guards of a table without a catalog entry; else 0.
+    """Return the newest epoch in the guards of a table without a catalog entry.
 
-    If the table has a catalog entry, only some rows are read. If they have a newer epoch than the
-    entry, the catalog is older than the rows: its epoch is raised, and no index is used until it is
-    built again.
+    For a table with a catalog entry, the result is 0, and some rows are compared with the entry. If
+    a row has a newer epoch, the catalog is older than the rows: the epoch of the entry is raised,
+    and no index is used until it is built again.
+
+    The result is also 0 if the table has no rows, or if its rows have no guards.
     """
     table = bound.schema.table
     if not has_rows or bound.guarded is None or bound.guarded.is_lww:
@@ -242,7 +246,10 @@ def manual_indexes(guarded: GuardedTable) -> frozenset[str]:
 
 
 def drop(bound: BoundModel) -> Protocol[list[str]]:
-    """Drop a model's tables with all their rows; return the names of those that existed."""
+    """Drop a model's base table and index tables; return the names of the dropped tables.
+
+    This includes index tables of earlier builds, and tables of indexes that only the catalog has.
+    """
     schema = bound.schema
     declared = {index.table for index in schema.indexes}
     is_catalogued = bound.guarded is not None and (yield from described(catalog.CATALOG_TABLE))
@@ -261,10 +268,12 @@ def drop(bound: BoundModel) -> Protocol[list[str]]:
 
 
 def index_tables(declared: Collection[str]) -> Protocol[list[str]]:
-    """Return the existing tables of some indexes, including the tables of earlier builds.
+    """Return the names of all existing tables of some indexes.
+
+    Each build of an index makes a new table; the tables of earlier builds are included.
 
     Args:
-        declared: The table names that the indexes declare.
+        declared: For each index, the name of its table as the schema declares it.
     """
     names = yield from ask(ListTables())
     return [name for name in names if any(incarnation_of(each, name) for each in declared)]
@@ -274,7 +283,7 @@ def add_guard_family(bound: BoundModel) -> Protocol[None]:
     """Add the guards' family to an existing, enabled table; safe to repeat.
 
     Raises:
-        TableNotFoundError: There is no such table.
+        TableNotFoundError: The table does not exist.
     """
     table = bound.schema.table
     try:
@@ -323,9 +332,9 @@ def _guard_family(schema: TableSchema) -> FamilyDescriptor:
 
 
 def _longest_ttl_s(schema: TableSchema) -> int | None:
-    """Return the TTL of guards and index entries, which is longer than that of all data families.
+    """Return the TTL of guards and index entries: longer than the TTL of every data family.
 
-    None if a data family may keep cells without limit.
+    None (no TTL) if a data family may keep cells without limit.
     """
     ttls = [
         None if family.min_versions else family.ttl_s for family in schema.families

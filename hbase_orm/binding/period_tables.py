@@ -35,7 +35,8 @@ def send_to_missing_table(
 ) -> Protocol[R]:
     """Create the missing table of a write, then send the write again; return its answer.
 
-    For a `MutateRows` that only deletes, nothing is created or sent, because there are no rows.
+    For a `MutateRows` that only deletes, nothing is created or sent, because there are no rows
+    to delete.
 
     Args:
         operation: The write.
@@ -58,7 +59,10 @@ def send_to_missing_table(
 
 
 def _shared(bound: BoundModel) -> BoundModel:
-    """Return the bound model that declares the table: for a record type, that of its base."""
+    """Return the bound model of the class that declares the table.
+
+    For a record type this class is its base; for any other model, the model itself.
+    """
     base = base_of(bound.model)
     if base is None:
         return bound

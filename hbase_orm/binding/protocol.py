@@ -13,7 +13,7 @@ from hbase_orm.schema import TableSchema
 def written_table(schema: TableSchema, features: frozenset[Feature]) -> GuardedTable | None:
     """Return the description of the table for guarded writes of a model; None for a plain model.
 
-    Without Thrift2 its `is_lww` is true: rows have index entries, but no guards.
+    Without Thrift2 the description's `is_lww` is true: rows have index entries, but no guards.
 
     Raises:
         ConfigurationError: The model needs guards, and there is no Thrift2 gateway.

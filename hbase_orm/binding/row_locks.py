@@ -31,6 +31,8 @@ class RowLocks:
     def hold(self, row: tuple[str, bytes], work: Callable[[], R]) -> R:
         """Run `work` while the lock of a row is held; return the result of `work`.
 
+        If the lock is not free within a second, `work` runs without the lock.
+
         Args:
             row: The table and the row key.
             work: The function to run while the lock is held.

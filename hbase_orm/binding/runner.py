@@ -24,7 +24,7 @@ class Runner:
     """Runs protocols on one gateway. Threads may share it.
 
     Attributes:
-        gateway: Executes single requests.
+        gateway: The gateway that executes requests.
         catalog: The cache of the catalog.
     """
 
@@ -91,7 +91,7 @@ class Runner:
         return self._driver.patience()
 
     def answering(self, patience: Patience | None = None) -> Callable[[Operation[Any]], Any]:
-        """Return a function that executes the requests of one read, and its pauses."""
+        """Return a function that executes the requests of one read, including requests to pause."""
         return partial(self._driver.answer, patience=patience or self.patience())
 
     def run(self, protocol: Protocol[R]) -> R:
@@ -121,7 +121,8 @@ class Runner:
     def each(self, work: Callable[[T], R], items: Sequence[T], /) -> list[R]:
         """Run a reading function on each item, several in parallel; return the results in order.
 
-        The first error, by position, is raised after all running work has ended.
+        If `work` fails, the error of the first failed item, in the order of `items`, is raised
+        after all running work has ended.
         """
         return self._driver.each(work, items, self._fan_out)
 

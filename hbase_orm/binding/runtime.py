@@ -115,7 +115,10 @@ class Runtime(Runner):
             self.run(protocol)
 
     def free_locks_in_child(self) -> None:
-        """Replace the locks in a forked child, where threads that held them do not exist."""
+        """Replace the locks in a forked child, where threads that held them do not exist.
+
+        Waiting deletes of stale index entries are dropped, because the parent sends them.
+        """
         self.row_locks.free_all()
         self.clock.free_locks_in_child()
         self.clean_up.forget()

@@ -1,8 +1,8 @@
 """Sends all writes to the tables of models, after a check of the catalog.
 
-A program whose model has other indexes than the catalog would leave entries missing. So the catalog
-is checked before each write: `TableWriter.send` sends rows of plain models, increments and appends;
-`TableWriter.change` changes rows with indexes; loads and repairs use the indexes that
+If a model declares other indexes than the catalog has, its writes would leave out index entries. So
+the catalog is checked before each write: `TableWriter.send` sends rows of plain models, increments
+and appends; `TableWriter.change` changes guarded rows; loads and repairs use the indexes that
 `maintained_table` returns.
 """
 
@@ -28,7 +28,7 @@ from hbase_orm.ops import Increment, Operation, Protocol
 R = TypeVar("R")
 
 LEASE_RENEWALS: Final = 3
-"""How many attempts a guarded write has if its catalog lease expires during each of them."""
+"""The most attempts of a guarded write; a further attempt is made if the catalog lease expired."""
 
 
 class TableWriter:
@@ -60,13 +60,14 @@ class TableWriter:
         self._contexts: dict[int, GuardContext] = {}
 
     def check(self, bound: BoundModel, operation: Operation[Any] | None = None) -> Protocol[None]:
-        """Raise an error if a write that puts no index entries would leave entries missing.
+        """Raise an error if a write without index entries would make an index incomplete.
 
-        The catalog is read once per table and lease; nothing else is sent.
+        The catalog is read once per table and lease; nothing else is sent. A table without a
+        catalog entry passes the check.
 
         Args:
             bound: The bound model.
-            operation: The write, or None if it is not known yet.
+            operation: The write; None to compare only the declared indexes with the catalog.
 
         Raises:
             SchemaError: The model's indexes differ from those in the catalog, or the write
@@ -87,10 +88,11 @@ class TableWriter:
             refuse_indexed(operation, entry, model)
 
     def send(self, operation: Operation[R], bound: BoundModel) -> Protocol[R]:
-        """Send a write to one table and return its answer; create the table if the model allows it.
+        """Send a write to one table and return its answer; create a missing table of a period.
 
-        A write to a missing table was not applied, so it may be sent again after the table is
-        created. A `MutateRows` that only deletes is not sent again.
+        The table is created only if the model lets writes create tables. HBase did not apply the
+        write to the missing table, so the write is then sent again. For a `MutateRows` that only
+        deletes, no table is created, and nothing is sent again.
 
         Raises:
             TableNotFoundError: The table does not exist, and writes of the model do not create it.

@@ -64,7 +64,9 @@ def by_readable_index(
     bound: BoundModel,
     catalog: CatalogCache,
 ) -> Protocol[Plan]:
-    """Return a statement's plan if the catalog lets queries use its index, else a new plan.
+    """Return `chosen` if queries may use all declared indexes now, else a new plan.
+
+    The catalog shows which indexes queries may use. The new plan uses only these.
 
     Args:
         stmt: The statement.
@@ -116,11 +118,11 @@ def while_usable(
     catalog: CatalogCache,
     note: Note | None = None,
 ) -> Rows:
-    """Return a read of a statement's rows that fails if queries may no longer use its index.
+    """Return the read `rows`, with checks that queries may still use the statement's index.
 
-    Writers maintain an index for one lease after queries must stop using it. So the answer to a
-    request is complete if the catalog entry was read less than a lease before. With an older entry
-    rows could be missing, so the entry is read again before the request.
+    After queries must stop using an index, writers maintain it for one more lease. So the answer to
+    a request is complete if the catalog entry was read less than a lease before the request. An
+    older entry is read again before the request, because rows could be missing.
 
     Args:
         rows: The read of the statement's rows, without these checks.
@@ -150,7 +152,7 @@ class _UsableIndex:
         self._seen: CatalogEntry | None = None
 
     def checked(self, reading: Generator[Step, Any, R]) -> Generator[Step, Any, R]:
-        """Yield the steps of a read or of a part of it, with a check before each request."""
+        """Yield the steps of `reading`, with a check before each request."""
         run = ProtocolRun(reading)
         try:
             run.begin()
@@ -201,7 +203,11 @@ class _UsableIndex:
         self._seen = entry
 
     def _reason(self, error: Exception) -> Protocol[Exception]:
-        """Return the error for a missing table: of a rebuilt or dropped index, or else `error`."""
+        """Return the error to raise for a table that is missing or disabled.
+
+        If the index was rebuilt or dropped, this is a `ConflictError`. If the catalog cannot be
+        read, this is the error of that request. Otherwise it is `error`.
+        """
         self._catalog.forget(self._table)
         try:
             yield from self._check()
@@ -236,7 +242,7 @@ def _is_there(entry: CatalogEntry | None) -> TypeGuard[CatalogEntry]:
 
 
 def unreadable(bound: BoundModel, entry: CatalogEntry | None) -> dict[str, str]:
-    """Return the declared indexes that queries may not use: by name, the reason of each."""
+    """Return why queries may not use some declared indexes: the reasons, by name of the index."""
     if not _is_there(entry):
         # Its index tables may be old or copied: it is unknown whether writes maintained them.
         unknown = "the catalog has no entry for the table"

@@ -1,9 +1,10 @@
 """Timestamps of writes, and waits of writes for HBase's clock.
 
 HBase's timestamps are whole milliseconds. A put in the same millisecond as a delete of its row is
-hidden by the tombstone. An increment or an append gets a timestamp at least 1 ms after that of the
-cell before, so frequent increments of a counter may give it timestamps in the server's future. A
-later put with the server's time is then hidden, and a delete does not delete these cells.
+hidden by the tombstone. HBase gives each increment or append a timestamp at least 1 ms later than
+the timestamp of the existing cell. So frequent increments may give a counter timestamps in the
+server's future. A later put with the server's time is then hidden, and a delete does not delete
+these cells.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ class CounterClockSkew:
     def until_s(self, rows: Iterable[RowId], now_s: float) -> float:
         """Return the time when new writes are later than the counters' cells in all these rows.
 
-        The time is one of the monotonic clock, in seconds; 0 if no wait is needed.
+        The result is a time of the monotonic clock, in seconds; 0 if no wait is needed.
         """
         if now_s > self._last_s + 2 * _INCREMENT_S:
             return 0.0
@@ -118,7 +119,7 @@ class WriteClock:
     def stamp(self) -> Protocol[int]:
         """Return this machine's time in milliseconds, greater than every earlier return value.
 
-        Many calls in one millisecond return times in the future; then the method waits.
+        If many calls in one millisecond move the result into the future, the method waits first.
         """
         with self._lock:
             now_ms = self.now_ms()

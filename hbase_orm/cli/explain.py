@@ -51,9 +51,9 @@ def explain(
     """Show what would be sent for a statement: ranges, filters, checks, order, requests.
 
     NAME is a model, a statement, or a function without arguments that returns a statement; the
-    options narrow it further. Values are typed as for 'key encode': times are ISO 8601 with an
-    offset, or a date, which means midnight in UTC; durations are seconds, bytes are written like
-    row keys, and members of an enum by their names.
+    options narrow the statement further. Values are typed as for 'key encode': times are ISO 8601
+    with an offset, or a date, which means midnight in UTC; durations are seconds, bytes are written
+    like row keys, and members of an enum by their names.
 
     Nothing is sent, except in three cases, which need a URL: with --analyze; for a row key that
     stores names as numbers; and for a statement that reads all tables of a model with a table for

@@ -115,7 +115,7 @@ def build(
 
     As soon as the build starts, writes of programs that do not declare the index are refused:
     deploy the new code first, then build. An interrupted build continues where it stopped. A build
-    takes at least as long as the catalog's lease and both timeouts together.
+    takes at least as long as the catalog's lease, the URL's timeout and --gateway-timeout together.
 
     \b
     Examples:

@@ -130,7 +130,7 @@ def _show(
     table: str | None = None,
     given: Mapping[str, Any] = _NOTHING,
 ) -> None:
-    """Show a row key, its components, and what else is known of it.
+    """Print a row key, its components, and further facts, such as its table and region.
 
     Args:
         model: The model.
@@ -187,7 +187,7 @@ def _decoded(
 
 
 def _start(model: type[Model], table: str | None) -> datetime | None:
-    """Return the start of a table's period; None without a table, or if the model has one table."""
+    """Return the start of a table's period; None if `table` is None or the model has one table."""
     if table is None:
         return None
     return tables_of(model.__schema__).start_of_table(_as_declared(model, table))

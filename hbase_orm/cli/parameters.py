@@ -37,7 +37,7 @@ class ModelType(click.ParamType):  # type: ignore[type-arg] # older click has no
     def _named(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> tuple[ModuleType, str, object]:
-        """Import the module; return it, the name, and its object of this name (None if missing)."""
+        """Return the module, the name after the colon, and its object (None if it is missing)."""
         module_name, colon, name = str(value).partition(":")
         if not (colon and module_name and name):
             self.fail(f"{value!r} is not of the form {self.name}.", param, ctx)

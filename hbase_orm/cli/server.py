@@ -40,10 +40,10 @@ def _data_dir_option(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _located(data_dir: Path | None) -> Path:
-    """Return `data_dir`; if it is None, the default folder whose server runs or has died.
+    """Return `data_dir`; if it is None, return one of the default folders.
 
-    A server that runs takes precedence. If there is no server, return the folder for data that is
-    kept.
+    This is the folder whose server runs. If no server runs, it is the folder whose server has died.
+    If there is no such server either, it is the folder for data that is kept.
     """
     if data_dir is not None:
         return data_dir
@@ -139,8 +139,8 @@ def start(
 def stop(data_dir: Path | None) -> None:
     """Stop the server cleanly; no write is lost.
 
-    For a server that has died, end its remaining processes, and delete the data if it was
-    ephemeral.
+    The data of an ephemeral server is deleted. If the server has died, its remaining processes are
+    ended.
     """
     embedded = EmbeddedServer.recorded(_located(data_dir))
     had_processes = embedded is not None and bool(embedded.processes())

@@ -48,7 +48,7 @@ _READERS: Mapping[type, tuple[Callable[[str], Any], str]] = MappingProxyType(
 
 
 def read_value(field: str, python_type: type, text: str) -> Any:
-    """Return the value of a field that a text describes.
+    """Convert a text that a user typed to a value of the field's type.
 
     Raises:
         click.BadParameter: The text is not a value of the type, or values of the type cannot be

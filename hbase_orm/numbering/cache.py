@@ -24,8 +24,8 @@ MAX_NAMES: Final = 1_000_000
 class DictionaryCache:
     """The cached names and numbers of all dictionaries of one engine. Threads may share it.
 
-    If the cache is full, the least recently used names are dropped. The cache does not store that a
-    name has no number, or a number no name, because another process may create them at any time.
+    If the cache is full, the least recently used names are dropped. The cache does not store
+    that a name has no number, because another process may give it a number at any time.
     """
 
     def __init__(self, max_names: int = MAX_NAMES) -> None:
@@ -85,7 +85,7 @@ class DictionaryCache:
     def allocate(
         self, table: str, names: Iterable[str], *, max_number: int = MAX_NUMBER
     ) -> Protocol[dict[str, int]]:
-        """Return the numbers of all names, by name; give numbers to new names.
+        """Return the numbers of all `names`, by name; give a number to each name that has none.
 
         Nothing is sent if all names are cached; see `dictionary.allocate`.
         """
@@ -112,7 +112,7 @@ class DictionaryCache:
         return cached
 
     def names(self, table: str, numbers: Iterable[int]) -> dict[int, str]:
-        """Return the cached names of numbers, by number; other numbers are left out."""
+        """Return the cached names of `numbers`, by number; uncached numbers are left out."""
         cached: dict[int, str] = {}
         with self._lock:
             for number in numbers:

@@ -140,7 +140,7 @@ def names_of(table: str, numbers: Iterable[int]) -> Protocol[dict[int, str]]:
 def allocate(
     table: str, names: Iterable[str], *, max_number: int = MAX_NUMBER
 ) -> Protocol[dict[str, int]]:
-    """Return the numbers of all names, by name; give numbers to new names.
+    """Return the numbers of all `names`, by name; give a number to each name that has none.
 
     Safe to repeat after any failure, and safe for several processes at the same time: all of them
     get the same number for a name. The new names of one call get consecutive numbers in their
@@ -189,7 +189,7 @@ def _allocate_rows(
 
 
 def _reserve(table: str, name_rows: Sequence[bytes], limit: int) -> Protocol[dict[bytes, int]]:
-    """Reserve a number for each name and write the number's row; return the numbers by name row."""
+    """Reserve a number for each name and write the number's row; return each name row's number."""
     reserved: dict[bytes, int] = {}
     for _ in range(_MAX_ROUNDS):
         waiting = [row for row in name_rows if row not in reserved]
@@ -211,7 +211,7 @@ def _reserve(table: str, name_rows: Sequence[bytes], limit: int) -> Protocol[dic
 
 
 def _write_once(table: str, wanted: Mapping[bytes, bytes]) -> Protocol[dict[bytes, bytes]]:
-    """Write the wanted value of each row that does not exist; return the stored values of all."""
+    """Write the rows in `wanted` that do not exist; return the stored values of all these rows."""
     held: dict[bytes, bytes] = {}
     for some in _slices(list(wanted), _CLAIMS_AT_ONCE):
         held.update((yield from _write_some_once(table, {row: wanted[row] for row in some})))

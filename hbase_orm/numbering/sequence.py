@@ -46,17 +46,17 @@ def take_block(
     loader: int = 0,
     may_create: bool = True,
 ) -> Protocol[range]:
-    """Reserve the next `block` numbers for one of several loaders, and return these numbers.
+    """Reserve `block` numbers of a sequence for one loader, and return these numbers.
 
-    An increment without an answer may have been applied. So its numbers are skipped, and other
-    numbers are reserved.
+    The counter is increased by `block * loaders`. An increment without an answer may have been
+    applied, so the numbers of that increment are skipped, and other numbers are reserved.
 
     Args:
         table: The table of sequences.
         row: The row key of the sequence.
-        block: The number of numbers to reserve.
-        loaders: The number of loaders.
-        loader: The number of this loader, from 0.
+        block: How many numbers to return.
+        loaders: How many loaders share the sequence.
+        loader: Which of the loaders gets the numbers, counted from 0.
         may_create: Whether to create the table if it is missing.
 
     Raises:
@@ -77,9 +77,10 @@ def take_block(
 
 
 class Sequence:
-    """Returns a new number at each call. Threads may share it, and forked processes may use it.
+    """A function that returns a new number at each call. Threads may share it.
 
-    A forked child reserves its own block, and never gives out numbers of its parent's block.
+    The object may also be used in a forked child. The child reserves a block of its own, and never
+    returns numbers of the block that its parent reserved.
     """
 
     def __init__(
@@ -99,9 +100,9 @@ class Sequence:
             table: The table of sequences.
             name: The name of the sequence. Sequences with the same name, in all processes, take
                 their numbers from the same counter.
-            block: The number of numbers that one request reserves.
-            loaders: The number of loaders.
-            loader: The number of this loader, from 0.
+            block: How many numbers one request reserves for this object.
+            loaders: How many loaders share the sequence.
+            loader: Which of the loaders this object is, counted from 0.
 
         Raises:
             ConfigurationError: The name cannot be a row key, or an argument is out of range.

@@ -29,7 +29,7 @@ class Region:
     Attributes:
         name: The encoded name, a hash.
         start: The first row key, included; empty for the table's first region.
-        stop: The end of the region, excluded; empty for the table's last region.
+        stop: The first row key after the region; empty for the table's last region.
         state: The state in HBase: OPEN, CLOSED, …
         server: The RegionServer of the region, as `host,port,start code`.
         store_files: The number of store files; 0 if the region is not open.

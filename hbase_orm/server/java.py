@@ -68,7 +68,7 @@ class Refused:
     reason: str
 
     def __str__(self) -> str:
-        """Return one line for an error message."""
+        """Return the path, the origin and the reason in one line, for an error message."""
         return f"{self.java} ({self.origin}): {self.reason}"
 
 

@@ -72,7 +72,7 @@ class EmbeddedServer:
     def recorded(cls, data_dir: Path) -> EmbeddedServer | None:
         """Return the server that was started with this data directory and not stopped, or None.
 
-        It may have died since; `processes` has its remaining processes, which `stop` ends.
+        The server may have died since; `processes` has its remaining processes; `stop` ends them.
         """
         folder = DataFolder(data_dir.expanduser().absolute())
         state = folder.read()

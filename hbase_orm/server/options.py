@@ -133,7 +133,7 @@ class ServerOptions:
 
     @classmethod
     def read_back(cls, recorded: Mapping[str, Any], data_dir: Path) -> ServerOptions:
-        """Return the options that `recorded` returned; options unknown to this version are skipped.
+        """Return options that were stored in `server.json`; skip those that this version lacks.
 
         Args:
             recorded: The options, as read from `server.json`.

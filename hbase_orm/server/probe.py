@@ -45,7 +45,7 @@ class WireFormat:
         return struct.pack(">I", len(body)) + body if self.is_framed else body
 
     def good_reply(self, method: bytes) -> bytes:
-        """Return the first bytes of a successful answer to `method`, which has a list, no error."""
+        """Return the bytes with which an answer begins if `method` succeeded and returns a list."""
         if self.is_compact:
             head = bytes([_COMPACT_ID, _COMPACT_REPLY, _SEQUENCE, len(method)]) + method
             return head + bytes([_LIST_COMPACT, 0])

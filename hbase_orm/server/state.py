@@ -166,7 +166,7 @@ class DataFolder:
         part.replace(self.path / "server.json")
 
     def read_jvm(self, nonce: str) -> JvmState | None:
-        """Return the record of the JVM with this nonce, or None if it is not ready."""
+        """Return the record of the JVM with this nonce; None if that JVM is not ready."""
         try:
             state = JvmState(**json.loads(self.jvm_file.read_text(encoding="utf-8")))
         except (OSError, ValueError, TypeError):

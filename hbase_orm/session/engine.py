@@ -116,8 +116,8 @@ class Engine(IndexAdmin):
                 low.
             loaders: How many loaders (processes that load data at the same time) share the
                 sequence.
-            loader: The number of this loader, from 0. The loader gets only numbers with `number %
-                loaders == loader`.
+            loader: Which of the loaders this process is, counted from 0. The process gets only
+                numbers with `number % loaders == loader`.
 
         Raises:
             ConfigurationError: The name cannot be a row key, or an argument is out of range.
@@ -156,9 +156,9 @@ class Engine(IndexAdmin):
                 each period.
 
         Raises:
-            SchemaError: An existing table has no family for guards, or belongs to a dictionary or
-                to sequences; or the table of its index was dropped; or the table is empty, but its
-                index is not; or it has rows, but the table of its dictionary is missing.
+            SchemaError: An existing table has no family for guards, belongs to a dictionary or to
+                sequences, has lost the table of an index, is empty although its index has entries,
+                or has rows although the table of a dictionary is missing.
             ConfigurationError: `periods` is missing, or given although no model needs it.
             FeatureMissingError: The engine has no Thrift2 gateway.
         """
@@ -240,7 +240,7 @@ class Engine(IndexAdmin):
 
         Args:
             model: The model.
-            at: A time in the period, for a model with a table for each period.
+            at: A time in the table's period; only for a model with a table for each period.
 
         Raises:
             TableNotFoundError: The table does not exist.

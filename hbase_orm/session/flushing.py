@@ -56,9 +56,10 @@ class Flush:
         return FlushReport(written=len(outcome.written))
 
     def _raise_failed(self, outcome: FlushOutcome, errors: HookErrors) -> None:
-        """Raise the `FlushError` of the flush, or else the first error of an `after_*` hook.
+        """Raise the error of a flush with failures; do nothing if there were none.
 
-        If there are both, the hook's error is the context of the `FlushError`.
+        If some rows were not acknowledged, this is a `FlushError`. Otherwise it is the first error
+        of an `after_*` hook. If there are both, the hook's error is the `FlushError`'s context.
         """
         try:
             if errors.raised:
@@ -158,7 +159,10 @@ class Flush:
                 self._pending.note_doubt(write)
 
     def _hold_back(self, error: Exception, outcome: FlushOutcome) -> None:
-        """Record the pending writes as not written because of `error`, after earlier rounds."""
+        """Record in `outcome` that the pending writes were not written because of `error`.
+
+        This is needed after earlier rounds: the `FlushError` then has the rows of all rounds.
+        """
         for obj, _ in self._state.pending.values():
             key = b""
             with suppress(HBaseORMError):  # such an object may be what the error is about
@@ -167,7 +171,7 @@ class Flush:
             outcome.record_not_written((write,), error)
 
     def _endless(self) -> ValidationError:
-        """Return the error of hooks that add more objects in every round."""
+        """Return the error to raise if hooks add more objects in every round."""
         obj, _ = next(reversed(self._state.pending.values()))
         return ValidationError(
             "the hooks of a flush add more objects in every round, without end",

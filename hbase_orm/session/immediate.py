@@ -96,9 +96,9 @@ class ImmediateWrites:
     def put_if(self, obj: Model, /, *conditions: Condition) -> bool:
         """Write `obj` if its row fulfils the conditions; return whether it was written.
 
-        As in a flush, the changes of a loaded object are written, or all fields of a new object
-        that are not None. A row that does not exist fulfils only `is_null()`. A guarded row is
-        read, and written under its guard, so all conditions are allowed. For a plain row HBase
+        As in a flush, the changes of a loaded object are written; of a new object, all fields that
+        are not None are written. A row that does not exist fulfils only `is_null()`. A guarded row
+        is read, and written under its guard, so all conditions are allowed. For a plain row HBase
         compares one stored cell with one value: a column without a cell fulfils no comparison, and
         a condition that cannot be decided from the bytes is refused. The version column is compared
         only if a condition names it.
@@ -336,7 +336,7 @@ class ImmediateWrites:
         return self._runtime.run(protocol)
 
     def _run_locked(self, row_id: tuple[str, bytes], protocol: Protocol[T]) -> T:
-        """Run a protocol under the engine's lock on the row, so that no other thread changes it."""
+        """Run a protocol under the engine's lock on the row, to avoid conflicts between threads."""
         return self._runtime.row_locks.hold(row_id, partial(self._runtime.run, protocol))
 
     def _refuse_without_guards(self, obj: Model, operation: str) -> None:

@@ -22,7 +22,7 @@ class PendingWrites:
     """Records the writes that the next flush has to send, and applies the results of a flush.
 
     Attributes:
-        outcome: The results of the last flush; None if they are applied to the objects already.
+        outcome: The results of the last flush; None if they were applied to the objects already.
     """
 
     _state: SessionState
@@ -91,7 +91,11 @@ class PendingWrites:
     # --- tries of unknown outcome -----------------------------------------------------------------
 
     def with_options(self, write: RowWrite) -> RowWrite:
-        """Return a write with its options, which record earlier attempts of the same write."""
+        """Return `write` with the options of its object's pending write, ready to be sent.
+
+        The result also writes the columns that earlier attempts of unknown outcome wrote. For a
+        model with a version column, options are created if there are none, to record attempts.
+        """
         options = self._state.options.get(id(write.obj))
         if options is None and write.version is not None:
             # Recorded before the write is sent: after an interrupt, the next flush must distinguish
@@ -100,12 +104,12 @@ class PendingWrites:
         return write if options is None else options.of(write)
 
     def settling(self, write: RowWrite) -> RowWrite:
-        """Return a write that also writes the columns of earlier attempts of unknown outcome."""
+        """Return `write` with the columns that earlier attempts of unknown outcome wrote."""
         options = self._state.options.get(id(write.obj))
         return write if options is None else options.settling(write)
 
     def note_doubt(self, write: RowWrite) -> None:
-        """Record that the outcome of a write is unknown; do nothing if it has no object."""
+        """Record that the outcome of `write` is unknown; do nothing if `write` has no object."""
         if write.obj is not None:
             earlier = self._state.options.get(id(write.obj), WriteOptions())
             self._state.options[id(write.obj)] = earlier.after(write)
@@ -120,7 +124,7 @@ class PendingWrites:
 
         Args:
             is_late: Whether the flush has ended, so that the program may have recorded further
-                writes since. These stay pending.
+                writes after it. These further writes stay pending.
         """
         outcome, pending = self.outcome, self._state.pending
         if outcome is None:
@@ -137,7 +141,11 @@ class PendingWrites:
         self.outcome = None
 
     def mark_clean(self, write: RowWrite) -> None:
-        """Record that a write was acknowledged: its object now matches the row."""
+        """Apply an acknowledged write to its object, if it has one, and to the session.
+
+        After a put the object matches its row and belongs to the session. After a delete the object
+        has no row and leaves the session.
+        """
         obj, state = write.obj, self._state
         if obj is None:
             return
@@ -156,9 +164,10 @@ class PendingWrites:
             state.tracker.add(write.bound, obj)
 
     def mark_deleted(self, write: RowWrite) -> None:
-        """Treat the session's object of a deleted row, if there is one, as a new object.
+        """Detach the session's object of a deleted row, if there is one, from that row.
 
-        An object without a pending write leaves the session.
+        If a write of the object is pending, the object stays in the session, and a put writes it as
+        a new object. Otherwise the object leaves the session.
         """
         state = self._state
         obj = state.identity.find(write.bound, write.key)

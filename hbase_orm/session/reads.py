@@ -166,7 +166,7 @@ class Reader:
     def _selected(self, stmt: Select[Any]) -> tuple[Iterator[Any], Callable[[], None]]:
         """Return an iterator over the results of a statement, and a function that ends the read.
 
-        The load hooks of the results are not called; those of their related objects are.
+        The load hooks of related objects are called. The load hooks of the results are not called.
         """
         bound, runtime = self._state.bound(stmt.model), self._runtime
         chosen = runtime.run(planned(stmt, bound, runtime.catalog))
@@ -189,8 +189,9 @@ class Reader:
     def _attach_whole(self, stmt: Select[Any], bound: BoundModel, obj: Any) -> Any:
         """Return the session's object of the row that `obj` was read from.
 
-        Values of fields are returned as they are. An object that has only a part of its row is not
-        attached to the session; only its load hook is called.
+        There are two exceptions. If the statement selects values of fields, `obj` is such a value
+        and is returned as it is. If the statement reads only a part of each row, `obj` is returned
+        after its load hook, without being attached to the session.
         """
         if stmt.selection is not None:
             return obj  # values of fields
@@ -203,8 +204,8 @@ def _stored(
 ) -> Protocol[tuple[bytes | None, Row | None, LoadedNames | None]]:
     """Return an object's row key, its stored row, and the names whose numbers the key holds.
 
-    The row key is None if a name in it has no number. The row is None if it does not exist. The
-    names are None if the row keys of the model hold no numbers.
+    The row key is None if a name in the key has no number. The row is None if there is no row key,
+    or if the row does not exist. The names are None if the model's row keys hold no numbers.
     """
     yield from bound.keys.look_up_names([obj.__dict__])
     key = bound.keys.known_of(obj)

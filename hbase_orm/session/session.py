@@ -35,8 +35,8 @@ T = TypeVar("T")
 class Session(ImmediateWrites):
     """Reads and writes objects of models; `engine.session()` returns a new session.
 
-    As a context manager, a session flushes at the end of the block and closes. After an exception
-    in the block it closes without a flush.
+    As a context manager, a session flushes at the end of the `with` block and closes. After an
+    exception in the `with` block it closes without a flush.
     """
 
     def __init__(self, runtime: Runtime, bound_of: Callable[[type[Model]], BoundModel]) -> None:
@@ -64,7 +64,7 @@ class Session(ImmediateWrites):
         trace: TracebackType | None,
         /,
     ) -> None:
-        """Flush, unless an exception ended the block, and close the session in any case."""
+        """Flush, unless an exception ended the `with` block; close the session in any case."""
         try:
             if kind is None:
                 self.flush()
@@ -126,9 +126,10 @@ class Session(ImmediateWrites):
     def stream(self, stmt: Select[T], /) -> Stream[T]:
         """Return an iterator over the objects or values that the statement selects.
 
-        The iterator needs constant memory; only through an index it keeps the row keys of its
-        results. Its objects are not attached to the session. If you do not read the iterator to its
-        end, close it, or use it as a context manager, to release the server's scanners.
+        The iterator needs constant memory, unless it reads through an index: then it keeps the row
+        keys of its results. Its objects are not attached to the session. If you do not read the
+        iterator to its end, close it, or use it as a context manager, to release the server's
+        scanners.
         """
         return self._reader.stream(stmt)
 
@@ -187,7 +188,7 @@ class Session(ImmediateWrites):
 
         Args:
             obj: An object of the row; its own values are not used.
-            field: A column, a counter, or an entry of dynamic columns.
+            field: A column, a counter, or a single dynamic column.
             limit: The largest number of versions, 1 or more.
 
         Raises:
@@ -279,25 +280,25 @@ class Session(ImmediateWrites):
         """Send the pending writes, in order, and return a report.
 
         A flush sends the writes in rounds, until nothing is pending. Objects that `before_*` hooks
-        add, delete or change are sent in the same round, those that `after_*` hooks add, delete or
-        change in the next round.
+        add, delete or change are sent in the same round. Objects that `after_*` hooks add, delete
+        or change are sent in the next round.
 
         Safe to call again after an error, and after an exception from outside (Ctrl-C, a time
         limit) that interrupted it: acknowledged writes are not pending any more, and a write that
         reached HBase without an acknowledgement does not count as a conflict.
 
         Raises:
-            ValidationError: A value does not fit; hooks add objects without end; or an object that
-                no longer belongs to its row was changed in place. Nothing was sent.
+            ValidationError: A value does not fit; hooks add objects without end; or an object was
+                changed in place after another object took over its row. Nothing was sent.
             RowKeyError: The row key of an index entry is too long; nothing was sent. After this
                 error or a `ValidationError`, correct or `expunge` the object, and flush again.
             FlushConflictError: Other programs wrote some of the rows after their objects were
                 loaded.
             ConflictError: A dict or list was changed in place after its object got a newer value
                 from the row; nothing was sent.
-            FlushError: Some rows were not written, or their outcome is unknown. Also raised, in
-                place of the errors above, if earlier rounds were written and objects that `after_*`
-                hooks added do not fit or have no end.
+            FlushError: Some rows were not written, or their outcome is unknown. After the first
+                round it replaces the errors above: for example, if objects that `after_*` hooks
+                added do not fit, or if hooks add objects without end.
             QueryError: A hook of a flush called `flush`.
             Exception: The error of a hook. The error of a `before_*` hook is raised before its
                 round is sent. The error of an `after_*` hook is raised after all writes, when every
@@ -321,19 +322,20 @@ class Session(ImmediateWrites):
     ) -> Bulk:
         """Return a bulk writer, which writes any number of rows in constant memory.
 
-        A bulk writer can be used in one `with` block only: outside of it `add` raises `QueryError`.
-        It starts its threads when the block begins.
+        A bulk writer can be used in one `with` block only: outside of the block `add` raises
+        `QueryError`. The threads of the bulk writer start when the `with` block begins.
 
         Args:
             batch_rows: The largest number of rows in one request; a request also ends at about 2
                 MiB of cells.
-            insert_only: The rows are known to be new. A table with indexes and without any earlier
-                writes is then loaded in plain batches that include the guards; to resume an
-                interrupted load, load the same rows again. Load each row only once, and from one
-                process at a time: a second row with the same key raises `DuplicateRowError` only
-                while the first is being written; later it is not noticed, and the row may lack
-                index entries. In a table with indexes and earlier writes each row is checked, and
-                an existing row raises `DuplicateRowError`. Without indexes nothing is checked.
+            insert_only: Whether the caller knows that all rows are new. The effect depends on the
+                table. Without indexes nothing is checked. With indexes and earlier writes each row
+                is checked, and an existing row raises `DuplicateRowError`. With indexes and no
+                earlier writes, the table is loaded in plain batches that include the guards; to
+                resume an interrupted load, load the same rows again. In such a load, load each row
+                only once, and from one process at a time: a second row with the same key raises
+                `DuplicateRowError` only while the first row is being written. Later it is not
+                detected, and the row may lack index entries.
             parallel: The largest number of batches in progress at once, each on its own connection
                 of the pool. None means 6 for a load in plain batches (see `insert_only`), else 3.
                 With 1, each batch is sent after the answer to the batch before it.

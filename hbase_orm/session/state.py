@@ -46,10 +46,10 @@ class SessionState:
         runtime: The runtime that sends the session's requests.
         is_closed: Whether the session is closed.
         identity: The objects of the session by row.
-        pending: The objects with a pending write, each with "put" or "delete", by the `id()` of
-            the object.
-        options: The options of the pending writes and their earlier attempts, by the `id()` of the
-            object.
+        pending: The objects with a pending write, by their `id()`: each value is the object and
+            "put" or "delete".
+        options: The options and the earlier attempts of the pending writes, by the `id()` of the
+            written object.
         listener: The function that the objects call when they change.
     """
 
@@ -66,7 +66,7 @@ class SessionState:
 
     @property
     def tracker(self) -> MutationTracker:
-        """The objects of the session whose values can change in place."""
+        """The tracker, which holds the objects of the session whose values can change in place."""
         if self._tracker is None:
             self._tracker = MutationTracker()
         return self._tracker
@@ -78,7 +78,10 @@ class SessionState:
 
     @property
     def is_clean(self) -> bool:
-        """Whether no write is pending and no object is held that can change in place."""
+        """Whether the next flush has nothing to send and nothing to compare.
+
+        No write is pending, and the session holds no objects whose values can change in place.
+        """
         return not self.pending and not self._tracker
 
     def close(self) -> None:
@@ -144,17 +147,17 @@ class SessionState:
                 self.note_change(obj)
 
     def attach(self, bound: BoundModel, obj: Any) -> Any:
-        """Call the load hook of the session's object of a row that was read; return the object.
+        """Return the session's object of the row that `obj` was read from; call its load hook.
 
-        See `object_of_row`.
+        `object_of_row` decides which object this is.
         """
         return call_after_load_hook(self.object_of_row(bound, obj))
 
     def object_of_row(self, bound: BoundModel, obj: Any) -> Any:
         """Return the session's object of the row that `obj` was read from.
 
-        If the session has an object of the row already, that object gets the values of `obj`. Else
-        `obj` becomes the session's object.
+        If the session has an object of the row already, that object gets the values of `obj` and
+        is returned. Otherwise `obj` becomes the session's object of the row.
         """
         if bound.kinds is not None or not bound.tables.is_only:
             bound = self.bound_to(obj)
@@ -177,13 +180,13 @@ class SessionState:
     ) -> None:
         """Update `obj` from `fresh`, a new object that was read from the same row.
 
-        Fields that the program changed keep their values.
+        Fields that the program changed keep their values, unless `drops_changes` is true.
 
         Args:
             bound: The bound model.
             obj: The session's object of the row.
             fresh: The new object.
-            drops_changes: Whether the program's changes are dropped instead.
+            drops_changes: Whether fields that the program changed get the values of `fresh` too.
         """
         pending = self.pending.get(id(obj))
         in_doubt = self.options.get(id(obj), WriteOptions()).in_doubt
@@ -207,7 +210,9 @@ class SessionState:
         return listener.session if isinstance(listener, ChangeListener) else None
 
     def refuse_owned(self, obj: Model) -> None:
-        """Raise an error if an object belongs to another session, which records its changes.
+        """Raise an error if an object belongs to another session.
+
+        An object belongs to the session that records its changes.
 
         Raises:
             ValidationError: The object belongs to another session.
@@ -223,9 +228,10 @@ class SessionState:
             )
 
     def refuse_other(self, obj: Model) -> BoundModel:
-        """Return the bound model of `obj`, unless the session has another object of its row.
+        """Return the bound model of `obj`; raise an error if another object stands for its row.
 
-        With two objects of one row, neither would have the values that the other one writes.
+        If a session had two objects of one row, neither would get the values that the other one
+        writes. An object whose delete is pending does not count.
 
         Raises:
             ValidationError: The session has another object of the row, or another session has
@@ -244,9 +250,10 @@ class SessionState:
         return bound
 
     def key_of_other(self, bound: BoundModel, obj: Model) -> bytes | None:
-        """Return the row key of `obj` if the session has another object of its row.
+        """Return the row key of `obj` if the session has another object of the same row, else None.
 
-        None if there is no other object, or if a delete of that object is pending.
+        An object whose delete is pending does not count. The result is also None if the number of
+        a name in the row key is not cached.
         """
         key = bound.keys.known_of(obj)
         if key is None:

@@ -33,7 +33,7 @@ class _Watch:
         bound: The bound model of the object.
         obj: The object.
         superseded: The object's mutable values at the time when another object took over its row;
-            None if no other object did.
+            None if no other object has taken over the row.
         replaced: The values that the object had before its row was read again.
     """
 
@@ -72,7 +72,7 @@ class MutationTracker:
             watch.replaced += replaced
 
     def supersede(self, bound: BoundModel, obj: Model) -> None:
-        """Watch an object whose row another object took over: no flush writes its changes."""
+        """Watch an object whose row another object took over: no flush will write its changes."""
         self.forget(obj)
         with suppress(CodecError, ValidationError):  # such a value could never be written
             self._objects[id(obj)] = _Watch(bound, obj, row_in_place(bound.schema, obj))
@@ -86,7 +86,7 @@ class MutationTracker:
         self._objects.clear()
 
     def changed(self) -> Iterator[Model]:
-        """Yield the objects whose mutable values differ from the row that was read.
+        """Yield the objects whose mutable values differ from the rows they were read from.
 
         Objects whose row another object took over are left out.
         """
@@ -126,8 +126,8 @@ class MutationTracker:
     def prune(self) -> None:
         """Stop holding objects that are unchanged and that the program no longer refers to.
 
-        Where Python does not count references exactly, all objects are held until they are
-        forgotten.
+        On a Python that does not count references exactly, this method releases no object: all
+        objects are held until `forget` or `clear` is called.
         """
         if self._objects and counts_are_exact():
             for number in tuple(self._objects):

@@ -1,4 +1,4 @@
-"""Drop the tables and namespaces that a test has made, by their names."""
+"""Drops the tables and namespaces that a test has made, by their names."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SEPARATOR = ":"
 def drop_tables(url: str, prefix: str) -> None:
     """Drop every table whose name starts with `prefix`.
 
-    Both the full name and the name after the namespace are compared with the prefix.
+    A name with a namespace is compared twice: as a whole, and without its namespace.
 
     Raises:
         ConfigurationError: The URL names no Thrift2 gateway.

@@ -5,7 +5,7 @@ the marker `hbase`) runs on the first kind of HBase that is available: the serve
 HBASE_ORM_TEST_URL names; a container of the image, through testcontainers; the embedded server. The
 report's header shows which kind is used, and why the kinds before it are not. If no kind is
 available, such tests are skipped with the reasons; with HBASE_ORM_REQUIRE_HBASE=1 they fail. With
-HBASE_ORM_REQUIRE_DOCKER=1 they fail on everything except Docker.
+HBASE_ORM_REQUIRE_DOCKER=1 they fail unless HBase runs in Docker.
 
     def test_the_newest_order_comes_first(hbase, table_prefix):
         engine = connect(hbase.url)
@@ -41,7 +41,7 @@ _WORKER_INPUT = "hbase_orm_share"
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the marker `hbase`, and the hooks that provide the HBase of this test run."""
+    """Declare the marker `hbase` to pytest, and register `_Run`, which has the other hooks."""
     config.addinivalue_line("markers", f"{_MARKER}: needs a real HBase (the `hbase` fixture)")
     config.pluginmanager.register(_Run(config), _PLUGIN)
 
@@ -61,7 +61,7 @@ class _Run:
         self.kept_log: Path | None = None
 
     def choice(self) -> Choice:
-        """Return the choice of HBase for the tests, which the controller makes once."""
+        """Return which HBase the tests use; the controller decides it once per test run."""
         return self.share.choice_or(_decide)
 
     def hbase(self) -> RealHBase:
@@ -93,7 +93,7 @@ class _Run:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Mark every test that uses the fixture, so that `-m hbase` selects it."""
+        """Mark every test that uses the fixture `hbase`, so that `-m hbase` selects the test."""
         for item in items:
             if "hbase" in getattr(item, "fixturenames", ()):
                 item.add_marker(_MARKER)
@@ -165,7 +165,7 @@ def hbase(pytestconfig: pytest.Config) -> RealHBase:
 
 @pytest.fixture
 def table_prefix(hbase: RealHBase) -> Iterator[str]:
-    """Return a prefix for the table names of one test; drop the tables with it after the test."""
+    """Return a prefix for the table names of one test; drop these tables after the test."""
     prefix = f"t{uuid.uuid4().hex[:12]}_"
     yield prefix
     hbase.drop_tables(prefix)

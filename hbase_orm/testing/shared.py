@@ -43,9 +43,9 @@ class Share:
         self._record = folder / "running.json"
 
     def choice_or(self, decide: Callable[[], Choice]) -> Choice:
-        """Return the choice of HBase for the tests; the first caller makes it by `decide`.
+        """Return which HBase the tests use; the first call of the test run decides it by `decide`.
 
-        The process of the first caller must later stop the HBase.
+        The process that makes the first call must stop HBase at the end of the test run.
         """
         record = self.folder / "choice.json"
         if not record.exists():
@@ -69,8 +69,8 @@ class Share:
     def get_or_start(self, start: Callable[[], Running]) -> Running:
         """Return the running HBase; if there is none, start it, while other processes wait.
 
-        The error of a failed start is written to the file too, so that the other processes fail at
-        once with the same reason.
+        If the start fails, the error is written to a file, so that the other processes fail at once
+        with the same reason.
 
         Raises:
             ServerError: HBase did not start, in this process or in another.

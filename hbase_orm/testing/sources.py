@@ -46,7 +46,7 @@ class Choice:
     must_be_docker: bool = False
 
     def __str__(self) -> str:
-        """Return one line for the report header."""
+        """Return the kind of HBase, and why other kinds were refused, in one line for display."""
         shown: str = self.source or "none"
         if self.url:
             shown = f"{shown} {shown_url(self.url)}"

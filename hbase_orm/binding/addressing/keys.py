@@ -73,7 +73,7 @@ class RowKeys:
         return self.checked(self.model.__mapping__.encode_key(values))
 
     def others_of(self, obj: Model, key: bytes) -> tuple[bytes, ...]:  # noqa: ARG002  # of none
-        """Return no keys: the row of an object has no other possible key than `key`."""
+        """Return an empty tuple: the row of an object has no other possible key than `key`."""
         return ()
 
     # --- of key fields ----------------------------------------------------------------------------
@@ -81,7 +81,8 @@ class RowKeys:
     def possible(self, values: Values) -> tuple[bytes, ...]:
         """Return all possible row keys of a row with these key fields; nothing is sent.
 
-        Empty if the number of a name is not cached. `look_up_names` or `allocate_names` reads it.
+        The result is empty if the number of a name is not cached: call `look_up_names` or
+        `allocate_names` first.
 
         Raises:
             RowKeyError: A key field does not fit, or the key is empty or too long.
@@ -112,7 +113,7 @@ class RowKeys:
         self.checked(self.schema.layout.encode(sample))
 
     def checked(self, key: bytes) -> bytes:
-        """Return a row key if it is not too long for the table.
+        """Return `key`, after a check that it is not too long for the table.
 
         HBase locates a row by the table's name and the row key together, so the largest length
         depends on the name.
@@ -139,7 +140,7 @@ class RowKeys:
         return self.names is None or self.names.numbered(values) is not None
 
     def look_up_names(self, rows: Sequence[Values]) -> Protocol[None]:
-        """Look up the numbers of all names in the key fields of these rows; new names get none.
+        """Look up and cache the existing numbers of all names in the key fields of `rows`.
 
         Raises:
             RowKeyError: A key field does not fit; nothing was sent.
@@ -174,7 +175,7 @@ class RandomlySaltedKeys(RowKeys):
         return False
 
     def _encoded(self, obj: Model, values: dict[str, Any]) -> bytes:
-        """Return the stored row key of a loaded object, or a key with a random salt for a new one.
+        """Return a loaded object's stored row key, or a key with a random salt for a new object.
 
         A new object keeps its salt as long as its other key bytes stay the same.
         """

@@ -1,4 +1,4 @@
-"""Key fields that are names: the row key holds a number from a dictionary for each name.
+"""Key fields whose values are names: row keys hold the number of each name instead.
 
 Numbers are looked up before a row key is computed or a statement is planned. Names are looked up
 after rows are read. The names of many rows are looked up together; cached names are not read again.
@@ -23,7 +23,9 @@ Values = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class KeyNames:
-    """The key fields of a model that are names; row keys hold their numbers from dictionaries.
+    """The key fields of a model whose values are names, which row keys hold as numbers.
+
+    Each of these fields has a dictionary: a table that gives each name a number.
 
     Attributes:
         schema: The schema of the model.
@@ -47,20 +49,20 @@ class KeyNames:
 
     @property
     def context(self) -> KeyContext:
-        """The context for decoding row keys: a function that returns the names of numbers."""
+        """The context for decoding row keys, with a function that returns the name of a number."""
         return KeyContext(name_of=self.dictionaries.name_of)
 
     def are_in(self, fields: Iterable[str] | None) -> bool:
-        """Return whether one of these fields is decoded from the row key; None means all fields."""
+        """Return whether one of `fields` is decoded from the row key; True if `fields` is None."""
         return fields is None or not frozenset(fields).isdisjoint(self.schema.layout.decoded)
 
     def numbered(self, values: Values) -> dict[str, Any] | None:
-        """Return key fields with the numbers of their names; None if a number is not cached."""
+        """Return `values` with the cached numbers of its names; None if a number is not cached."""
         numbers = self.dictionaries.known(self.schema.layout.lookups, values)
         return None if numbers is None else {**values, **numbers}
 
     def allocated(self, values: Values) -> Protocol[dict[str, Any]]:
-        """Return key fields and the numbers of their names; give numbers to new names."""
+        """Return `values` with the numbers of its names; give numbers to new names."""
         lookups = self.schema.layout.lookups
         numbers = yield from self.dictionaries.allocate(lookups, [values])
         return {
@@ -69,7 +71,7 @@ class KeyNames:
         }
 
     def sample(self, values: Values) -> Values:
-        """Return key fields with an arbitrary number for each name, to check the other fields.
+        """Return `values` with the number 1 for each name, so that the row key can be checked.
 
         Raises:
             RowKeyError: A name does not fit.
@@ -100,25 +102,28 @@ class KeyNames:
         yield from self.dictionaries.allocate(self.schema.layout.lookups, rows)
 
     def load(self, keys: Iterable[tuple[bytes, KeyLayout]]) -> Protocol[LoadedNames]:
-        """Look up the names whose numbers are in these keys.
+        """Look up the names whose numbers are in row keys, so that the keys can be decoded.
 
-        The caller must hold the result until it has decoded the keys, because the cache may drop
-        names. A key that does not decode is skipped; making an object from its row raises the
-        error.
+        The caller must hold the result until it has decoded `keys`, because the cache may drop
+        names. A key that does not decode is skipped here; the error is raised when the caller
+        decodes the key.
 
         Args:
-            keys: The keys, each with its layout.
+            keys: The row keys, each with the layout by which it is decoded.
         """
         pairs = (pair for key, layout in keys for pair in _numbers_in(key, layout))
         return (yield from self.dictionaries.load(pairs))
 
     def numbers_to_plan(self, stmt: Select[Any]) -> Protocol[Numbers]:
-        """Return the numbers of the names in a statement's conditions, by dictionary and name."""
+        """Return the numbers of the names in a statement's conditions, by dictionary and name.
+
+        Names without a number are left out.
+        """
         return (yield from self.dictionaries.look_up(names_in(stmt, self.schema)))
 
 
 def _numbers_in(key: bytes, layout: KeyLayout) -> list[tuple[str, int]]:
-    """Return the numbers in a key, each with its dictionary; empty if the key does not decode."""
+    """Return the numbers in a key as (dictionary, number); empty if the key does not decode."""
     if not layout.lookups:
         return []
     try:

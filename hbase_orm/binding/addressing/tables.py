@@ -33,25 +33,28 @@ class Tables(Protocol):
     def start_of(self, values: Mapping[str, Any], /) -> datetime | None:
         """Return the start of the period whose table holds the row of these field values.
 
-        None if the model has only one table, or if `at` already chose the table of a period.
+        None if the model has only one table, or if this object stands for the table of only one
+        period (see `at`).
 
         Raises:
-            RowKeyError: The field of the period has no value or a wrong one.
+            RowKeyError: The field that decides the period has no value or a wrong value.
         """
         ...
 
     def start_of_row(self, row: Row, /) -> datetime | None:
         """Return the start of the period whose table a row was read from.
 
-        None if there is one table.
+        None if the model has only one table.
         """
         ...
 
     def start_of_table(self, table: str, /) -> datetime | None:
-        """Return the start of the period whose rows a table holds; None if there is one table.
+        """Return the start of the period whose rows `table` holds.
+
+        None if the model has only one table.
 
         Raises:
-            ConfigurationError: The name is not a table of the model.
+            ConfigurationError: `table` is not a table of the model.
         """
         ...
 
@@ -66,10 +69,10 @@ class Tables(Protocol):
     def starts(
         self, periods: tuple[datetime, datetime] | None, /
     ) -> Iterator[datetime] | tuple[None]:
-        """Return the starts of all periods between two times; `(None,)` if there is one table.
+        """Return the starts of all periods between two times.
 
         The first period contains the first time. A period that begins at the second time is
-        excluded.
+        excluded. The result is `(None,)` if the model has only one table.
 
         Raises:
             ConfigurationError: `periods` is missing, or is not two times in ascending order.
@@ -79,7 +82,7 @@ class Tables(Protocol):
     def values_at(self, at: datetime | None, /) -> Mapping[str, Any]:
         """Return key field values with which `start_of` chooses the table for the time `at`.
 
-        Empty if there is one table.
+        The result is empty if the model has only one table.
 
         Raises:
             ConfigurationError: `at` is missing, and there is a table for each period.
@@ -93,7 +96,7 @@ class Tables(Protocol):
     def starts_to_plan(self, stmt: Select[Any], /) -> ops.Protocol[list[datetime] | None]:
         """Return the starts of all periods that have a table.
 
-        None if there is one table, or if the statement may not scan all tables.
+        None if the model has only one table, or if `stmt` does not allow a full scan.
         """
         ...
 
@@ -114,16 +117,16 @@ class OneTable:
     are_made_by_writes = False
 
     def start_of(self, values: Mapping[str, Any], /) -> None:  # none decides
-        """Return None."""
+        """Return None, because the model has no periods."""
 
     def start_of_row(self, row: Row, /) -> None:  # all are in one
-        """Return None."""
+        """Return None, because the model has no periods."""
 
     def start_of_table(self, table: str, /) -> None:
-        """Return None.
+        """Return None, because the model has no periods, after a check of the table's name.
 
         Raises:
-            ConfigurationError: The name is that of another table.
+            ConfigurationError: `table` is not the table of the model.
         """
         if table != self.table:
             raise _not_of_model(self.model_name, table, self.table)
@@ -137,7 +140,7 @@ class OneTable:
         return (None,)
 
     def values_at(self, at: datetime | None, /) -> Mapping[str, Any]:  # noqa: ARG002  # at any time
-        """Return no values."""
+        """Return an empty mapping, because no field decides the table."""
         return {}
 
     def existing(self) -> ops.Protocol[list[str]]:
@@ -146,7 +149,7 @@ class OneTable:
         return [self.table]
 
     def starts_to_plan(self, stmt: Select[Any], /) -> ops.Protocol[list[datetime] | None]:  # noqa: ARG002  # of none
-        """Return None."""
+        """Return None, because the model has no periods."""
         yield from ()
         return None
 
@@ -186,7 +189,7 @@ class PeriodTables:
         return self.period.unit.start(at)
 
     def start_of_row(self, row: Row, /) -> datetime | None:
-        """Return the start of the period whose table the row was read from, or None."""
+        """Return the start of the period whose table `row` was read from; None if it is unknown."""
         return row.start if isinstance(row, PeriodRow) else None
 
     def start_of_table(self, table: str, /) -> datetime | None:
@@ -216,7 +219,7 @@ class PeriodTables:
         return {self.period.field: at}
 
     def existing(self) -> ops.Protocol[list[str]]:
-        """Return the names of the tables of all existing periods."""
+        """Return the names of all existing tables of periods."""
         tables = yield from ask(ListTables())
         return [name for name in tables if self.period.unit.start_of(self.schema.table, name)]
 
@@ -230,7 +233,7 @@ class PeriodTables:
 
 
 def tables_of(schema: TableSchema) -> Tables:
-    """Return the tables of a model, as the schema names them."""
+    """Return the object that decides which table holds a row of the schema's model."""
     period = schema.layout.table_period
     if period is None:
         return OneTable(schema.model_name, schema.table)
