@@ -35,8 +35,8 @@ class IndexedRow(Row):
 def look_up(plan: IndexPlan, guarded: GuardedTable) -> Rows:
     """Read index entries, get their rows, and emit the rows that still have their entry.
 
-    A row is emitted only once, even if it changed during the read, so that two of its entries were
-    read.
+    A row is emitted only once, even if two of its entries were read (because the row changed during
+    the read).
     """
     paces: list[Pace] = []
     look_ups = _LookUp(plan, guarded, paces)
@@ -44,7 +44,7 @@ def look_up(plan: IndexPlan, guarded: GuardedTable) -> Rows:
 
 
 def _entries(plan: IndexPlan, paces: list[Pace]) -> Rows:
-    """Read the entries, in the order of the rows."""
+    """Read the index entries of a plan, and emit them in the order in which it returns rows."""
     if plan.keys:
         return _claims(plan)
     if not plan.buckets:
@@ -90,7 +90,7 @@ def _target_of(plan: IndexPlan, guarded: GuardedTable) -> IndexTarget:
 
 
 class _LookUp:
-    """Looks up the rows of entries."""
+    """Looks up the rows of index entries, and emits the rows that still have their entry."""
 
     def __init__(self, plan: IndexPlan, guarded: GuardedTable, paces: Sequence[Pace]) -> None:
         self._plan = plan
@@ -159,7 +159,7 @@ class _LookUp:
         return self._guarded.entry_keys(self._index, row.key, values)
 
     def _counted(self, entry: bytes, row: Row | None) -> list[Row]:
-        """Return the row in a list; an empty list if the row was returned for an earlier entry."""
+        """Return the row in a list; an empty list if an earlier entry or page returned the row."""
         assert row is not None
         if self._was_given is not None and self._was_given(row, self._keys_of(row)):
             return []
@@ -203,10 +203,11 @@ def _newest_ms(entry: Row) -> int:
 def was_given(plan: IndexPlan, index: IndexTarget) -> Callable[[Row, frozenset[bytes]], bool]:
     """Return a function that tests whether an earlier page returned a row.
 
-    Its arguments are the row and the keys of the row's entries. An earlier page returned the row if
-    the pages so far passed one of its entries, and no indexed cell of the row is newer than the
-    first page. A row with a newer cell may have got that entry after the pages had passed it. So
-    the function returns False for such a row: it may be returned twice, but is never missing.
+    The arguments of the function are the row and the keys of the row's entries. An earlier page
+    returned the row if the pages so far passed one of these entries, and no indexed cell of the row
+    is newer than the first page. A row with a newer cell may have got the entry after the pages had
+    passed the entry's place. So the function returns False for such a row: the row may be returned
+    twice, but is never missing.
     """
     passed, skipped = plan.passed, SALT_BYTES if plan.index.salt else 0
     if passed is None:

@@ -1,9 +1,10 @@
 """Merges the rows of several readers into one sorted stream.
 
-Rows are emitted in blocks. Each reader holds some fetched rows, the last of which has its greatest
-key so far. A block has all held rows up to the smallest of these last keys: no reader can return
-such a row later. (In a reverse read, it is up to the greatest of the last keys, descending.)
-Sorting a block of sorted runs takes less than a microsecond per row.
+Each reader reads rows in key order and holds some fetched rows. The key of the last row that a
+reader holds is its last key. Rows are emitted in blocks: a block has all held rows up to the
+smallest last key of the unfinished readers, because no reader can return a smaller key later. (In a
+reverse read, a block has all held rows down to the greatest of these last keys.) Each reader adds
+its rows to the block in order, and sorting such a block takes less than a microsecond per row.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ def merge(
     """Emit the rows of all readers, sorted by the keys without their first `skipped_bytes` bytes.
 
     Readers with few rows left are filled in parallel. Each reader must return its own rows in this
-    order. Rows whose sorted bytes are equal keep the order of the readers.
+    order. Rows whose keys differ only in the skipped bytes keep the order of `readers`.
 
     Args:
         readers: The readers, one for each bucket.

@@ -28,7 +28,7 @@ class _Count:
 
 
 class Meter:
-    """Counts the requests sent through its gateways. Threads may share it."""
+    """Counts the requests to the gateways that its method `gateway` wraps. Threads may share it."""
 
     def __init__(self, clock_s: Callable[[], float] = time.perf_counter) -> None:
         """Start with empty counts."""
@@ -64,7 +64,7 @@ class Meter:
         )
 
     def begin(self, operation: Operation[Any], step: str) -> tuple[_Count, float]:
-        """Record the start of a request; return the argument for `end`."""
+        """Record the start of a request; return the value to pass to `end` as `begun`."""
         with self._lock:
             now_s = self._clock_s()
             if not self._under_way:

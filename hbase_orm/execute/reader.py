@@ -70,7 +70,7 @@ class Pace:
         return max(1, min(self._wanted, self._most_bytes // self._row_bytes))
 
     def note(self, rows: Sequence[Row]) -> None:
-        """Record the rows of an answer, and make the next fetch larger if these rows are small."""
+        """Record the rows of an answer, and make the next fetch larger if their size allows it."""
         self._wanted = min(self._wanted * GROWTH, self._most_rows)
         self.estimate_row_size(rows)
 
@@ -122,9 +122,9 @@ class RangeReader:
         Args:
             scans: The scans of the ranges, in the order of the rows.
             pace: The pace of this reader, which no other reader uses.
-            unconditional: The filter that replaces a scan's own filter after one of its calls was
-                not answered in time. It passes every row, but may leave cells out. None means no
-                filter.
+            unconditional: If a call of a scan is not answered in time, the scan continues with this
+                filter instead of its own. The filter passes every row, but may leave out cells.
+                None means no filter.
         """
         self.rows: list[Row] = []
         self._pace = pace
@@ -141,7 +141,11 @@ class RangeReader:
 
     @property
     def is_low(self) -> bool:
-        """Return whether the reader is not done and holds at most an eighth of the last answer."""
+        """Return whether the reader should be filled again.
+
+        It should if it is not done, and `rows` has at most an eighth of the number of rows in the
+        last answer.
+        """
         return not self.is_done and len(self.rows) * _LOW <= self._page_rows
 
     def take(self) -> list[Row]:

@@ -1,8 +1,8 @@
 """Runs a plan: makes its requests and emits its rows, in the plan's order.
 
 `rows_of(plan, ...)` is a sans-I/O generator: it yields requests, `SideBySide` with protocols that
-may run in parallel, and `Emit` with rows. `stream` runs it on a gateway and yields the rows;
-closing the iterator closes every open scanner on the server.
+may run in parallel, and `Emit` with rows. `stream` runs it on a gateway and yields the rows.
+`close_now` ends this stream early and closes its open scanners on the server.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from hbase_orm.query import (
 
 
 def rows_of(plan: Plan, guarded: GuardedTable | None) -> Rows:
-    """Yield the requests of a plan and emissions with its rows.
+    """Return a generator that yields the requests of a plan, and `Emit` steps with its rows.
 
     Args:
         plan: The plan.

@@ -1,10 +1,11 @@
 """Runs many protocols in step, and joins their requests of the same kind into one request.
 
-Each protocol gets only the answer to its own request. Requests that the protocols make at the same
-time are joined: reads of rows (or of versions) of one table into one multi-get, and writes to one
-table whose cells all have timestamps into one batch. All other requests are sent separately and at
-once, by the thread that runs the protocol. So a check that the protocol made just before, such as
-the check of a lease, is still valid.
+Protocols in step advance together: each runs until it makes a request that may be joined, then the
+requests of all of them are sent, and then each gets the answer to its own request. Reads of rows
+(or of versions) of one table are joined into one multi-get. Writes to one table whose cells all
+have timestamps are joined into one batch. All other requests are sent separately and at once, by
+the thread that runs the protocol. So a check that the protocol made just before, such as the check
+of a lease, is still valid.
 
 A protocol that makes a request for the driver itself, such as `Sleep` or `Nested`, leaves the
 group. It continues after the protocols of the group have ended.
@@ -70,20 +71,25 @@ def run_grouped(
 ) -> list[ProtocolResult[R]]:
     """Run independent protocols in step, and return their results or errors in order.
 
-    An error of one protocol does not stop the others. If HBase refuses a joined request, its parts
-    are sent again one by one; this is safe, because only reads and repeatable writes are joined.
-    The same is done after an error that is not a GatewayError. Any other error of a joined request
-    is raised in all protocols that take part in it.
+    An error of one protocol does not stop the others. An error of a joined request is handled by
+    its class:
+
+    - A GatewayError, except RejectedError, is raised in all protocols whose requests were joined.
+    - After a RejectedError or an error that is not a GatewayError, the joined requests are sent
+      again one by one, so that only the protocols that cause the error get it. This is safe,
+      because only reads and repeatable writes are joined.
+    - An error that is not a GatewayError, and that none of the single requests causes again, is
+      raised here: it came from outside, for example from a time limit.
 
     Args:
         driver: The driver that sends the requests.
         protocols: The protocols.
-        expected_bytes: For each protocol, the least number of bytes that it is expected to read at
-            a time; empty if the numbers are unknown.
-        unjoined: The tables whose row reads and batches of writes are never joined. The answer to
-            one protocol may show the other protocols that they need no request to these tables.
-        sizes: The estimates of row sizes, which are corrected by the rows that are read; None means
-            no estimates.
+        expected_bytes: For each protocol, a lower estimate of the size of the answer to one of its
+            reads, in bytes; empty if unknown.
+        unjoined: The tables whose row reads and batches of writes are never joined, because the
+            answer that one protocol gets may make the requests of the other protocols unnecessary.
+        sizes: The estimates of row sizes, which each read of rows corrects; None means that there
+            are no estimates yet.
     """
     sizes = sizes or ReadSizes()
     expected = list(expected_bytes) or [0] * len(protocols)
@@ -130,7 +136,7 @@ class _Member:
 
     Attributes:
         run: The running protocol.
-        expected_bytes: The least number of bytes that the protocol is expected to read at a time.
+        expected_bytes: A lower estimate of the size of the answer to one of the protocol's reads.
         requests: The present requests: several for a `Together`, none after the protocol's end.
         outcome: The result or the error of the protocol; None before its end.
     """
@@ -198,7 +204,7 @@ class _JoinedRequest:
     size_bytes: int = 0
 
     def has_room(self, rows: set[bytes], size_bytes: int) -> bool:
-        """Return whether a request can be added: none of its rows is present, and the size fits."""
+        """Return whether a request can be added: its `rows` are new here, and no limit is hit."""
         return (
             not rows & self.rows
             and len(rows) + len(self.rows) <= GROUP_ROWS

@@ -74,9 +74,9 @@ class Patience:
     """Limits the time for which an operation of many requests waits for a silent gateway.
 
     An operation may repeat requests, read back the outcome of a write, or resume a scan. If the
-    gateway is silent, each of these requests would wait for the whole timeout again. So the time
-    limit of one request begins with the first request that is not answered, and all following
-    requests share it, until one of them is answered.
+    gateway is silent, each of these requests would wait for the whole timeout again. So the first
+    request that is not answered starts the time limit of one request, and all following requests
+    share the remaining time. An answer ends this limit.
     """
 
     def __init__(self, gateway: Gateway, clock: Callable[[], float] = time.monotonic) -> None:
@@ -218,8 +218,9 @@ class Driver:
 
         Args:
             protocol: The protocol.
-            patience: The sender of the requests; None means a new one. If the gateway is silent,
-                the protocol then ends after about the time limit of one request.
+            patience: The `Patience` through which the requests are sent. None means a new one, so
+                that with a silent gateway the protocol ends after about the time limit of one
+                request.
         """
         patience = patience or self.patience()
         return run_protocol(protocol, partial(self.answer, patience=patience))
@@ -239,7 +240,8 @@ class Driver:
             protocols: The protocols, which are started in this order.
             parallel: The largest number of parallel protocols; None means the driver's `parallel`,
                 which is also the upper limit.
-            patience: The sender of the requests; None means a new one, which all protocols share.
+            patience: The `Patience` through which the requests of all protocols are sent; None
+                means a new one.
         """
         shared = patience or self.patience()
         return self._side_by_side(
@@ -337,9 +339,9 @@ class Driver:
 RunGroup = Callable[[Driver, Sequence[Protocol[Any]], Sequence[int]], list[ProtocolResult[Any]]]
 """A function that runs independent protocols on a driver.
 
-Its arguments are the driver, the protocols, and for each protocol the least number of bytes that it
-is expected to read at a time (no numbers if they are unknown). It returns the protocols' results or
-errors in order.
+Its arguments are the driver, the protocols, and for each protocol a lower estimate of the size of
+the answer to one of its reads, in bytes (an empty sequence if unknown). It returns the protocols'
+results or errors in order.
 """
 
 _DRIVERS: WeakSet[Driver] = WeakSet()

@@ -41,7 +41,7 @@ class SharedWork(Generic[T, R]):
         self.gates = [threading.Lock() for _ in range(helpers)]
 
     def work_off(self) -> None:
-        """Take and process items until there are none."""
+        """Take items and call the function with them, until no item is left."""
         try:
             while True:
                 number, item = self._waiting.get_nowait()
@@ -114,7 +114,7 @@ class Team:
         self._end = ref(self, self._jobs.put)
 
     def begin(self, work: Callable[[T], R], item: T) -> SharedWork[T, R]:
-        """Let a thread call `work` with one item; `result` of the returned object waits for it."""
+        """Let a thread call `work` with `item`; `result()` of the returned object waits for it."""
         share = SharedWork(work, (item,), helpers=1)
         self.help_with(share)
         return share

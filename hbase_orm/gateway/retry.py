@@ -131,7 +131,7 @@ class RetryingGateway:
             timeout_s: The time limit of one request in seconds, for all attempts together.
             clock: A monotonic clock, in seconds.
             sleep: A function that waits a number of seconds.
-            jitter: See `RetryPolicy`.
+            jitter: A function that returns a number from 0 (keep the whole pause) to 1 (halve it).
 
         Raises:
             ConfigurationError: The number of attempts is less than one.

@@ -111,7 +111,7 @@ class RoutedGateway:
 
 
 def needs_atomic(operation: Operation[Any]) -> bool:
-    """Return whether a request needs Thrift2, because Thrift1 cannot do it in one call.
+    """Return whether a request needs Thrift2: Thrift1 cannot do all of it, or not in one call.
 
     Examples:
         >>> from hbase_orm.ops import Delete, Put

@@ -8,7 +8,7 @@ from typing import Final
 from hbase_orm.ops import GetRows, Row
 
 WHOLE_ROW_BYTES: Final = 200 * 1024
-"""The expected size of a row of which whole families are read, if no such row was read before."""
+"""The expected size of a row, if whole families are read and no earlier answer shows the size."""
 
 _MOST_KINDS: Final = 1000
 
@@ -16,7 +16,7 @@ Kind = tuple[str, tuple[bytes, ...]]
 
 
 class ReadSizes:
-    """The mean sizes of the rows that were read last, by table and columns.
+    """For each table and selection of columns, the mean size of the rows in the last answer.
 
     Threads may share it.
     """
@@ -32,8 +32,8 @@ class ReadSizes:
     def expected_bytes(self, operation: GetRows) -> int:
         """Return the expected size in bytes of the cells in the answer to `operation`.
 
-        If no such row was read before, a row counts `WHOLE_ROW_BYTES` if whole families are read,
-        and 0 if only single columns are read.
+        If the same columns of this table were not read before, the expected size of a row is
+        `WHOLE_ROW_BYTES` if whole families are read, and 0 if only single columns are read.
         """
         row_bytes = self._row_bytes.get((operation.table, operation.columns))
         if row_bytes is None:

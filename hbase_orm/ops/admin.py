@@ -46,7 +46,8 @@ class TableDescriptor:
 
     Attributes:
         name: The name of the table, as `namespace:name` unless the namespace is the default one.
-        attributes: The attributes of the table, by name. HBase uses some names, and stores others.
+        attributes: The attributes of the table, by name. HBase also stores attributes whose names
+            it does not know, but does not use them.
         durability: USE_DEFAULT, SKIP_WAL, ASYNC_WAL, SYNC_WAL or FSYNC_WAL.
     """
 
@@ -59,7 +60,13 @@ class TableDescriptor:
 
 @dataclass(frozen=True, slots=True)
 class RegionRange:
-    """One region: keys from `start` (included) to `stop` (excluded; None is the table's end)."""
+    """One region of a table.
+
+    Attributes:
+        start: The first possible row key of the region; empty means the beginning of the table.
+        stop: The first possible row key after the region; None means the end of the table.
+        server: The address of the region's server as `host:port`; "memory" in the memory gateway.
+    """
 
     start: bytes
     stop: bytes | None
@@ -95,7 +102,7 @@ class CreateTable(Operation[None]):
     """Create a table, pre-split at `split_keys`, which must be distinct and not empty.
 
     Split keys, and options that Thrift1 does not know, need Thrift2. The gateway raises
-    TableExistsError or NamespaceNotFoundError.
+    TableExistsError if the table exists, and NamespaceNotFoundError if its namespace does not.
     """
 
     descriptor: TableDescriptor

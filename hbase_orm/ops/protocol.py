@@ -173,9 +173,10 @@ class ProtocolRun(Generic[Q, R]):
             self.send(answer)
 
     def pass_on(self) -> Generator[Q, Any, None]:
-        """Yield the present request in the calling protocol; send its answer or error to this one.
+        """Yield the present request, and send the answer or the error to the protocol of this run.
 
-        So the driver of the calling protocol executes the requests of both protocols.
+        Another protocol does `yield from run.pass_on()`, so that its own driver executes the
+        requests of both protocols.
         """
         request: Any = self.request
         try:

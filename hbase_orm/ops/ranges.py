@@ -1,4 +1,4 @@
-"""Row keys and ranges of them, in bytes."""
+"""Ranges of row keys, and HBase's limits on the sizes of row keys and cells."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class KeyRange:
     def prefix(cls, prefix: bytes) -> KeyRange:
         r"""Return the range of every row key that starts with `prefix`.
 
-        The stop key is the shortest byte string greater than all of them: trailing `0xFF`
+        The stop key is the smallest byte string after all these row keys: trailing `0xFF`
         bytes are dropped and the last remaining byte is incremented. A prefix of only `0xFF`
         bytes has no such string, so the range then runs to the end of the table.
 
@@ -79,8 +79,9 @@ class KeyRange:
 def after_prefix(prefix: bytes) -> bytes | None:
     r"""Return the smallest byte string that sorts after all strings with this prefix.
 
-    None if there is none, because the prefix is empty or has only `0xFF` bytes. To add one to the
-    prefix as a number would be wrong: `b"\xff"` gives `b"\x01\x00"`, which sorts *below* it.
+    Return None if there is no such string, because the prefix is empty or has only `0xFF` bytes.
+    The string is not the prefix plus 1 as a number: `b"\xff"` would give `b"\x01\x00"`, which
+    sorts *before* `b"\xff"`.
     """
     stem = prefix.rstrip(b"\xff")
     return stem[:-1] + bytes([stem[-1] + 1]) if stem else None
@@ -103,7 +104,7 @@ def check_row_key_length(key: bytes) -> None:
 
 
 def longest_row_key_bytes(table: str) -> int:
-    """Return the length of the longest row key in `table` whose region HBase can locate, in bytes.
+    """Return the length in bytes of the longest row key of `table` whose region HBase can locate.
 
     Examples:
         >>> longest_row_key_bytes("ns:flights")
@@ -113,7 +114,10 @@ def longest_row_key_bytes(table: str) -> int:
 
 
 def merged(ranges: Iterable[KeyRange]) -> list[KeyRange]:
-    """Return sorted ranges with the same keys as `ranges`, which neither overlap nor touch."""
+    """Join ranges that overlap or touch, and return the resulting ranges in key order.
+
+    Empty ranges are left out.
+    """
     joined: list[KeyRange] = []
     for each in sorted((r for r in ranges if not r.is_empty), key=lambda r: r.start):
         last = joined[-1] if joined else None

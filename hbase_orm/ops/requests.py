@@ -72,7 +72,7 @@ class Scan:
         columns: The columns or whole families to read; empty means everything.
         filter: A filter in HBase's filter language, or None.
         reverse: Whether rows are returned in descending order of their keys.
-        caching_rows: The number of rows that one call fetches.
+        caching_rows: The number of rows that the gateway fetches from a region server at once.
         before_ms: Read only cells with a timestamp before this; None means all.
         from_ms: Read only cells with this timestamp or a later one. Values above 0 need Thrift2.
     """
@@ -98,7 +98,7 @@ class OpenScanner(Operation[ScannerId]):
 class FetchRows(Operation[list[Row]]):
     """Read the next rows of a scanner, at most `count`. Only an empty answer means the end.
 
-    The driver raises ScannerExpiredError if the scanner's lease expired, the server was restarted,
+    The gateway raises ScannerExpiredError if the scanner's lease expired, the server was restarted,
     or the connection that opened the scanner was closed.
 
     Attributes:
@@ -152,8 +152,8 @@ class RowMutation:
     Attributes:
         deletes: The cells to delete; empty for a put.
         puts: The cells to write.
-        ttl_ms: The time to live of the cells in `puts`, in milliseconds; None means that only the
-            TTL of their family limits it.
+        ttl_ms: The time to live of the cells in `puts`, in milliseconds; None means that the cells
+            have only the TTL of their family.
     """
 
     row: bytes
@@ -217,13 +217,14 @@ class MutateRow(Operation[None]):
 class CheckAndMutate(Operation[bool]):
     """Change one row atomically if a comparison of one column is true. Needs Thrift2.
 
-    The answer is whether the comparison was true, so that the row was changed. The answer False may
-    also mean that the row was changed: a gateway repeats the request after its own timeout, and
-    then compares with the change that the first request made.
+    The answer is True if the comparison was true, so that the row was changed. The answer False
+    does not prove that the row is unchanged: HBase's Thrift gateway repeats a request after its own
+    timeout, and the second attempt then compares with the change that the first attempt made.
 
     The comparison is `stored operator expected`, in unsigned lexicographic order. For HBase an
     empty `expected` means "absent": with "==" it matches an absent and an empty cell; other
-    operators are refused. An absent cell makes every other comparison false, also "!=".
+    operators are refused. If `expected` is not empty, an absent cell makes every comparison false,
+    also "!=".
     """
 
     table: str

@@ -19,7 +19,7 @@ _MS_PER_SECOND = 1000
 
 
 class Stored(NamedTuple):
-    """A stored value, with its own time to live in milliseconds or None."""
+    """A stored value, and its own time to live in milliseconds (None if it has none of its own)."""
 
     value: bytes
     ttl_ms: int | None
@@ -167,10 +167,11 @@ def _raw_order(cell: StoredVersion) -> tuple[int, int]:
 
 
 def _mask(family: FamilyDescriptor, tombstones: Iterable[int], before_ms: int | None) -> int:
-    """Return the greatest timestamp of deleted puts: that of the newest tombstone, or -1.
+    """Return the timestamp of the newest tombstone that counts; -1 if none counts.
 
-    In a family that keeps deleted cells, a read of the past (with `before_ms`) ignores tombstones
-    that are not older than `before_ms`. In other families all tombstones count.
+    Puts with this timestamp or an earlier one are deleted. All tombstones count, unless the family
+    keeps deleted cells and `before_ms` is given (a read of the past): then only tombstones with
+    timestamps before `before_ms` count.
     """
     if family.keep_deleted_cells != "FALSE" and before_ms is not None:
         tombstones = [t for t in tombstones if t < before_ms]
@@ -198,8 +199,11 @@ def compact(
     """Drop the cells that HBase drops in a flush; with `major`, also drop tombstones.
 
     Deleted, expired and surplus versions are dropped, so that no read of the past returns them any
-    more. A family that keeps deleted cells keeps deleted versions, and the tombstones that delete
-    them. In all families, tombstones that are not older than `lasting_ms` are kept, unless it is 0.
+    more. Two things are kept:
+
+    - A family that keeps deleted cells keeps deleted versions, and the tombstones that delete them.
+    - Every family keeps the tombstones of the last `lasting_ms` milliseconds, unless `lasting_ms`
+      is 0.
     """
     keeps = _keeps_deleted(family, cells, now_ms)
     for column in cells.columns.values():

@@ -65,7 +65,7 @@ class Token(NamedTuple):
 
 
 def parse_filter(text: bytes, *, is_reverse: bool = False) -> FilterFactory:
-    """Parse a filter string, and return a function that makes the filter.
+    """Parse a filter string, and return a function that makes a new filter object at each call.
 
     Raises:
         RejectedError: The text is not a filter, or has a filter that is not simulated.
@@ -183,7 +183,10 @@ class _Parser:
 
 @dataclass(frozen=True, slots=True)
 class _Arguments:
-    """The arguments of one filter, read one by one with their types."""
+    """The arguments of one filter; each method checks the type of an argument and returns it.
+
+    `count` only checks the number of arguments.
+    """
 
     text: bytes
     tokens: Sequence[Token]

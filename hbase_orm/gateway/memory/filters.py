@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 
 class FilterCell(NamedTuple):
-    """A cell as an argument of filters."""
+    """The parts of a cell that filters check."""
 
     family: bytes
     qualifier: bytes

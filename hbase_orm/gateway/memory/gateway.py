@@ -114,7 +114,7 @@ class MemoryGateway:
         """Run one request.
 
         Raises:
-            RejectedError: A real gateway would raise an error of the same class.
+            RejectedError: HBase refuses the request; a real gateway raises the same class of error.
             ScannerExpiredError: The scanner is closed, or was not read for longer than its lease.
             ConfigurationError: The gateway is closed.
         """
@@ -325,7 +325,7 @@ _OPERATORS: Mapping[str, Callable[[bytes, bytes], bool]] = MappingProxyType(
 
 
 def _holds(request: CheckAndMutate, stored: bytes | None) -> bool:
-    """Return whether the stored value fulfils the request's condition; None means no cell.
+    """Return whether `stored`, which is None without a cell, fulfils the condition of `request`.
 
     If the expected value is empty, the cell must be absent. An empty cell counts as absent.
     """

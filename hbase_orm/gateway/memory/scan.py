@@ -48,9 +48,9 @@ def _scan_filtered(
 ) -> Iterator[Row]:
     """Yield the rows that a filter passes; the filter starts again in each region.
 
-    If a region returned no row and its filter is done, the whole scan ends, because HBase's region
-    server then answers that there are no more rows. If a region returned rows, only its own scan
-    ends.
+    When the filter is done, the scan of its region ends, and the next region follows. But if the
+    region has returned no row, the whole scan ends, because HBase's region server then answers that
+    there are no more rows.
     """
     if scan.reverse:
         _refuse_reverse_on_demand(build(), selection)

@@ -182,7 +182,9 @@ class MemoryTable:
         cells.put(stamp, Stored(value, ttl_ms))
 
     def add(self, key: bytes, column: bytes, amount: int, now_ms: int) -> int:
-        """Return the value of a counter plus `amount`, which overflows at 64 bits. Write nothing.
+        """Return a counter's value plus `amount`, wrapped around at 64 bits; write nothing.
+
+        An absent counter is 0.
 
         Raises:
             RejectedError: The cell is not 8 bytes wide.

@@ -7,8 +7,8 @@ region servers to the gateway). So the number of rows is limited: it starts low,
 size of earlier answers, and stays so small that an answer of large rows still fits.
 
 Scans are opened with TScan's `batchSize`, which splits a row into several results of a few cells
-each. So a limit of results is a limit of cells, also for wide rows. `Pieces` joins the results to
-rows again.
+each. So the number of results limits the number of cells, even if rows are wide. `Pieces` joins
+the results into rows again.
 """
 
 from __future__ import annotations
@@ -29,15 +29,18 @@ MOST_CELLS: Final = 512
 FIRST_CELLS: Final = 8
 """The number of cells in the first answer of a scan, if the size of the results is unknown.
 
-At least one result is requested, even if it may have more cells. HBase stores no cell of more than
-10 MB.
+At least one result is requested, even if one result may have more cells than this. HBase stores no
+cell of more than 10 MB.
 """
 
 MOST_ROWS: Final = 32
 """The largest number of rows in one answer to a multi-get, or to a scan that cannot split rows."""
 
 FIRST_ROWS: Final = 4
-"""The number of rows in the first answer to such a read, if the size of the rows is unknown."""
+"""The number of rows in the first answer to a read of whole rows, if their size is unknown.
+
+A read of whole rows is a multi-get, or a scan that cannot split rows.
+"""
 
 GROWTH: Final = 4
 
@@ -82,9 +85,9 @@ class AnswerSizes:
         return self._bytes.get(kind)
 
     def note(self, kind: Kind, size_bytes: int) -> None:
-        """Record the mean size of new results.
+        """Record `size_bytes`, the mean size of the results in a new answer.
 
-        It becomes the estimate, unless the old estimate divided by `GROWTH` is larger.
+        The new estimate is the larger of `size_bytes` and the old estimate divided by `GROWTH`.
         """
         if len(self._bytes) >= _MOST_KINDS:
             self._bytes.clear()
@@ -92,10 +95,14 @@ class AnswerSizes:
 
 
 class Portion:
-    """The number of results that the next call requests, chosen by the size of earlier results."""
+    """Chooses the number of results that the next call requests, by the size of earlier results.
+
+    Attributes:
+        count: The number of results that the next call requests.
+    """
 
     def __init__(self, sizes: AnswerSizes, kind: Kind, *, first: int, most: int) -> None:
-        """Start with `first` results, or with as many as fit if the size of results is known.
+        """Set `count` to `first` or, if the size of results is known, to as many as fit an answer.
 
         Args:
             sizes: The sizes of earlier results.
@@ -110,7 +117,12 @@ class Portion:
         self.count = first if size_bytes is None else self._fitting(size_bytes)
 
     def note(self, results: int, size_bytes: int) -> None:
-        """Adapt the number after an answer of `results` results with `size_bytes` bytes."""
+        """Adapt `count` to the last answer.
+
+        Args:
+            results: The number of results in the answer; if it is 0, `count` stays the same.
+            size_bytes: The size of the whole answer.
+        """
         if not results:
             return
         self._sizes.note(self._kind, size_bytes // results)
@@ -122,7 +134,10 @@ class Portion:
 
 
 def portions(keys: Sequence[bytes], portion: Portion) -> Iterator[list[bytes]]:
-    """Yield the keys without duplicates, in groups of at most the present `portion.count` keys."""
+    """Yield the distinct keys in groups, each of which has at most `portion.count` keys.
+
+    The caller may change `portion.count` between two groups.
+    """
     distinct = list(dict.fromkeys(keys))
     start = 0
     while start < len(distinct):
@@ -132,11 +147,11 @@ def portions(keys: Sequence[bytes], portion: Portion) -> Iterator[list[bytes]]:
 
 
 class Pieces:
-    """Joins the results of one scanner, which may be pieces of rows, to rows.
+    """Joins the results of one scanner, which may be pieces of rows, into rows.
 
     Attributes:
         batch_cells: The largest number of cells of a result; None if each result is a whole row.
-        portion: The largest number of results of the next call.
+        portion: Chooses the largest number of results that the next call requests.
         surplus: Complete rows beyond the number that the caller requested, for its next request.
     """
 
@@ -168,9 +183,9 @@ class Pieces:
     def join(self, results: list[Row]) -> list[Row]:
         """Join the results of a call, and return the rows that are complete.
 
-        A result with fewer than `batch_cells` cells is the last of its row. If the last result is
-        full, its row is kept until the next call shows whether the row continues. A call without
-        results means the end of the scan, so the row that was kept is complete.
+        A result with fewer than `batch_cells` cells ends its row. If the last of `results` has
+        `batch_cells` cells, its row is kept here until the next call shows whether the row
+        continues. Empty `results` mean the end of the scan, so the kept row is complete.
         """
         if self.batch_cells is None:
             return results
@@ -203,9 +218,9 @@ def caching_results(scan: Scan, batch_cells: int | None) -> int:
 def batch_cells(scan: Scan) -> int | None:
     """Return the largest number of cells per result of a scan; None if rows cannot be split.
 
-    The scan's filter may forbid the splitting of rows. If the scan reads only single columns and no
-    whole family, the number is one more than a row can have (but at most `MOST_CELLS`), so that
-    every result is known to be a whole row.
+    The scan's filter may forbid the splitting of rows. If the scan reads single columns and no
+    whole family, the largest number is one more than the number of columns, so that every result is
+    known to be a whole row. It is never above `MOST_CELLS`.
 
     Examples:
         >>> from hbase_orm.ops import KeyRange

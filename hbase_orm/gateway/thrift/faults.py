@@ -35,7 +35,7 @@ from hbase_orm.gateway.thrift.wire import OUT_OF_STEP
 from hbase_orm.ops import Operation
 
 WIRE_ERRORS: tuple[type[Exception], ...] = (TException, OSError, EOFError, GarbledAnswerError)
-"""What a Thrift call may raise besides this library's errors."""
+"""The classes of the errors that a Thrift call may raise, besides this library's own errors."""
 
 # Enough for a Java message with its class name; stack traces run to hundreds of lines.
 SHOWN_CHARACTERS = 300
@@ -144,8 +144,8 @@ def translate(exc: BaseException, operation: Operation[Any] | None = None) -> Ga
         operation: The request, for the details of the error.
 
     Returns:
-        The error, to be raised `from exc`. A broken connection, or an answer to another request, is
-        a ConnectionLostError.
+        The error, to be raised `from exc`. It is a ConnectionLostError if the connection broke, or
+        if the answer belongs to another request.
     """
     details = _details(operation)
     if isinstance(exc, TApplicationException):
@@ -186,11 +186,14 @@ def _by_phrase(message: str) -> _Entry | None:
 
 
 def _by_class_name(message: str) -> _Entry | None:
-    """Return the entry of `FAULTS` for a message with names of Java classes, or None.
+    """Return the entry of `FAULTS` for a message by the Java classes that it names, or None.
 
-    The names in the first line decide, except for the names of wrappers. If the first line has no
-    other names, all names in the message decide. If the result is a retryable error, but the
-    message also names an error of unknown outcome, the entry of that error is returned instead.
+    The entry is chosen in these steps:
+
+    1. Use the names in the first line, without the names of wrappers.
+    2. If `FAULTS` has none of these names, use all names in the message.
+    3. If the entry is a RetryableError, but the message also names an error after which the outcome
+       is unknown, return the entry of that error instead.
     """
     names = set(_CLASS_NAME.findall(message))
     heads = set(_CLASS_NAME.findall(message.partition("\n")[0])) - _WRAPPERS
@@ -227,10 +230,11 @@ def _by_thrift_type(exc: BaseException) -> _Entry:
 
 
 def _by_table_name(message: str, table: str | None) -> _Entry | None:
-    """Return the entry for a message that has only the table's name, or None.
+    """Return the entry for a message that names the table but no Java class; None for others.
 
-    For a missing table, a batch answers "Failed 1 action: <table>: 1 time", and Thrift2 only the
-    name. For a disabled table, Thrift2 answers "<table> is disabled.", without a class.
+    For a missing table, the answer to a batch is "Failed 1 action: <table>: 1 time", and other
+    answers of Thrift2 are only "<table>". For a disabled table, Thrift2 answers "<table> is
+    disabled.".
     """
     failed = _FAILED_ACTIONS.search(message)
     named = failed.group(1) if failed else _first_line(message)

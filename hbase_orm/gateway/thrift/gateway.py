@@ -80,7 +80,7 @@ Call = Callable[[Any, Any], Any]
 
 
 class ScannerOwner:
-    """The gateway of an open scanner, its connection, its bounds, and the pieces of its rows."""
+    """The gateway, connection and bounds of one scanner, and the `Pieces` that join its rows."""
 
     __slots__ = ("bounds", "gateway", "is_done", "pieces", "slot")
 
@@ -184,11 +184,11 @@ class ThriftGateway(ABC):
     @staticmethod
     @abstractmethod
     def _pooled(line: Line, address: Address) -> ThriftConnection:
-        """Return a connection that can be pooled, and that sends over the open line."""
+        """Return a connection for the pool that sends over `line`, which is open."""
 
     @abstractmethod
     def _table_of_calls(self) -> Mapping[type[Operation[Any]], Call]:
-        """Return the function for each kind of request, except for the requests of scanners."""
+        """Return the functions that execute requests, by request class; none for scanners."""
 
     @abstractmethod
     def _send_open(
@@ -198,7 +198,7 @@ class ThriftGateway(ABC):
 
     @abstractmethod
     def _send_fetch(self, client: Any, scanner: int, count: int) -> list[Row]:
-        """Return the next results of a scanner, which are rows or pieces of rows."""
+        """Return the next results of a scanner, at most `count`: rows or pieces of rows."""
 
     @abstractmethod
     def _send_close(self, client: Any, scanner: int) -> None:
@@ -278,7 +278,7 @@ class ThriftGateway(ABC):
         bounds: ScanBounds,
         pieces: Pieces,
     ) -> list[Row]:
-        """Return up to the requested number of rows, fewer if they are large; none at the end."""
+        """Return up to `operation.count` rows, fewer if rows are large; none at the scan's end."""
         rows, pieces.surplus = pieces.surplus, []
         received_bytes = 0
         # All rows of an answer may lie outside the range, and an empty list would mean the end.
@@ -325,7 +325,7 @@ class ThriftGateway(ABC):
             self.pool.use_same(slot, deadline).do(self._close_unwanted)
 
     def _close_unwanted(self, slot: Slot[ThriftConnection]) -> None:
-        """Close the abandoned scanners of a connection."""
+        """Close the scanners in `slot.unwanted`, which are no longer needed."""
         while slot.unwanted:
             number = slot.unwanted.popleft()
             if number in slot.scanners:

@@ -1,9 +1,9 @@
 """Opens Thrift connections, and checks on the first one that the URL names the right gateway.
 
 With a Thrift1 port in the place of a Thrift2 port, or a wrong transport, calls fail with errors
-that explain nothing: an unknown method, a closed connection, or an endless wait. So the first
-connection to each address asks for the server's type, and if there is no answer, tries other
-transports and protocols.
+that explain nothing: an unknown method, a closed connection, or an endless wait. So on the first
+connection to each address, the server is asked for its type. If it does not answer, other
+transports and protocols are tried, so that the error can name the right ones.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Interface = Literal[1, 2]
 
 
 class ThriftConnection:
-    """A pooled connection.
+    """A Thrift connection of the pool, with its client.
 
     Attributes:
         line: The `Line`, which sends and receives the bytes.

@@ -1,6 +1,6 @@
 """A pool of a limited number of connections; each is used by one thread at a time.
 
-A connection is returned to the pool only if every request on it was answered; otherwise it is
+A connection is put back into the pool only if every request on it was answered; otherwise it is
 closed. A connection that was idle for long is replaced before the server closes it, a connection
 that the peer has closed is detected before use, and a forked child starts with an empty pool. The
 pool does not depend on Thrift.
@@ -37,8 +37,9 @@ IDLE_LIMIT_S = 50.0
 # A host that drops packets answers nothing; the next address is tried after this time.
 CONNECT_TIMEOUT_S = 5.0
 
-# A turn that returns its connection wakes the next waiting turn. A turn whose end was interrupted
-# by an exception from outside wakes nobody, so waiting turns also check at this interval.
+# A turn that gives back its connection wakes the next waiting turn. A turn whose end was
+# interrupted by an exception from outside wakes nobody, so waiting turns also check at this
+# interval.
 LOOK_AGAIN_S = 0.5
 
 
@@ -108,11 +109,13 @@ class Pool(Generic[C]):
         return f"Pool({where}, {len(self._slots)} open, {busy} busy, at most {self.size})"
 
     def use(self, deadline: float, *, is_spread: bool = False) -> Turn[C]:
-        """Return a turn; its `with` block gets a slot with an open connection.
+        """Return a turn: a context manager whose `with` block gets a slot with an open connection.
 
         Args:
-            deadline: The time at which waiting, connecting and the calls of the block give up.
-            is_spread: Whether to open another connection rather than use one with open scanners.
+            deadline: The time at which waiting, connecting and the calls in the `with` block give
+                up.
+            is_spread: Whether to open another connection, if the pool has room, rather than use one
+                with open scanners.
 
         Raises:
             ServerBusyError: No connection became free in time; nothing was sent.
@@ -122,7 +125,7 @@ class Pool(Generic[C]):
         return Turn(self._enter, self._leave, deadline, is_spread=is_spread)
 
     def use_same(self, slot: Slot[C], deadline: float) -> Turn[C]:
-        """Return a turn for this slot; its `with` block waits while another thread uses the slot.
+        """Return a turn for `slot`; its `with` block first waits until no other thread uses `slot`.
 
         Raises:
             ScannerExpiredError: The connection is closed, and with it every scanner that was opened
@@ -219,9 +222,9 @@ class Pool(Generic[C]):
             _ring(waiting)
 
     def _offer(self, turn: Turn[C]) -> bool:
-        """Give a turn a suitable slot if one is free; return whether its waiting is over.
+        """Give `turn` a suitable slot if one is free; return whether `turn` can stop waiting.
 
-        The waiting is also over if the only suitable slot is gone.
+        It can also stop waiting if its only suitable slot (`turn.same`) is gone.
         """
         if any(slot.is_held_by(turn) for slot in self._slots):
             return True
@@ -257,7 +260,11 @@ class Pool(Generic[C]):
         return None
 
     def _drop_useless(self) -> None:
-        """Close free connections that are too old, or not usable again after an interrupt."""
+        """Close the free connections that are too old or out of step, and drop their slots.
+
+        A slot whose turn ended before a connection was open is dropped too. If the pool is closed,
+        all free connections are closed.
+        """
         oldest = self._clock() - self._idle_limit_s
         for slot in [slot for slot in self._slots if not slot.is_busy]:
             is_useless = self._is_closed or slot.is_gone or slot.opened is None
@@ -272,7 +279,7 @@ class Pool(Generic[C]):
             slot.opened.close()
 
     def _leave(self, turn: Turn[C]) -> None:
-        """Release a turn's slot; may be called again after an interrupt."""
+        """Take back the slot of `turn`; may be called again after an interrupt."""
         if turn.is_over and not self._waiting:
             return
         with self._lock:

@@ -1,7 +1,7 @@
 """The slots of the connection pool, and the turns in which callers use them.
 
 An exception from outside (a signal handler, a time limit of a task queue, Ctrl-C) may end a
-thread's work between any two steps, also while it returns a connection. So there is no flag that
+thread's work between any two steps, also while it gives back a connection. So there is no flag that
 must be reset: a slot is busy as long as its turn exists and is not over. If a thread is interrupted
 before it has ended its turn, the turn is deleted with its last reference, and the slot is free.
 """
@@ -55,7 +55,8 @@ class Slot(Generic[C]):
         is_gone: Whether the connection is closed.
         idle_since: The time when the last turn ended. If the turn did not end normally, it is the
             time when the turn got the slot.
-        used: The number of the last use, among all uses of the pool's slots.
+        used: A number that shows which slot was used last: it is set at the end of each turn, and
+            is greater than all numbers that the pool's slots had before. 0 before the first turn.
     """
 
     __slots__ = ("idle_since", "is_gone", "opened", "scanners", "turn", "unwanted", "used")
@@ -90,16 +91,18 @@ class Slot(Generic[C]):
 
 
 class Turn(Generic[C]):
-    """One caller's use of a connection: a `with` block gets a slot and returns it.
+    """One caller's use of a connection: its `with` block gets a slot, and gives it back at the end.
 
-    The end of the block may be interrupted too; if the slot must be returned in any case, use `do`.
+    An exception from outside may interrupt the end of the `with` block, before the slot is given
+    back. `do` gives the slot back even then.
 
     Attributes:
-        deadline: The time at which waiting, connecting and the calls of the block give up.
-        is_spread: Whether to open another connection rather than use one with open scanners.
+        deadline: The time at which waiting, connecting and the calls in the `with` block give up.
+        is_spread: Whether to open another connection, if the pool has room, rather than use one
+            with open scanners.
         same: The only suitable slot, or None if any slot is suitable.
-        bell: A queue that gets an item when the turn may get its slot.
-        is_over: Whether the turn has ended and its slot is returned.
+        bell: A queue that gets an item when the turn has got a slot, or should look again.
+        is_over: Whether the turn has ended and has given back its slot.
         me: The weak reference by which the pool refers to this turn.
     """
 
@@ -128,10 +131,12 @@ class Turn(Generic[C]):
 
         Args:
             enter: A function that waits for a slot and returns it.
-            leave: A function that returns the slot to the pool; it may be called again after an
+            leave: A function that gives the slot back to the pool; it may be called again after an
                 interrupt.
-            deadline: The time at which waiting, connecting and the calls of the block give up.
-            is_spread: Whether to open another connection rather than use one with open scanners.
+            deadline: The time at which waiting, connecting and the calls in the `with` block give
+                up.
+            is_spread: Whether to open another connection, if the pool has room, rather than use one
+                with open scanners.
             same: The only suitable slot, or None if any slot is suitable.
         """
         self._enter = enter
@@ -158,15 +163,18 @@ class Turn(Generic[C]):
         trace: TracebackType | None,
         /,
     ) -> None:
-        """Return the slot to the pool."""
+        """Give the slot back to the pool."""
         self.end()
 
     def end(self) -> None:
-        """Return the slot to the pool; do nothing if that was done before."""
+        """Give the slot back to the pool; do nothing if that was done before."""
         self._leave(self)
 
     def do(self, work: Callable[[Slot[C]], R]) -> R:
-        """Do the work with the slot; return the slot even after an error or an interrupt."""
+        """Call `work` with the slot, and return the result of `work`.
+
+        The slot is then given back to the pool, even after an error or an interrupt.
+        """
         try:
             with self as slot:
                 return work(slot)
@@ -174,7 +182,7 @@ class Turn(Generic[C]):
             self.end()  # an exception from outside may have interrupted the end of the block
 
     def wait(self, longest_s: float) -> None:
-        """Wait until the pool rings the bell, at most `longest_s` seconds."""
+        """Wait until the pool puts an item into `bell`, at most `longest_s` seconds."""
         try:
             self.bell.get(timeout=longest_s)
         except Empty:

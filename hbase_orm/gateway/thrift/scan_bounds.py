@@ -34,7 +34,11 @@ class ScanBounds:
     is_reverse: bool
 
     def select(self, rows: list[Row]) -> tuple[list[Row], bool]:
-        """Return the rows that are in the range, and whether the last row is past its end."""
+        """Return those of `rows` that are in `keep`, and whether the scan has passed all of `keep`.
+
+        `rows` are some rows of the scan, in its order. If `keep` is None, all of them are returned,
+        and the second value is False, because the server ends the scan at the right row.
+        """
         keep = self.keep
         if keep is None or not rows or (rows[0].key in keep and rows[-1].key in keep):
             return rows, False
@@ -46,7 +50,7 @@ class ScanBounds:
 
 
 def server_bounds(key_range: KeyRange, *, is_reverse: bool) -> ScanBounds:
-    r"""Return bounds for a server's scan of `key_range`, with as few rows outside as possible.
+    r"""Return bounds for a server's scan of `key_range` that reads as few other rows as possible.
 
     `key_range` must not be empty.
 
@@ -77,7 +81,7 @@ def _reverse_bounds(key_range: KeyRange) -> ScanBounds:
 
 
 def _just_below(key: bytes) -> bytes:
-    """Return a byte string before `key` with as few row keys as possible between them."""
+    """Return a byte string that sorts before `key`, with as few row keys as possible in between."""
     if len(key) > MAX_ROW_KEY_BYTES:
         # No row key lies between a key of the greatest length and `key`, which starts with it.
         return key[:MAX_ROW_KEY_BYTES]

@@ -91,9 +91,10 @@ class Thrift1Gateway(ThriftGateway):
     """Reads and plain writes over Thrift1.
 
     A `MutateRow`, and each row of a `MutateRows`, can have either puts or deletes, all with the
-    same timestamp. A `CheckAndMutate` can have only a comparison for equality and one put without
-    timestamp. An `Increment` can have only one column, and `CreateTable` no split keys.
-    `GetVersions` reads column by column, so its answer is not a snapshot of the row.
+    same timestamp. A `CheckAndMutate` can have only a comparison for equality and one put, without
+    timestamp and TTL. An `Increment` can have only one column. A `CreateTable` cannot have split
+    keys, or options that Thrift1 does not know. `GetVersions` reads column by column, so its answer
+    is not a snapshot of the row.
     """
 
     _INTERFACE = 1
@@ -105,11 +106,11 @@ class Thrift1Gateway(ThriftGateway):
 
     @contextmanager
     def raw(self) -> Iterator[Any]:
-        """Return a context manager of a separate happybase `Connection`, closed at the end.
+        """Return a context manager with a separate happybase `Connection`, which it closes at exit.
 
         Its client checks sequence ids, and each of its calls has the time limit `timeout_s`. The
         connection is not part of the pool, so an unfinished scan on it disturbs no other request.
-        It raises happybase's errors.
+        Its calls raise happybase's errors.
 
         Raises:
             RetryableError: No gateway accepts connections.
@@ -120,7 +121,7 @@ class Thrift1Gateway(ThriftGateway):
 
     @staticmethod
     def _pooled(line: Line, address: Address) -> ThriftConnection:
-        """Make a happybase connection that uses the open line and this library's client."""
+        """Return a connection for the pool; its `owner` is a happybase connection over `line`."""
         connection = happybase.Connection(address.host, address.port, autoconnect=False)
         connection.transport = line.transport
         connection.client = CheckedClient(line, HBASE1.Hbase)

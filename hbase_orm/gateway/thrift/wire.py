@@ -230,7 +230,7 @@ class Line:
         return self.is_in_step and self.socket.is_quiet()
 
     def exchange(self, method: str, arguments: Any, result: Any) -> Any:
-        """Send one request and read its answer into `result`.
+        """Send one request, read its answer into the empty struct `result`, and return `result`.
 
         Raises:
             TApplicationException: The server could not run the method, or the answer belongs to
@@ -244,7 +244,7 @@ class Line:
     def exchange_encoded(self, method: str, arguments: bytes, result: Any) -> Any:
         """Send one request whose arguments are already encoded in the binary protocol.
 
-        The line must be `is_binary`. The answer and the errors are those of `exchange`.
+        The line must be `is_binary`. The result and the errors are the same as for `exchange`.
         """
         self._begin()
         name = method.encode()
@@ -312,7 +312,7 @@ class CheckedClient:
 
     Attributes:
         line: The connection over which the calls are sent.
-        sizes: The sizes of the results of earlier calls.
+        sizes: Estimates of the sizes of results, from the answers to earlier calls.
     """
 
     def __init__(
@@ -323,8 +323,8 @@ class CheckedClient:
         Args:
             line: The line, which must be open before the first call.
             service: A service from a module that thriftpy2 loaded.
-            results: For some methods, by name, a function that makes the answer struct; it replaces
-                the service's own class.
+            results: For some methods, by name, a function that makes an empty struct for the
+                answer. For other methods, the service's own class is used.
         """
         self.line = line
         self.sizes = AnswerSizes()

@@ -159,7 +159,7 @@ class AnswerReader(ABC):
         }
 
     def skip(self, kind: int, depth: int) -> None:
-        """Skip a field that this library does not use."""
+        """Skip a value of the type `kind`, which this library does not use."""
         if kind not in _TYPES:
             message = f"a field of type {kind}"
             raise GarbledAnswerError(message)
@@ -199,7 +199,7 @@ class AnswerReader(ABC):
 
 
 def _parts(inner: Any) -> tuple[int, Any]:
-    """Return the type in an element's specification, and its details; None for a simple type."""
+    """Return an element's type, and the details of the type, which are None for a simple type."""
     return (inner[0], inner[1]) if isinstance(inner, tuple) else (inner, None)
 
 

@@ -11,7 +11,7 @@ import struct
 from typing import Final, Protocol
 
 MAX_ANSWER_BYTES: Final = 512 << 20
-"""The largest size of an answer in bytes, above that of any answer of a usual gateway."""
+"""The largest accepted size of an answer in bytes; usual gateways send smaller answers."""
 
 CHUNK_BYTES: Final = 128 << 10
 """The number of bytes that one receive requests, unless more bytes are missing."""
@@ -40,8 +40,8 @@ class Incoming:
     Attributes:
         data: The bytes that have arrived and are not dropped yet.
         position: The number of bytes of `data` that were read.
-        received_bytes: The number of bytes of this answer that have arrived, without the frame's
-            length.
+        received_bytes: The number of bytes of this answer that have arrived, without the 4 bytes
+            in which a frame's length is sent.
     """
 
     def __init__(self, source: Source, *, is_framed: bool) -> None:

@@ -54,18 +54,18 @@ _Step = tuple[bytes, bytes, Callable[[bytes, int], tuple[int, int, bytes, int]],
 
 
 class _RowLayout:
-    """The constant bytes of rows with the same columns."""
+    """Reads rows that have the same columns, by comparing the constant bytes between the values."""
 
     __slots__ = ("_last", "_start", "_steps")
 
     def __init__(self, names: tuple[bytes, ...]) -> None:
-        """Prepare for rows of these columns, in this order."""
+        """Prepare to read rows that have the columns `names`, in this order."""
         self._start = _CELLS + len(names).to_bytes(4, "big") + _constant(names[0])
         self._steps = [_step(*pair) for pair in pairwise(names)]
         self._last = names[-1]
 
     def read(self, data: bytes, position: int, most: int, rows: list[Row]) -> tuple[int, bool]:
-        """Add up to `most` rows of this layout from `data` to `rows`.
+        """Append to `rows` up to `most` rows of this layout, which start at `position` in `data`.
 
         Returns:
             The position of the first row that was not added, and whether this row has not arrived
@@ -111,11 +111,11 @@ def _constant(name: bytes) -> bytes:
 
 @lru_cache(maxsize=1024)
 def _step(name: bytes, following: bytes) -> _Step:
-    """Return what is needed to read from the value of one column to the value of the next column.
+    """Return how to read the bytes between the value of column `name` and that of `following`.
 
     Returns:
-        The first column, the constant bytes before the second value's length, a function that
-        unpacks the bytes between the two values, and their number.
+        `name`, the constant bytes before the length of the second value, a function that unpacks
+        all bytes between the two values, and the number of these bytes.
     """
     constant = b"\x00" + _constant(following)
     form = struct.Struct(f">B2xq{len(constant)}sI")
@@ -154,7 +154,7 @@ def read_rows(reader: AnswerReader, size: int, depth: int) -> list[Row]:
 
 
 def _rows_there(data: bytes, position: int, most: int, rows: list[Row]) -> tuple[int, bool]:
-    """Add rows that have arrived to `rows`, until two successive rows have the same columns.
+    """Append to `rows` the rows that have arrived, until two successive ones have equal columns.
 
     Returns:
         The position of the first row that was not added, and whether this row has not arrived
@@ -232,10 +232,10 @@ def _read_cells(reader: BinaryReader) -> dict[bytes, Cell]:
 
 
 def _cells_there(incoming: Incoming, left: int, cells: dict[bytes, Cell]) -> int:
-    """Add the cells that have arrived; if some are missing, wait for more bytes.
+    """Add to `cells` up to `left` cells that have arrived; if some have not, wait for more bytes.
 
     Returns:
-        The number of missing cells.
+        The number of cells that are still missing.
     """
     data, start = incoming.data, incoming.position
     needed = 0
@@ -288,7 +288,7 @@ def read_values(reader: AnswerReader, size: int, depth: int) -> list[DecodedValu
 
 
 def _values_there(incoming: Incoming, most: int, values: list[DecodedValue]) -> None:
-    """Add up to `most` cells that have arrived; stop at a cell with other than the usual fields."""
+    """Append to `values` up to `most` arrived cells; stop at a cell with unusual fields."""
     data, start = incoming.data, incoming.position
     try:
         for _ in range(most):
