@@ -115,9 +115,9 @@ class _Watched(ReadObserver):
     """Counts the rows that a read checks against the conditions, and its stale index entries.
 
     Attributes:
-        stale: The number of index entries that no row has.
+        stale: The number of stale index entries, i.e. entries that no row has.
         before: The number of checked rows in all pages before the last one.
-        kept: The number of rows in groups or in a sort; None without groups and sort.
+        kept: The number of matching rows that were grouped or sorted; None without groups and sort.
         again: The number of rows that were read a second time, for a range of dynamic columns.
     """
 
@@ -128,7 +128,7 @@ class _Watched(ReadObserver):
     _last: _Page | None = None
 
     def rows(self, rows: Iterable[Any]) -> Iterator[Any]:
-        """Yield the rows, which fulfil every condition, and count them."""
+        """Yield the matching rows unchanged, and count them in `kept`."""
         self.kept = self.kept or 0
         for row in rows:
             self.kept += 1
@@ -143,19 +143,19 @@ class _Watched(ReadObserver):
         return self.before + (0 if self._last is None else self._last.reached)
 
     def note(self, doubtful: Sequence[DoubtfulEntry]) -> None:
-        """Count the index entries that no row has."""
+        """Count those of the doubtful entries that are stale."""
         self.stale += sum(entry.is_stale for entry in doubtful)
 
     def note_extra_rows(self, rows: int) -> None:
-        """Count rows that were read a second time."""
+        """Add `rows`, a number of rows that were read a second time, to `again`."""
         self.again += rows
 
     def pass_on(self, emit: Emit) -> Rows:
-        """Emit the rows as a page that counts its checked rows."""
+        """Emit the rows as a page that counts how many of its rows are checked."""
         yield replace(emit, rows=self.page(emit.rows))
 
     def page(self, rows: Sequence[Row]) -> Sequence[Row]:
-        """Return a page that counts its checked rows."""
+        """Return the rows as a page that counts how many of its rows are checked."""
         self.before = self.checked
         self._last = _Page(rows)
         return self._last

@@ -28,8 +28,9 @@ class KeyedRows:
 
     Attributes:
         rows: The rows.
-        names: For each request, the names whose numbers are in its row keys, or None without
-            numbers. They are kept until the objects are made, so that no cache drops them.
+        names: For each request, the names whose numbers are in the row keys, or None if no numbers
+            are in the row keys. The list holds the names until the objects are made, so that no
+            cache drops them.
     """
 
     rows: Sequence[KeyedRow] = ()
@@ -37,7 +38,7 @@ class KeyedRows:
 
 
 def several_keys(keys: Iterable[KeyValues]) -> list[KeyValues]:
-    """Return keys as a list.
+    """Return `keys` as a list, if the argument is a collection of keys.
 
     Raises:
         QueryError: The argument is not a list of keys, but for example one key, a text, or None.
@@ -54,7 +55,7 @@ def several_keys(keys: Iterable[KeyValues]) -> list[KeyValues]:
 def rows_with_keys(
     bound: BoundModel, keys: Sequence[KeyValues], *, most: int = GET_MANY_ROWS
 ) -> Protocol[KeyedRows]:
-    """Return the existing rows with these keys, each with the key's position and its bound model.
+    """Return the existing rows with these keys, each with its key's position and its bound model.
 
     A request reads at most `most` rows of one table.
 
@@ -127,7 +128,7 @@ def row_keys(bound: BoundModel, key: Mapping[str, Any]) -> Protocol[tuple[bytes,
 def read_rows(
     bound: BoundModel, keys: Sequence[bytes], loaded: frozenset[str] = NO_FIELDS
 ) -> Protocol[Sequence[Row | None]]:
-    """Return the rows with these keys, in order, with the columns for objects.
+    """Return the rows with these keys, in the order of `keys`, with the columns for objects.
 
     A missing row is None. If the table of a period does not exist, all its rows are missing.
 

@@ -33,9 +33,9 @@ class Page(Generic[T]):
     Attributes:
         items: The objects or values, in the statement's order.
         token: The token for the next page; None if nothing follows.
-        reason: Why the page ends: "exhausted" if nothing follows; "size" if it is full; "limit" if
-            the statement's limit is reached; "cut_short" if the read ended early and continues with
-            the token.
+        reason: Why the page ends: "exhausted" if nothing follows; "size" if the page is full and
+            more follows; "limit" if the statement's limit is reached; "cut_short" if the read ended
+            early and continues with the token.
     """
 
     items: list[T] = field(default_factory=list)
@@ -76,12 +76,12 @@ class PageRequest(Generic[T]):
 
         Raises:
             PageTokenError: The previous page was read through another index or the row key, or the
-                plan does not read the row at its end.
+                plan does not read the last row of the previous page.
         """
         return chosen if self.position is None else resume(chosen, self.position)
 
     def page(self, rows: Rows, chosen: Plan, attach: Callable[[Any], Any]) -> Reading[Page[T]]:
-        """Read the page.
+        """Read the page and return it.
 
         Args:
             rows: The generator that reads the rows of the plan.
@@ -137,10 +137,10 @@ def page_request(
 
 
 def _end(row: Row | None, bound: BoundModel) -> tuple[bytes, datetime | None]:
-    """Return the position of a page's last row: a key, and the start of its table's period.
+    """Return the position of `row`, the last row of a page: a key, and the start of a period.
 
-    The key is the key of the index entry if the row was read through an index. The start is None if
-    the model has one table.
+    The key is the row key, or the key of the index entry if the row was read through an index. The
+    period is the period of the row's table; its start is None if the model has one table.
     """
     if row is None:
         raise AssertionError(row)  # a page that is full has a last row

@@ -1,4 +1,4 @@
-"""Statements that read the past: checks of their options."""
+"""Checks and adjusts the options of statements that read the past."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hbase_orm.query import ANY_INDEX, Select
 
 
 def by_row_key(stmt: Select[Any]) -> Select[Any]:
-    """Turn off indexes in a statement that reads the past; return other statements unchanged.
+    """Return the statement, changed to use no indexes if it reads the past.
 
     Raises:
         QueryError: The statement names an index or loads related objects, which exist only for the

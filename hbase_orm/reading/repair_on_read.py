@@ -100,8 +100,8 @@ def _repair(
 def _kept_alike(bound: BoundModel, known: CatalogEntry) -> GuardedTable | None:
     """Return the guarded table with the indexes that writes maintain, and their current tables.
 
-    None if the catalog has other indexes than the model, or says that writers follow other rules.
-    Then other programs maintain and repair the entries.
+    The result is None if the catalog lists other indexes than the model declares, or requires other
+    rules of writing. Then other programs maintain and repair the entries.
     """
     try:
         return maintained_table(bound, known)

@@ -84,7 +84,7 @@ class ValueReader:
 
 
 def given_by(stmt: Select[Any], names: Sequence[str]) -> Callable[[Values], Any] | None:
-    """Return a function from a row's values to a result; None if the values are the result."""
+    """Return a function that makes a row's result of its values; None if both are the same."""
     places = [names.index(item.name) for item in stmt.items]
     if stmt.selection is not None and stmt.selection.is_bare:
         return itemgetter(places[0])
@@ -125,7 +125,7 @@ def aggregated(
 
 
 def in_order(pairs: Iterable[tuple[Values, Any]], sort: Sort) -> Iterator[Any]:
-    """Sort (sort values, result) pairs by the statement's sort, and yield the results.
+    """Sort pairs of sort values and result by `sort`, and yield the results.
 
     Raises:
         QueryError: There are more results than the sort's `max_rows`; nothing was yielded.
@@ -177,7 +177,7 @@ def _rank_at(place: int) -> Callable[[tuple[Values, Any]], Any]:
 def sorted_values(
     pages: Iterable[Sequence[Row]], bound: BoundModel, stmt: Select[Any], sort: Sort
 ) -> Iterator[tuple[Values, Any]]:
-    """Yield the sort values and the selected values of each row."""
+    """Yield a pair for each matching row: its sort values and its selected values."""
     reader = ValueReader(bound, stmt)
     give = given_by(stmt, reader.names)
     places = [reader.names.index(order.field.name) for order in sort.orders]

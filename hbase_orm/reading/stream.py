@@ -136,12 +136,13 @@ def planned(stmt: Select[Any], bound: BoundModel, catalog: CatalogCache) -> Prot
 
 @dataclass(frozen=True, slots=True)
 class PlannedRead:
-    """The read of a plan's rows, with the work that follows it.
+    """The read of a plan's rows, and the repair of index entries after it.
 
     Attributes:
         rows: A generator that makes the requests and emits the rows.
-        after: A function that is called after the read, and returns the protocol to run then, or
-            None. The attribute is None if nothing follows the read.
+        after: A function to call after the read. It returns the protocol that repairs index
+            entries, or None if there are no entries to repair. The attribute is None if the read
+            collects no entries.
     """
 
     rows: Rows
@@ -165,8 +166,8 @@ def read_of(
         bound: The bound model of the statement.
         writer: The table writer, by which index entries are repaired; it has the cached catalog.
         observer: An object that sees the rows before a range of their dynamic columns is read.
-        note: A function that gets the stale and unverified index entries. If it is None, they are
-            repaired after the rows are read, if the engine repairs on read.
+        note: A function that is called with the stale and unverified index entries. If it is None
+            and the engine repairs on read, the entries are repaired after the read.
     """
     rows = _rows(stmt, chosen, bound, observer or ReadObserver())
     if not isinstance(chosen, IndexPlan):

@@ -1,7 +1,7 @@
-"""Reads ranges of entries in wide rows: first the matching rows, then the entries of each row.
+"""Reads ranges of dynamic columns in wide rows: first the matching rows, then each row's range.
 
-The rows are read without their entries. Only for rows that fulfil the conditions, a scanner reads
-the range of entries.
+The rows are read without their dynamic columns, except for those that the conditions compare. Then
+a scanner reads the range of each row that fulfils the conditions.
 """
 
 from __future__ import annotations
@@ -29,24 +29,24 @@ from hbase_orm.reading.by_key import GET_MANY_ROWS
 from hbase_orm.schema import EntryRange
 
 RETRIES: Final = RetryPolicy(attempts=5, first_pause_s=0.1)
-"""The retry policy for the scan of one row's entries."""
+"""The retry policy for the scan of one row's dynamic columns."""
 
 
 class ReadObserver:
     """An observer of rows before their dynamic columns are read; this base class does nothing."""
 
     def page(self, rows: Sequence[Row]) -> Sequence[Row]:
-        """Return the rows of a page, which are then checked against the conditions."""
+        """Return the rows of a page, which are checked against the conditions next."""
         return rows
 
     def note_extra_rows(self, rows: int) -> None:
-        """Count matching rows that were read a second time, for a range of their entries."""
+        """Receive the number of rows that were read again, for a range of dynamic columns."""
 
 
 def rows_with_entries(
     chosen: Plan, entries: EntryRange, bound: BoundModel, observer: ReadObserver
 ) -> Rows:
-    """Return the matching rows, one at a time, each with only the requested entries."""
+    """Return the matching rows, one at a time, each with only the requested dynamic columns."""
     columns = columns_beside(bound.schema, chosen.conditions, chosen.loaded)
     if has_anchor(bound.schema):
         rows = rows_of(_narrowed(chosen, columns), bound.guarded)
@@ -56,7 +56,7 @@ def rows_with_entries(
 
 
 class _EntryReader:
-    """Reads a range of entries of each row that exists and fulfils the conditions."""
+    """Reads a range of dynamic columns of each row that exists and fulfils the conditions."""
 
     def __init__(
         self, chosen: Plan, entries: EntryRange, bound: BoundModel, observer: ReadObserver
@@ -68,7 +68,7 @@ class _EntryReader:
         self._check = compile_match(bound.schema, chosen.conditions)
 
     def answer(self, emit: Emit) -> Rows:
-        """Emit the matching rows, each with its entries."""
+        """Emit those of the rows that match, each with its range of dynamic columns."""
         names = yield from self._bound.load_names(emit.rows)
         for row in self._observer.page(emit.rows):
             own = self._bound.with_table_of_row(row)
@@ -81,7 +81,10 @@ class _EntryReader:
         return check is None or check(bound.hydrate(row, self._chosen.loaded).__dict__)
 
     def _with_entries(self, bound: BoundModel, row: Row) -> Protocol[Row]:
-        """Return a row with the requested entries, without entries that only a condition needed."""
+        """Return a row with only the requested dynamic columns.
+
+        Dynamic columns that were read only because a condition compares them are removed.
+        """
         dynamics = bound.schema.dynamics
         cells = {c: cell for c, cell in row.cells.items() if not any(d.holds(c) for d in dynamics)}
         if self._slice is not None:
@@ -105,7 +108,7 @@ def _narrowed(plan: Plan, columns: tuple[bytes, ...]) -> Plan:
 
 
 def _rows_of_any_cell(chosen: Plan, bound: BoundModel, columns: tuple[bytes, ...]) -> Rows:
-    """Return the rows of a model in which any cell makes a row exist, also an undeclared one."""
+    """Return the rows of a model in which any cell, even an undeclared one, makes a row exist."""
     if isinstance(chosen, GetPlan):
         return _rows_by_key(chosen, columns)
     existing = rows_of(chosen.in_each_table(_of_existence), bound.guarded)
@@ -180,13 +183,13 @@ def _in_times(scan: Scan, plan: Plan) -> Scan:
 
 
 def _first_row(scan: Scan) -> Protocol[Row | None]:
-    """Return the first row of a scan, or None if it has no rows; open a lost scanner again."""
+    """Return the first row of a scan, or None if there is none; open a lost scanner again."""
     rows = yield from first_rows(scan, RETRIES)
     return next(iter(rows), None)
 
 
 def leave_out_others(entries: EntryRange, obj: Any) -> None:
-    """Remove from `obj` the fields of dynamic columns that were not read; mark it as partial."""
+    """Remove the fields of other dynamic columns from `obj`; note in `obj` which range was read."""
     obj.__state__.entry_range = repr(entries)
     for dynamic in type(obj).__schema__.dynamics:
         if dynamic.name != entries.of.name:

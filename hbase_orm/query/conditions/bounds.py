@@ -2,9 +2,9 @@
 
 A statement with OR is split into alternatives without OR; each alternative has its own bounds.
 
-Bounds are exact for stored values: a codec may be coarser than its type. With a codec of
-milliseconds, `at > 5.5 ms` becomes "above 5 ms", and `at == 5.5 ms` matches nothing. For codecs
-that round to the nearest value, such as 32-bit floats, the ends are adjusted too.
+Bounds limit stored values, which may be coarser than the compared values. With a codec of
+milliseconds, `at > 5.5 ms` becomes "the stored value is above 5 ms", and `at == 5.5 ms` matches
+nothing. If a codec rounds to the nearest value, as for 32-bit floats, ends are adjusted too.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from hbase_orm.schema import (
 )
 
 MAX_ALTERNATIVES: Final = 64
-"""The most alternatives of a statement; an OR that would exceed it is checked on the client."""
+"""The most alternatives of a statement. An OR that would make more is checked on the client."""
 
 Group = tuple[Condition, ...]
 
@@ -56,12 +56,12 @@ class Bounds:
     """The known bounds of one field.
 
     Attributes:
-        equals: The only values that the field can have, among them None if it may be absent. The
-            attribute is None if these values are unknown.
-        low: The lower end, or None.
-        high: The upper end, or None.
+        equals: The only values that the field can have; None is one of them if the field may be
+            None. The attribute is None if the conditions do not list the possible values.
+        low: The lower end; None means no lower end.
+        high: The upper end; None means no upper end.
         prefix: The prefix of the field's text or bytes, or None.
-        excludes_none: Whether a row where the field is None cannot match.
+        excludes_none: Whether the conditions exclude rows in which the field is None.
     """
 
     equals: tuple[Any, ...] | None = None
@@ -72,12 +72,12 @@ class Bounds:
 
     @property
     def has_range(self) -> bool:
-        """Whether the bounds have an end or a prefix that is not empty."""
+        """Whether the bounds have a lower end, an upper end, or a prefix that is not empty."""
         return not (self.low is None and self.high is None and not self.prefix)
 
 
 def bounds_of(schema: TableSchema, conditions: Sequence[Condition]) -> dict[str, Bounds]:
-    """Return the bounds of each field that the conditions restrict, for rows that fulfil them all.
+    """Return the bounds that the conditions together set, by the name of the compared field.
 
     Args:
         schema: The table.
@@ -121,7 +121,7 @@ def _narrow_by_item(schema: TableSchema, by_field: dict[str, Bounds], condition:
     """Narrow the bounds by a condition on one item of a collection.
 
     Different items may fulfil different conditions, so the bounds of two conditions are not joined.
-    One condition gives the bounds: the first that compares by equality, or else the first.
+    The first condition by == or in_() gives the bounds. If there is none, the first condition does.
     """
     if isinstance(condition, Comparison) and condition.operator == "!=":
         return  # it gives no bounds
@@ -187,7 +187,7 @@ def _narrow(bounds: Bounds, codec: Codec[Any], operator: Operator, value: Any) -
 
 
 def storable(codec: Codec[Any], values: Sequence[Any]) -> tuple[Any, ...]:
-    """Return the values that the codec can store and that equal one of `values`, without None."""
+    """Return the values that the codec can store and that equal one of `values`; leave None out."""
     stored_values: list[Any] = []
     for value in values:
         if value is None:
@@ -211,12 +211,12 @@ def _narrow_equal(bounds: Bounds, values: tuple[Any, ...]) -> None:
 
 
 def low_end(codec: Codec[Any], operator: Operator, value: Any) -> End | None:
-    """Return the lower end of the stored values above a value, or equal to it for `>=`.
+    """Return the lower end of the stored values for which `stored operator value` is true.
 
-    None if the end is unknown, or would exclude no stored value.
+    The operator is > or >=. None if every stored value fulfils this, or if the end is unknown.
 
     Raises:
-        NothingMatchesError: There are no such stored values.
+        NothingMatchesError: No stored value fulfils the comparison.
     """
     try:
         stored = codec.normalize(value)
@@ -238,12 +238,12 @@ def low_end(codec: Codec[Any], operator: Operator, value: Any) -> End | None:
 
 
 def high_end(codec: Codec[Any], operator: Operator, value: Any) -> End | None:
-    """Return the upper end of the stored values below a value, or equal to it for `<=`.
+    """Return the upper end of the stored values for which `stored operator value` is true.
 
-    None if the end is unknown, or would exclude no stored value.
+    The operator is < or <=. None if every stored value fulfils this, or if the end is unknown.
 
     Raises:
-        NothingMatchesError: There are no such stored values.
+        NothingMatchesError: No stored value fulfils the comparison.
     """
     try:
         stored = codec.normalize(value)
@@ -265,7 +265,7 @@ def high_end(codec: Codec[Any], operator: Operator, value: Any) -> End | None:
 
 
 def _zero(value: Any, *, low: bool) -> Any:
-    """Return -0.0 for a zero if `low`, else 0.0: equal values, but the bytes of -0.0 sort first."""
+    """Return `value`; a zero float as -0.0 if `low`, else as 0.0: the bytes of -0.0 sort first."""
     if isinstance(value, float) and not value:
         return -0.0 if low else 0.0
     return value
@@ -294,10 +294,10 @@ def _check_consistent(name: str, bounds: Bounds) -> None:
 
 
 def check_ends(name: str, bounds: Bounds) -> None:
-    """Raise an error if no value is between the ends.
+    """Raise an error if no value can be between the lower and the upper end of the bounds.
 
     Raises:
-        NothingMatchesError: The upper end is below the lower end.
+        NothingMatchesError: The lower end is above the upper end, or equal and one is excluded.
     """
     low, high = bounds.low, bounds.high
     if low is None or high is None:
@@ -321,7 +321,7 @@ def _within(value: Any, bounds: Bounds) -> bool:
 def groups_of(conditions: Sequence[Condition]) -> tuple[Group, ...]:
     """Return groups of conditions: a row matches if it fulfils all conditions of one group.
 
-    A group has no OR, except one that would make more than `MAX_ALTERNATIVES` groups.
+    Groups contain no OR, unless splitting the OR would make more than `MAX_ALTERNATIVES` groups.
     """
     groups: list[Group] = [()]
     for condition in conditions:
@@ -342,7 +342,7 @@ def _options(condition: Condition) -> tuple[Group, ...]:
 
 
 def _joined(conditions: Sequence[Condition]) -> list[Condition]:
-    """Return the alternatives of an OR; all equality tests of a field become one `InValues`."""
+    """Return the conditions of an OR; join all equality tests of a field into one `InValues`."""
     equal: dict[str, InValues] = {}
     others: list[Condition] = []
     for condition in conditions:
@@ -365,7 +365,7 @@ class Alternative:
 
     Attributes:
         conditions: The conditions, which must all be true.
-        bounds: The bounds of each field.
+        bounds: The bounds that the conditions set, by the name of the field.
     """
 
     conditions: Sequence[Condition]

@@ -1,7 +1,7 @@
-r"""Server-side filters as typed values that print in HBase's filter language.
+r"""Server-side filters as typed values, which `bytes()` converts to HBase's filter language.
 
-A value is written into the text as its bytes: the language quotes with `'` and doubles a `'`
-inside; nothing else is escaped, so every byte is safe. Only this module writes filter text.
+The language puts `'` around a value and doubles each `'` inside it. No other byte is escaped, so a
+value may have any bytes. Only this module writes filter text.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ _NEGATED: Final[Mapping[Symbol, Symbol]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class ByteTest:
-    """A comparison of stored bytes, `stored symbol operand`, in unsigned lexicographic order.
+    """A test of stored bytes, `stored symbol operand`, in unsigned lexicographic order.
 
     Attributes:
         symbol: The comparison operator.
         operand: The bytes to compare with.
-        comparator: Whether all stored bytes are compared, or only as many as the operand has.
+        comparator: "binary" tests all stored bytes, "binaryprefix" only as many as `operand` has.
     """
 
     symbol: Symbol
@@ -35,11 +35,11 @@ class ByteTest:
 
     @property
     def negated(self) -> ByteTest:
-        """The opposite test."""
+        """The opposite test: stored bytes pass it if they do not pass this test."""
         return ByteTest(_NEGATED[self.symbol], self.operand, self.comparator)
 
     def __bytes__(self) -> bytes:
-        """Return the operator and the comparator as two arguments."""
+        """Return the test in HBase's filter language: its operator and its quoted comparator."""
         return self.symbol.encode() + b", " + _quoted(self.comparator.encode() + b":", self.operand)
 
 
@@ -49,11 +49,11 @@ NO_BYTES: Final = ByteTest("<", b"")
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Decides which rows, or which of their cells, the server sends; `bytes()` returns its text."""
+    """Decides which rows or cells the server sends; `bytes(filter)` is the text to send to it."""
 
     @property
     def tests(self) -> int:
-        """The largest number of comparisons that a server makes for a row."""
+        """The largest number of comparisons that a server makes, for each row or for each cell."""
         return 0
 
     def __bytes__(self) -> bytes:
@@ -77,11 +77,11 @@ class ColumnFilter(Filter):
 
     @property
     def tests(self) -> int:
-        """One."""
+        """The number of comparisons for each row: one."""
         return 1
 
     def __bytes__(self) -> bytes:
-        """Return a SingleColumnValueFilter with all of its six arguments."""
+        """Return the filter in HBase's filter language: a SingleColumnValueFilter."""
         family, _, qualifier = self.column.partition(b":")
         arguments = (
             _quoted(family),
@@ -101,11 +101,11 @@ class RowKeyFilter(Filter):
 
     @property
     def tests(self) -> int:
-        """One."""
+        """The number of comparisons for each row: one."""
         return 1
 
     def __bytes__(self) -> bytes:
-        """Return a RowFilter."""
+        """Return the filter in HBase's filter language: a RowFilter."""
         return _call(b"RowFilter", bytes(self.test))
 
 
@@ -114,7 +114,7 @@ class KeyOnly(Filter):
     """Passes all cells, without their values."""
 
     def __bytes__(self) -> bytes:
-        """Return a KeyOnlyFilter."""
+        """Return the filter in HBase's filter language: a KeyOnlyFilter."""
         return _call(b"KeyOnlyFilter")
 
 
@@ -123,7 +123,7 @@ class FirstKeyOnly(Filter):
     """Passes only the first cell of each row."""
 
     def __bytes__(self) -> bytes:
-        """Return a FirstKeyOnlyFilter."""
+        """Return the filter in HBase's filter language: a FirstKeyOnlyFilter."""
         return _call(b"FirstKeyOnlyFilter")
 
 
@@ -135,17 +135,17 @@ class QualifierFilter(Filter):
 
     @property
     def tests(self) -> int:
-        """One test for each cell."""
+        """The number of comparisons for each cell: one."""
         return 1
 
     def __bytes__(self) -> bytes:
-        """Return a QualifierFilter."""
+        """Return the filter in HBase's filter language: a QualifierFilter."""
         return _call(b"QualifierFilter", bytes(self.test))
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnRange(Filter):
-    """Passes cells with qualifiers in a range; the server seeks to its start and stops at its end.
+    """Passes the cells whose qualifiers are in a range; the server skips the other cells.
 
     Attributes:
         low: The low end; empty means no low end.
@@ -176,7 +176,7 @@ class ColumnRange(Filter):
         return qualifier == self.high and self.high_included
 
     def __bytes__(self) -> bytes:
-        """Return a ColumnRangeFilter."""
+        """Return the filter in HBase's filter language: a ColumnRangeFilter."""
         low, high = (
             b"true" if each else b"false" for each in (self.low_included, self.high_included)
         )
@@ -185,12 +185,16 @@ class ColumnRange(Filter):
 
 @dataclass(frozen=True, slots=True)
 class ColumnPage(Filter):
-    """Passes the first `columns` of the columns that earlier filters pass in each row."""
+    """Passes the first columns of each row, counting only those that earlier filters pass.
+
+    Attributes:
+        columns: The number of columns.
+    """
 
     columns: int
 
     def __bytes__(self) -> bytes:
-        """Return a ColumnPaginationFilter."""
+        """Return the filter in HBase's filter language: a ColumnPaginationFilter."""
         return _call(b"ColumnPaginationFilter", b"%d" % self.columns, b"0")
 
 
@@ -202,11 +206,11 @@ class OnlyColumn(Filter):
 
     @property
     def tests(self) -> int:
-        """Two tests for each cell."""
+        """The number of comparisons for each cell: two, of the family and of the qualifier."""
         return 2
 
     def __bytes__(self) -> bytes:
-        """Return a FamilyFilter and a QualifierFilter."""
+        """Return the filter in HBase's filter language: FamilyFilter AND QualifierFilter."""
         family, _, qualifier = self.column.partition(b":")
         of_family = _call(b"FamilyFilter", bytes(ByteTest("=", family)))
         of_qualifier = bytes(QualifierFilter(ByteTest("=", qualifier)))
@@ -215,17 +219,17 @@ class OnlyColumn(Filter):
 
 @dataclass(frozen=True, slots=True)
 class NotColumn(Filter):
-    """Passes the cells of all columns but one."""
+    """Passes the cells of all columns except `column`."""
 
     column: bytes
 
     @property
     def tests(self) -> int:
-        """Two tests for each cell."""
+        """The number of comparisons for each cell: two, of the family and of the qualifier."""
         return 2
 
     def __bytes__(self) -> bytes:
-        """Return a FamilyFilter or a QualifierFilter."""
+        """Return the filter in HBase's filter language: FamilyFilter OR QualifierFilter."""
         family, _, qualifier = self.column.partition(b":")
         of_family = _call(b"FamilyFilter", bytes(ByteTest("!=", family)))
         of_qualifier = bytes(QualifierFilter(ByteTest("!=", qualifier)))
@@ -234,33 +238,33 @@ class NotColumn(Filter):
 
 @dataclass(frozen=True, slots=True)
 class AllOf(Filter):
-    """Passes rows that pass every one of two or more parts."""
+    """Passes the rows or cells that all of its parts pass; there are two or more parts."""
 
     parts: tuple[Filter, ...]
 
     @property
     def tests(self) -> int:
-        """The sum of the tests of the parts."""
+        """The sum of `tests` over all parts."""
         return sum(part.tests for part in self.parts)
 
     def __bytes__(self) -> bytes:
-        """Return the parts joined by AND."""
+        """Return the filter in HBase's filter language: its parts joined by AND."""
         return b" AND ".join(map(_bracketed, self.parts))
 
 
 @dataclass(frozen=True, slots=True)
 class AnyOf(Filter):
-    """Passes rows that pass at least one of two or more parts."""
+    """Passes the rows or cells that at least one of its parts passes; there are two or more."""
 
     parts: tuple[Filter, ...]
 
     @property
     def tests(self) -> int:
-        """The sum of the tests of the parts."""
+        """The sum of `tests` over all parts."""
         return sum(part.tests for part in self.parts)
 
     def __bytes__(self) -> bytes:
-        """Return the parts joined by OR."""
+        """Return the filter in HBase's filter language: its parts joined by OR."""
         return b" OR ".join(map(_bracketed, self.parts))
 
 
@@ -274,7 +278,7 @@ def _call(name: bytes, *arguments: bytes) -> bytes:
 
 
 def _quoted(*pieces: bytes) -> bytes:
-    r"""Return the pieces as one quoted argument.
+    r"""Return the joined pieces as one quoted argument of a filter.
 
     Examples:
         >>> _quoted(b"binary:", b"it's \x00")

@@ -17,7 +17,7 @@ class TimeRange:
 
     Attributes:
         from_ms: The first timestamp of the range.
-        before_ms: The timestamp after the last one of the range.
+        before_ms: The first timestamp after the range.
     """
 
     from_ms: int
@@ -29,7 +29,7 @@ class TimeRange:
 
 
 def until(at: datetime) -> TimeRange:
-    """Return the timestamps at or before a time.
+    """Return the range of all timestamps up to and including `at`.
 
     Raises:
         QueryError: The argument is not a datetime, has no time zone, or is before 1970.
@@ -38,7 +38,7 @@ def until(at: datetime) -> TimeRange:
 
 
 def between(start: datetime, stop: datetime) -> TimeRange:
-    """Return the timestamps from `start` on and before `stop`.
+    """Return the range of the timestamps from `start` on and before `stop`.
 
     Raises:
         QueryError: As for `until`; or the range is empty.

@@ -25,9 +25,10 @@ from hbase_orm.schema import (
 def narrowing_index(statement: Select[Any], schema: TableSchema) -> str | None:
     """Return the declaration of an index that would reduce the rows to read, or None.
 
-    The index has fields that every alternative of the conditions compares, by comparisons that
-    exclude None and give bounds: first all fields compared by equality, then one field with a
-    range. If there is no such field, the index has the first compared function of a field.
+    The index has fields that every alternative of the conditions narrows: each alternative compares
+    the field in a way that excludes None and gives bounds. All fields compared by equality come
+    first, then one field with a range. If no field is narrowed by every alternative, the index has
+    the first function of a field that the conditions compare.
     """
     alternatives = _alternatives(statement, schema)
     codecs = _indexable(statement, schema)
@@ -62,11 +63,14 @@ def _has_codec(schema: TableSchema, of: FunctionExpr[Any]) -> bool:
 
 
 def ordering_index(statement: Select[Any], schema: TableSchema) -> str | None:
-    """Return the advice to declare an index with a statement's order; None if no index can have it.
+    """Return the advice to declare an index with a statement's order, or None if none can help.
 
     The index begins with the fields that are compared with one value. The ordered fields follow.
-    None also for conditions with several alternatives, and if an ordered field may be None: rows in
-    which an indexed field is None have no entry.
+    The result is None in three cases:
+
+    - An ordered field cannot be indexed.
+    - An ordered field may be None: rows in which an indexed field is None have no entry.
+    - The conditions do not have exactly one alternative.
     """
     alternatives = _alternatives(statement, schema)
     if len(alternatives) != 1:
@@ -85,7 +89,7 @@ def ordering_index(statement: Select[Any], schema: TableSchema) -> str | None:
 
 
 def compares_different_fields(statement: Select[Any], schema: TableSchema) -> bool:
-    """Return whether every alternative narrows some field, but no field is narrowed by all."""
+    """Return whether every alternative narrows some field, but they share no such field."""
     alternatives = _alternatives(statement, schema)
     narrowed = [
         {name for name, each in alternative.items() if _narrows(each)}

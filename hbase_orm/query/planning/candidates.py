@@ -47,11 +47,11 @@ class Candidate:
     Attributes:
         index: The index, or None for the row key.
         layout: The layout of the key that is read: the row key or the index's entry key.
-        parts: The parts that decide the order of the rows. For an index these are its own parts
-            and then the parts of the row key. They are only its own parts if the index is unique,
-            or if the row key begins with a part that spreads keys.
+        parts: The parts that decide the order of the rows. For an index, these are the parts of
+            the index, followed by the parts of the row key, unless the index is unique or the row
+            key begins with a part that spreads keys.
         access: The known values and the ranges of the key, which follow from the conditions.
-        fetch: The columns that are read of each row.
+        fetch: The columns that are read of each row, and the filters for them.
     """
 
     index: IndexSchema | None
@@ -62,10 +62,11 @@ class Candidate:
 
     @property
     def rank(self) -> tuple[int, int, bool]:
-        """The sort key of candidates; the planner chooses the greatest.
+        """The sort key of candidates; the planner chooses the candidate with the greatest.
 
-        A candidate whose complete keys are read by gets comes first, then the one with the most
-        leading parts known from conditions, then one with a range after these parts.
+        Candidates whose complete keys are read by gets rank highest. The others rank by the number
+        of leading parts that are known from conditions, then by whether a range follows these
+        parts.
         """
         is_complete, run, has_range = self.access.rank
         # Known values of all parts of an index are a whole key only if it is unique: a claim's key.
@@ -74,7 +75,7 @@ class Candidate:
 
     @property
     def following(self) -> list[Part]:
-        """The parts that decide the order, without the parts that have one value in all rows."""
+        """The parts that decide the order: `parts` without those that are equal in all rows."""
         return [part for part in self.parts if part.name not in self.access.constant]
 
     @property
@@ -85,8 +86,8 @@ class Candidate:
     def scan_direction(self, statement: Select[Any]) -> bool | None:
         """Return True if a reverse scan gives a statement's order, False if a forward scan does.
 
-        None if no scan gives the order, or if a scan would not read the rows of each group one
-        after another.
+        The result is None if no scan gives the order, or if the rows of a group would not be read
+        one after another.
         """
         reverse = self.order_direction(statement.orders)
         groups = {group.name for group in statement.groups}
@@ -115,10 +116,11 @@ class Candidate:
         return bool(reverse)
 
     def _take(self, following: list[Part], name: str) -> bool | None:
-        """Remove the first parts, and return whether they sort by a field in ascending order.
+        """Remove the first one or two of `following`; return whether they sort ascending.
 
-        A time may have two parts: its period and its offset. None if the parts do not sort by the
-        field.
+        Two parts are removed for a time that the key holds as its period and its offset. The result
+        is True for ascending order, False for descending order, and None if the removed parts do
+        not sort by the field.
         """
         first = following.pop(0) if following else None
         if first is None or name not in first.fields or not first.is_ordered:
@@ -170,12 +172,14 @@ def candidates_by_index(
 ) -> list[Candidate]:
     """Return one candidate for each index that a statement may use.
 
+    If the statement names no index, candidates that would read a whole index are left out.
+
     Args:
         statement: The statement.
         schema: The table.
         alternatives: The alternatives of the statement's conditions.
-        whole: All conditions as one alternative, with wider bounds. It is used instead if the
-            alternatives give too many ranges.
+        whole: All conditions as one alternative, with wider bounds. It replaces `alternatives` if
+            they give too many ranges.
 
     Raises:
         QueryError: The statement names an index of another model, or an index without entries for
@@ -223,7 +227,7 @@ def _named(
 def _candidate(
     schema: TableSchema, index: IndexSchema, alternatives: Sequence[Alternative], whole: Alternative
 ) -> Candidate | None:
-    """Return the candidate of an index, or None if some rows that can match have no entry."""
+    """Return the candidate that reads an index, or None if a matching row may have no entry."""
     if not all(_covers(schema, index, alternative) for alternative in alternatives):
         return None
     layout = index.layout
@@ -237,7 +241,7 @@ def _candidate(
 
 
 def _covers(schema: TableSchema, index: IndexSchema, alternative: Alternative) -> bool:
-    """Return whether every row that fulfils an alternative has an entry."""
+    """Return whether every row that fulfils an alternative has an entry in the index."""
     parts = zip(index.layout.parts, index.expressions, strict=True)
     return is_implied(schema, alternative, index.where) and all(
         _has_value(schema, part, of, alternative.bounds) for part, of in parts
@@ -264,10 +268,10 @@ def _has_value(
 def index_bounds(
     schema: TableSchema, index: IndexSchema, bounds: Mapping[str, Bounds]
 ) -> dict[str, Bounds]:
-    """Return `bounds` with the bounds of an index's parts added, by the parts' names.
+    """Return `bounds`, and the bounds of the index's parts added by the names of the parts.
 
-    The bounds of a part that is a function of a field are computed from the field's equal values.
-    Values that the codec of a part cannot store are left out.
+    If a part is a function of a field, its bounds are computed from the values that the field may
+    equal. Values that the part's codec cannot store are left out.
     """
     in_index = dict(bounds)
     for part, of in zip(index.layout.parts, index.expressions, strict=True):
@@ -286,7 +290,7 @@ def index_bounds(
 def _of_function(
     schema: TableSchema, of: FunctionExpr[Any], bounds: Bounds | None
 ) -> Bounds | None:
-    """Return the bounds of a function from the field's equal values; None if these are unknown."""
+    """Return a function's bounds, computed from the field's `equals`; None if `equals` is None."""
     if bounds is None or bounds.equals is None:
         return None
     codec, function = codec_of(schema, of), FUNCTIONS[of.function].of
@@ -295,7 +299,10 @@ def _of_function(
 
 
 def _in_codec(bounds: Bounds, codec: Codec[Any]) -> Bounds:
-    """Return the bounds without values that the codec cannot store, since no entry has them."""
+    """Return the bounds without the values and ends that the codec cannot store.
+
+    No entry has such a value. Without the end, the range is wider than needed.
+    """
     equals = None
     if bounds.equals is not None:
         equals = tuple(v for v in bounds.equals if v is None or _stores(codec, v))
@@ -324,12 +331,12 @@ def _stores(codec: Codec[Any], value: Any) -> bool:
 
 
 def bucket_before(index: IndexSchema, key: bytes) -> bytes:
-    """Return an entry's key, with its bucket as a prefix if the index is salted."""
+    """Return an entry's key, with the byte of its bucket in front if the index is salted."""
     return bytes((bucket_of(key, index.salt),)) + key if index.salt else key
 
 
 def in_buckets(index: IndexSchema, ranges: Sequence[KeyRange]) -> list[list[KeyRange]]:
-    """Return the ranges of entry keys in the buckets of a salted index, one list per bucket."""
+    """Return one list for each bucket of a salted index: `ranges` with the bucket in front."""
     return [[_behind(bytes((n,)), each) for each in ranges] for n in range(index.salt)]
 
 
@@ -340,14 +347,16 @@ def _behind(bucket: bytes, key_range: KeyRange) -> KeyRange:
 
 
 def reads_of_shape(template: IndexPlan, ranges: Sequence[KeyRange], key: bytes) -> dict[str, Any]:
-    """Return the changed attributes of an index plan for a statement with other values.
+    """Return the attributes in which an index plan for new values differs from `template`.
 
-    The statement compares the same fields in the same ways as the statement of the `template`.
+    The statement with the new values compares the same fields in the same ways as the statement
+    of `template`.
 
     Args:
         template: The plan of an earlier statement.
         ranges: The ranges of entry keys for the new values, without buckets.
-        key: The encoded new values, which are the key if the plan reads a claim of a unique index.
+        key: The encoded new values. If the plan reads a claim (an entry of a unique index), they
+            are the key of the claim.
     """
     if template.keys:
         return {"keys": (bucket_before(template.index, key),)}
@@ -361,7 +370,7 @@ def is_covered(statement: Select[Any], schema: TableSchema, index: IndexSchema) 
 
     A statement that selects objects needs the rows. Values can come from the row key, from included
     columns, and from indexed columns that can be decoded from the entry key. If a row can have
-    several entries in the index, the rows are needed too, because only one entry must count.
+    several entries in the index, the rows are needed too, because each row must count only once.
     """
     if (
         index.is_multi_valued
@@ -376,6 +385,6 @@ def is_covered(statement: Select[Any], schema: TableSchema, index: IndexSchema) 
 
 
 def decoded_columns(index: IndexSchema) -> dict[str, ColumnSchema]:
-    """Return the columns that can be decoded from an entry key, by the name of their part."""
+    """Return the columns whose values can be decoded from an entry key, by their names."""
     plain = {of.name for of in index.expressions if not isinstance(of, FunctionExpr)}
     return {column.name: column for column in index.columns if column.name in plain}

@@ -24,7 +24,7 @@ _GUARDED = "declare a version column, revision: Version = version(), which allow
 
 
 class CellTest(NamedTuple):
-    """A comparison `stored operator expected`; `== b""` means that the cell is absent."""
+    """A comparison of a cell, `stored operator expected`. `== b""` means that it is absent."""
 
     column: bytes
     operator: Operator
@@ -57,7 +57,10 @@ def check_flat(schema: TableSchema, conditions: Sequence[Condition]) -> tuple[Co
 
 
 def holds_for_absent_row(conditions: Sequence[Condition]) -> bool:
-    """Return whether all conditions are true for an absent row: only `is_null()` is true for it."""
+    """Return whether all conditions are true for an absent row.
+
+    Of all conditions, only `is_null()` is true for an absent row.
+    """
     return all(
         isinstance(each, Comparison) and each.operator == "==" and each.value is None
         for each in conditions

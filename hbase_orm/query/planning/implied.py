@@ -55,7 +55,7 @@ def _implies(
 
 
 def _follows(schema: TableSchema, alternative: Alternative, leaf: _Leaf, *, wanted: bool) -> bool:
-    """Return whether a comparison is `wanted` (True or False) for every value within bounds."""
+    """Return whether a comparison has the result `wanted` for every value within the bounds."""
     of = leaf.field
     if isinstance(of, FunctionExpr) and of.is_each:
         return False  # a condition on one item of a collection shows nothing about the others
@@ -105,7 +105,7 @@ def _lies_within(bounds: Bounds, comparison: Comparison, codec: Codec[Any]) -> b
 def _is_above(bounds: Bounds, value: Any, *, included: bool) -> bool:
     """Return whether all values within the bounds are above a value.
 
-    If `included` is false, they may also be equal to it.
+    If `included` is false, values within the bounds may also be equal to `value`.
     """
     low = bounds.low
     if low is None:

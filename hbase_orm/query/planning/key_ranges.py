@@ -17,7 +17,7 @@ from hbase_orm.rowkey.derivations import OffsetOf, PeriodOf
 from hbase_orm.rowkey.nulls import OrNone
 
 MAX_PATHS: Final = 1000
-"""The most combinations of values that are read separately: of more, one wide range costs less."""
+"""The most combinations of values that are read separately. With more, a wide range costs less."""
 
 MAX_RANGES: Final = 16_384
 """The most ranges of a statement: enough for 64 combinations in each of 256 buckets."""
@@ -46,7 +46,7 @@ class Path:
     decided: frozenset[str] = frozenset()
 
     def with_value(self, name: str, value: Any, *, from_condition: bool = True) -> Path:
-        """Return the path with one more known value, which may come from a condition."""
+        """Return the path with one more known value; `from_condition` adds `name` to `decided`."""
         decided = self.decided | {name} if from_condition else self.decided
         return Path({**self.known, name: value}, self.start, self.spread, self.rest, decided)
 
@@ -69,9 +69,9 @@ class KeyAccess:
             not narrow that part.
         run: The number of known parts at the beginning of the key, after the part that spreads
             keys.
-        decided_count: The number of these parts whose values come from conditions.
+        decided_count: The number of parts in the run whose values come from conditions.
         is_complete: Whether every part is known, so that the paths are whole keys.
-        narrows: Whether less than the whole table is read, or less than all tables.
+        narrows: Whether less than the whole table, or less than all tables of the model, is read.
         constant: The fields and parts that have the same value in all paths.
     """
 
@@ -111,7 +111,7 @@ class KeyAccess:
         )
 
     def ranges_by_spread(self) -> dict[bytes, list[KeyRange]]:
-        """Return sorted, disjoint ranges of row keys by the bytes of the part that spreads keys."""
+        """Return sorted, disjoint ranges of keys, by the bytes of the part that spreads keys."""
         by_spread: dict[bytes, list[KeyRange]] = {}
         for path, limits in zip(self.paths, self.limits, strict=True):
             prefix = path.spread + path.rest
@@ -146,12 +146,12 @@ def _is_same(one: Any, other: Any) -> bool:
 
 
 def united(accesses: Sequence[KeyAccess], *, are_whole_keys: bool) -> KeyAccess | None:
-    """Return one `KeyAccess` for all alternatives of a statement; None if it has too many ranges.
+    """Return one `KeyAccess` for all alternatives of a statement; None for too many ranges.
 
     Args:
         accesses: The access of each alternative.
-        are_whole_keys: Whether a key whose parts are all known is one whole row key. False for an
-            index that is not unique, where it is a prefix of entry keys.
+        are_whole_keys: Whether the bytes of all parts are one whole key. False for an index that is
+            not unique, whose entry keys continue with the row key.
     """
     if len(accesses) == 1:
         return accesses[0]
@@ -186,7 +186,7 @@ def limits_of(
     known: Mapping[str, Any],
     start: datetime | None,
 ) -> KeyRange | None:
-    """Return the range of a part's values within the bounds; None if they do not narrow it.
+    """Return the range of a part's bytes within the bounds; None if the bounds do not narrow it.
 
     Args:
         layout: The layout of the key.
@@ -204,9 +204,9 @@ def limits_of(
 
 
 def spanned(bounds: Bounds) -> Bounds:
-    """Return bounds with a range from the first to the last of the times that a field may equal.
+    """Return `bounds` with a range from the first to the last of the times in `bounds.equals`.
 
-    Other bounds are returned unchanged.
+    Bounds that do not list times are returned unchanged.
     """
     equals = bounds.equals
     if not equals or None in equals or not isinstance(equals[0], datetime):
@@ -251,7 +251,7 @@ def _of_field(part: Part, bounds: Bounds | None) -> KeyRange | None:
 
 
 def _around(part: Part, values: Sequence[Any]) -> KeyRange:
-    """Return the range from the smallest to the largest value, in the order of their bytes."""
+    """Return the range of bytes from the smallest to the largest of the encoded values."""
     encoded = []
     for value in values:
         try:
@@ -313,10 +313,11 @@ def offset_behind(layout: KeyLayout, period: Part) -> Part | None:
 def _of_period(
     layout: KeyLayout, part: Part, period: PeriodOf, bounds: Bounds | None
 ) -> KeyRange | None:
-    """Return one range over all periods within the bounds of a time; None if there is no range.
+    """Return one range of bytes over all periods within the bounds of a time, or None.
 
-    If the offset of the time follows its period in the key, the range ends exactly at the bounds;
-    else it has whole periods.
+    The range has whole periods, unless the offset of the time follows its period in the key: then
+    the range ends exactly at the bounds. The result is None if the bounds have no end, or if the
+    bytes of the part do not sort like the time.
     """
     if bounds is None or (bounds.low is None and bounds.high is None) or not part.is_ordered:
         return None
@@ -346,7 +347,11 @@ def _of_period(
 def _of_offset(
     part: Part, offset: OffsetOf, bounds: Bounds | None, period: datetime | None
 ) -> KeyRange | None:
-    """Return the range of a time's offsets in one period; None if bounds or period are unknown."""
+    """Return the range of the bytes of a time's offsets in the period that starts at `period`.
+
+    None if the bounds or the period are unknown, or if the bytes of the part do not sort like the
+    time.
+    """
     if bounds is None or period is None or not part.is_ordered:
         return None
     following = offset.unit.following(period)

@@ -69,7 +69,7 @@ class Search:
         self._room = MAX_PATHS
 
     def access(self) -> KeyAccess:
-        """Return the paths of the key within the bounds."""
+        """Return the paths of the key within the bounds, each with the range of the next part."""
         paths, run, decided_count = self._leading_run()
         spread = self._layout.spread
         if spread is not None:
@@ -101,7 +101,10 @@ class Search:
     def _in_buckets(
         self, paths: Sequence[Path], spread: Part, run: int, most: int | None
     ) -> list[Path] | None:
-        """Return each path once per bucket that its rows can be in; None if these exceed `most`."""
+        """Return one path for each bucket in which the rows of a path can be.
+
+        None if these are more than `most` paths.
+        """
         is_complete = run == len(self._layout.behind)
         in_buckets: list[Path] = []
         for path in paths:
@@ -113,8 +116,8 @@ class Search:
     def _follow(self, paths: list[Path]) -> tuple[list[Path], int, int]:
         """Return the paths of the leading run, its length, and the number of parts from conditions.
 
-        Parts at the end of the run are left out again if their values only split one range of rows
-        into several, and no bounds narrow the part after them.
+        Parts at the end of the run whose values only split one range of rows into several are left
+        out again, unless bounds narrow the part after them or all parts of the key are known.
         """
         run = decided_count = 0
         shorter: list[tuple[list[Path], int, int]] = []
@@ -157,7 +160,7 @@ class Search:
         return [Path(start=start) for start in starts]
 
     def _with_buckets(self, path: Path, spread: Part, *, is_complete: bool) -> Iterable[Path]:
-        """Return the path once for each bucket that its rows can be in."""
+        """Return one path for each bucket in which the rows of `path` can be."""
         derivation = spread.derivation
         assert derivation is not None
         if spread.name in path.known:
@@ -177,7 +180,7 @@ class Search:
         return self._each(paths, part, self._with_part)
 
     def _each(self, paths: list[Path], part: Part, extend: Extend) -> list[Path] | None:
-        """Return the results of `extend` for all paths; None if it returns None for one of them."""
+        """Return all results of `extend` for `paths`; None if it returns None for one of them."""
         grown: list[Path] = []
         for path in paths:
             extended = extend(path, part, self._room - len(grown))
@@ -201,9 +204,9 @@ class Search:
         return True
 
     def _with_part(self, path: Path, part: Part, room: int) -> list[Path] | None:
-        """Return the path once for each value that the part can have.
+        """Return one path for each value that `part` can have: `path` with that value.
 
-        None if the values are unknown, or more than `room`.
+        None if the values are unknown, or if there are more than `room` values.
         """
         if part.name in path.known:
             return [path]
@@ -223,7 +226,7 @@ class Search:
         return [path.with_value(name, v) for v in unique.values()] if len(unique) <= room else None
 
     def _with_exact(self, path: Path, part: Part, room: int) -> list[Path] | None:
-        """Return the path once for each value of the part that is computed from known inputs.
+        """Return one path for each value of `part` that is computed from known inputs.
 
         None if an input is unknown, or if there are more than `room` combinations of inputs.
         """
@@ -245,7 +248,7 @@ class Search:
         return [computed for each in paths for computed in _with_computed(each, part)]
 
     def _with_number(self, paths: list[Path], part: Part) -> list[Path]:
-        """Return the paths with the number that the dictionary has for their name.
+        """Return the paths, each with the number of its name in the dictionary of `part`.
 
         A path whose name has no number is left out, because no row key has this name.
         """
@@ -285,9 +288,10 @@ class Search:
         return paths
 
     def _with_choices(self, paths: Sequence[Path], part: Part, room: int) -> list[Path] | None:
-        """Return each path once for each value that is possible for the part.
+        """Return one path for each combination of a path in `paths` and a possible value of `part`.
 
-        None if the values are unknown, or if the result has more than `room` paths.
+        None if the possible values for one of the paths are unknown, or if the result would have
+        more than `room` paths.
         """
         chosen: list[Path] = []
         for path in paths:
@@ -305,7 +309,7 @@ class Search:
     def _starts(self, name: str, unit: Unit, room: int) -> list[datetime] | None:
         """Return the starts of the periods within the bounds of the time field `name`.
 
-        None if a bound is missing, or if there are more than `room` periods.
+        None if the lower or the upper end is missing, or if there are more than `room` periods.
         """
         bounds = self._spans.get(name)
         if bounds is None or bounds.low is None or bounds.high is None:
@@ -320,7 +324,7 @@ class Search:
         return starts
 
     def _within(self, name: str, unit: Unit, starts: Sequence[datetime]) -> list[datetime]:
-        """Return the periods of `starts` that have times within the bounds of the field `name`."""
+        """Return those of `starts` whose periods have times within the bounds of field `name`."""
         bounds = self._spans.get(name, Bounds())
         low = None if bounds.low is None else unit.start(bounds.low.value)
         return [
@@ -343,7 +347,7 @@ class Search:
 
 
 def _with_computed(path: Path, part: Part) -> list[Path]:
-    """Return the path with a derived part computed, or no path if no row can have these inputs."""
+    """Return the path with a derived part's value; an empty list if no row can have the inputs."""
     assert part.derivation is not None
     try:
         value = part.derivation.compute(*[path.known[source.name] for source in part.inputs])
@@ -353,7 +357,7 @@ def _with_computed(path: Path, part: Part) -> list[Path]:
 
 
 def _with_bytes(path: Path, part: Part) -> list[Path]:
-    """Return the path extended by one part, or no path if no row can have this value."""
+    """Return the path with the bytes of `part`; an empty list if no row can have its value."""
     try:
         return [path.extended(part.encode(path.known[part.name]))]
     except CodecError:

@@ -2,9 +2,9 @@
 
 A token is base64 of: a checksum, the version, fingerprints of the statement and of the index (or
 row key) that was read, the number of rows returned so far, the time of the first page's request,
-the period of the table if any, and the row key or the entry key of the last row. It holds no secret
-and gives no permission. It is valid in every process that runs the same statement on the same table
-through the same index or the row key.
+the start of the table's period (for a model with a table for each period), and the row key or the
+entry key of the last row. A token holds no secret and gives no permission. It is valid in every
+process that runs the same statement on the same table through the same index or the row key.
 """
 
 from __future__ import annotations
@@ -85,8 +85,8 @@ def fingerprint(statement: Select[Any], schema: TableSchema) -> bytes:
 def access_of(plan: Plan) -> bytes:
     """Return 4 bytes that identify how a plan reads rows: by row key, or by which index.
 
-    A position is valid only for the same index or the row key. Which of them a statement uses may
-    change when indexes are declared, built or dropped.
+    A position is valid only for the index or row key by which its page was read. The statement may
+    use another one after indexes are declared, built or dropped.
     """
     text = ""
     if isinstance(plan, IndexPlan):
@@ -206,7 +206,7 @@ def _after(keys: tuple[bytes, ...], key: bytes) -> tuple[bytes, ...]:
 def _rest(
     ranges: Sequence[KeyRange], key: bytes, *, reverse: bool, included: bool = False
 ) -> tuple[KeyRange, ...]:
-    """Return the parts of ranges that are read after a key, or from the key on if `included`."""
+    """Return what is left to read of `ranges` after a key, or from the key on if `included`."""
     if reverse:
         left = KeyRange(b"", key + b"\x00" if included else key)
     else:
@@ -227,7 +227,7 @@ def _rest_of_entries(plan: IndexPlan, key: bytes) -> IndexPlan:
 def _rest_of_buckets(
     plan: SaltedScanPlan | IndexPlan, key: bytes
 ) -> tuple[tuple[KeyRange, ...], ...]:
-    """Return the ranges that remain to be read in each bucket after a key.
+    """Return the ranges of each bucket that are left to read after the row or entry with `key`.
 
     Of two rows whose keys differ only in the bucket, the row in the lower bucket is read first.
     Buckets that are read to their end are left out.

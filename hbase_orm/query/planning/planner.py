@@ -2,12 +2,17 @@
 
 The conditions give each field a list of values or a range. For the row key and for every index, the
 planner takes the leading parts whose values are known, and one range after them. The alternatives
-of an OR are planned separately, and their ranges are joined. More than 64 alternatives or 1000
-ranges become one wider range, and more than 1000 values of a field become the range from the first
-to the last; the client checks the conditions. Complete row keys are read by gets. Otherwise the
-planner chooses the row key or index with the most leading parts known from conditions. If several
-have as many, it prefers one with a range after these parts, then the row key, then the index that
-is declared first. `using` overrides this choice.
+of an OR are planned separately, and their ranges are joined. Three limits make a read wider; the
+client then checks the conditions:
+
+- An OR that would make more than 64 alternatives is not split.
+- More than 1000 combinations of known values are replaced by wider ranges.
+- More than 1000 values of a field are replaced by the range from the first to the last value.
+
+Complete row keys, and complete keys of a unique index, are read by gets. Otherwise the planner
+chooses the row key or index with the most leading parts known from conditions. If several have as
+many, it prefers one with a range after these parts, then the row key, then the index that is
+declared first. `using` overrides this choice.
 """
 
 from __future__ import annotations
@@ -236,7 +241,7 @@ def _common(
 def _caching(
     statement: Select[Any], chosen: Candidate, most: int, checked: Sequence[Condition]
 ) -> int:
-    """Return the number of rows to fetch at once: at most `most`, unless the statement sets it.
+    """Return the number of rows to fetch at once: as the statement sets it, or at most `most`.
 
     `checked` has the conditions that the client checks.
     """

@@ -1,11 +1,11 @@
-"""From conditions to a filter that the server applies; it may pass more rows than match.
+"""Converts conditions to a filter for the server, which may pass more rows than match.
 
 The filter never drops a row that matches, and every row that it lets through is checked again on
-the client. A condition on a column becomes a test of its bytes where the bytes decide: equal values
-must have equal bytes (`Codec.canonical`), and for ranges the bytes must sort like the values. A row
-without the cell counts as having the value that is read for an absent cell: None, the declared
-default, or 0 for a counter. Conditions on key fields and on models whose objects are cells are
-decided by key ranges and by the client.
+the client. A condition on a column becomes a test of the cell's bytes if the bytes decide it:
+equal values must have equal bytes (`Codec.canonical`), and for ranges the bytes must sort like the
+values. A row without the cell counts as having the value that is read for an absent cell: None, the
+declared default, or 0 for a counter. Conditions on key fields, and all conditions on models whose
+objects are single cells, are not in the filter: key ranges and the client decide them.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def push_down(
         conditions: Conditions that were checked: each is on a field of the table, with a fitting
             value.
         reverse: Whether the scan runs in reverse.
-        columns: The columns or bare families that the scan reads; None means all families.
+        columns: The columns or whole families that the scan reads; None means all families.
     """
     if not schema.storage.has_own_rows:  # rows hold many objects each
         return PushDown(None, tuple(conditions))
@@ -155,7 +155,7 @@ class _Terms:
     fetched: frozenset[bytes]
 
     def of(self, condition: Condition, *, wanted: bool) -> _Term:
-        """Return a term that passes the rows for which a condition is `wanted` (True or False)."""
+        """Return a term that passes the rows for which a condition has the result `wanted`."""
         match condition:
             case Not(condition=single):
                 return self.of(single, wanted=not wanted)
@@ -261,7 +261,7 @@ def _term(column: bytes, ways: _Ways, *, wanted: bool, passes_missing: bool) -> 
 
 
 def ways_of(codec: Codec[Any], leaf: _Leaf) -> tuple[_Ways, bool]:
-    """Return the tests of a matching cell's bytes, and whether only matching cells pass them."""
+    """Return tests that the bytes of all matching cells pass, and whether only these cells pass."""
     match leaf:
         case Comparison(operator="==", value=value):
             return _equal(codec, (value,))
@@ -284,7 +284,10 @@ def _equal(codec: Codec[Any], values: Sequence[Any]) -> tuple[_Ways, bool]:
 
 
 def _are_encodable(codec: Codec[Any], values: Sequence[Any]) -> bool:
-    """Return whether a codec can encode all of `values`: some can decode more than they encode."""
+    """Return whether a codec can encode all of `values`.
+
+    Some codecs can decode values that they cannot encode.
+    """
     try:
         for value in values:
             if value is not None:

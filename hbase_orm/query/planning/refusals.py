@@ -21,7 +21,7 @@ from hbase_orm.schema import TableSchema, fields_of
 def refused(
     statement: Select[Any], schema: TableSchema, candidates: Sequence[Candidate]
 ) -> QueryError:
-    """Return the error for an order that no scan gives, or for groups that are not contiguous."""
+    """Return the error for an order that no scan gives, or for rows not read group by group."""
     if all(each.order_direction(statement.orders) is None for each in candidates):
         return _unordered(statement, schema, candidates)
     return QueryError(
@@ -85,7 +85,7 @@ def unbounded(
 
 
 def _in_another_order(statement: Select[Any], schema: TableSchema) -> str:
-    """Return advice to change the order or the groups, if an index could then narrow the read."""
+    """Return the advice to leave out the order or the groups, so that an index narrows the read."""
     index = ordering_index(statement, schema) if statement.orders else None
     leave = "leave out the order" if statement.orders else "leave out the groups"
     declare = "" if index is None else f", or {index}"

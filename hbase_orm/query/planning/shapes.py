@@ -1,10 +1,11 @@
-"""Plans of statements with a known shape: the same fields compared in the same ways.
+"""Keeps plans by shape: statements that compare the same fields in the same ways share a plan.
 
 Some decisions do not depend on the values of the conditions: which key is read, which of its parts
 are known, the scan direction, the order of the rows, and how many are fetched at once. So `Shapes`
-keeps the plan, and for new values computes only the bytes. Statements with lists, OR or NOT, with
-looked-up names, or on a table for each period are planned again each time. So are statements with
-unusual values: of a subclass, not storable, or contradictory.
+keeps the plan, and for new values computes only the bytes. A statement is planned again each time
+if it has lists, OR or NOT, if names are looked up for it, or if its model has a table for each
+period. So is a statement with unusual values, e.g. a value of a subclass, a value that cannot be
+stored, or values that contradict each other.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ from hbase_orm.schema import (
 )
 
 MAX_SHAPES: Final = 256
-"""The most shapes that are kept for one model; if there are more, all are dropped."""
+"""The most shapes that are kept for one model; before one more is added, all are dropped."""
 
 _LONGEST_BYTES: Final = 4096
 """Kept plans are used only for keys up to this length: longer keys may exceed HBase's limits."""
@@ -73,7 +74,7 @@ class Shapes:
         return len(self._shapes)
 
     def find(self, statement: Select[Any]) -> Plan | None:
-        """Return the plan of a statement with a known shape; None if it has to be planned."""
+        """Return the plan of a statement with a known shape; None if it must be planned."""
         key = statement.shape
         shape = None if key is None else self._shapes.get(key)
         return None if shape is None else _planned(shape, statement)
@@ -115,7 +116,11 @@ class _Comparing:
     operator: Any
 
     def note(self, condition: Condition, by_field: dict[str, Bounds]) -> None:
-        """Narrow the bounds of the field by the condition."""
+        """Narrow the bounds of the field by a statement's condition.
+
+        Raises:
+            _UnusualError: The kept plan does not fit the condition or its value.
+        """
         if not isinstance(condition, (Comparison, StartsWith)):
             raise _UnusualError
         value: Any = condition.value if isinstance(condition, Comparison) else condition.prefix
@@ -267,7 +272,7 @@ class PlanShape:
 
 
 def _value(part: Part, by_field: Mapping[str, Bounds], known: dict[str, Any]) -> Any:
-    """Return a part's only value; add it and its inputs to `known`."""
+    """Return the only value of a known part; add this value and its inputs to `known`."""
     if part.name in known:
         return known[part.name]
     derivation = part.derivation
@@ -329,7 +334,7 @@ def _shape(statement: Select[Any], template: Plan, chosen: Candidate) -> PlanSha
 def _is_derived_of_range(part: Part, comparing: Sequence[_Comparing]) -> bool:
     """Return whether a part is derived from a field that is compared by a range or a prefix.
 
-    The number of its values then depends on the ends of the range.
+    The number of values of the part then depends on the ends of the range.
     """
     if part.derivation is None:
         return False
@@ -353,10 +358,11 @@ def _is_special(template: Plan) -> bool:
 def _comparing_all(
     schema: TableSchema, conditions: Sequence[Condition]
 ) -> tuple[_Comparing, ...] | None:
-    """Return the conditions without their values; None if their plan cannot be kept.
+    """Return the conditions without their values; None if a plan for them cannot be kept.
 
-    It can be kept only if each field is compared with one value, one range or one prefix. The value
-    None, lists, functions, dynamic columns, OR and NOT prevent it.
+    A plan can be kept only if each field is compared with one value, one range or one prefix. It
+    cannot be kept for comparisons with None or a list, of functions or dynamic columns, or with !=,
+    OR or NOT.
     """
     comparing: list[_Comparing] = []
     sides: dict[str, set[str]] = {}

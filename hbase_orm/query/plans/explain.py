@@ -36,7 +36,7 @@ def tree(head: str, lines: Sequence[str]) -> str:
 
 
 def first_lines(things: Sequence[T], text_of: Callable[[T], str], what: str) -> list[str]:
-    """Return the texts of the first few of `things`, then the number of the others."""
+    """Return the texts of the first few `things`, then a line with the number of the others."""
     more = [f"… {len(things) - _SHOWN} more {what}"] if len(things) > _SHOWN else []
     return [text_of(each) for each in things[:_SHOWN]] + more
 
@@ -50,5 +50,5 @@ def filter_line(text: bytes | None) -> list[str]:
 
 
 def plural(things: Sequence[object]) -> str:
-    """Return the plural ending of a noun for a number of things."""
+    """Return the ending of a noun that counts `things`: "" for one thing, "s" for other numbers."""
     return "" if len(things) == 1 else "s"

@@ -9,10 +9,10 @@ FIRST_ROWS: Final = 100
 """The most rows of a first fetch, before the size of the rows is known."""
 
 MERGED_FIRST_ROWS: Final = 400
-"""The most rows of the first fetches of all buckets together, except for very many buckets."""
+"""The most rows in the first fetches of all buckets together, unless buckets are very many."""
 
 MERGED_ROWS: Final = 32_000
-"""The most rows of later fetches of all buckets together, except for very many buckets."""
+"""The most rows in later fetches of all buckets together, unless buckets are very many."""
 
 _LEAST_FIRST_ROWS: Final = 10
 _LEAST_ROWS: Final = 50
@@ -24,7 +24,7 @@ class Fetches:
     """The sizes of a scanner's fetches.
 
     Attributes:
-        first: The rows of the first fetch.
+        first: The largest number of rows of the first fetch.
         most: The largest number of rows of later fetches.
         is_fixed: Whether every fetch has the same number of rows, whatever their size.
     """
@@ -39,7 +39,7 @@ class Fetches:
 
 
 def fetches(caching_rows: int, most_rows: int, limit: int | None, buckets: int = 1) -> Fetches:
-    """Return the fetch sizes of one scanner, or of the scanner of each bucket.
+    """Return the fetch sizes of a scanner; if there are several buckets, each has such a scanner.
 
     If `most_rows` is 0, every fetch has `caching_rows` rows.
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 from hbase_orm.query.plans.explain import tree
 
 _SHOWN: Final = 24
-"""Most lines of requests that are printed: with a table for each day there may be hundreds."""
+"""The most lines of requests that are printed: a table for each day may make hundreds of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Measured:
         fetched: The rows of the base table that were fetched. For a model whose objects are single
             cells, the cells that were fetched.
         kept: The rows that fulfil every condition, up to the limit.
-        dropped: The rows that the client checked and did not select.
+        dropped: The rows that the client checked and that do not fulfil every condition.
         entries: The index entries that were fetched.
         stale: The entries whose row does not exist or no longer has the entry.
         requests: The requests by kind, in the order of the first request of each kind.
@@ -80,7 +80,7 @@ class Measured:
 
     @property
     def unused(self) -> int:
-        """The rows that were fetched but not checked: beyond the limit, or not in a range."""
+        """The rows that were fetched but not checked: after the limit, or outside the ranges."""
         rows = self.entries - self.stale if self.entries else self.fetched
         return max(0, rows - self.kept - self.dropped)
 

@@ -31,10 +31,10 @@ class Plan:
         limit: The largest number of rows, or None.
         order: The order of the rows, in words.
         resolved: The names that were looked up before planning, each as the dictionary's table, the
-            name, and its number or None.
+            name, and the name's number, which is None if the name has none.
         measured: The measurements, or None if the plan was not run.
         columns: The columns or whole families that are read of each row; empty means all families.
-        reads: The description of `columns`; empty for objects.
+        reads: The description of `columns` for display; empty for whole objects.
         after: The descriptions of the steps after the rows are read, such as sorting.
         entries: The range of dynamic columns that is read of each row; None means all of them.
         loaded: The deferred fields that are read because the statement compares or sorts by them.
@@ -59,12 +59,12 @@ class Plan:
 
     @property
     def fetched(self) -> tuple[bytes, ...]:
-        """The columns or whole families that requests name."""
+        """The columns or whole families that requests name: `columns`, or else all families."""
         return self.columns or self.schema.family_names
 
     @property
     def timestamps(self) -> tuple[int | None, int]:
-        """The excluded upper end of the timestamps to read, or None, and the included lower end."""
+        """The timestamps to read: below the first value (None: all), from the second value on."""
         return (None, 0) if self.times is None else (self.times.before_ms, self.times.from_ms)
 
     @property
@@ -73,16 +73,19 @@ class Plan:
         return frozenset((self.schema.table,))
 
     def in_each_table(self, change: Callable[[Plan], Plan]) -> Plan:
-        """Return the changed plan; of a plan for several tables, each table's plan is changed."""
+        """Return the plan changed by `change`.
+
+        If the plan reads several tables, the plan of each table is changed instead.
+        """
         return change(self)
 
     @property
     def kind(self) -> str:
-        """The plan's name."""
+        """The kind of the plan, e.g. "Get" or "Scan"."""
         return type(self).__name__.removesuffix("Plan")
 
     def steps(self) -> list[str]:
-        """Return the steps of the plan, one line for each."""
+        """Return the description of each step of the plan, for display."""
         return []
 
     @property
@@ -156,7 +159,7 @@ class EmptyPlan(Plan):
     reason: str = ""
 
     def steps(self) -> list[str]:
-        """Return the reason."""
+        """Return the reason why nothing is sent, for display."""
         return [f"nothing is sent: {self.reason}"]
 
 
@@ -166,20 +169,20 @@ class GetPlan(Plan):
 
     Attributes:
         keys: The row keys, in the order of the rows.
-        families: The families of a second read, which shows whether a row that has none of the
-            columns exists. Empty if every row has one of the columns.
+        families: The families that a second request reads for rows without any of `columns`, to see
+            whether these rows exist. Empty if no second request is needed.
     """
 
     keys: tuple[bytes, ...] = ()
     families: tuple[bytes, ...] = ()
 
     def steps(self) -> list[str]:
-        """Return one line for each of the first few keys."""
+        """Return a line of text for each of the first few gets, for display."""
         return first_lines(self.keys, lambda key: f"get {to_string_binary(key)}", "keys")
 
     @property
     def requests(self) -> str:
-        """One get, or one multi-get."""
+        """The description of the requests: one get, or one multi-get."""
         return "1 get" if len(self.keys) == 1 else f"1 multi-get of {len(self.keys)} rows"
 
 
@@ -190,13 +193,13 @@ class ScanPlan(Plan):
     Attributes:
         ranges: The disjoint ranges, in the order of the rows.
         reverse: Whether the rows are read in descending order of their keys.
-        caching_rows: The caching of the scanners; the first fetch has at most as many rows.
-        most_rows: The largest number of rows in later fetches; 0 if the statement sets a fixed
-            number.
+        caching_rows: The caching of the scanners, which also limits the rows of the first fetch.
+        most_rows: The largest number of rows in later fetches; 0 if every fetch has `caching_rows`
+            rows, as the statement sets it.
         filter: The filter that the server applies, in HBase's filter language, or None.
-        unconditional: The filter to use instead when a call with `filter` was not answered in time:
-            it tests no condition and passes every row. Or None.
-        mask: A filter for every call that leaves the values of some cells out, or None.
+        unconditional: The filter that replaces `filter` after a call was not answered in time. It
+            tests no condition and passes every row; None means no filter.
+        mask: A filter that every call adds, to leave out the values of some cells; or None.
     """
 
     ranges: tuple[KeyRange, ...] = ()
@@ -208,37 +211,37 @@ class ScanPlan(Plan):
     mask: bytes | None = None
 
     def steps(self) -> list[str]:
-        """Return one line for each of the first few ranges, and a line for the filter."""
+        """Return a line of text for each of the first few scans, and one for the filter."""
         verb = "reverse scan" if self.reverse else "scan"
         scans = first_lines(self.ranges, lambda each: f"{verb} {range_text(each)}", "ranges")
         return scans + filter_line(self.filter)
 
     @property
     def requests(self) -> str:
-        """One scanner for each range."""
+        """The description of the requests: one scanner for each range."""
         return f"{len(self.ranges)} scanner{plural(self.ranges)}, {self.fetches} rows a call"
 
     @property
     def fetches(self) -> Fetches:
-        """The number of rows of each fetch."""
+        """The numbers of rows that a scanner fetches at once."""
         return fetches(self.caching_rows, self.most_rows, self.limit)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SaltedScanPlan(Plan):
-    """Reads the same ranges in several salt buckets, merged by the key without the salt.
+    """Reads the same ranges in several salt buckets; merges the rows by keys without salt.
 
     Attributes:
         buckets: The ranges of each bucket, in the order of the rows.
         reverse: Whether the rows are read in descending order of their keys.
-        caching_rows: The largest caching of the scanners; a first fetch has at most as many rows.
-        most_rows: The largest number of rows in later fetches; 0 if the statement sets a fixed
-            number.
+        caching_rows: The largest caching of a scanner, which also limits its first fetch.
+        most_rows: The largest number of rows in later fetches; 0 if every fetch has `caching_rows`
+            rows, as the statement sets it.
         skipped_bytes: The width of the salt, which is ignored when keys are compared.
         filter: The filter that the server applies, in HBase's filter language, or None.
-        unconditional: The filter to use instead when a call with `filter` was not answered in time:
-            it tests no condition and passes every row. Or None.
-        mask: A filter for every call that leaves the values of some cells out, or None.
+        unconditional: The filter that replaces `filter` after a call was not answered in time. It
+            tests no condition and passes every row; None means no filter.
+        mask: A filter that every call adds, to leave out the values of some cells; or None.
     """
 
     buckets: tuple[tuple[KeyRange, ...], ...] = ()
@@ -251,7 +254,7 @@ class SaltedScanPlan(Plan):
     mask: bytes | None = None
 
     def steps(self) -> list[str]:
-        """Return the number of buckets, ranges of the first and the last bucket, and the filter."""
+        """Return the text of the merge: first and last scans of the buckets, and the filter."""
         verb = "reverse scan" if self.reverse else "scan"
         first = first_lines(self.buckets[0], lambda r: f"{verb} {range_text(r)}", "ranges")
         last = [f"{verb} {range_text(r)}" for r in self.buckets[-1][:1]]
@@ -262,13 +265,13 @@ class SaltedScanPlan(Plan):
 
     @property
     def requests(self) -> str:
-        """One scanner for each range of each bucket."""
+        """The description of the requests: one scanner for each range of each bucket."""
         count = sum(len(ranges) for ranges in self.buckets)
         return f"{count} scanners, {self.fetches} rows a call"
 
     @property
     def fetches(self) -> Fetches:
-        """The number of rows of each fetch from each bucket."""
+        """The numbers of rows that the scanner of each bucket fetches at once."""
         return fetches(self.caching_rows, self.most_rows, self.limit, len(self.buckets))
 
 
@@ -291,28 +294,28 @@ class TablesPlan(Plan):
         return frozenset(inner.schema.table for _, inner in self.plans)
 
     def in_each_table(self, change: Callable[[Plan], Plan]) -> Plan:
-        """Return the plan with the plan for each table changed."""
+        """Return this plan with each table's plan changed by `change`."""
         plans = tuple((start, inner.in_each_table(change)) for start, inner in self.plans)
         return replace(self, plans=plans)
 
     def steps(self) -> list[str]:
-        """Return the first few tables, each with the steps of its plan."""
+        """Return text for each of the first few tables: its name and the steps of its plan."""
         plans = [inner for _, inner in self.plans]
         return first_lines(plans, lambda inner: tree(inner.schema.table, inner.steps()), "tables")
 
     @property
     def requests(self) -> str:
-        """The number of tables, and for each table the same requests as for the first table."""
+        """The description of the requests: the number of tables, and the requests per table."""
         tables = f"{len(self.plans)} table{plural(self.plans)}"
         return f"{tables}, each: {self.plans[0][1].requests}"
 
 
 @dataclass(frozen=True, slots=True)
 class Passed:
-    """The entries that earlier pages have read.
+    """How far earlier pages have read the entries of an index.
 
     Attributes:
-        key: The key of the last of these entries.
+        key: The key of the last entry that earlier pages read.
         since_ms: The time of the request for the first page, in milliseconds since 1970.
     """
 
@@ -326,20 +329,20 @@ class IndexPlan(Plan):
 
     Attributes:
         index: The index.
-        families: The families of a second read, which shows whether a row that has none of the
-            columns exists. Empty if every row has one of the columns.
-        keys: The keys of the claims (entries of a unique index), in the order of the rows; if there
-            are any, there are no ranges.
-        ranges: The ranges of entry keys, in the order of the rows.
-        buckets: For a salted index, the ranges of each bucket, instead of `ranges`.
-        within: The ranges, without buckets, in which a row with several entries is returned only
-            at the first of its entries; empty if the index has one entry per row.
-        passed: The entries that earlier pages have read, or None.
+        families: The families that a second request reads for rows without any of `columns`, to see
+            whether these rows exist. Empty if no second request is needed.
+        keys: The keys of the claims (entries of a unique index) to get, in the order of the rows.
+            If there are keys, `ranges` and `buckets` are empty.
+        ranges: The ranges of entry keys, in the order of the rows; empty for a salted index.
+        buckets: The ranges of each bucket of a salted index; empty for other indexes.
+        within: For an index in which a row can have several entries: all ranges, without buckets.
+            A row is returned only at its first entry within them. Empty for other indexes.
+        passed: How far earlier pages have read the entries, or None for the first page.
         is_covered: Whether verified entries answer the statement without a look-up of their rows.
         reverse: Whether the entries are read in descending order of their keys.
-        caching_rows: The caching of the scanners; the first fetch has at most as many entries.
+        caching_rows: The caching of the scanners, which also limits the entries of the first fetch.
         most_rows: The largest number of entries in later fetches, and of rows in one look-up; 0 if
-            the statement sets a fixed number.
+            every fetch has `caching_rows` entries, as the statement sets it.
     """
 
     index: IndexSchema = field(kw_only=True)
@@ -355,7 +358,7 @@ class IndexPlan(Plan):
     most_rows: int = 0
 
     def steps(self) -> list[str]:
-        """Return the index ranges and the look-up."""
+        """Return the text of the reads of the index, and of the look-up of the rows."""
         look_up = "look up each entry's row and check it against the entry"
         if self.keys:
             look_up = "look up the row that owns the value and check it"
@@ -377,7 +380,7 @@ class IndexPlan(Plan):
 
     @property
     def requests(self) -> str:
-        """One scanner for each range, and one multi-get for each fetch of entries."""
+        """The description of the requests: scanners or gets in the index, and look-ups of rows."""
         if self.keys:
             owner = "1 get of its owner" if len(self.keys) == 1 else "1 multi-get of the owners"
             return f"1 get of {len(self.keys)} claim{plural(self.keys)}, {owner}"
@@ -389,5 +392,5 @@ class IndexPlan(Plan):
 
     @property
     def fetches(self) -> Fetches:
-        """The number of entries of each fetch; one look-up has at most `most` rows."""
+        """The numbers of entries fetched at once; `most` also limits the rows of one look-up."""
         return fetches(self.caching_rows, self.most_rows, self.limit, len(self.buckets) or 1)

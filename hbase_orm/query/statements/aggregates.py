@@ -1,7 +1,7 @@
 """Aggregates: values that a statement computes from its rows, group by group, in constant memory.
 
 A group ends when a grouped value changes: the planner makes sure that the rows of a group are read
-one after another. Values are aggregated in blocks of up to 1000 rows, by Python's own functions.
+one after another. Up to 1000 rows at a time are aggregated, by Python's own functions.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ T = TypeVar("T")
 Function = Literal["count", "sum", "min", "max"]
 
 CHUNK_ROWS: Final = 1000
-"""The number of rows of a group that are held in memory until they are aggregated."""
+"""The most rows of a group that are held in memory until they are aggregated."""
 
 SUMMED_TYPES: Final[Mapping[type, Any]] = MappingProxyType(
     {int: 0, float: 0.0, Decimal: Decimal(0), timedelta: timedelta(0)}
@@ -143,7 +143,10 @@ class Grouping:
         ]
 
     def results(self, rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
-        """Yield the selected values of each group, in the order of the rows."""
+        """Yield the selected values of each group, in the order of the rows.
+
+        Without groups, there is one result, even if there are no rows.
+        """
         states = self._start()
         held: list[tuple[Any, ...]] = []
         last: tuple[Any, ...] | None = None
@@ -181,9 +184,9 @@ class Grouping:
 def _folding(
     item: Expr[Any], names: Sequence[str], types: Mapping[str, type]
 ) -> tuple[Fold | None, Any, int | None]:
-    """Return an aggregate's function, its start value, and the position of its values in a row.
+    """Return an aggregate's function, its start value, and the position of its field in a row.
 
-    The position is None for a count of rows. All three are None for a field that is no aggregate.
+    The position is None for a count of rows. All three are None if `item` is not an aggregate.
     """
     if not isinstance(item, Aggregate):
         return None, None, None

@@ -7,10 +7,11 @@ conditions:
 - for guarded models, also the first required column, which shows that the row exists;
 - whole families, if any cell can make a row exist, and a row without these columns may match.
 
-For objects, whole families are read, without the values of deferred columns that the statement does
-not compare: a scan receives only the keys of their cells, and a get requests only other columns.
+For objects, whole families are read, but not the values of deferred columns, unless the statement
+compares or sorts by them. A scan receives only the keys of these cells; a get requests only the
+other columns.
 
-If all fields are in the row key, the server sends only the keys of the cells, without values.
+If all fields that a statement reads are in the row key, the server sends only the keys of cells.
 """
 
 from __future__ import annotations
@@ -150,7 +151,10 @@ def _check_sorted(schema: TableSchema, order: Order) -> None:
 
 
 def fields_read(statement: Select[Any]) -> tuple[Expr[Any], ...]:
-    """Return the fields whose values are read, each once, with the selected fields first."""
+    """Return the fields that a statement selects, aggregates, groups by, sorts by or compares.
+
+    Each field is returned once. The selected fields come first.
+    """
     sorts = () if statement.sort is None else statement.sort.orders
     fields = [*fields_given(statement), *(each.field for each in sorts)]
     fields += [column_field(of) for each in statement.conditions for of in compared_by(each)]
@@ -161,7 +165,10 @@ def fields_read(statement: Select[Any]) -> tuple[Expr[Any], ...]:
 
 
 def fields_given(statement: Select[Any]) -> list[Expr[Any]]:
-    """Return the fields that are selected, aggregated or grouped by, with repetitions."""
+    """Return the expressions of the fields that are selected, aggregated or grouped by.
+
+    A field that is named several times is returned several times.
+    """
     items = [item.field if isinstance(item, Aggregate) else item for item in statement.items]
     return [field for field in (*items, *statement.groups) if field is not None]
 
@@ -172,13 +179,13 @@ class Fetch:
 
     Attributes:
         columns: Columns or whole families; empty means all families, for objects.
-        filter: A filter by which a scan leaves some cells out, but no row; or None.
-        wanted: The columns whose values are needed if `columns` has families; empty if none is
-            needed.
+        filter: A filter with which a scan leaves some cells out, but no rows; or None.
+        wanted: The columns that `filter` passes besides the first cell of each row; empty if it
+            passes only keys or is None.
         got: The columns that a get requests; empty if it requests `columns`, as a scan does.
         families: The families that a second get requests for rows without any of `got`, to see
             whether these rows exist; empty if no second get is needed.
-        mask: A filter by which a scan leaves the values of some columns out; or None.
+        mask: A filter with which a scan leaves out the values of `hidden`; or None.
         hidden: The columns whose values neither a scan nor a get returns.
     """
 
@@ -226,8 +233,8 @@ def fetched(
         statement: The statement.
         schema: The table.
         alternatives: The bounds of each alternative of the conditions.
-        index: The index that is read, or None. Its columns are read of each row too, because its
-            entries are checked against the rows.
+        index: The index that is read, or None. The columns of the index are read of each row too,
+            because index entries are checked against their rows.
     """
     if statement.selection is None:
         return _without_deferred(schema, OBJECTS, loaded_by(statement, schema))
@@ -248,7 +255,10 @@ def loaded_by(statement: Select[Any], schema: TableSchema) -> frozenset[str]:
 
 
 def _without_deferred(schema: TableSchema, fetch: Fetch, loaded: frozenset[str]) -> Fetch:
-    """Return a fetch without the values of deferred columns, if it reads whole families."""
+    """Return `fetch` without the values of deferred columns that are not in `loaded`.
+
+    A fetch of single columns is returned unchanged.
+    """
     if fetch.columns not in {(), schema.family_names}:
         return fetch
     hidden = tuple(column.column for column in left_out(schema, loaded))
@@ -279,7 +289,7 @@ def _of_values(
     columns: Sequence[ColumnSchema],
     named: tuple[bytes, ...],
 ) -> Fetch:
-    """Return the fetch for values in `columns`, which have the names `named`."""
+    """Return the fetch for the values of `columns`; `named` has their `family:qualifier` names."""
     if not schema.storage.has_own_rows:  # each row holds many objects, by qualifiers that vary
         return Fetch(schema.family_names, None if named else KeyOnly())
     if not named and not schema.is_guarded:
@@ -304,7 +314,7 @@ def _whole(schema: TableSchema, named: tuple[bytes, ...]) -> Fetch:
 
 
 def _columns_of(schema: TableSchema, field: Expr[Any]) -> list[ColumnSchema]:
-    """Return the columns of a field: one for each record type that declares it."""
+    """Return the columns of a field, in the model and in each record type that declares it."""
     models = () if schema.record_types is None else schema.record_types.models.values()
     existing = []
     for each in (schema, *(model.__schema__ for model in models)):
@@ -350,7 +360,7 @@ def _shows(schema: TableSchema, column: ColumnSchema, bounds: Bounds | None) -> 
 
 
 def steps_after(statement: Select[Any]) -> tuple[str, ...]:
-    """Return the steps after the rows are read, one line for each."""
+    """Return the descriptions of the steps that follow the read of the rows, for display."""
     steps = []
     if statement.is_aggregated:
         made = ", ".join(map(repr, statement.items))

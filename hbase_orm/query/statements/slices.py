@@ -1,8 +1,8 @@
-"""A range of entries of dynamic columns: its qualifiers, and the scan that reads them.
+"""A range of a row's dynamic columns: its qualifiers, and the scan that reads the range.
 
 A wide row is read in two steps. First its declared columns are read, which also show that the row
-exists; then only the entries in the range, by a filter with which the server seeks to the first
-entry of the range and stops after the last.
+exists. Then only the dynamic columns in the range are read, with a filter by which the server seeks
+to the first column of the range and stops after the last one.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ EXISTENCE: Final = AllOf((FirstKeyOnly(), KeyOnly()))
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """The columns of a range of entries.
+    """A range of a row's dynamic columns, as a range of qualifiers.
 
     Attributes:
         dynamic: The field of dynamic columns.
         columns: The range of qualifiers.
-        limit: The largest number of entries of a row, or None.
+        limit: The largest number of dynamic columns to read of a row, or None.
     """
 
     dynamic: DynamicSchema
@@ -61,10 +61,10 @@ class Slice:
 
     @property
     def filter(self) -> Filter:
-        """The filter for the server: the range, without declared columns, up to the limit.
+        """The filter for the server: it passes the dynamic columns in the range, up to `limit`.
 
-        In a list of filters each filter sees only the cells that the filters before it pass, so the
-        last filter counts entries only.
+        Declared columns in the range are left out. In a list of filters each filter sees only the
+        cells that the filters before it pass, so the last filter counts only dynamic columns.
         """
         taken = sorted(column.partition(b":")[2] for column in self.dynamic.taken)
         parts: list[Filter] = [self.columns]
@@ -74,7 +74,7 @@ class Slice:
         return parts[0] if len(parts) == 1 else AllOf(tuple(parts))
 
     def scan_of(self, table: str, key: bytes) -> Scan:
-        """Return the scan that reads the entries of one row."""
+        """Return the scan that reads the dynamic columns in the range, of the row with `key`."""
         return Scan(
             table=table,
             key_range=KeyRange.single(key),
@@ -85,7 +85,7 @@ class Slice:
 
 
 def slice_of(schema: TableSchema, entries: EntryRange) -> Slice | None:
-    """Return the columns of a range of entries, or None if it is empty.
+    """Return the `Slice` for a range of dynamic columns, or None if the range is empty.
 
     Raises:
         QueryError: The field belongs to another model, or its names do not sort as their bytes.
@@ -134,7 +134,7 @@ def _check_ordered(entries: EntryRange, dynamic: DynamicSchema) -> None:
 def has_anchor(schema: TableSchema) -> bool:
     """Return whether a row's declared columns and its marker show that the row exists.
 
-    If false, any cell makes a row exist, also an entry of dynamic columns.
+    If false, any cell makes a row exist, even the cell of a dynamic column.
     """
     return schema.is_guarded or all(each.anchor is not None for each in record_types_of(schema))
 
@@ -142,10 +142,10 @@ def has_anchor(schema: TableSchema) -> bool:
 def columns_beside(
     schema: TableSchema, conditions: tuple[Condition, ...], loaded: frozenset[str] = NO_FIELDS
 ) -> tuple[bytes, ...]:
-    """Return the columns of a row to read besides its range of entries.
+    """Return the columns of a row that are read besides its range of dynamic columns.
 
-    They are the declared columns, the marker, and the columns of entries that the conditions
-    compare. Deferred columns are left out, except those of the fields in `loaded`.
+    They are the declared columns, the marker, and the dynamic columns that the conditions compare.
+    A deferred column is left out, unless its field is in `loaded`.
     """
     columns: list[bytes] = []
     for each in (schema, *record_types_of(schema)):

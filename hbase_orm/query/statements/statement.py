@@ -124,15 +124,15 @@ class Select(Generic[T]):
 
     @property
     def read_limit(self) -> int | None:
-        """The number of rows to read at most; None for groups and sorts, which need all rows."""
+        """The most rows to read; None without a limit and for groups and sorts, which need all."""
         return None if self.is_aggregated or self.sort is not None else self.row_limit
 
     @property
     def shape(self) -> Hashable | None:
         """The part of the statement that decides its plan, without the compared values.
 
-        It is None for statements that select values, groups, entries or rows of the past, load
-        related objects, or sort in memory.
+        It is None for statements that select values, groups, ranges of dynamic columns or rows of
+        the past, load related objects, or sort in memory.
         """
         if self.selection is not None or self.related or self.entries is not None:
             return None
@@ -189,8 +189,7 @@ class Select(Generic[T]):
 
         Args:
             orders: One or more orders.
-            max_rows: The largest number of rows that may match; with more rows the statement raises
-                QueryError. All rows are held in memory.
+            max_rows: The most rows that may match and are held in memory; more raise QueryError.
 
         Raises:
             QueryError: An argument is not an order, there is no order, or `max_rows` is not
@@ -259,15 +258,16 @@ class Select(Generic[T]):
     ) -> Self:
         """Return the statement that reads only a range of each row's dynamic columns.
 
-        Only these entries and the declared columns are loaded. Each row needs its own scanner, so
-        read few rows in this way. Rows without an entry in the range are returned too. The objects
-        are not attached to the session: `add` a changed object to write it. Other entries are kept.
+        Only these dynamic columns and the declared columns are loaded. Each row needs its own
+        scanner, so read few rows in this way. Rows without a column in the range are returned too.
+        The objects are not attached to the session: to write a changed object, `add` it. The row
+        keeps its dynamic columns outside of the range.
 
         Args:
             field: The field of dynamic columns.
             start: The first name, included.
             stop: The end of the range, excluded.
-            limit: The largest number of entries of a row; the first in stored order are read.
+            limit: The most dynamic columns to read of a row: the first ones in stored order.
 
         Raises:
             QueryError: The field is not one of the model's dynamic columns; an end has another
@@ -286,7 +286,7 @@ class Select(Generic[T]):
         return replace(self, entries=entries)
 
     def as_of(self, at: datetime, /) -> Self:
-        """Return the statement on the rows as they were at a time.
+        """Return the statement that reads the rows as they were at a time.
 
         Only cells with timestamps up to `at` are read. A family keeps overwritten values only with
         `versions` above 1, and deleted cells only with `keep_deleted_cells`. Cells whose TTL is
@@ -299,9 +299,9 @@ class Select(Generic[T]):
         return replace(self, times=until(at))
 
     def between_timestamps(self, start: datetime, stop: datetime, /) -> Self:
-        """Return the statement on cells with timestamps from `start` to before `stop`.
+        """Return the statement that reads only cells with timestamps from `start` to before `stop`.
 
-        Each row has only these cells. Like `as_of`, it needs a Thrift2 gateway and uses no indexes.
+        Like `as_of`, the statement needs a Thrift2 gateway and uses no indexes.
 
         Raises:
             QueryError: An argument is not a datetime with a time zone, or the range is empty.
