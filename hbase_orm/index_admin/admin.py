@@ -40,7 +40,7 @@ from hbase_orm.schema import Index
 from hbase_orm.writing.options import MAX_TIMESTAMP_MS, check_number, check_pace
 
 GATEWAY_TIMEOUT_S: Final = 1200.0
-"""How long a gateway repeats a request of its own accord: hbase.client.operation.timeout."""
+"""How long a gateway repeats a request by itself: HBase's hbase.client.operation.timeout."""
 
 
 def _silent(_: object) -> None:
@@ -78,7 +78,7 @@ class IndexAdmin(ABC):
 
     @abstractmethod
     def _bound_of(self, model: type[Model]) -> BoundModel:
-        """Return the model bound to its tables on this engine."""
+        """Return the bound model of `model` in this engine."""
 
     def indexes(self, model: type[Model]) -> dict[str, IndexStatus]:
         """Return the status of each index that the model declares or the catalog has, by name."""
@@ -102,21 +102,21 @@ class IndexAdmin(ABC):
         """Build an index while other processes write its table; afterwards queries use it.
 
         As soon as the build starts, every process that writes the table must maintain the index;
-        writes by models that do not declare it are refused. An interrupted build continues where it
-        stopped. Several builds at the same time are safe, but repeat work. A build takes at least
-        the catalog's lease plus `timeout_s` of the URL and `gateway_timeout_s`, because it waits
-        until no process uses an old catalog entry any more.
+        writes by models that do not declare it are refused. If the last build of the index was
+        interrupted, this one continues it. Several builds at the same time are safe, but repeat
+        work. A build takes at least as long as the catalog's lease, `timeout_s` of the URL and
+        `gateway_timeout_s` together, because it waits until no process uses an old catalog entry.
 
-        A readable index is not built again, unless its table is missing. An index with
-        `maintained="manual"` is built again each time, and queries use the old entries until the
-        build is finished.
+        An index that is already readable is not built again, unless `rebuild` is True or its table
+        is missing. But an index with `maintained="manual"` is always built again; queries use its
+        old entries until the build is finished.
 
         Args:
             model: The model.
             index: The index or its name.
             rebuild: Build the index again even if it is readable; queries do not use it during the
                 build.
-            rows_per_second: Process at most this many rows per second, to spare other clients.
+            rows_per_second: Process at most this many rows per second on average; None: no limit.
             gateway_timeout_s: The time for which a gateway may repeat a request by itself: the
                 value of its `hbase.client.operation.timeout`.
             on_progress: A function that is called after each round of some hundred rows, and during
@@ -150,10 +150,10 @@ class IndexAdmin(ABC):
     def drop_index(self, model: type[Model], index: Index | str, /) -> list[str]:
         """Drop an index with its tables, and cancel its build; return the names of the tables.
 
-        First queries stop using the index, then writes stop maintaining it; after each step the
-        drop waits until no process uses an old catalog entry any more. Drop again to finish an
-        interrupted drop. The model need not declare the index any more. If it does, but the
-        catalog does not have the index, nothing is dropped and the list is empty.
+        First queries stop using the index, then writes stop maintaining it. After each step the
+        drop waits until no process uses an old catalog entry any more. To finish an interrupted
+        drop, call the method again. The model may have removed the declaration of the index before.
+        If the catalog does not have the index, nothing is dropped and the list is empty.
 
         Raises:
             ConfigurationError: Neither the model nor the catalog has an index of this name.
@@ -208,8 +208,8 @@ class IndexAdmin(ABC):
         Args:
             model: The model.
             index: The index or its name.
-            source: "data" checks the entries of each row, "index" the row of each entry, "both"
-                does both, one after another.
+            source: "data" checks the entries of each row, "index" checks the row of each entry,
+                "both" does one after the other.
             since: Compare only rows and entries that were written at this time or later.
             until: Compare only rows and entries that were written before this time.
             repair: Repair the differences: put missing or wrong entries, delete entries that rows
@@ -217,7 +217,7 @@ class IndexAdmin(ABC):
                 programs whose values do not fit the index, or that have a unique value of another
                 row, are not changed; `unrepaired` has the reasons. Missing entries of a manual
                 index are written only by builds.
-            min_age_ms: Ignore entries younger than this: their write may be in progress.
+            min_age_ms: Do not fence rows for entries younger than this: a write may be in progress.
             on_progress: A function that is called with the number of entries compared so far.
 
         Raises:
@@ -239,12 +239,12 @@ class IndexAdmin(ABC):
     ) -> dict[str, RepairCounts]:
         """Delete stale index entries and verify unverified ones; return the counts by index.
 
-        Safe while other programs read and write, and safe to repeat; only one page of entries is
-        held in memory. Indexes without a table are skipped.
+        It is safe while other programs read and write, and safe to repeat. Only one page of entries
+        is held in memory. Indexes without a table are skipped.
 
         Args:
             model: The model.
-            min_age_ms: Ignore entries younger than this: their write may be in progress.
+            min_age_ms: Do not fence rows for entries younger than this: a write may be in progress.
 
         Raises:
             SchemaError: The catalog has other indexes for the table.
@@ -306,7 +306,7 @@ class IndexAdmin(ABC):
         return (yield from verify.run(sources))
 
     def _catalogued(self, bound: BoundModel) -> dict[str, CatalogIndex]:
-        """Return the catalog's current entries for the indexes of the model's table, by name."""
+        """Read the catalog; return its entries for the indexes of the model's table, by name."""
         entry = self._runtime.run(catalog.read_entry(bound.schema.table))
         return {} if entry is None else dict(entry.indexes)
 
@@ -362,7 +362,7 @@ def _name_of(bound: BoundModel, index: object) -> str:
 
 
 def _guarded(bound: BoundModel, name: str) -> tuple[GuardedTable, IndexTarget]:
-    """Return the write targets of a model's table and of one of its indexes."""
+    """Return the descriptions of a model's table and of its index `name` that writes need."""
     if bound.guarded is None:
         raise AssertionError(bound)
     return bound.guarded, next(i for i in bound.guarded.indexes if i.name == name)
@@ -385,7 +385,7 @@ def _sources(source: str) -> Sequence[Source]:
 
 
 def _ms(at: datetime | None, otherwise_ms: int) -> int:
-    """Return a time as milliseconds since 1970; `otherwise_ms` if there is no time.
+    """Return `at` as milliseconds since 1970; `otherwise_ms` if it is None.
 
     Raises:
         ConfigurationError: The time has no time zone.

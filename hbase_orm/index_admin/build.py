@@ -32,7 +32,7 @@ from hbase_orm.index_admin.reindex import RowReindexer
 from hbase_orm.ops import KeyRange, ListRegions, Protocol, Row, Sleep, ask, run_all
 
 ROUND_ROWS: Final = 2000
-"""Rows between two checkpoints, over all ranges."""
+"""The largest number of rows between two checkpoints, in all ranges together."""
 
 LEAST_PAGE_ROWS: Final = 20
 _LONGEST_NAP_S: Final = 1.0
@@ -83,8 +83,8 @@ class IndexBuild:
             name: The name of the index.
             writer: The source of clocks, random numbers and the catalog's entries.
             parallel: The largest number of pages that are read in parallel.
-            settle_s: How long, in seconds, another process may go on using an old catalog entry,
-                until the last of its requests has ended.
+            settle_s: How long, in seconds, another process may use an old catalog entry, until the
+                last request that it sent under this entry has ended.
             rows_per_second: The largest average number of rows per second; None for no limit.
             on_progress: A function that is called after each round.
         """
@@ -116,7 +116,7 @@ class IndexBuild:
                 rows still lack entries at the end.
             SchemaError: The catalog has other declarations of the indexes; or rows have guards and
                 this program does not write guards, or the reverse. The catalog was not changed.
-            HBaseORMError: A read or a write failed; the next build continues from there.
+            HBaseORMError: A read or a write failed; the next build continues where this one ended.
         """
         try:
             yield from self._build(rebuild=rebuild)
@@ -126,9 +126,9 @@ class IndexBuild:
             yield from self._build(rebuild=rebuild)
 
     def _overtake(self) -> Protocol[bool]:
-        """Raise the catalog's epoch above the epochs in the rows' guards.
+        """Raise the catalog's epoch above the epochs in the rows' guards, if it is smaller.
 
-        Return False if that was not necessary, because no guard has a greater epoch.
+        Return whether it was raised.
         """
         known_epoch = (yield from self._lease.refresh()).epoch
         newest = yield from newest_epoch(self._table, known_epoch=known_epoch)
@@ -262,7 +262,7 @@ class IndexBuild:
     def _catch_up(self, index: CatalogIndex) -> Protocol[None]:
         """Wait until every process maintains the index; then correct rows that were written before.
 
-        If rows have no guards, the build has already waited before the backfill.
+        In a table without guards, the build has already waited before the backfill.
         """
         if not self._is_lww:
             yield from self._wait()
@@ -359,7 +359,7 @@ def _left(each: BuildRange) -> KeyRange:
 
 
 def _after(each: BuildRange, page: Sequence[Row]) -> BuildRange:
-    """Return a range's progress after a page; only an empty page means that it is finished."""
+    """Return a range's progress after `page`: the range is finished if the page is empty."""
     return replace(each, next=page[-1].key + b"\x00" if page else None)
 
 

@@ -22,7 +22,7 @@ CHECKED_ROWS: Final = 500
 """The largest number of rows or entries of a page."""
 
 SHOWN_ROWS: Final = 100
-"""Rows that an error names."""
+"""The largest number of rows that an error lists."""
 
 MOST_PASSES: Final = 20
 """The largest number of passes over all rows; usually one or two are needed."""
@@ -75,8 +75,8 @@ class CatchUp:
 
         Raises:
             ConflictError: Other programs still write rows without entries.
-            HBaseORMError: A read or a write failed, or a row's value does not fit the index; the
-                next call starts from the beginning.
+            HBaseORMError: A read or a write failed, or a row's value does not fit the index. The
+                next call of `run` compares all rows again.
         """
         late: list[bytes] = []
         for _ in range(MOST_PASSES):
@@ -96,7 +96,11 @@ class CatchUp:
             yield from self._delete_covering_entries()
 
     def _pass(self) -> Protocol[list[bytes]]:
-        """Compare all rows once; return some of the rows that lacked entries, for an error."""
+        """Compare all rows once and reindex those that lack entries.
+
+        Return the keys of up to `SHOWN_ROWS` of them, which an error may list; empty if there were
+        none.
+        """
         late: list[bytes] = []
 
         def use(pages: Sequence[LatePage]) -> Protocol[None]:

@@ -26,7 +26,7 @@ def stop_using(
         name: The name of the index.
         known: The index's state in the catalog.
         is_lww: Whether this program writes rows without guards; None if its model has no index.
-        wait_s: The time in seconds for which a process may use an old catalog entry.
+        wait_s: How long, in seconds, another process may use an old catalog entry.
         on_change: A function that is called with the table's name after each change of the catalog.
 
     Raises:
@@ -44,7 +44,7 @@ def stop_using(
 
 
 def drop_tables(table: str, name: str) -> Protocol[list[str]]:
-    """Drop the tables of an unused index, and set its state to ABSENT; return the dropped names."""
+    """Drop the tables of an unused index, and set its state to ABSENT; return the tables' names."""
     dropped: list[str] = []
     for each in (yield from tables.index_tables([f"{table}_ix_{name}"])):
         dropped += yield from tables.drop_table(each)

@@ -23,7 +23,10 @@ Raises SchemaError if the model declares these indexes in another way.
 
 
 class TableLease:
-    """One thread's permission to write one table; the catalog is read again after each lease."""
+    """The permission of one thread to write one table, renewed as often as its lease expires.
+
+    To renew it, the catalog is read again.
+    """
 
     def __init__(
         self,
@@ -38,11 +41,11 @@ class TableLease:
         Args:
             table: The table of the rows.
             kept_indexes: A function from a catalog entry to the table with its maintained indexes.
-            view: A view of the catalog that only this thread uses: a shared view might be older
-                than this thread's own change of the catalog.
+            view: A view of the catalog that only this thread uses. A view of several threads might
+                have an entry from before this thread's last change of the catalog.
             context: The clocks and the random numbers.
-            needs: The index that the work is for: if writes do not maintain it any more, an error
-                is raised.
+            needs: The name of the index that the work is for. An error is raised if writes do not
+                maintain it any more. None if the work is for no special index.
         """
         self._table = table
         self._kept_indexes = kept_indexes
@@ -81,7 +84,7 @@ class TableLease:
         """Return the table as `permitted` does, and a context that renews its own lease.
 
         The context is for long passes that fence rows and put no entries. Its `renew` raises
-        CatalogLeaseError if other indexes are maintained than at the beginning.
+        CatalogLeaseError if writes do not maintain the same indexes any more as in this call.
         """
         table, _ = yield from self.permitted()
 
@@ -98,7 +101,13 @@ class TableLease:
 
 
 def lease_on(bound: BoundModel, writer: TableWriter, needs: str | None = None) -> TableLease:
-    """Return a model's lease on its own table; nothing is sent."""
+    """Return a lease on the table of `bound`; nothing is sent.
+
+    Args:
+        bound: The bound model.
+        writer: The source of clocks, random numbers and the catalog's entries.
+        needs: As for `TableLease`.
+    """
     catalog = writer.catalog
     view = CatalogView(catalog.monotonic_s, catalog.lease_s)
     kept_indexes = partial(maintained_table, bound)

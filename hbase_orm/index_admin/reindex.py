@@ -22,7 +22,7 @@ from hbase_orm.index_admin.lease import TableLease
 from hbase_orm.ops import Protocol, run_all
 
 GROUP_ROWS: Final = 200
-"""The number of rows reindexed in parallel: so few that one lease usually lasts for them."""
+"""The number of rows that are reindexed in parallel: few enough for one lease, usually."""
 
 _MISFITS: Final = (ValidationError, RowKeyError, CorruptRowError)
 
@@ -44,14 +44,14 @@ class RowReindexer:
 
         Args:
             keys: The row keys.
-            rejected: A dict that receives the rows that cannot be reindexed, with their errors: a
-                value does not fit the index, another row has the same unique value, or the
-                timestamps are far in the future. With None the first of these errors is raised.
+            rejected: A dict to which the rows that cannot be reindexed are added, with their
+                errors: a value does not fit the index, another row has the same unique value, or
+                the timestamps are far in the future. If it is None, such an error is raised.
 
         Raises:
             ConflictError: Writes do not maintain the index that the work is for.
-            SchemaError: Writes keep indexes that the model does not declare in the same way.
-            HBaseORMError: A row failed; the others were reindexed.
+            SchemaError: Writes maintain indexes that the model does not declare in the same way.
+            HBaseORMError: A row failed; the other rows of its group were reindexed.
         """
         for start in range(0, len(keys), GROUP_ROWS):
             yield from self._reindex_group(keys[start : start + GROUP_ROWS], rejected)
@@ -61,7 +61,7 @@ class RowReindexer:
     ) -> Protocol[None]:
         """Reindex rows in parallel; repeat writes whose lease expired, under a new lease.
 
-        An error is raised after several leases under which no row could be written.
+        If no row can be written under several leases, an error is raised.
         """
         renewals_left = LEASE_RENEWALS
         while keys:
@@ -121,10 +121,12 @@ def _without_rejected(failures: Failures, rejected: dict[bytes, str]) -> Failure
 
 
 def _is_late(error: HBaseORMError | None, renewals_left: int) -> bool:
-    """Return whether a row must be reindexed again under a new lease.
+    """Return whether a row must be reindexed again under a new lease, because its lease expired.
+
+    The errors None and RowNotFoundError mean that nothing is left to do.
 
     Raises:
-        HBaseORMError: The write failed for another reason, or no renewals are left.
+        HBaseORMError: `error` has another reason, or the lease may not be renewed again.
     """
     if isinstance(error, CatalogLeaseError) and renewals_left:
         return True

@@ -47,18 +47,17 @@ class Verification:
 
     Attributes:
         index: The index's name.
-        rows: The number of entries that rows should have, by finding (see `Finding`).
-        entries: The number of existing entries, by finding.
-        foreign: The number of rows that other programs have written.
+        rows: By finding (see `Finding`), the number of entries that rows should have.
+        entries: By finding, the number of entries that exist.
+        foreign: The number of rows that programs without this library have written.
         repaired: The number of repaired rows and entries.
         pairs: The first `MOST_PAIRS` rows and entries that do not agree.
-        unrepaired: The first `MOST_PAIRS` rows that could not be repaired, with the reason: a value
-            does not fit the index, another row has the same unique value, or the timestamps are far
-            in the future. Claims that do not decode and must not be deleted are listed by their
-            entry key.
-        newer_epoch: The newest epoch in the rows' guards if it is above the catalog's epoch, else
-            0. It means that the catalog was restored from an earlier time; `create_tables` corrects
-            it.
+        unrepaired: By row key, the reasons why the first `MOST_PAIRS` rows could not be repaired: a
+            value does not fit the index, another row has the same unique value, or the timestamps
+            are far in the future. Corrupt claims that must not be deleted are listed by their entry
+            key.
+        newer_epoch: Normally 0. If the catalog was restored from an earlier time, the newest epoch
+            in the rows' guards, which is above the catalog's epoch; `create_tables` corrects that.
     """
 
     index: str
@@ -72,7 +71,7 @@ class Verification:
 
     @property
     def scanned(self) -> int:
-        """The number of entries that were looked up or read."""
+        """The number of comparisons of an entry with its row, in both directions together."""
         return self.rows.total() + self.entries.total()
 
     @property
@@ -93,7 +92,7 @@ class Verification:
 
     @property
     def is_sound(self) -> bool:
-        """Whether crashes of this library's processes can explain all differences."""
+        """Whether crashes of processes that use this library can explain all differences."""
         faults = sum(self.rows[kind] + self.entries[kind] for kind in FAULTS)
         return not faults and not self.newer_epoch
 
@@ -132,8 +131,8 @@ class IndexVerify:
             table: The table of the rows.
             target: The index, with its current table.
             base_key_of: A function that returns the row key at the end of an entry's key.
-            reindexer: The object that puts the entries of rows; entries are deleted under its
-                lease.
+            reindexer: The object that puts the entries of rows. Its lease is also used to delete
+                entries.
             context: The source of the pauses between attempts.
             parallel: The largest number of pages that are read in parallel.
             page_rows: The number of rows or entries of a page.
@@ -285,9 +284,9 @@ class IndexVerify:
     def _remove(self, pair: RowPair) -> Protocol[None]:
         """Delete a row of the index table that is not an entry.
 
-        A claim that does not decode is released only if no row can have its value: if all rows were
-        compared before, and rows with this value were reindexed, which replaces the claim.
-        Otherwise the claim is recorded as unrepaired.
+        If it is a corrupt claim, a row may have the value. So the claim is recorded as unrepaired,
+        unless all rows were compared before and every row with the value was reindexed, which would
+        have replaced the claim. Then no row has the value, and the claim is released.
         """
         has_seen_rows = "data" in self._sources and self._span == EVER
         if self._target.unique and (not has_seen_rows or pair.entry in self._unclaimed):
@@ -299,7 +298,7 @@ class IndexVerify:
         self._repaired += 1
 
     def _leave(self, rejected: Mapping[bytes, str]) -> None:
-        """Record rows that cannot be repaired, up to a limit."""
+        """Record up to `MOST_PAIRS` rows that cannot be repaired, with the reasons."""
         room = MOST_PAIRS - len(self._unrepaired)
         self._unrepaired.update(islice(rejected.items(), room))
 

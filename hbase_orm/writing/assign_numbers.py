@@ -12,12 +12,13 @@ from hbase_orm.ops import Protocol
 def assign_substitute_numbers(
     pending: Iterable[tuple[Model, str]], bound_of: Callable[[type[Model]], BoundModel]
 ) -> Protocol[list[Model]]:
-    """Give numbers to the new names in objects to write, for many objects at once.
+    """Give numbers to the new names in the row keys of many objects, before they are written.
 
-    A new name in an object to delete gets no number: without a number the row cannot exist.
+    If an object is to be deleted, its names get no new numbers: its row cannot exist if a name in
+    its key has no number yet.
 
     Args:
-        pending: The objects, each with the kind of its write; all kinds but "delete" need numbers.
+        pending: The objects, each with the kind of its write.
         bound_of: A function that returns the bound model of a class.
 
     Returns:

@@ -40,20 +40,20 @@ from hbase_orm.writing.options import options_of
 from hbase_orm.writing.row_write import RowWrite, check_entries
 
 IN_FLIGHT: Final = 3
-"""How many batches are under way at once, unless the program chooses another number."""
+"""The number of batches that are sent in parallel, unless the program chooses another number."""
 
 LOADS_IN_FLIGHT: Final = 6
 """`IN_FLIGHT` for loads, where a batch needs two requests in turn: index entries, then rows."""
 
 NUMBERED_AT_ONCE: Final = 100
-"""How many objects wait so that few requests give numbers to the new names in all of them."""
+"""The number of objects whose new names get their numbers together, to save requests."""
 
 Progress = Callable[[FlushReport], None]
 """Called after each batch with the number of rows written so far."""
 
 
 class Bulk:
-    """A bulk writer for a with block. It has sent all rows only when the block has ended.
+    """A bulk writer for a with block. It has sent all rows only when the with block has ended.
 
     Attributes:
         report: The number of rows written so far.
@@ -122,7 +122,7 @@ class Bulk:
                 written.
             FlushError: Some of the rows added before were not written. The bulk writer cannot be
                 used any more.
-            QueryError: The block has not begun, or it has ended, perhaps by an error; another
+            QueryError: The with block has not begun, or it has ended, perhaps by an error; another
                 thread, a hook or the progress function calls `add` while a row is being added; or
                 this process is a forked child. The object is not added; other objects are not
                 affected.
@@ -175,8 +175,8 @@ class Bulk:
     def _take(self, buffer: TableBuffer, key: bytes, item: Any, size_bytes: int) -> None:
         """Add a row to a buffer; first send full buffers and earlier writes of the same row.
 
-        An exception ends the bulk writer, because rows may be unsent. Only the error for a row that
-        is added twice to a load does not end it.
+        An error ends the bulk writer, because rows may be unsent. Only after the error for a row
+        that is added twice to a load, more objects can be added.
         """
         waiting, is_under_way = self._earlier(buffer, key)
         try:
@@ -195,9 +195,9 @@ class Bulk:
     def add_all(self, objects: Iterable[Model], /) -> None:
         """Add many objects, one after another.
 
-        New names in row keys get numbers for up to `NUMBERED_AT_ONCE` objects at a time. Objects
-        that were taken from the iterable are added even if the iterable raises an error or an
-        earlier object does not fit. A generator may call `add` of this bulk writer.
+        New names in row keys get numbers for up to `NUMBERED_AT_ONCE` objects at a time. If
+        `objects` raises an error, or an object does not fit, all other objects that were already
+        taken from `objects` are added. A generator may call `add` of this bulk writer.
 
         Raises:
             HBaseORMError: As for `add`.
@@ -249,10 +249,10 @@ class Bulk:
         return not bound.keys.are_names_known(obj.__dict__)
 
     def __enter__(self) -> Self:
-        """Begin the block and return the writer.
+        """Begin the with block and return this bulk writer.
 
         Raises:
-            QueryError: The bulk writer was used in a block before.
+            QueryError: The bulk writer was used in a with block before.
         """
         self._block.begin()
         self._threads = Team(self._parallel or LOADS_IN_FLIGHT, "hbase-orm-bulk")
@@ -265,9 +265,9 @@ class Bulk:
         trace: TracebackType | None,
         /,
     ) -> None:
-        """Send all waiting rows and wait for every answer; after an exception send nothing more.
+        """Send all waiting rows, unless the with block raised an error; wait for all answers.
 
-        In a forked child nothing is sent, because the parent sends the rows.
+        In a forked child nothing is sent, because the parent process sends the rows.
 
         Raises:
             FlushError: Some rows were not written, or their outcome is unknown.
@@ -284,7 +284,7 @@ class Bulk:
             self._threads.close()
 
     def _earlier(self, buffer: TableBuffer, key: bytes) -> tuple[list[TableBuffer], bool]:
-        """Return the buffers where earlier writes of a row wait, and whether one is being sent.
+        """Return the buffers in which earlier writes of a row wait, and whether any is being sent.
 
         Raises:
             DuplicateRowError: The row was added to the load before. The index entries of both
@@ -304,7 +304,7 @@ class Bulk:
         return waiting, under_way
 
     def _keep_order(self, waiting: list[TableBuffer], *, is_under_way: bool) -> None:
-        """Send earlier writes of the same row and wait, because batches are sent in parallel."""
+        """Send earlier writes of the same row and wait for them: batches are sent in parallel."""
         for other in waiting:
             self._submit(other)
         if waiting or is_under_way:

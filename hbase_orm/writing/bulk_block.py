@@ -41,14 +41,14 @@ _REFUSALS: Final = {
 
 
 class BulkBlock:
-    """The state of one bulk writer's block; also a context manager around each added object.
+    """The state of one bulk writer's with block; also a context manager around each added object.
 
     Attributes:
-        ended_by: The error that ended the block, or None.
+        ended_by: The error that ended the with block; None if no error ended it.
     """
 
     def __init__(self) -> None:
-        """Create the state; the block has not begun."""
+        """Create the state of a with block that has not begun."""
         self.ended_by: BaseException | None = None
         self._state = _NEW
         self._is_taking = False
@@ -56,10 +56,10 @@ class BulkBlock:
         _BLOCKS.add(self)
 
     def begin(self) -> None:
-        """Begin the block.
+        """Begin the with block.
 
         Raises:
-            QueryError: The block began before.
+            QueryError: The with block began before.
         """
         if self._state is not _NEW:
             raise QueryError(
@@ -72,7 +72,7 @@ class BulkBlock:
         """Raise an error if objects cannot be added now.
 
         Raises:
-            QueryError: The block has not begun, or it has ended; or this is a forked child.
+            QueryError: The with block has not begun or has ended; or this is a forked child.
         """
         if self._state is not _OPEN:
             text, fix = _REFUSALS[self._state]
@@ -111,19 +111,19 @@ class BulkBlock:
         self._lock.release()
 
     def end(self, error: BaseException) -> None:
-        """End the block because of an error that may have left rows unsent."""
+        """End the with block because of an error that may have left rows unsent."""
         self.ended_by = self.ended_by or error
         self._state = _ENDED
 
     def close(self) -> bool:
-        """Wait until no thread is adding an object, then end the block.
+        """Wait until no thread is adding an object, then end the with block.
 
         Returns:
-            Whether the rows must be sent. False if the block has not begun, if it was closed
-            before, or in a forked child, because the parent sends the rows.
+            Whether the caller must send the waiting rows. False if the with block has not begun, if
+            it was closed before, or in a forked child, because the parent process sends the rows.
 
         Raises:
-            QueryError: A hook or a progress function of the bulk writer tries to end its block.
+            QueryError: A hook or a progress function of the bulk writer calls this method.
         """
         if self._state in {_NEW, _CLOSED, _FORKED}:
             return False

@@ -15,9 +15,9 @@ from hbase_orm.writing.row_write import RowWrite
 from hbase_orm.writing.send import BATCH_BYTES
 
 WAITING_BATCHES: Final = 8
-"""The most rows that wait in all buffers together, counted in full batches.
+"""The largest number of rows that wait in all buffers together, counted in full batches.
 
-It is more than one, so that rows for many tables in turn are still sent many at a time.
+It is more than one, so that batches are large even if a program adds rows of many tables in turn.
 """
 
 BufferName = tuple[type[Model] | str, bool]
@@ -30,11 +30,11 @@ class TableBuffer:
     Attributes:
         bound: The bound model.
         sender: The object that sends a batch.
-        batch: The waiting rows by row key, in the form that the sender needs.
-        size_bytes: The size of these rows.
+        batch: The waiting rows by row key, in the form that `sender` needs.
+        size_bytes: The size of the rows in `batch`.
         table: The name of the table.
-        name: The key of the buffer in `TableBuffers`: the model (or the table, if the model has a
-            table for each period), and whether the rows are flat.
+        name: The key of the buffer in `TableBuffers`, a pair: the model (or the table's name, if
+            the model has a table for each period), and whether the rows are flat.
     """
 
     bound: BoundModel
@@ -63,7 +63,7 @@ class SentBatch:
     Attributes:
         sending: The work of the thread that sends the batch; its result is the outcome.
         buffer: The buffer from which the rows were taken.
-        rows: The rows by row key, in the form that the sender needs.
+        rows: The rows by row key, in the form that the buffer's sender needs.
     """
 
     sending: SharedWork[Any, FlushOutcome]
@@ -73,7 +73,7 @@ class SentBatch:
     def outcome(self) -> FlushOutcome:
         """Wait for the batch and return its outcome.
 
-        After an unexpected error, the outcome of all its rows is recorded as unknown.
+        If sending raised an unexpected error, the outcome of all rows of the batch is unknown.
         """
         try:
             return self.sending.result()
@@ -85,10 +85,10 @@ class SentBatch:
 
 
 class TableBuffers:
-    """The buffers of one bulk writer, with the total size of waiting rows.
+    """The buffers of one bulk writer, with the number and the size of all waiting rows.
 
-    A table of a period has a buffer only while rows wait for it, because there may be very many
-    such tables.
+    If a model has a table for each period, a table has a buffer only while rows wait for it,
+    because there may be very many tables.
     """
 
     def __init__(self, batch_rows: int) -> None:
@@ -107,7 +107,7 @@ class TableBuffers:
         return iter(tuple(self._buffers.values()))
 
     def get(self, of: type[Model] | str) -> TableBuffer | None:
-        """Return the buffer for rows that are not flat, or None.
+        """Return the buffer for rows of `of` that are not flat; None if there is no buffer.
 
         Args:
             of: The model; or the table's name, if the model has a table for each period.
@@ -115,7 +115,7 @@ class TableBuffers:
         return self._buffers.get((of, False))
 
     def holding(self, table: str, key: bytes) -> list[TableBuffer]:
-        """Return the buffers in which a row waits."""
+        """Return the buffers of `table` in which the row with this key waits."""
         buffers = self._by_table.get(table, ())
         return [buffer for buffer in buffers if key in buffer.batch]
 
@@ -153,10 +153,10 @@ class TableBuffers:
                 del self._by_table[buffer.table]
 
     def full_buffer(self, buffer: TableBuffer, size_bytes: int) -> TableBuffer | None:
-        """Return a buffer that must be sent before another row is added to `buffer`, or None.
+        """Return a buffer to send before a row of `size_bytes` is added to `buffer`, or None.
 
-        This is `buffer` itself if the row would make its batch too large. If too many rows wait in
-        all buffers together, it is the buffer whose first row has waited longest.
+        It is `buffer` itself if the row would make its batch too large. Otherwise, if too many rows
+        wait in all buffers together, it is the buffer whose first row has waited longest.
         """
         if buffer.batch and buffer.size_bytes + size_bytes > BATCH_BYTES:
             return buffer

@@ -1,4 +1,4 @@
-"""The senders of a bulk writer: they send batches as a flush does, as flat rows, or as a load.
+"""The senders of a bulk writer: they send batches like a flush, as flat rows, or as a load.
 
 A flat row is a tuple: the row key, then the encoded value of each column, or None.
 """
@@ -45,7 +45,7 @@ class BatchSender(Interface):
 
     @property
     def flattener(self) -> RowFlattener | None:
-        """The object that makes flat rows; None if the rows are not flat."""
+        """The object that makes flat rows; None if the sender does not send flat rows."""
         ...
 
     @property
@@ -114,8 +114,8 @@ class RowFlattener:
         columns: The columns of the values in a flat row.
         encode_key: A function from an object's `__dict__` to its row key.
         flatten: A function from an object's `__dict__` to its flat row.
-        most_bytes: The largest size of a flat row's key and values; larger rows are written as
-            usual.
+        most_bytes: The largest size of a flat row's key and values together. Objects with larger
+            rows are not written as flat rows.
     """
 
     bound: BoundModel
@@ -126,10 +126,10 @@ class RowFlattener:
 
     @classmethod
     def of(cls, bound: BoundModel, constants: Sequence[tuple[bytes, bytes]]) -> Self | None:
-        """Return the object that makes flat rows of a model; None if the model does not allow it.
+        """Return the object that makes flat rows of a model; None if a model cannot have flat rows.
 
-        It does not allow it if it has a table for each period, a hook before writes, or a varying
-        set of columns, or if row keys need look-ups or a random salt.
+        A model cannot have flat rows if it has a table for each period, a hook before writes, or a
+        varying set of columns, or if its row keys need look-ups or a random salt.
 
         Args:
             bound: The model.
@@ -155,8 +155,8 @@ class RowFlattener:
     def item(self, obj: Model, key: bytes) -> tuple[FlatRow, int] | None:
         """Return an object's flat row and its size in HBase, in bytes.
 
-        None if the object must be written in the usual way, which also raises errors for wrong
-        values.
+        None if the object must be written by a `RowWrite` instead, for example because a value is
+        wrong, for which the `RowWrite` raises an error.
         """
         flat = self.flatten(obj.__dict__, key)
         if flat is None or len(key) > self.bound.keys.longest_bytes:
@@ -167,7 +167,7 @@ class RowFlattener:
         return row, size_bytes
 
     def writes(self, items: Sequence[FlatRow]) -> Sequence[RowWrite]:
-        """Return a write for each flat row, with only its row key, for reports of failures."""
+        """Return a `RowWrite` for each flat row, with only the row key, for reports of failures."""
         return [RowWrite(self.bound, None, row[0] or b"", "put") for row in items]
 
 
@@ -223,8 +223,9 @@ class FlatLoadSender:
     def item(self, obj: Model, key: bytes) -> tuple[KeyedRow, int] | None:
         """Return an object's flat row with the keys of its index entries, and its size in bytes.
 
-        None if the object must be written in the usual way. The keys are computed when the object
-        is added, so that a wrong value raises an error for this object only.
+        None if the object must be written by a `RowWrite` instead. The keys of its entries are
+        computed when the object is added, so that a wrong value raises an error for this object
+        only.
 
         Raises:
             ValidationError, RowKeyError, CorruptRowError: An index entry of the row cannot be
@@ -248,7 +249,12 @@ FlatSender = FlatRowSender | FlatLoadSender
 def _failures_of(
     sending: Protocol[None], writes: Callable[[], Sequence[RowWrite]]
 ) -> Protocol[FlushOutcome]:
-    """Run `sending` and return its failures; `writes` returns all writes of the batch."""
+    """Send a batch by running `sending`; return an outcome that has only its failed writes.
+
+    Args:
+        sending: The protocol that sends all rows of the batch.
+        writes: A function that returns the write of each row; it is called only after a failure.
+    """
     outcome = FlushOutcome()
     try:
         yield from sending
@@ -266,10 +272,10 @@ class BegunLoad:
 
 
 def begin_load(bound: BoundModel, writer: TableWriter) -> Protocol[BegunLoad | None]:
-    """Begin or resume a load of a model's table; None if the table cannot be loaded.
+    """Begin or resume a load of a model's table; return None if the table cannot be loaded.
 
-    A table can be loaded if it is new and empty, or if a load of it was interrupted, but only if
-    the model has guards and no unique index. Otherwise the rows are written as a flush does.
+    A table can be loaded if it is new and empty, or if a load of it was interrupted. The model must
+    have guards and no unique index. If a table cannot be loaded, rows are written as by a flush.
 
     Raises:
         SchemaError: The model's indexes differ from those in the catalog.
@@ -295,7 +301,11 @@ def begin_load(bound: BoundModel, writer: TableWriter) -> Protocol[BegunLoad | N
 def senders_of(
     bound: BoundModel, load: BegunLoad | None, writer: TableWriter
 ) -> tuple[BatchSender, FlatSender | None]:
-    """Return the sender of a model's rows, and the sender of its flat rows or None."""
+    """Return the sender of a model's rows, and the sender of its flat rows.
+
+    The second sender is None if the model cannot have flat rows, or if its rows have guards and no
+    load has begun (`load` is None).
+    """
     if bound.guarded is None:
         marker = bound.schema.marker
         flattener = RowFlattener.of(bound, () if marker is None else ((marker, MARKER_VALUE),))

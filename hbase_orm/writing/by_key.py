@@ -61,7 +61,7 @@ def put_cells(
 
 
 def _of_existing(bound: BoundModel, change: RowChange) -> RowChange:
-    """Return a change that fails if the row does not exist."""
+    """Return a change like `change` that raises RowNotFoundError if the row does not exist."""
 
     def decide(before: RowBefore) -> RowChange:
         if not bound.exists(Row(change.row, dict(before.cells))):
@@ -97,7 +97,7 @@ def delete_cells(bound: BoundModel, key: Mapping[str, Any], writer: TableWriter)
 
 
 def write_now(writes: list[RowWrite], writer: TableWriter) -> Protocol[None]:
-    """Send writes without objects; raise the error of the first write that failed."""
+    """Send writes without objects; if some failed, raise the error of the first one."""
     (yield from send_writes(writes, writer, FlushOutcome())).raise_first()
 
 
@@ -124,7 +124,7 @@ def _assigned(
 
 
 def _cell(bound: BoundModel, assignment: Assignment) -> tuple[bytes, bytes | None]:
-    """Return the column and the bytes of an assignment; None as bytes clears the column.
+    """Return the column of an assignment and its new bytes, or None if the column is cleared.
 
     Raises:
         QueryError: The argument is not an assignment, or its field cannot be assigned.
@@ -189,7 +189,7 @@ def assignable(bound: BoundModel, field: Expr[Any]) -> ColumnSchema:
 
 
 def _stored_key_fields(bound: BoundModel, key: Mapping[str, Any]) -> dict[bytes, bytes]:
-    """Return the cells of key fields that are also stored in columns."""
+    """Return the cells of key fields whose values are stored in columns too."""
     schema = bound.schema
     stored = [column for column in schema.columns if isinstance(schema.fields[column.name], Key)]
     return {each.column: each.codec.encode(key[each.name]) for each in stored if each.name in key}
@@ -216,7 +216,7 @@ class Tail:
 def tail_of(
     bound: BoundModel, field: Expr[Any], value: Any, key: Mapping[str, Any]
 ) -> Protocol[Tail]:
-    """Encode a value to append; return the bytes with the row and the column.
+    """Encode a value to append; return it with its row and column.
 
     Raises:
         QueryError: The column's bytes cannot be concatenated, or the column is indexed.

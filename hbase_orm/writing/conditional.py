@@ -42,12 +42,12 @@ class UnmetError(Exception):
 
 
 def insert_row(write: RowWrite, writer: TableWriter) -> Protocol[RowWrite]:
-    """Write a row that must not exist.
+    """Write a row that must not exist yet; return the write that was acknowledged.
 
     Raises:
         DuplicateRowError: The row exists already.
-        ValidationError: The checked cell would be empty, which HBase's check treats like an absent
-            cell.
+        ValidationError: The cell of `checked_column` would be empty; HBase's check treats an empty
+            cell like an absent one.
         ConnectionLostError: The outcome is unknown.
     """
     if (yield from _exists_under_another_salt(write)):
@@ -64,7 +64,7 @@ def insert_row(write: RowWrite, writer: TableWriter) -> Protocol[RowWrite]:
 
 
 def _exists_under_another_salt(write: RowWrite) -> Protocol[bool]:
-    """Return whether the object's row exists with another random salt."""
+    """Return whether the object's row exists under a row key with another random salt."""
     bound, obj = write.bound, write.obj
     others = () if obj is None else bound.keys.others_of(obj, write.key)
     rows = (yield from read_rows(bound, others)) if others else ()
@@ -85,8 +85,8 @@ def duplicate_error(write: RowWrite) -> DuplicateRowError:
 def _insert_plain(write: RowWrite, writer: TableWriter) -> Protocol[bool]:
     """Write a plain row if it does not exist; return whether it was written.
 
-    A read first makes sure that the row has no cell in the model's families. The write is then a
-    check-and-mutate on one column that every insert writes, in case of a concurrent insert.
+    First the row is read: it must have no cell in the model's families. Then it is written by a
+    check-and-mutate on a column that every insert writes, so that a concurrent insert is detected.
     """
     bound = write.bound
     column = checked_column(bound.schema)
@@ -108,9 +108,9 @@ def _insert_plain(write: RowWrite, writer: TableWriter) -> Protocol[bool]:
 
 
 def checked_column(schema: TableSchema) -> bytes:
-    """Return the column that must be absent when a plain row is inserted.
+    """Return the column that HBase checks to be absent when a plain row is inserted.
 
-    It is a column that every insert writes; a column whose cell is never empty is preferred.
+    Every insert writes this column. If possible, it is a column whose cell is never empty.
     """
     if schema.marker is not None:
         return schema.marker
@@ -182,7 +182,7 @@ def _plain_if(
 
 
 def _is_met(write: RowWrite, row: Row, conditions: Sequence[Condition]) -> bool:
-    """Return whether a row, or an absent row, fulfils the conditions."""
+    """Return whether a row fulfils the conditions; a `row` without cells does not exist."""
     bound = write.bound
     if not row.cells or not bound.exists(row):
         is_possible = write.kind in {"put", "insert", "replace"}

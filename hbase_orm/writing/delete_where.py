@@ -35,7 +35,7 @@ def delete_rows(
     """Delete the rows that a statement selects; return the number of deleted rows.
 
     Args:
-        rows: The read of the rows of the statement's plan.
+        rows: The rows that the statement's plan reads.
         stmt: The statement.
         bound: The bound model of the statement.
         writer: The object that writes the tables.
@@ -64,7 +64,7 @@ def delete_rows(
 
 
 class _Deletes:
-    """Makes the deletes of the rows that a statement selects, one batch at a time."""
+    """Creates the deletes of the rows that a statement selects, one batch at a time."""
 
     def __init__(
         self,
@@ -99,7 +99,7 @@ class _Deletes:
         return batch
 
     def _decoded(self, page: Sequence[Row]) -> list[Any]:
-        """Return the selected objects of a page of rows; record rows that do not decode."""
+        """Return the objects of a page that are selected; record rows that do not decode."""
         try:
             return [obj for _, obj in matching_rows(iter((page,)), self._bound, self._stmt)]
         except (CorruptRowError, MissingCellError):
@@ -123,8 +123,8 @@ def refuse_extras(stmt: Select[Any]) -> None:
     """Raise an error for a statement that does not just select whole rows.
 
     Raises:
-        QueryError: The statement selects fields, entries or groups, reads the past, sorts in
-            memory, or loads related rows.
+        QueryError: The statement selects fields, single dynamic columns or groups, reads the past,
+            sorts in memory, or loads related rows.
     """
     if stmt.entries is not None:
         raise QueryError(

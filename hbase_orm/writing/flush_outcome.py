@@ -42,8 +42,9 @@ class FlushOutcome:
 
     Attributes:
         written: The acknowledged writes; a bulk writer keeps only their number.
-        not_written: The writes that were certainly not made, with the error.
-        unknown: The writes that were sent but not answered, or ended by an unexpected error.
+        not_written: The writes that were certainly not made, each with its error.
+        unknown: The writes whose outcome is unknown, each with its error: they were sent but not
+            answered, or ended by an unexpected error.
         settled: The number of acknowledged writes that the session has applied to its objects.
     """
 
@@ -69,7 +70,7 @@ class FlushOutcome:
         return next((error for error in errors if not isinstance(error, HBaseORMError)), None)
 
     def record_not_written(self, writes: Iterable[RowWrite], error: Exception) -> None:
-        """Record writes that were certainly not made, with the error."""
+        """Record writes that were certainly not made because of `error`."""
         self.not_written += [(write, error) for write in writes]
 
     def record_unknown(self, writes: Iterable[RowWrite], error: Exception) -> None:

@@ -22,10 +22,10 @@ from hbase_orm.writing.row_write import RowWrite, write_with_key
 logger = logging.getLogger("hbase_orm.session")
 
 MAX_ROUNDS: Final = 1000
-"""How many times in one flush hooks may add or delete further objects.
+"""The largest number of rounds of a flush, each for objects that hooks of the last one changed.
 
-Hooks that delete a linked list one object after another need many such rounds. The limit stops
-hooks that add objects without end.
+Hooks that delete a linked list, one object in each hook, need many rounds. The limit stops hooks
+that add objects without end.
 """
 
 
@@ -35,8 +35,8 @@ def prepare(bound: BoundModel, obj: Model, kind: Literal["put", "whole", "delete
     Args:
         bound: The bound model of the object.
         obj: The object.
-        kind: "put" for a write of the changes, which does nothing for an unchanged object; "whole"
-            for a write of the whole object; or "delete".
+        kind: "put" if only changes are written, so that an unchanged object is skipped; "whole" if
+            the whole object is written; or "delete".
 
     Raises:
         ValidationError: A value from `onupdate` does not fit.
@@ -59,7 +59,7 @@ def prepare(bound: BoundModel, obj: Model, kind: Literal["put", "whole", "delete
 
 
 def _changes(bound: BoundModel, obj: Model) -> RowWrite | None:
-    """Return the changes of a loaded object; None for a new object."""
+    """Return a write of the changes of a loaded object; None for a new object."""
     loaded = obj.__state__.row
     if loaded is None:
         return None
@@ -77,7 +77,7 @@ def _renew(bound: BoundModel, obj: Model, changes: RowWrite) -> None:
 
 @dataclass(slots=True)
 class HookErrors:
-    """Collects errors of hooks until the flush is finished; a context manager around each hook.
+    """Collects errors of hooks until the flush is finished: a context manager for each call.
 
     Only an `Exception` is collected: an interrupt ends the flush at once.
 
@@ -97,7 +97,7 @@ class HookErrors:
         trace: TracebackType | None,
         /,
     ) -> bool:
-        """Collect the hook's exception; return whether it is collected."""
+        """Collect the hook's exception; return whether it was collected, and so is not raised."""
         if not isinstance(error, Exception):
             return False
         self.raised.append(error)
@@ -136,14 +136,14 @@ def _call_after_hook(write: RowWrite) -> None:
 
 
 def call_after_load_hook(obj: Any) -> Any:
-    """Call the load hook of an object that was read, and return the object."""
+    """Call the `after_load` hook of an object that was read, and return the object."""
     if type(obj).__hooks__.after_load:
         obj.after_load()
     return obj
 
 
 def with_after_load(stmt: Select[Any], objects: Iterator[Any]) -> Iterator[Any]:
-    """Yield the results of a statement, after calling the load hook of each object."""
+    """Yield the results of a statement; call the `after_load` hook of each object first."""
     if stmt.selection is not None:
         return objects
     record_types = stmt.model.__schema__.record_types

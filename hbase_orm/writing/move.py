@@ -35,7 +35,7 @@ from hbase_orm.writing.conditional import duplicate_error, insert_row, need_cond
 from hbase_orm.writing.row_write import RowWrite
 
 MAX_TRIES: Final = 20
-"""How many times a row is copied at most, if other programs keep writing it."""
+"""The largest number of times that a move copies a row which other programs keep writing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class _ChangedError(Exception):
 
 
 def new_values(bound: BoundModel, obj: Any, new_key: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the key fields of the copy: the values in `new_key`, or else those of the object.
+    """Return the values of the copy's key fields: those in `new_key`, and otherwise the object's.
 
     Raises:
         RowKeyError: A name is not a key field, a value does not fit, or no key field is given.
@@ -97,7 +97,8 @@ def move_row(
         old: The location of the row.
         new: The new location.
         values: The new key fields.
-        known: The cells that the caller last saw of the row, by column.
+        known: The values of the row's cells that the caller read last, by column. If the row does
+            not exist, they show whether the row at `new` is the copy of an interrupted move.
         writer: The object that reads and writes the tables.
         check: A function that raises an error for a row that must not be moved, before anything is
             written.
@@ -146,8 +147,8 @@ class _Move:
         writer: The object that reads and writes the tables.
         copied: The cells of the copy as this move last wrote or read them; None if there is no copy
             yet.
-        has_deleted: Whether this move deleted the original, a plain row. Cells that it has now were
-            written after that.
+        has_deleted: Whether this move has deleted the original, and it is a plain row. If the
+            original has cells nevertheless, other programs wrote them after the delete.
     """
 
     old: RowLocation
@@ -158,7 +159,9 @@ class _Move:
     has_deleted: bool = False
 
     def make_copy(self, original: Row, copy: Row | None) -> Protocol[bool]:
-        """Make the copy equal to the original; return whether it is equal now.
+        """Write the copy, unless it is equal to the original; return whether it is equal now.
+
+        A copy of this move that is outdated is deleted, and the result is False: call again.
 
         Raises:
             DuplicateRowError: Another row has the new key.
@@ -184,7 +187,7 @@ class _Move:
         return True
 
     def delete_copied(self, original: Row) -> Protocol[None]:
-        """Delete the original if both rows still have the copied cells."""
+        """Delete the original, unless one of the rows has changed after the copy was written."""
         copy = yield from stored_row(self.new.bound, self.new.key)
         now = yield from stored_row(self.old.bound, self.old.key)
         stored = {} if copy is None else _cells(self.new, copy)
@@ -200,7 +203,7 @@ def _refuse_same_claims(
     """Raise an error if the copy would have a unique value that the original has.
 
     Raises:
-        ValidationError: There is such a value; nothing was written.
+        ValidationError: The copy would have such a value; nothing was written.
     """
     if old.bound.guarded is None or new.bound.guarded is None:
         return
@@ -223,7 +226,7 @@ def _refuse_same_claims(
 def _claims(
     target: GuardedTable, row: bytes, cells: Mapping[bytes, bytes]
 ) -> dict[tuple[str, bytes], str]:
-    """Return the entries of a row in unique indexes (table and key), each with the index's name."""
+    """Return the claims of a row: the index's name by the index table and the claim's key."""
     return {
         (index.table, key): index.name
         for index in target.maintained
@@ -233,10 +236,10 @@ def _claims(
 
 
 def _finished_copy(move: _Move, copy: Row | None, known: Mapping[bytes, bytes]) -> Row:
-    """Return the row that a move copied to the new key, when the original does not exist any more.
+    """Return `copy`, the row at the new key, if a move wrote it and then deleted the original.
 
     Raises:
-        RowNotFoundError: The row at the new key is not a copy, or does not exist.
+        RowNotFoundError: No row is at the new key, or a row that is not a copy of the original.
     """
     if copy is not None and move.copied is not None:
         return copy
@@ -247,7 +250,7 @@ def _finished_copy(move: _Move, copy: Row | None, known: Mapping[bytes, bytes]) 
 
 
 def _cells(location: RowLocation, row: Row) -> dict[bytes, bytes]:
-    """Return the cells of a row that a move copies, without the version, which starts again."""
+    """Return the cells that a move copies: all but the version, which starts at 1 in the copy."""
     version = location.bound.schema.version
     own = None if version is None else version.column
     return {column: cell.value for column, cell in row.cells.items() if column != own}
@@ -256,7 +259,7 @@ def _cells(location: RowLocation, row: Row) -> dict[bytes, bytes]:
 def _visible_cells(
     location: RowLocation, row: Row, known: Mapping[bytes, bytes]
 ) -> dict[bytes, bytes]:
-    """Return the cells of a row without deferred columns that the caller has not read."""
+    """Return the cells of a row, except the cells of deferred columns that are not in `known`."""
     hidden = {each.column for each in location.bound.schema.deferred} - known.keys()
     return {name: value for name, value in _cells(location, row).items() if name not in hidden}
 
@@ -264,7 +267,10 @@ def _visible_cells(
 def _cells_of_copy(
     bound: BoundModel, cells: Mapping[bytes, bytes], values: Mapping[str, Any]
 ) -> dict[bytes, bytes]:
-    """Return the cells of the copy, with the new values of key fields that have columns."""
+    """Return the cells of the copy: `cells`, with the new values of key fields stored in columns.
+
+    The version is left out, and the marker of the model is added.
+    """
     schema = bound.schema
     wanted = dict(cells)
     if schema.version is not None:
@@ -278,7 +284,11 @@ def _cells_of_copy(
 
 
 def _delete(old: RowLocation, original: Row, writer: TableWriter) -> Protocol[None]:
-    """Delete the row that was read as `original`, but no cells that were written later."""
+    """Delete the row at `old`, as it was read in `original`, but no cells that were written later.
+
+    A guarded row that has changed since then is not deleted. In a plain row, only cells up to the
+    newest timestamp in `original` are deleted.
+    """
     if old.bound.guarded is not None:
         yield from _delete_guarded(old, original, writer)
         return

@@ -28,11 +28,11 @@ class WriteOptions:
         timestamp_ms: The timestamp of all cells and deletes; None lets the server, or the client's
             clock, set it.
         tries: The earlier attempts of a guarded write; every flush adds to the same list.
-        sent: The last attempt whose outcome is unknown, or None. If the client set its timestamp,
-            the next attempt gets the same timestamp, unless its changes differ.
-        in_doubt: The columns in attempts of unknown outcome: HBase may have their old or their new
-            values.
-        is_row_in_doubt: Whether an attempt of unknown outcome was a delete.
+        sent: The last attempt whose outcome is unknown; None if there is none. If the next attempt
+            has the same changes, it gets the timestamp of `sent`, if the client set that.
+        in_doubt: The columns that attempts of unknown outcome put or cleared: HBase may have their
+            old or their new values.
+        is_row_in_doubt: Whether one of the attempts of unknown outcome was a delete.
     """
 
     ttl_ms: int | None = None
@@ -43,7 +43,10 @@ class WriteOptions:
     is_row_in_doubt: bool = False
 
     def of(self, write: RowWrite) -> RowWrite:
-        """Return a write with these options and all columns in doubt, ready to be sent."""
+        """Return `write` as it must be sent, with the TTL, timestamp and attempts of these options.
+
+        It also puts or clears the columns in doubt; see `settling`.
+        """
         write = self.settling(write)
         stamp_ms, sent = self.timestamp_ms, self.sent
         if stamp_ms is None and sent is not None and _alike(sent, write):
@@ -51,9 +54,10 @@ class WriteOptions:
         return replace(write, ttl_ms=self.ttl_ms, timestamp_ms=stamp_ms, tries=self.tries)
 
     def settling(self, write: RowWrite) -> RowWrite:
-        """Return a write that also puts or clears all columns in doubt, even unchanged ones.
+        """Return `write`, extended so that it also puts or clears the columns in doubt.
 
-        Deletes, inserts and replacements are returned as they are.
+        A column in doubt is put if the write's object has a value for it; otherwise it is cleared.
+        Deletes, inserts and replacements are returned unchanged.
         """
         if write.kind not in {"put", "update"}:
             return write
@@ -65,11 +69,14 @@ class WriteOptions:
         return replace(write, puts={**write.puts, **puts}, clears=clears)
 
     def with_tries_of(self, known: WriteOptions) -> WriteOptions:
-        """Return these options with the attempts of an earlier write of the same row."""
+        """Return options with this TTL and timestamp, and with the attempts recorded in `known`.
+
+        `known` are the options of an earlier write of the same row.
+        """
         return replace(known, ttl_ms=self.ttl_ms, timestamp_ms=self.timestamp_ms)
 
     def after(self, write: RowWrite) -> WriteOptions:
-        """Return the options for the next attempt, if the outcome of `write` is unknown."""
+        """Return the options for the next attempt after `write`, whose outcome is unknown."""
         return replace(
             self,
             sent=write,

@@ -1,8 +1,9 @@
 """Replaces a whole row: one atomic request leaves exactly the new cells.
 
-The deletes cover all timestamps up to the newest timestamp of the row's cells and tombstones. The
-puts have the server's own time, which is later, so no client's clock matters. If the row has
-timestamps in the server's future, the puts get the next higher timestamp.
+The deletes have the newest timestamp of the row's cells and tombstones. The puts have the server's
+own time, which is later, so no client's clock matters. If the row has timestamps in the server's
+future, the deletes hide the puts. Then the row is replaced again, and the puts get the next
+timestamp after the row's newest one.
 """
 
 from __future__ import annotations
@@ -104,7 +105,7 @@ def _replace(
 
     Args:
         write: The new cells of the row.
-        newest_ms: The newest timestamp of the row.
+        newest_ms: The newest timestamp of the row; None if the row has no cell and no tombstone.
         writer: The object that writes the table.
         is_hidden: Whether older deletes hid the new cells of the last attempt. The cells then get
             the timestamp `newest_ms` + 1 instead of the server's time.
@@ -129,7 +130,10 @@ def _replace(
 
 
 def _is_seen(write: RowWrite, newest_ms: int, clock: WriteClock) -> Protocol[bool]:
-    """Return whether the new cells are visible; they are not if a clock was wrong."""
+    """Return whether the new cells are visible.
+
+    If a clock was wrong, `newest_ms` may be in the server's future, and deletes hide the cells.
+    """
     if newest_ms < clock.now_ms() - _LARGEST_SKEW_MS:
         return True
     columns = tuple(write.puts)

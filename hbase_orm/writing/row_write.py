@@ -1,8 +1,8 @@
 """The writes of a flush, computed before anything is sent.
 
 For a new object, all fields that are not None are put. For a loaded object, changed fields are put,
-and columns whose field became None are cleared. Several writes of one row keep their order: they
-are put into rounds, and a round is sent after the answers to the round before.
+and columns whose field became None are cleared. Several writes of one row keep their order: each is
+in another round, and a round is sent when all answers to the previous round have arrived.
 """
 
 from __future__ import annotations
@@ -37,21 +37,22 @@ class RowWrite:
         bound: The bound model.
         obj: The object, or None for a write without an object.
         key: The row key.
-        kind: "put" changes cells, "update" changes cells of a loaded row, "insert" writes a row
-            that must not exist; "delete" deletes the row, "replace" deletes all its cells except
-            the puts.
+        kind: "put" changes cells; "update" changes cells of a loaded row; "insert" writes a row
+            that must not exist; "delete" deletes the row; "replace" writes `puts` and deletes all
+            other cells of the row.
         puts: The values to put, by column.
         clears: The columns to delete.
-        cells: The cells of the row after the write, as far as the object knows them.
+        cells: The values of the row after the write, by column, as far as the object has them.
         timestamp_ms: The timestamp of the cells; None if the server sets it.
         ttl_ms: The time to live of the cells that are put, in milliseconds; None means the TTL of
             their family.
         version: The version cell that the row must still have; None if it is not checked.
-        size_bytes: The size of this write in a request: its puts and clears as HBase stores them.
-            If there are none, as in a delete, the row key and the overhead of one cell.
+        size_bytes: The size of this write in a request: the size of its puts and clears as HBase
+            stores them. A write without puts and clears, as a delete, has the size of one empty
+            cell.
         tries: The earlier attempts of the same guarded write, so that their changes do not count as
-            another writer's. An attempt is recorded before its request is sent, so interrupted ones
-            are included.
+            changes by another writer. An attempt is recorded before its request is sent, so
+            interrupted attempts are included.
     """
 
     bound: BoundModel
@@ -86,7 +87,7 @@ class RowWrite:
 
     @property
     def has_after_hook(self) -> bool:
-        """Whether an `after_*` hook is called after the acknowledgement."""
+        """Whether an `after_*` hook is called when the write is acknowledged."""
         obj = self.obj
         return obj is not None and type(obj).__hooks__.has_after_write and not self.is_idle
 
@@ -99,7 +100,7 @@ def write_of(
     Raises:
         ValidationError: A value does not fit its codec; the object lacks deferred fields that the
             row needs; or its changes belong to a row of another engine.
-        RowKeyError: The row key, or that of an index entry, cannot be computed.
+        RowKeyError: The row key, or the key of an index entry, cannot be computed.
     """
     if obj.__state__.row is not None and kind in {"put", "delete"}:
         refuse_foreign(bound, obj)
@@ -147,9 +148,9 @@ def write_with_key(
 
 
 def _loaded_version(bound: BoundModel, loaded: Row | None) -> Cell | None:
-    """Return the version cell of a loaded row; an empty cell if the row had none.
+    """Return the version cell of a loaded row; an empty cell if the row had no version.
 
-    None if the model has no version column, or if there is no loaded row.
+    None if the model has no version column, or if `loaded` is None.
     """
     version = bound.schema.version
     if version is None or loaded is None:
@@ -160,7 +161,7 @@ def _loaded_version(bound: BoundModel, loaded: Row | None) -> Cell | None:
 def acknowledged(write: RowWrite, outcome: WriteOutcome | None) -> RowWrite:
     """Return a guarded write with the timestamp and the version that the row has after it.
 
-    A write of a model without a version column is returned as it is.
+    If the model has no version column, `write` is returned unchanged.
     """
     version = write.bound.schema.version
     if outcome is None or version is None or version.column not in outcome.cells:
@@ -170,7 +171,7 @@ def acknowledged(write: RowWrite, outcome: WriteOutcome | None) -> RowWrite:
 
 
 def change_of(write: RowWrite) -> RowChange:
-    """Return the change of a guarded write, with a check of the loaded version."""
+    """Return the change that a guarded write makes; it includes the check of the loaded version."""
     change = RowChange(write.key, write.puts, write.clears, write.kind)
     version = write.bound.schema.version
     if version is None or write.version is None:
@@ -186,8 +187,8 @@ def change_of(write: RowWrite) -> RowChange:
 def check_version(write: RowWrite, column: bytes, before: RowBefore) -> None:
     """Raise an error if another write changed the row after it was loaded.
 
-    After a delete the version starts at 1 again. So the timestamp of its cell is compared too,
-    which differs for every write of a row.
+    Not only the version is compared, but also the timestamp of its cell, which differs for every
+    write of a row: after a delete, versions start at 1 again.
 
     Raises:
         VersionConflictError: The row has another version cell, and no earlier attempt of this write

@@ -52,7 +52,7 @@ logger = logging.getLogger("hbase_orm.session")
 
 
 def warn_of_future(writes: Iterable[RowWrite], now_ms: int) -> None:
-    """Log plain rows whose newest cell is far in the future, because it hides new puts."""
+    """Log a warning for each plain row with a cell far in the future, which hides new puts."""
     for write in writes:
         obj: Any = write.obj
         row = None if obj is None or write.bound.guarded is not None else obj.__state__.row
@@ -74,9 +74,9 @@ def send_writes(
 ) -> Protocol[FlushOutcome]:
     """Send writes and return their outcomes; errors of single rows are not raised.
 
-    Several writes of one row are in different rounds (see `rounds_of`). If a round does not write
-    all its rows, later rounds are not sent, because they may depend on it. Their writes are
-    recorded as not written.
+    Several writes of one row are in different rounds (see `rounds_of`). If some write of a round
+    fails, later rounds are not sent, because they may depend on it; their writes are recorded as
+    not written.
 
     Args:
         writes: The writes to send.
@@ -111,10 +111,13 @@ def _send_round(
 
 
 def _is_hidden_by_counters(write: RowWrite) -> bool:
-    """Return whether counters with timestamps in the server's future would hide a write.
+    """Return whether counters with timestamps in the server's future could hide a write.
 
-    A guarded write chooses a later timestamp itself. But a delete or replacement of a guarded row
-    deletes its counters with the server's time, so that the delete does not hide later increments.
+    They could if the write, or its delete of counters, has the server's time:
+
+    - in a plain row, every write without a timestamp of its own
+    - in a guarded row, a delete or replacement, because it deletes counters with the server's time,
+      so that later increments stay visible
     """
     if write.bound.guarded is not None:
         return write.kind in {"delete", "replace"}
@@ -122,7 +125,10 @@ def _is_hidden_by_counters(write: RowWrite) -> bool:
 
 
 def _stamped(writes: list[RowWrite], clock: WriteClock) -> Protocol[list[RowWrite]]:
-    """Return the writes; those without a timestamp get the client's time if their model uses it."""
+    """Return the writes, with the client's time as timestamp where the model uses client time.
+
+    A write that has a timestamp keeps it.
+    """
     schemas = {id(write.bound): write.bound.schema for write in writes}
     if not any(clock.stamps(schema) for schema in schemas.values()):
         return writes
@@ -235,10 +241,10 @@ def _send_batch(
 def _send_guarded(
     writes: Sequence[RowWrite], writer: TableWriter, outcome: FlushOutcome
 ) -> Protocol[None]:
-    """Send guarded rows in parallel; then repeat writes whose unique value may be free now.
+    """Send guarded rows in parallel; repeat writes that were refused because of a unique value.
 
-    A row that was refused because of its unique value was not written. Another row of the round may
-    have had the value and given it up.
+    Another row of the same round may have had the value and given it up, so that it is free now. A
+    write is repeated only if some other write of the round was not refused.
     """
     todo = yield from _permitted(writes, writer, outcome)
     while todo:
@@ -255,9 +261,9 @@ def _send_guarded(
 def _permitted(
     writes: Sequence[RowWrite], writer: TableWriter, outcome: FlushOutcome
 ) -> Protocol[Sequence[RowWrite]]:
-    """Renew the expired catalog leases of the tables; return the writes to tables with a lease.
+    """Renew expired catalog leases; return the writes to tables that now have a valid lease.
 
-    The other writes are recorded as not written.
+    Writes to other tables are recorded as not written.
     """
     tables = {write.bound.schema.table: write for write in reversed(writes)}
     catalog = writer.catalog
@@ -280,7 +286,7 @@ def _permitted(
 def _results(
     protocols: Sequence[Protocol[R]], expected_bytes: Sequence[int] = ()
 ) -> Protocol[list[ProtocolResult[R]]]:
-    """Run protocols in parallel and return their results or errors, in order.
+    """Run protocols in parallel and return their results or errors, in the order of `protocols`.
 
     A single protocol is run directly, with its own time limit, because there is no other protocol
     that could share its requests.

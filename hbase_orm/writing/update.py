@@ -22,7 +22,7 @@ class _UnchangedError(Exception):
 
 
 def key_to_update(bound: BoundModel, key: Mapping[str, Any]) -> Protocol[bytes]:
-    """Return the key of the row to update.
+    """Return the row key of the row to update, from its key fields.
 
     Raises:
         QueryError: The model is plain.
@@ -45,7 +45,7 @@ def key_to_update(bound: BoundModel, key: Mapping[str, Any]) -> Protocol[bytes]:
 def update_row(
     bound: BoundModel, row: bytes, change: Callable[[Any], object], writer: TableWriter
 ) -> Protocol[RowWrite]:
-    """Read a row, change its object and write it; return the write.
+    """Read a row, call `change` with its object and write the changes; return the write.
 
     Args:
         bound: The bound model.

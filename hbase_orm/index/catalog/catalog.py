@@ -2,16 +2,23 @@
 
 The cell is changed only by check-and-mutate.
 
-States of a table: `NEW` (created, and not written yet), then either `LOADING` (one load writes it
-in plain batches that include guards, all other writers are refused) or directly `READABLE` (guarded
-writes). The first writer changes a new table to `READABLE`, so that a load and a writer can never
-use it at the same time. `DROPPED` keeps the epoch of a table that was dropped.
+States of a table:
 
-Each index has its own state. `ABSENT`: no program writes or reads it. `WRITE_ONLY`: every write
-maintains it, during a build or a drop. `READABLE`: queries use it too. `DROPPING`: like `ABSENT`,
-and its table is being dropped. A program that changes a state waits until no process uses the
-previous state, so at any time processes use at most two adjacent states
-(`index.catalog.index_steps`). An index that is not in the catalog is absent.
+- `NEW`: the table was created, and not written yet.
+- `LOADING`: one load writes it in plain batches that include guards; other writers are refused.
+- `READABLE`: all programs may write it, by guarded writes if it has guards. The first writer
+  changes a new table to this state, so that a load and a writer never use it at the same time.
+- `DROPPED`: the table was dropped; its entry only keeps the epoch.
+
+States of an index:
+
+- `ABSENT`: no program writes or reads it. An index that is not in the catalog is absent too.
+- `WRITE_ONLY`: every write maintains it, during a build or a drop.
+- `READABLE`: queries use it. Every write maintains it, unless it is manual.
+- `DROPPING`: no program writes or reads it, and its table is being dropped.
+
+A program that changes the state of an index waits until no process uses the previous state, so at
+any time processes use at most two adjacent states (`index.catalog.index_steps`).
 
 `CatalogView` is a process's cache of the catalog. An entry is valid for `LEASE_S` seconds, its
 lease; after that, writes are refused until the entry is read again.
@@ -73,10 +80,10 @@ def read_entry(table: str) -> Protocol[CatalogEntry | None]:
 def refuse_other_protocol(
     table: str, entry: CatalogEntry, *, is_lww: bool, **details: object
 ) -> None:
-    """Refuse a program that writes guards if the table's rows have none, or the reverse.
+    """Raise an error if only one of the program and the table uses guards.
 
-    If programs with and without guards wrote the same table, entries could be missing. A table
-    keeps its kind until it is dropped.
+    If one program wrote a table with guards and another one without guards, entries could be
+    missing. Whether a table uses guards does not change until the table is dropped.
 
     Raises:
         SchemaError: Only one of the program and the table uses guards.
@@ -178,9 +185,9 @@ def finish_loading(table: str, ticket: LoadTicket) -> Protocol[CatalogEntry]:
 
 
 def open_for_writes(table: str) -> Protocol[CatalogEntry]:
-    """Return the catalog's entry of `table`; first change the state from NEW to READABLE.
+    """Return the catalog's entry of `table`; if its state is NEW, first change it to READABLE.
 
-    An entry with another state is returned unchanged, also that of a table that is being loaded.
+    The entry of a table that is being loaded keeps its state, LOADING.
 
     Raises:
         CatalogLeaseError: The catalog has no entry for the table.
@@ -212,7 +219,7 @@ class CatalogView:
         return f"CatalogView({known})"
 
     def refresh(self, table: str) -> Protocol[CatalogEntry]:
-        """Read the catalog by `open_for_writes`, and cache the entry of `table`.
+        """Read the entry of `table` by `open_for_writes`, cache it and return it.
 
         The lease of the entry begins before the read.
         """
@@ -235,11 +242,11 @@ class CatalogView:
         return self.entry(table) is not None
 
     def permit_under(self, epoch: int) -> Callable[[str], int]:
-        """Return a function like `permit` for a write that was prepared with this catalog epoch.
+        """Return a function like `permit` that also raises an error if the epoch is not `epoch`.
 
-        The function also raises CatalogLeaseError if the epoch has changed. Another thread may
-        refresh the view after the write was prepared with fewer indexes. If the write then had the
-        newer epoch, its row would count as a row with all entries.
+        The error is a CatalogLeaseError. The function is for a write that was prepared for the
+        indexes of `epoch`. Another thread may refresh the view before the write is sent. If the
+        guard then got the newer epoch, the row would count as a row with entries in new indexes.
         """
 
         def permit(table: str) -> int:
@@ -281,7 +288,7 @@ class CatalogView:
 
 
 def known(table: str, entry: CatalogEntry | None) -> CatalogEntry:
-    """Return `entry`, the catalog's entry of a table, if the catalog has the table.
+    """Return `entry`, the catalog's entry of `table`, unless it is None or marks a dropped table.
 
     Raises:
         CatalogLeaseError: The catalog has no entry for the table, or marks it as dropped.
@@ -296,7 +303,10 @@ def known(table: str, entry: CatalogEntry | None) -> CatalogEntry:
 
 
 def _read(table: str) -> Protocol[bytes]:
-    """Return the value of a table's cell in the catalog; empty without a cell or a catalog."""
+    """Return the value of the cell of `table` in the catalog.
+
+    Empty if the table has no cell there, or if there is no catalog table.
+    """
     try:
         (row,) = yield from ask(GetRows(CATALOG_TABLE, (table.encode(),), (CATALOG_COLUMN,)))
     except TableNotFoundError:
@@ -308,10 +318,10 @@ def _read(table: str) -> Protocol[bytes]:
 def change_entry(
     table: str, edit: Callable[[CatalogEntry | None], CatalogEntry]
 ) -> Protocol[CatalogEntry]:
-    """Replace the catalog's entry of a table by the result of `edit`; return the new entry.
+    """Replace the catalog's entry of `table` by the result of `edit`; return the new entry.
 
     `edit` gets the stored entry, or None if there is none. It must be idempotent: after a conflict
-    or a broken connection, the cell is read again and edited again.
+    or a broken connection, the entry is read again and `edit` is called again.
 
     Raises:
         ConflictError: Other programs changed the entry at every attempt.

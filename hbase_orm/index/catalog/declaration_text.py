@@ -25,10 +25,10 @@ def key_text(schema: TableSchema) -> str:
 
 
 def declaration_texts(schema: TableSchema) -> dict[str, str]:
-    """Return, by the name of each index, the text of everything that affects its entries.
+    """Return, by index name, the text of everything that affects the entries of the index.
 
-    A version column is included under the key `VERSION_COLUMN`, because programs that write the
-    same table must agree on it too.
+    If the model has a version column, the column's name is added under the key `VERSION_COLUMN`,
+    because programs that write the same table must agree on it too.
     """
     base_key = key_text(schema)
     texts = {}
@@ -45,7 +45,12 @@ def declaration_texts(schema: TableSchema) -> dict[str, str]:
 
 
 def names_column(description: str, column: bytes) -> bool:
-    """Return whether an index's entries use or copy a column, by the index's declaration text."""
+    """Return whether the entries of an index use or copy `column`.
+
+    Args:
+        description: The declaration text of the index.
+        column: The column.
+    """
     name = re.escape(column.decode("utf-8", "backslashreplace"))
     return re.search(rf"(?:^|\bof |\binclude |\bby |, ){name}(?=[ \],]|$)", description) is not None
 
@@ -72,7 +77,7 @@ def _value_text(part: Part, column: ColumnSchema | None) -> str:
 def _stored_text(part: Part | None, column: ColumnSchema) -> str:
     """Return the text of a column: its name, codec and default, and whether it can be None.
 
-    The codec is left out if `part` has the same.
+    The codec is left out if it is the codec of `part`, the column's part of an index entry.
     """
     codec = column.codec
     is_other = part is None or codec.name != part.codec.name

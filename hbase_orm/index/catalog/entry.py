@@ -48,8 +48,8 @@ class BuildRange:
     """The progress of a build in one range of row keys.
 
     Attributes:
-        start: The start of the range, included.
-        stop: The end of the range, excluded; empty for the end of the table.
+        start: The first row key of the range.
+        stop: The row key at which the range ends, excluded; empty if the range ends with the table.
         next: The first row key that is not processed yet; None if all are processed.
     """
 
@@ -65,16 +65,17 @@ class CatalogIndex:
     Attributes:
         entries: The declaration text of the index's entries.
         state: The state of the index.
-        table: The current table of the index; empty for the table that the model declares.
-        incarnation: The number of the index's latest table, which may be the table of a build in
+        table: The index table that writes and queries use now; empty for the table that the model
+            declares.
+        incarnation: The number of the newest index table, which may be the table of a build in
             progress; 0 if there was no table yet. Each build creates a new table, so that late
             writes to the old table do not change the new one.
         epoch: The catalog's epoch since which writers maintain the index. Rows whose guards have an
             older epoch may lack entries.
         is_manual: Whether only builds write the index.
         build: The progress of the build; empty if no build is in progress.
-        retired: The old table, which is dropped when no process uses it any more; empty if there is
-            none.
+        retired: The previous index table, which is dropped when no process uses it any more; empty
+            if there is none.
     """
 
     entries: str
@@ -217,10 +218,11 @@ _READERS: Final = MappingProxyType(
 
 
 def next_epoch(epoch: int) -> int:
-    """Return the epoch after `epoch`; an epoch has two bytes in a guard.
+    """Return the epoch after `epoch`.
 
     Raises:
-        SchemaError: All epochs are used. They cannot start again, because they are compared.
+        SchemaError: There is no greater epoch, because an epoch has two bytes in a guard. Epochs
+            cannot start at 1 again, because older and newer ones are compared.
     """
     if epoch >= MAX_EPOCH:
         raise SchemaError(

@@ -8,7 +8,7 @@ A build:
 4. Every row is reindexed under this epoch. That puts the row's entries, and makes later writes of
    the row fail in programs that do not maintain the index. `checkpoint` stores the progress.
 5. When no process uses an older state any more, every row is compared with its entries
-   (`index.upkeep.build_pages`) and reindexed if entries are missing, until none are missing.
+   (`index.upkeep.build_pages`). Rows that lack entries are reindexed, until no row lacks any.
 6. `finish_build` sets READABLE.
 
 A drop:
@@ -45,18 +45,18 @@ MOST_RANGES: Final = 256
 
 
 def table_of(declared: str, incarnation: int) -> str:
-    """Return the name of the index table with this number.
+    """Return the name of the index table with the number `incarnation`.
 
-    The first table of an index has the `declared` name; the tables of later builds have the number
-    after a dot. The names are unique, because names of indexes have no dot.
+    The first table of an index has the name `declared`. The name of a later table is `declared`, a
+    dot and the number. The names are unique, because names of indexes have no dot.
     """
     return declared if incarnation <= 1 else f"{declared}.{incarnation}"
 
 
 def incarnation_of(declared: str, table: str) -> int:
-    """Return the number of an index's table, 1 or more; 0 if `table` is no table of the index.
+    """Return the number of the index table `table`, 1 or more; 0 if the index has no such table.
 
-    The first table of the index has the `declared` name.
+    It is the reverse of `table_of`: `declared` is the name of the index's first table.
 
     Examples:
         >>> incarnation_of("t_ix_by_v", "t_ix_by_v.12")
@@ -68,9 +68,9 @@ def incarnation_of(declared: str, table: str) -> int:
 
 
 def ranges_of(regions: Sequence[RegionRange]) -> tuple[BuildRange, ...]:
-    """Return the ranges of a build: the regions of the table.
+    """Return the ranges of a build: one for each of the table's `regions`.
 
-    If there are more than `MOST_RANGES` regions, a range has several neighbouring regions.
+    If there are more than `MOST_RANGES` regions, each range has several neighbouring regions.
     """
     step = -(-len(regions) // MOST_RANGES) or 1
     groups = [regions[at : at + step] for at in range(0, len(regions), step)]
@@ -92,10 +92,11 @@ def begin_build(
     is_lww: bool,
     newest_table: int = 0,
 ) -> Protocol[CatalogEntry]:
-    """Record the beginning of a build, unless the catalog has an unfinished build of the index.
+    """Record the beginning of a build in the catalog; return the table's catalog entry.
 
-    Return the table's catalog entry. A new build gets an index table that does not exist yet, even
-    if the catalog was restored from an earlier time and does not know some tables.
+    If the catalog has an unfinished build of the index, that build is kept instead. A new build
+    gets the number of an index table that does not exist yet, even if the catalog was restored from
+    an earlier time and does not know the newest tables.
 
     Args:
         table: The table of the rows.
@@ -104,7 +105,7 @@ def begin_build(
         ranges: The ranges of row keys to process.
         is_manual: Whether only builds write the index.
         is_lww: Whether this program writes rows without guards.
-        newest_table: The largest number of an existing table of the index; 0 if there is none.
+        newest_table: The largest number of an index table that exists; 0 if there is none.
 
     Raises:
         ConflictError: The table is being loaded, the index is being dropped, or it is readable and
@@ -155,7 +156,9 @@ def begin_build(
 
 
 def start_writing(table: str, name: str, declared: str, incarnation: int) -> Protocol[CatalogEntry]:
-    """Make every writer maintain the index that is being built; its new table must exist.
+    """Set the state WRITE_ONLY and a new epoch, so that every writer maintains the new index table.
+
+    The table with the number `incarnation` must exist.
 
     Raises:
         ConflictError: This build was cancelled.
@@ -181,9 +184,9 @@ def start_writing(table: str, name: str, declared: str, incarnation: int) -> Pro
 def checkpoint(
     table: str, name: str, incarnation: int, done: Iterable[BuildRange]
 ) -> Protocol[CatalogEntry]:
-    """Record the progress of a build in the ranges `done`.
+    """Record the progress of a build: `done` has ranges that were processed further.
 
-    Where the catalog has more progress of another builder in the same range, that is kept.
+    If another builder has recorded more progress in the same range, that progress is kept.
 
     Raises:
         ConflictError: This build was cancelled.
@@ -238,7 +241,9 @@ def forget_retired(table: str, name: str, dropped: str) -> Protocol[CatalogEntry
 
 
 def stop_reading(table: str, name: str, *, is_lww: bool | None) -> Protocol[CatalogEntry]:
-    """Stop queries from using an index, and cancel its build; writers still maintain it.
+    """Stop queries from using an index, and cancel its build, if there is one.
+
+    If writers maintain the index, they go on maintaining it.
 
     Args:
         table: The table of the rows.
@@ -285,7 +290,8 @@ def stop_writing(table: str, name: str) -> Protocol[CatalogEntry]:
 def finish_drop(table: str, name: str) -> Protocol[CatalogEntry]:
     """Record that the tables of an index were dropped.
 
-    The catalog keeps the number of the latest table, so that a later build uses another name.
+    The catalog keeps the number of the newest index table, so that a later build does not use the
+    same table name again.
     """
 
     def change(entry: CatalogEntry, index: CatalogIndex) -> CatalogEntry:
@@ -298,7 +304,7 @@ def finish_drop(table: str, name: str) -> Protocol[CatalogEntry]:
 
 
 def is_built(index: CatalogIndex, incarnation: int) -> bool:
-    """Return whether the build of this table number is finished, by this process or another one."""
+    """Return whether the build of index table number `incarnation` is finished, by any process."""
     is_idle = index.state is IndexState.READABLE and not index.build
     return is_idle and index.incarnation == incarnation
 
@@ -311,15 +317,17 @@ def with_index(entry: CatalogEntry, name: str, index: CatalogIndex) -> CatalogEn
 def _change_index(
     table: str, name: str, change: Change, absent: CatalogIndex | None = None
 ) -> Protocol[CatalogEntry]:
-    """Change the catalog's entry of one index; return the new entry of its table.
+    """Change the catalog's entry of one index; return the new catalog entry of `table`.
 
-    A table in state NEW becomes READABLE.
+    If the state of `table` is NEW, it becomes READABLE.
 
     Args:
         table: The table of the rows.
         name: The index.
-        change: A function from the entries of the table and of the index to the table's new entry.
-        absent: The entry of an index that the catalog does not have yet; None raises an error.
+        change: A function that gets the catalog entries of the table and of the index, and returns
+            the table's new entry.
+        absent: The entry that `change` gets if the catalog does not have the index; if it is None,
+            an error is raised instead.
     """
 
     def edit(entry: CatalogEntry | None) -> CatalogEntry:

@@ -1,9 +1,10 @@
 """Registers created, dropped, lost and restored tables in the catalog.
 
 Tables and the catalog itself can be dropped, truncated, copied or restored without this library.
-Queries must not use indexes that were not maintained in the meantime:
+Queries must not use indexes that were not maintained in the meantime. So:
 
-- An index is readable from the beginning only if its table is empty and there are no rows yet.
+- A new index must be built before queries use it, unless the index table is empty and the table has
+  no rows yet.
 - A new catalog entry has a greater epoch than all guards in the table, because rows with a newer
   epoch than the catalog's cannot be written.
 - A catalog entry with a smaller epoch than a guard was restored from an earlier time. Later writes
@@ -38,7 +39,7 @@ from hbase_orm.index.entries.targets import GUARD_COLUMN
 from hbase_orm.ops import KeyRange, Protocol, Row, Scan, fetch_once
 
 PAGE_ROWS: Final = 1000
-"""Guards read at a time."""
+"""The number of guards that are read at a time."""
 
 
 def register(
@@ -54,8 +55,9 @@ def register(
 ) -> Protocol[CatalogEntry]:
     """Register a table and its indexes; safe to repeat.
 
-    Indexes of a table with rows, and manual indexes, are absent until they are built. The entry of
-    a registered table that may have been written is not changed.
+    The indexes of a table without rows are readable at once. The indexes of a table with rows, and
+    all manual indexes, are absent until they are built. If the catalog already has an entry for the
+    table, and programs may have written the table, the entry is not changed.
 
     Args:
         table: The table of the rows, with its namespace.
@@ -138,12 +140,13 @@ def unregister(table: str) -> Protocol[CatalogEntry | None]:
 
 
 def forget_lost(table: str, seen: CatalogEntry) -> Protocol[CatalogEntry]:
-    """Record that a table in the catalog does not exist any more; return the new entry.
+    """Record in the catalog that `table` does not exist any more; return its new entry.
 
     Args:
         table: The table.
-        seen: The catalog's entry before the table was looked for. If the entry has changed since,
-            another program created the table again, and nothing is changed.
+        seen: The catalog's entry of the table, read before the caller checked whether the table
+            exists. If the entry has changed since then, another program has created the table
+            again; the entry is then not changed.
     """
 
     def edit(entry: CatalogEntry | None) -> CatalogEntry:
@@ -154,11 +157,14 @@ def forget_lost(table: str, seen: CatalogEntry) -> Protocol[CatalogEntry]:
 
 
 def overtake(table: str, newest_epoch: int) -> Protocol[CatalogEntry]:
-    """Raise the catalog's epoch above `newest_epoch`, the epoch of a guard.
+    """Raise the catalog's epoch of `table` above `newest_epoch`, the epoch of a guard.
 
-    After that, queries use only manual indexes until the others are built again. Nothing changes if
-    the catalog's epoch is greater already, or if the guard is damaged: its epoch is so much greater
-    that no writer can have had it. Safe to repeat.
+    Queries then use no index of the table until it is built again, except manual indexes. Safe to
+    repeat. Nothing is changed in two cases:
+
+    - The catalog's epoch is greater already.
+    - `newest_epoch` is so much greater than the catalog's epoch that no writer can have had it: the
+      guard is damaged.
 
     Raises:
         CatalogLeaseError: The catalog has no entry for the table.
@@ -180,9 +186,10 @@ def overtake(table: str, newest_epoch: int) -> Protocol[CatalogEntry]:
 
 
 def _distrusted(index: CatalogIndex) -> CatalogIndex:
-    """Return an index without its build, and WRITE_ONLY if it was READABLE and is not manual.
+    """Return the entry of `index` after the catalog was restored from an earlier time.
 
-    WRITE_ONLY means that writers maintain the index, but queries do not use it.
+    A build in progress is cancelled. READABLE becomes WRITE_ONLY, so that queries do not use the
+    index until it is built again. A manual index stays READABLE.
     """
     if index.state is IndexState.READABLE and not index.is_manual:
         index = replace(index, state=IndexState.WRITE_ONLY)
@@ -194,12 +201,12 @@ def newest_epoch(
 ) -> Protocol[int]:
     """Return the newest epoch in the guards of a table's rows; 0 if no row has a guard.
 
-    Guards with an epoch much greater than `known_epoch` are damaged and ignored.
+    Guards with an epoch much greater than `known_epoch` are damaged, and are ignored.
 
     Args:
         table: The table of the rows.
         known_epoch: The catalog's epoch. If it is None, the most frequent epoch takes its place.
-        most_rows: Reading ends after about this number of guards; None reads all guards.
+        most_rows: About how many guards are read at most; None reads all guards.
     """
     counts, seen, start = Counter[int](), 0, KeyRange()
     while most_rows is None or seen < most_rows:

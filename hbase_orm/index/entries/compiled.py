@@ -1,9 +1,9 @@
 """Generates functions that make index entries from flat rows, for loads.
 
 They compute the same keys as the functions of `index_entries`, but only for simple indexes, with
-the expressions of the codecs inline. The general functions need more time for the key of an entry
-than all cells of its row take. For a row that does not fit, a generated function returns None; the
-general function then raises the error.
+the expressions of the codecs inline. The general functions need more time for one entry's key than
+the load needs for all cells of the row. For a row with a value that does not fit, a generated
+function returns None; the caller then calls the general function, which raises the error.
 """
 
 from __future__ import annotations
@@ -33,13 +33,18 @@ FlatRow = tuple[bytes | None, ...]
 """A row key, followed by a value for each column; None stands for an absent cell."""
 
 KeysOfFlat = Callable[[FlatRow], tuple[bytes, ...] | None]
-"""Returns the entry keys of a flat row in one index; None if the general function is needed."""
+"""Returns the entry keys of a flat row in one index.
+
+None if only the general function of `index_entries` can compute them.
+"""
 
 
 def keys_of_flat(
     schema: TableSchema, index: IndexSchema, columns: Sequence[bytes]
 ) -> KeysOfFlat | None:
-    """Return a function from flat rows to entry keys; None if the general function is needed.
+    """Return a function from flat rows to entry keys; None if no function can be generated.
+
+    Callers then use the general function of `index_entries`.
 
     Args:
         schema: The table.
@@ -84,8 +89,8 @@ class _EntryKeyLines:
 
     Attributes:
         lines: The source lines.
-        nones: The source of conditions to test after the lines; if one is true, the row has no
-            entry.
+        nones: The source of conditions to test after `lines`. If any of them is true, the row has
+            no entry.
     """
 
     def __init__(self, schema: TableSchema, columns: Sequence[bytes]) -> None:
@@ -96,7 +101,10 @@ class _EntryKeyLines:
         self._places = {column: place for place, column in enumerate(columns, 1)}
 
     def piece(self, part: Part, of: Expr[Any]) -> str | None:
-        """Return the source of a part's bytes; None if the general function is needed."""
+        """Return the source of an expression for the bytes of `part`; add the lines it needs.
+
+        None if only the general function can compute the bytes.
+        """
         column = stored_column(self._schema, of)
         if column is None:
             return self._from_key(part)
@@ -150,7 +158,7 @@ class _EntryKeyLines:
 
 
 def _cut(layout: KeyLayout, part: Part) -> str | None:
-    """Return the source that slices a part out of `key`; None if its position in keys varies."""
+    """Return the source that slices `part` out of `key`; None if its position or width varies."""
     if part.framing is not Framing.FIXED:
         return None
     number = layout.parts.index(part)
@@ -164,6 +172,6 @@ def _cut(layout: KeyLayout, part: Part) -> str | None:
 
 
 def _width_bytes(parts: Sequence[Part]) -> int | None:
-    """Return the width of several parts together, in bytes; None if it varies."""
+    """Return the sum of the widths of `parts` in bytes; None if the width of any part varies."""
     widths = [part.codec.width_bytes for part in parts if part.framing is Framing.FIXED]
     return sum(int(width or 0) for width in widths) if len(widths) == len(parts) else None

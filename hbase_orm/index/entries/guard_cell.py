@@ -1,8 +1,13 @@
 """The guard: the cell of a row by which writers detect each other's changes.
 
-Value: flag `L` (live) or `D` (dead: the row is deleted), epoch (2 bytes), timestamp (8), nonce (8),
-then the nonces of up to 3 predecessors, newest first; numbers big-endian, so that a prefix filter
-on flag and epoch works. Where a row has no guard, eight zero bytes take the place of its nonce.
+The value of the cell has these parts, with big-endian numbers, so that a prefix filter on flag and
+epoch works:
+
+- the flag, `L` (live) or `D` (dead: the row is deleted)
+- the epoch (2 bytes), the timestamp (8 bytes) and the nonce (8 bytes) of the write
+- the nonces of up to 3 writes before it (its predecessors), newest first
+
+If a row has no guard, eight zero bytes are used as its nonce.
 """
 
 from __future__ import annotations
@@ -37,8 +42,8 @@ class GuardCell:
         epoch: The catalog epoch of the writer.
         timestamp_ms: The timestamp of the write and of the guard's cell.
         nonce: A random number that identifies the write.
-        predecessors: The nonces of the writes before, newest first.
-        is_dead: Whether the write deleted the row.
+        predecessors: The nonces of the row's writes before this one, newest first.
+        is_dead: Whether the row does not exist after the write.
     """
 
     epoch: int
@@ -80,8 +85,11 @@ class GuardCell:
 def guard_of(cell: Cell | None, known_epoch: int = MAX_EPOCH) -> GuardCell | None:
     """Return the guard in a stored cell; None if the cell is absent or holds no valid guard.
 
-    These are not valid: an empty cell, bytes that do not decode, a guard with a timestamp later
-    than its cell's, and a guard with an epoch much greater than `known_epoch`, the catalog's epoch.
+    These guards are not valid:
+
+    - an empty cell, or bytes that do not decode
+    - a guard whose timestamp is later than the timestamp of its cell
+    - a guard whose epoch is much greater than `known_epoch`, the catalog's epoch
     """
     if cell is None or not cell.value:
         return None
@@ -94,22 +102,25 @@ def guard_of(cell: Cell | None, known_epoch: int = MAX_EPOCH) -> GuardCell | Non
 
 
 def is_plausible_epoch(epoch: int, known_epoch: int) -> bool:
-    """Return whether a writer can have had `epoch` if the catalog has `known_epoch`."""
+    """Return whether a guard with `epoch` can be undamaged if the catalog's epoch is `known_epoch`.
+
+    A writer may know a newer epoch than the reader, but not a much greater one.
+    """
     return epoch <= known_epoch + MAX_EPOCH_LEAD
 
 
 def nonces_of(guard: GuardCell | None) -> tuple[bytes, ...]:
-    """Return the nonces of the latest writes of a row, newest first."""
+    """Return the nonces of a row's latest writes, newest first; empty if the row has no guard."""
     return (ABSENT_NONCE,) if guard is None else (guard.nonce, *guard.predecessors)
 
 
 def next_guard(
     before: GuardCell | None, *, timestamp_ms: int, nonce: bytes, epoch: int, is_dead: bool
 ) -> GuardCell:
-    """Return the guard that a write puts into a row with the guard `before`; None means no guard.
+    """Return the guard that a write puts into a row.
 
-    The new guard keeps the nonces of the latest writes as predecessors. Its epoch is `epoch`, but
-    never less than before.
+    Its predecessors are the latest nonces of `before`, the row's guard until now (None if there is
+    none). Its epoch is the greater one of `epoch` and the epoch of `before`.
     """
     known = 0 if before is None else before.epoch
     ring = nonces_of(before)[:MAX_PREDECESSORS]

@@ -1,8 +1,9 @@
 """Converts a model's schema to the targets of the index protocols: tables, columns, entry keys.
 
 An entry's key has the indexed values, each delimited and in its declared direction, followed by the
-row key. A salted index has a leading byte for the bucket; a unique index has no row key at the end.
-A row in which an indexed value is None has no entry, unless the index has `nulls=True`.
+row key. In a salted index, the keys begin with one byte for the bucket. In a unique index, they do
+not end with the row key. A row in which an indexed value is None has no entry, unless the index has
+`nulls=True`.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ Pieces = Callable[[bytes, Mapping[bytes, bytes]], frozenset[bytes]]
 
 
 def guarded_table(schema: TableSchema, *, is_lww: bool = False) -> GuardedTable:
-    """Return the write target of a model's table with its indexes."""
+    """Return the description of a model's table and its indexes that writes need."""
     anchor = schema.anchor
     return GuardedTable(
         table=schema.table,
@@ -61,7 +62,7 @@ def guarded_table(schema: TableSchema, *, is_lww: bool = False) -> GuardedTable:
 
 
 def index_target(schema: TableSchema, index: IndexSchema) -> IndexTarget:
-    """Return the write target of one index."""
+    """Return the description of one index that writes need."""
     return IndexTarget(
         name=index.name,
         table=index.table,
@@ -75,7 +76,7 @@ def index_target(schema: TableSchema, index: IndexSchema) -> IndexTarget:
 
 
 def _entry_keys(schema: TableSchema, index: IndexSchema) -> EntryKeys:
-    """Return a function that returns the entry keys of a row."""
+    """Return a function that computes the keys of a row's entries in one index."""
     keys = _several(schema, index) if index.is_multi_valued else _single(schema, index)
     is_kept = row_test(schema, index.name, index.where)
     if is_kept is None:
@@ -102,7 +103,7 @@ def _single(schema: TableSchema, index: IndexSchema) -> EntryKeys:
 
 
 def _several(schema: TableSchema, index: IndexSchema) -> EntryKeys:
-    """Return a function from a row to one entry key for each item of an indexed collection."""
+    """Return a function that computes one entry key for each item of a row's indexed collection."""
     pieces, finished = _pieces(schema, index), _finisher(index)
     place = next(n for n, of in enumerate(index.expressions) if _is_each(of))
     items = _item_pieces(schema, index, index.layout.parts[place], index.expressions[place])
@@ -128,9 +129,9 @@ def _pieces(schema: TableSchema, index: IndexSchema) -> list[Piece]:
 
 
 def _piece(schema: TableSchema, index: IndexSchema, part: Part, of: Expr[Any]) -> Piece:
-    """Return a function from a row to the bytes of one part of its entry.
+    """Return a function that computes the bytes of one part of a row's entry.
 
-    The function returns None if the row has no entry.
+    The function returns None if the row has no entry, because the value of the part is None.
     """
     if isinstance(of, FunctionExpr):
         return _from_function(schema, index, part, of)
@@ -163,8 +164,9 @@ def _from_column(
 ) -> Piece:
     """Return a function that computes a part of an entry from a stored column.
 
-    For a row without the column's cell, the value is the field's default if that is constant, else
-    None. If the value is None and the index has no entries for None, the function returns None.
+    If a row does not have the column's cell, the field's constant default is its value, or None if
+    there is none. If the value is None and the index has no entries for None, the function returns
+    None.
     """
     name, decode, encode = column.column, column.codec.decode, part.encode
     absent = absent_value_in_entries(column)
@@ -238,10 +240,10 @@ def _finisher(index: IndexSchema) -> Callable[[bytes], bytes]:
 
 
 def base_key_of(index: IndexSchema) -> Callable[[bytes], bytes]:
-    """Return a function from an entry's key to the row key at its end.
+    """Return a function that cuts the row key out of the end of an entry's key.
 
-    The function raises CorruptRowError for bytes that cannot be an entry's key. For a unique index
-    it returns empty bytes, because the claim holds the row key.
+    The function raises CorruptRowError for bytes that cannot be an entry's key. In a unique index,
+    keys of entries have no row key, and the function returns empty bytes.
     """
     parts = index.layout.parts
     begin = 1 if index.salt else 0

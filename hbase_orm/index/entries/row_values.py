@@ -21,18 +21,18 @@ from hbase_orm.schema import (
 )
 
 Values = Callable[[bytes, Mapping[bytes, bytes]], Any]
-"""Returns a value of a row from the row key and the cells."""
+"""Returns one value of a row; the arguments are the row key and the cells by column."""
 
 
 def value_reader(schema: TableSchema, index: str, of: Expr[Any]) -> Values:
-    """Return a function that reads a field or an entry of dynamic columns from a row.
+    """Return a function that reads the value of a field from a row's key and cells.
 
     The function raises CorruptRowError for bytes that do not decode.
 
     Args:
         schema: The table.
         index: The name of the index, for error messages.
-        of: The field.
+        of: The field, or one name of a field with dynamic columns.
     """
     column = stored_column(schema, of)
     read = key_reader(schema, of.name) if column is None else _column_reader(column)
@@ -57,7 +57,7 @@ def _column_reader(column: ColumnSchema) -> Values:
 
 
 def key_reader(schema: TableSchema, name: str) -> Values:
-    """Return a function that reads the value of a key field from a row.
+    """Return a function that decodes the value of the key field `name` from a row key.
 
     The function raises CodecError for a row key that does not decode.
     """
@@ -87,7 +87,7 @@ def row_test(
 ) -> Callable[[bytes, Mapping[bytes, bytes]], bool] | None:
     """Return a function that tests whether a row fulfils all of `conditions`.
 
-    None if there are no conditions.
+    If `conditions` is empty, return None: every row fulfils them.
     """
     check = compile_match(schema, conditions)
     if check is None:
@@ -108,5 +108,5 @@ def row_test(
 
 
 def fields_in(conditions: Sequence[Condition]) -> list[Expr[Any]]:
-    """Return the fields and entries of dynamic columns in conditions."""
+    """Return the fields, and the single dynamic columns, that `conditions` compare."""
     return [column_field(of) for condition in conditions for of in compared_by(condition)]

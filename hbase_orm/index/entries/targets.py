@@ -19,11 +19,11 @@ from hbase_orm.ops import Cell, MutateRows, Protocol, RetryPolicy
 GUARD_FAMILY: Final = b"_"
 GUARD_COLUMN: Final = b"_:g"
 CLEARED_COLUMN: Final = b"_:t"
-"""Without guards, an empty cell that remembers when columns of the row were cleared last."""
+"""An empty cell in rows without guards; its timestamp is the time of the last clear of a column."""
 
 ENTRY_FAMILY: Final = b"d"
 ENTRY_COLUMN: Final = b"d:"
-"""The only cell of a plain entry, which is empty; in a covering entry it holds the flag."""
+"""The only cell of a plain entry, with an empty value; in a covering entry it holds the flag."""
 
 MARKER_VALUE: Final = b"x"
 VERSION_BYTES: Final = 8
@@ -47,20 +47,20 @@ class Entry(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class IndexTarget:
-    """One secondary index.
+    """One secondary index, as writes need it.
 
     Attributes:
         name: The name of the index.
         table: The index table.
-        columns: The data columns that entries and the index's condition need.
-        entry_keys: A function from a row key and the row's cells to the keys of its entries; cells
-            outside of `columns` may be missing. For a unique index it returns the key of the claim:
-            the values without a row key. Only `GuardedTable` calls it.
+        columns: The data columns from which entries and the index's condition are computed.
+        entry_keys: A function from a row key and the row's cells to the keys of the row's entries;
+            the cells need to have only `columns`. For a unique index it returns the key of the
+            claim: the values without a row key. Only `GuardedTable` calls it.
         unique: Whether no two rows may have the same values.
         included: The data columns that entries copy; see `index.protocol.covering`.
         maintained_by_writes: Whether writes maintain the entries; False for a manual index.
-        keys_of_flat: `index.entries.compiled.keys_of_flat` for this index: it returns a faster
-            `entry_keys` for flat rows with given columns, or None.
+        keys_of_flat: `index.entries.compiled.keys_of_flat` for this index: a function that gets the
+            columns of flat rows, and returns a faster `entry_keys` for these rows or None.
     """
 
     name: str
@@ -105,9 +105,9 @@ class GuardedTable:
         counters: The counter columns, which cannot be indexed and are put only by an insert.
         columns: All plain columns of the model.
         indexes: The secondary indexes.
-        expires: Whether a data family has a TTL. Writes then put anchor, indexed columns and
-            entries again, so that a row does not expire in part.
-        version: The column that counts the row's writes, or None.
+        expires: Whether a data family has a TTL. If so, each write puts the anchor, the indexed
+            columns and the entries again, so that a row does not expire in part.
+        version: The column that counts the row's writes; None if the model has none.
         is_lww: Whether rows have no guards, and the last writer wins; see
             `index.protocol.last_writer_wins`.
         maintained: The indexes whose entries writes of rows maintain.
@@ -151,11 +151,11 @@ class GuardedTable:
 
     @property
     def existence_columns(self) -> frozenset[bytes]:
-        """The columns to read to know whether a row exists: the anchor, or all data families."""
+        """The columns that show whether a row exists: the anchor, else all data families."""
         return frozenset(self.families) if self.anchor is None else frozenset((self.anchor,))
 
     def exists(self, cells: Mapping[bytes, object]) -> bool:
-        """Return whether a row with these data cells exists; a row with only counters does not."""
+        """Return whether a row with these data cells exists. A row with only counters does not."""
         if self.anchor is not None:
             return self.anchor in cells
         return any(column not in self.counters for column in cells)
@@ -175,7 +175,7 @@ class GuardedTable:
     def needed_keys(
         self, index: IndexTarget, row: bytes, cells: Mapping[bytes, bytes]
     ) -> frozenset[bytes]:
-        """Return the keys of the entries that a row must have in one index; empty if no row exists.
+        """Return the keys of the entries that an existing row must have in one index; else empty.
 
         Raises:
             ValidationError: A value does not fit the codec of the index.
@@ -197,9 +197,9 @@ class GuardedTable:
     def entry_keys(
         self, index: IndexTarget, row: bytes, cells: Mapping[bytes, bytes]
     ) -> frozenset[bytes]:
-        """Return the keys of a stored row's entries in one index.
+        """Return the keys of a stored row's entries in one index, like `needed_keys`.
 
-        Empty if the row does not exist or if its values do not fit the index.
+        If a value of the row does not fit the index, the result is empty.
 
         Raises:
             CorruptRowError: A stored value does not decode.
@@ -219,9 +219,9 @@ class GuardedTable:
 
 
 def with_guard(columns: frozenset[bytes]) -> tuple[bytes, ...]:
-    """Return the columns to read: `columns`, and the guard's column.
+    """Return the columns to read: `columns` and the column of the guard.
 
-    `columns` may have whole families; single columns of these families are left out.
+    If `columns` has a whole family, the single columns of this family are left out.
     """
     families = {column for column in columns if b":" not in column}
     wanted = {c for c in columns if c in families or family_of(c) not in families}
@@ -241,7 +241,7 @@ class RowBefore:
         guard_bytes: The stored value of the guard; empty if there is none.
         guard: The decoded guard; None if there is none or it does not decode.
         cells: The data cells that were read.
-        newest_seen_ms: The newest timestamp that was read; later writes need a greater one.
+        newest_seen_ms: The newest timestamp that was read, or 0; later writes need a greater one.
     """
 
     guard_bytes: bytes
@@ -250,9 +250,9 @@ class RowBefore:
     newest_seen_ms: int
 
     def written_ms(self, columns: Collection[bytes]) -> int:
-        """Return the time of the last write: the guard's timestamp.
+        """Return the time of the last write: the timestamp of the guard.
 
-        Without a guard, the newest timestamp of the cells in `columns`; 0 if there are none.
+        If there is no guard, return the newest timestamp of the cells in `columns`, or 0.
         """
         if self.guard is not None:
             return self.guard.timestamp_ms
@@ -270,7 +270,7 @@ class RowBefore:
 
     @property
     def values(self) -> dict[bytes, bytes]:
-        """The values by column."""
+        """The values of `cells`, by column."""
         return {column: cell.value for column, cell in self.cells.items()}
 
 
@@ -285,12 +285,12 @@ class RowChange:
         kind: "put" writes columns and may create the row; "update" is a put that fails if the row
             does not exist; "insert" is a put that fails if the row exists; "replace" is a put that
             deletes all other columns; "delete" deletes the row; "reindex" puts all entries of an
-            existing row again and renews its guard.
+            existing row again and gives the row a new guard.
         ttl_ms: Must be None; see `check_change`.
-        reads: The columns or whole families that `decide` needs, besides the changed ones.
+        reads: The columns or whole families that `decide` needs, besides `puts` and `clears`.
         decide: A function that is called at each attempt with the row that was read, and returns
-            the change. If it raises an error, nothing is sent. The change that it returned is not
-            repeated if the outcome of the attempt is unknown.
+            the change to make. If it raises an error, nothing is sent. A write with this function
+            is not repeated if the outcome of an attempt is unknown.
     """
 
     row: bytes
@@ -362,13 +362,14 @@ class GuardContext:
     Attributes:
         now_ms: The wall clock, milliseconds since 1970; correctness does not depend on it.
         nonce: A function that returns eight random bytes.
-        retries: The number of attempts of repeatable requests, and the pauses between them.
+        retries: How often a request that may be repeated is sent, and the pauses in between.
         permit: A function that is called with the data table before each attempt and each
             check-and-mutate. It returns the epoch for writes, or raises CatalogLeaseError if this
             process may not write guarded rows now.
         renew: A function that is called before a fence and renews an expired lease; None if an
-            expired lease is an error.
-        put_off: A function that sends deletes of stale entries later. If None, writes send them.
+            expired lease raises an error.
+        put_off: A function that sends the deletes of stale entries later. If it is None, each write
+            sends its own.
     """
 
     now_ms: Callable[[], int]
@@ -385,7 +386,7 @@ class WriteOutcome:
 
     Attributes:
         timestamp_ms: The timestamp of the cells and the entries.
-        guard: The new value of the guard; empty for a row without one.
+        guard: The new value of the guard's cell; empty if the row has no guard.
         cells: The data cells that the write read or wrote, as they are after the write.
         rounds: The number of attempts; more than 1 after conflicts.
         is_tidy: Whether all stale index entries are deleted; otherwise the index repair deletes the

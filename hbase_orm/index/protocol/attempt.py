@@ -50,13 +50,12 @@ class Attempt:
         before: The row that was read; the check-and-mutate succeeds only if the guard is unchanged.
         timestamp_ms: The timestamp of all new cells.
         guard: The new guard; its nonce identifies the attempt.
-        old_entries: The entries that the row has before.
-        new_entries: The entries that the row has afterwards.
+        old_entries: The entries that the row has before the attempt.
+        new_entries: The entries that the row has if the attempt succeeds.
         mutation: All changes of the data row, including the guard.
-        cells: The known cells of the row afterwards.
-        rewrites_all_entries: Whether entries that the row should already have are put again: for a
-            reindex, or if the guard is missing or has an older epoch, so that entries may be
-            missing.
+        cells: The known cells of the row if the attempt succeeds.
+        rewrites_all_entries: Whether all of `new_entries` are put, because some of `old_entries`
+            may be missing: in a reindex, and if the row's guard is missing or has an older epoch.
     """
 
     row: bytes
@@ -73,7 +72,7 @@ class Attempt:
 def newest_timestamp(
     guard: GuardCell | None, cells: Iterable[Cell], versions: Iterable[StoredVersion]
 ) -> int:
-    """Return the newest timestamp of a guard, cells and stored versions; 0 if there are none."""
+    """Return the newest one of the timestamps in the arguments; 0 if there are none."""
     seen_ms = [0 if guard is None else guard.timestamp_ms]
     seen_ms += [cell.timestamp_ms for cell in cells]
     seen_ms += [version.timestamp_ms for version in versions]
@@ -81,15 +80,15 @@ def newest_timestamp(
 
 
 def next_timestamp(now_ms: int, newest_seen_ms: int) -> int:
-    """Return the timestamp of a write: the clock's, but later than all timestamps of the row."""
+    """Return the timestamp of a write: the clock's, or `newest_seen_ms` + 1 if that is later."""
     return max(now_ms, newest_seen_ms + 1)
 
 
 def check_clock(table: str, row: bytes, timestamp_ms: int, now_ms: int) -> None:
-    """Log a warning if the timestamp of a write is more than a minute in the clock's future.
+    """Log a warning if the timestamp of a write is more than a minute later than `now_ms`.
 
     Raises:
-        ClockError: The timestamp is more than an hour in the future; nothing was written.
+        ClockError: It is more than an hour later; nothing was written.
     """
     lead_ms = timestamp_ms - now_ms
     if lead_ms > CLOCK_REFUSE_MS:
@@ -107,9 +106,9 @@ def check_clock(table: str, row: bytes, timestamp_ms: int, now_ms: int) -> None:
 
 
 def with_plausible_guard(before: RowBefore, epoch: int) -> RowBefore:
-    """Return the row; a guard with an epoch much greater than `epoch` counts as not decodable.
+    """Return `before`, without its decoded guard if the guard's epoch is implausible.
 
-    Such a guard is damaged, because `epoch` is the catalog's epoch.
+    A guard with an epoch much greater than `epoch`, the catalog's epoch, is damaged.
     """
     guard = before.guard
     if guard is None or is_plausible_epoch(guard.epoch, epoch):
@@ -167,9 +166,9 @@ def plan_attempt(
 
 
 def _old_entries(target: GuardedTable, row: bytes, before: RowBefore) -> frozenset[Entry]:
-    """Return the entries that the row has, but none of an index with a corrupt value.
+    """Return the entries that the row has, except in indexes with a corrupt value of the row.
 
-    So a row with a corrupt value can be overwritten; a warning is logged.
+    For these a warning is logged instead of an error, so that the row can be overwritten.
     """
     values = before.values
     return frozenset(
@@ -184,7 +183,7 @@ def stored_keys(
 ) -> frozenset[bytes]:
     """Return the keys of a row's entries in one index.
 
-    Empty if a value is corrupt; a warning is logged then.
+    If a value of the row is corrupt, log a warning and return an empty set.
     """
     try:
         return target.entry_keys(index, row, values)
@@ -196,7 +195,7 @@ def stored_keys(
 def cells_after(
     target: GuardedTable, change: RowChange, values: Mapping[bytes, bytes]
 ) -> dict[bytes, bytes]:
-    """Return the values of the row after a change other than a delete."""
+    """Return the values that the row has after `change`, which is not a delete."""
     if change.kind == "reindex":
         return dict(values)
     written = written_values(target, change, values)
@@ -209,7 +208,7 @@ def cells_after(
 def written_values(
     target: GuardedTable, change: RowChange, values: Mapping[bytes, bytes]
 ) -> dict[bytes, bytes]:
-    """Return the values to write, including the marker and the version."""
+    """Return the values that `change` writes, and those of the marker and the version column."""
     own = {} if target.marker is None else {target.marker: MARKER_VALUE}
     if target.version is not None:
         own[target.version] = _next_version(values.get(target.version, b""))
@@ -217,7 +216,7 @@ def written_values(
 
 
 def _next_version(stored: bytes) -> bytes:
-    """Return the version after a stored one; bytes that do not decode count as no version."""
+    """Return the version that follows `stored`, or 1 if `stored` is empty or does not decode."""
     count = int.from_bytes(stored, "big", signed=True) if len(stored) == VERSION_BYTES else 0
     return (count + 1 if 0 <= count < MAX_VERSION else 1).to_bytes(VERSION_BYTES, "big")
 
@@ -225,7 +224,7 @@ def _next_version(stored: bytes) -> bytes:
 def renewed_values(
     target: GuardedTable, change: RowChange, before: RowBefore
 ) -> dict[bytes, bytes]:
-    """Return the unchanged cells that a write to a table with TTL puts again."""
+    """Return the unchanged cells that a write puts again; empty unless a data family has a TTL."""
     if not target.expires:
         return {}
     lasting = target.existence_columns | target.indexed_columns
@@ -251,10 +250,11 @@ def put_mutation(
 def delete_mutation(
     target: GuardedTable, change: RowChange, before: RowBefore, guard: GuardCell
 ) -> RowMutation:
-    """Return the row mutation of a delete: families or columns, and the dead guard.
+    """Return the row mutation of a delete: deletes of all cells, and the put of a dead guard.
 
     Cells are deleted up to one millisecond before the guard's timestamp. In a family with counters
-    the columns are deleted one by one, so that later increments are kept.
+    each column is deleted separately; deletes of counters have the server's time, so that later
+    increments are kept.
     """
     guard_deletes, guard_puts = guard_changes(guard)
     return RowMutation(
@@ -268,10 +268,7 @@ def delete_mutation(
 def replace_mutation(
     target: GuardedTable, change: RowChange, before: RowBefore, guard: GuardCell
 ) -> RowMutation:
-    """Return the row mutation of a replace: deletes of all old cells, and the new values.
-
-    It has the same deletes as the mutation that deletes the row.
-    """
+    """Return the row mutation of a replace: puts of the new values, and the deletes of a delete."""
     written = written_values(target, change, before.values)
     guard_deletes, guard_puts = guard_changes(guard)
     puts = (Put(column, value, guard.timestamp_ms) for column, value in written.items())
@@ -316,7 +313,7 @@ def _family_deletes(
 def guard_changes(guard: GuardCell) -> tuple[tuple[Delete, ...], tuple[Put, ...]]:
     """Return the deletes and puts in the guard's column (R4: the guard outlives its row).
 
-    A dead guard expires. Then no older guard may become visible, so all older ones are deleted.
+    A dead guard is put with deletes of all older guards: none may become visible when it expires.
     """
     put = Put(GUARD_COLUMN, guard.encode(), guard.timestamp_ms)
     if guard.is_dead:
@@ -325,10 +322,9 @@ def guard_changes(guard: GuardCell) -> tuple[tuple[Delete, ...], tuple[Put, ...]
 
 
 def entry_puts(entries: Iterable[Entry], timestamp_ms: int) -> tuple[MutateRows, ...]:
-    """Return the puts of index entries, one batch for each index table, without claims.
+    """Return the puts of index entries, one batch for each index table; claims are left out.
 
-    Entries of a covering index are put unverified, because the row does not have the copied values
-    yet.
+    Entries of a covering index are put unverified, because the row does not have the values yet.
     """
     puts = {
         EntryKind.PLAIN: (Put(ENTRY_COLUMN, b"", timestamp_ms),),
@@ -342,7 +338,7 @@ def entry_puts(entries: Iterable[Entry], timestamp_ms: int) -> tuple[MutateRows,
 
 
 def dead_entry_deletes(entries: Iterable[Entry], timestamp_ms: int) -> tuple[MutateRows, ...]:
-    """Return deletes of stale entries up to `timestamp_ms`, not up to the server's time (R6)."""
+    """Return the deletes of stale entries, with `timestamp_ms`, not the server's time (R6)."""
     deletes = {
         EntryKind.PLAIN: (Delete(ENTRY_COLUMN, timestamp_ms),),
         EntryKind.COVERING: (Delete(ENTRY_FAMILY, timestamp_ms),),
@@ -355,7 +351,7 @@ def dead_entry_deletes(entries: Iterable[Entry], timestamp_ms: int) -> tuple[Mut
 
 
 def by_table(mutations: Iterable[tuple[Entry, RowMutation]]) -> tuple[MutateRows, ...]:
-    """Group mutations, each given with its entry, into one batch for each index table."""
+    """Return the mutations of entries, in one batch for each index table."""
     grouped: dict[str, list[RowMutation]] = {}
     for entry, mutation in mutations:
         grouped.setdefault(entry.table, []).append(mutation)
@@ -365,9 +361,11 @@ def by_table(mutations: Iterable[tuple[Entry, RowMutation]]) -> tuple[MutateRows
 def entries_to_put(target: GuardedTable, attempt: Attempt) -> frozenset[Entry]:
     """Return the entries that an attempt puts before it changes the row, including claims.
 
-    Entries that the row has already are put again only if they may be missing or have a TTL. In a
-    covering index, entries that become stale are put again too, and all entries if a copied value
-    changes: they are then unverified, so that no verified entry contradicts the new row.
+    Normally these are the entries that the row does not have yet. Two exceptions:
+
+    - If entries may be missing or have a TTL, all new entries and old covering entries are put.
+    - Otherwise old covering entries are put again, as unverified, if they become stale or a copied
+      value changes, so that no verified entry contradicts the new row.
     """
     new, old = attempt.new_entries, attempt.old_entries
     if target.expires or attempt.rewrites_all_entries:

@@ -1,10 +1,10 @@
-"""Unique values: the index table has one row for each value, which names the owning row.
+"""Unique values: the index table has one row for each value, the claim, which names the owning row.
 
 A claim is written by check-and-mutate before the data row changes, and released by check-and-mutate
-after the row has changed. So a row that has a value owns it at every moment. If a row does not have
-the value that it owns, the claim is stale, or the row's write is in progress: another writer that
-needs the value first fences the owner (so that the write in progress fails its check), and then
-takes over the claim.
+after the row has changed. So a row that has a value owns the value's claim at every moment. If a
+row owns a claim but does not have the value, the claim is stale, or the row's write is in progress.
+Another writer that needs the value then fences the owner, so that a write in progress fails its
+check, and takes over the claim.
 
 A claim is released by a FREE marker with a TTL, not by a delete, because a tombstone would hide a
 later claim with an earlier timestamp. Every claim and every marker has a different nonce, so that
@@ -62,7 +62,10 @@ MAX_CLAIM_ROUNDS: Final = 50
 """The number of attempts to claim a value before a write gives up, after some four seconds."""
 
 POLITE_ROUNDS: Final = 5
-"""How often a write waits if another row's claim is young: that row's write may be in progress."""
+"""How often a write waits before it fences the owner of a young claim.
+
+The owner's write may be in progress, and a fence makes it fail.
+"""
 
 YOUNG_MS: Final = 2_000
 
@@ -72,11 +75,11 @@ _OWNED, _FREE = b"C", b"F"
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A decoded claim.
+    """The decoded claim of one value.
 
     Attributes:
         owner: The row key of the row that owns the value.
-        timestamp_ms: A timestamp that is not before any write of the owner that needs the claim.
+        timestamp_ms: The newest timestamp of the owner's attempts that put the claim.
         nonce: The nonce of the write that made the claim.
     """
 
@@ -106,13 +109,14 @@ class Claim:
 
 
 class StoredClaim(NamedTuple):
-    """The stored claim of one value.
+    """The cell of one value's claim, as it is stored.
 
     Attributes:
         value: The stored bytes; empty if there is no cell.
         timestamp_ms: The timestamp of the cell; -1 if there is no cell.
-        claim: The claim; None if no row owns the value, or the cell does not decode.
-        is_corrupt: Whether the cell does not decode, so that the owner is unknown.
+        claim: The decoded claim; None if no row owns the value, or if the cell is corrupt.
+        is_corrupt: Whether the cell does not hold a valid claim or FREE marker. The owner of the
+            value is then not known.
     """
 
     value: bytes = b""
@@ -122,9 +126,10 @@ class StoredClaim(NamedTuple):
 
     @classmethod
     def of(cls, cell: Cell | None) -> StoredClaim:
-        """Return the stored claim in a cell that was read; None stands for no cell.
+        """Return the stored claim in `cell`; None as `cell` means that there is no cell.
 
-        A claim with a later timestamp than its cell counts as corrupt: another program wrote it.
+        The result is corrupt in two cases: the bytes do not decode, or the decoded claim has a
+        later timestamp than the cell, which means that another program wrote it.
         """
         if cell is None:
             return cls()
@@ -137,7 +142,7 @@ class StoredClaim(NamedTuple):
 
 
 def read_claim(entry: Entry, context: GuardContext) -> Protocol[StoredClaim]:
-    """Read the claim of a value."""
+    """Read the cell with the claim of a value from the index table."""
     get = GetRows(entry.table, (entry.key,), (CLAIM_COLUMN,))
     (row,) = yield from ask_with_retry(get, context.retries)
     return StoredClaim.of(row.cells.get(CLAIM_COLUMN) if row else None)
@@ -146,7 +151,7 @@ def read_claim(entry: Entry, context: GuardContext) -> Protocol[StoredClaim]:
 def corrupt_claim(
     index: IndexTarget, entry_key: bytes, stored: StoredClaim, **details: object
 ) -> CorruptRowError:
-    """Return the error of a claim that does not decode."""
+    """Return the error of a claim that is corrupt."""
     return CorruptRowError(
         "the claim of a unique value does not decode, so the row that has the value is unknown",
         table=index.table,
@@ -166,14 +171,14 @@ def claims_of(entries: Iterable[Entry]) -> list[Entry]:
 def claim_all(
     target: GuardedTable, attempt: Attempt, entries: Sequence[Entry], context: GuardContext
 ) -> Protocol[None]:
-    """Claim all values for the row of an attempt.
+    """Write the claims `entries` for the row of an attempt.
 
-    No value is claimed if another row has one of them. Claims of an attempt that fails later are
-    stale, and other writers may take them over.
+    If another row has one of the values, an error is raised before any claim is written. If the
+    attempt fails later, its claims are stale, and other writers may take them over.
 
     Raises:
         UniqueViolationError: Another row has one of the values.
-        CorruptRowError: A claim does not decode, and the row does not have the value yet.
+        CorruptRowError: A claim is corrupt, and the row does not have its value yet.
         ConflictError: Other writers changed the claim at every attempt.
         GatewayError: A claim failed; the row must not be changed.
     """
@@ -187,7 +192,7 @@ def claim_all(
 
 
 def _foreign(stored: StoredClaim, row: bytes) -> Claim | None:
-    """Return the claim if its owner is another row than `row`; else None."""
+    """Return the decoded claim if a row other than `row` owns it; else None."""
     claim = stored.claim
     return None if claim is None or claim.owner == row else claim
 
@@ -195,9 +200,10 @@ def _foreign(stored: StoredClaim, row: bytes) -> Claim | None:
 def claim_value(
     target: GuardedTable, attempt: Attempt, entry: Entry, context: GuardContext
 ) -> Protocol[None]:
-    """Claim one value for the row of an attempt; if the row has claimed it already, claim it again.
+    """Write the claim of one value for the row of an attempt, also if the row owns it already.
 
-    The new claim has other bytes, so that another writer's take-over of the old claim fails.
+    The new claim has other bytes than the old one. So another writer that has read the old claim
+    cannot take it over.
     """
     for rounds in range(1, MAX_CLAIM_ROUNDS + 1):
         stored = yield from read_claim(entry, context)
@@ -225,7 +231,11 @@ def _may_replace(  # noqa: PLR0917  # one question, and all it depends on
     context: GuardContext,
     rounds: int,
 ) -> Protocol[bool]:
-    """Fence the owner of a claim if needed; return whether the claim may be replaced now."""
+    """Return whether a claim may be replaced now; first fence its owner if that is necessary.
+
+    A fence is necessary if another row owns the claim and may have a write in progress. A young
+    claim is left for the first `POLITE_ROUNDS` of `rounds`: the result is False.
+    """
     if stored.is_corrupt and entry not in attempt.old_entries:
         raise corrupt_claim(target.index_of(entry), entry.key, stored, row=attempt.row)
     claim = _foreign(stored, attempt.row)
@@ -243,7 +253,7 @@ def _may_replace(  # noqa: PLR0917  # one question, and all it depends on
 def _owner_before(
     target: GuardedTable, entry: Entry, claim: Claim, row: bytes, context: GuardContext
 ) -> Protocol[RowBefore]:
-    """Return the row that a claim names as the owner of a value, if it does not have the value.
+    """Return the row that owns `claim`, if that row does not have the value.
 
     Raises:
         UniqueViolationError: The owner has the value, so `row` cannot have it.
@@ -271,7 +281,7 @@ def fence_owner(
 
 
 def claim_mutation(attempt: Attempt, entry: Entry, stored: StoredClaim) -> RowMutation:
-    """Return the put of an attempt's claim, with a later timestamp than the stored cell."""
+    """Return the mutation that puts an attempt's claim, later than the stored cell."""
     timestamp_ms = covering_timestamp(attempt, stored.claim)
     claim = Claim(attempt.row, timestamp_ms, attempt.guard.nonce)
     cell_ms = max(timestamp_ms, stored.timestamp_ms + 1)
@@ -279,10 +289,11 @@ def claim_mutation(attempt: Attempt, entry: Entry, stored: StoredClaim) -> RowMu
 
 
 def covering_timestamp(attempt: Attempt, replaced: Claim | None) -> int:
-    """Return a timestamp for a claim that is not before any attempt of the row that needs it.
+    """Return the timestamp of a claim: the attempt's, or the replaced claim's if that is later.
 
-    If a later attempt of the row made the claim that is replaced, that claim's timestamp is kept.
-    Otherwise other writers could treat the claim as older than the row's guard.
+    The timestamp of `replaced` counts only if the row of the attempt owns it too: a later attempt
+    of the row has then made it. With an earlier timestamp, other writers could treat the claim as
+    older than the row's guard.
     """
     if replaced is None or replaced.owner != attempt.row:
         return attempt.timestamp_ms
@@ -290,7 +301,7 @@ def covering_timestamp(attempt: Attempt, replaced: Claim | None) -> int:
 
 
 def free_mutation(entry: Entry, stored: StoredClaim, nonce: bytes) -> RowMutation:
-    """Return the mutation that releases a claim: a marker with a TTL, and deletes of old cells."""
+    """Return the mutation that releases a claim: it puts a FREE marker and deletes older cells."""
     timestamp_ms = stored.timestamp_ms + 1
     free = _HEAD.pack(_FREE, timestamp_ms, nonce)
     return RowMutation(
@@ -304,10 +315,10 @@ def free_mutation(entry: Entry, stored: StoredClaim, nonce: bytes) -> RowMutatio
 def release(
     entries: Iterable[Entry], row: bytes, up_to_ms: int, context: GuardContext
 ) -> Protocol[None]:
-    """Release a row's claims of values that the row does not have any more.
+    """Release the claims among `entries` that `row` owns; the row does not have their values now.
 
-    A claim later than `up_to_ms` may belong to a write in progress, and is not released. Nor is a
-    claim that does not decode; the repair handles it.
+    Two kinds of claims are not released: a claim with a timestamp after `up_to_ms`, because it may
+    belong to a write in progress, and a corrupt claim, which the repair handles.
     """
     for entry in claims_of(entries):
         stored = yield from read_claim(entry, context)
@@ -320,9 +331,9 @@ def release(
 
 
 def swap(entry: Entry, stored: StoredClaim, mutation: RowMutation) -> Protocol[bool]:
-    """Replace the stored claim if it is unchanged since it was read; return True if acknowledged.
+    """Apply `mutation` to a claim if it is still as in `stored`; return True if it was applied.
 
-    False means that the claim was changed, or that the outcome is unknown.
+    False means that the claim has changed since it was read, or that the outcome is unknown.
     """
     request = CheckAndMutate(entry.table, CLAIM_COLUMN, stored.value, mutation)
     try:

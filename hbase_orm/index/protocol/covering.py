@@ -1,10 +1,13 @@
 """The columns that a covering entry copies, and when a query may use them.
 
-The entry's cell `d:` holds a flag. `u` (unverified): a write is or was in progress, and the row
-must be looked up. `v` (verified): the entry is a copy of the row. After the `v` follows one bit for
-each included column, which is set if the row has a value; the values are in cells `d:<column>`.
-Because the bits show which values are absent, verifying an entry needs only puts, and old cells may
-remain.
+The entry's cell `d:` holds a flag:
+
+- `u` (unverified): a write is or was in progress, and queries must look up the row.
+- `v` (verified): the entry has copies of the row's values. The flag is followed by one bit for each
+  included column, which is set if the row has a value. The values are in cells `d:<column>`.
+
+Because the bits show which values are absent, an entry is verified by puts only, and cells with old
+values may remain.
 """
 
 from __future__ import annotations
@@ -28,7 +31,7 @@ def covering_column(column: bytes) -> bytes:
 def covering_puts(
     included: Sequence[bytes], cells: Mapping[bytes, bytes], timestamp_ms: int
 ) -> tuple[Put, ...]:
-    """Return the puts of a verified entry with copies of these cells.
+    """Return the puts of a verified entry: its flag, and copies of the included columns in `cells`.
 
     All puts are for one row and are sent in one request, so flag and values change together.
     """
@@ -44,15 +47,15 @@ def covering_puts(
 def verified_entry(
     included: Sequence[bytes], key: bytes, cells: Mapping[bytes, bytes], timestamp_ms: int
 ) -> RowMutation:
-    """Return the mutation that makes an entry verified, with copies of a row's cells.
+    """Return the mutation that puts the verified flag and copies of `cells` into an entry.
 
-    The timestamp is that of the row's guard.
+    `timestamp_ms` is the timestamp of the row's guard.
     """
     return RowMutation(key, puts=covering_puts(included, cells, timestamp_ms))
 
 
 def covering_row(values: Sequence[bytes | None]) -> tuple[bytes | None, ...]:
-    """Return the flag of a verified entry with these values, followed by the values.
+    """Return the cells of a verified entry: the flag, then `values`.
 
     Args:
         values: The values of the included columns, in the declared order; None for an absent cell.
@@ -74,8 +77,7 @@ def trusted_cells(
 ) -> dict[bytes, bytes] | None:
     """Return the copied values of an entry by column; None if its row must be looked up.
 
-    The row must be looked up if the entry is not verified, or if `covering_cells` would raise an
-    error. The arguments are those of `covering_cells`.
+    It is like `covering_cells`, but returns None instead of an error.
     """
     try:
         return covering_cells(included, entry)

@@ -11,9 +11,10 @@ from hbase_orm.ops import CheckAndMutate, Protocol, RowMutation, ask
 
 
 def is_dead_entry(before: RowBefore, entry_timestamp_ms: int) -> bool:
-    """Return whether no write in progress can still need an entry that the row does not have.
+    """Return whether an entry that the row does not have is stale.
 
-    True if the row's guard has the timestamp of the entry or a later one.
+    It is stale if the row's guard has the entry's timestamp or a later one. Otherwise it may belong
+    to a write in progress.
     """
     return before.guard is not None and before.guard.timestamp_ms >= entry_timestamp_ms
 
@@ -25,10 +26,17 @@ def fence(
     entry_timestamp_ms: int,
     context: GuardContext,
 ) -> Protocol[bool]:
-    """Give a row a new guard, at or after an entry's timestamp; return True if acknowledged.
+    """Give a row a new guard, at or after an entry's timestamp; return True if it was applied.
 
-    False means that another write changed the guard, or that the outcome is unknown. A row without
-    data gets a dead guard, which expires.
+    False means that another write changed the guard, or that the outcome is unknown. If the row
+    does not exist, the new guard is a dead one, which expires.
+
+    Args:
+        target: The table.
+        base_key: The row key.
+        before: The row that was read; the guard must be unchanged since then.
+        entry_timestamp_ms: The timestamp of the entry.
+        context: The clocks, random numbers and catalog leases.
     """
     epoch = yield from permitted_epoch(target.table, context)
     before = attempts.with_plausible_guard(before, epoch)

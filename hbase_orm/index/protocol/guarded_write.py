@@ -86,7 +86,7 @@ class History:
     """The state of one guarded write across its attempts and leases.
 
     Attributes:
-        left: Entries that may exist, because attempts put them or the row had them before.
+        left: All entries that may exist, because attempts put them or the row had them before.
         put: The entries that this write has put.
         sent: The attempts whose row change was sent, by nonce.
         in_doubt: The nonces of attempts whose outcome is unknown.
@@ -103,7 +103,7 @@ class History:
     rounds: int = 0
 
     def forget_other_tables(self, tables: Collection[str]) -> None:
-        """Drop entries in index tables that writes do not maintain any more."""
+        """Remove the entries in other index tables than `tables` from `left` and `put`."""
         self.left = frozenset(entry for entry in self.left if entry.table in tables)
         self.put = frozenset(entry for entry in self.put if entry.table in tables)
 
@@ -220,9 +220,9 @@ def _next_attempt(
 
 
 def _refuse_corrupt_guard(target: GuardedTable, change: RowChange, before: RowBefore) -> None:
-    """Raise an error for a guard that does not decode, except before a reindex, replace or delete.
+    """Raise an error for a guard that does not decode, unless the change is allowed to replace it.
 
-    These renew the guard. Writes that read the guard before it was damaged then fail their check.
+    A reindex, replace or delete may. Writes that read the guard before it was damaged then fail.
     """
     if before.has_corrupt_guard and change.kind not in {"reindex", "replace", "delete"}:
         raise CorruptRowError(
@@ -245,7 +245,7 @@ def _try_once(
 ) -> Protocol[tuple[Attempt | None, RowBefore | None]]:
     """Make one attempt; return the applied attempt of this write, and the row if it was read again.
 
-    The attempt is None if none was applied. It can be an earlier one whose answer was lost.
+    It is None if none was applied. It may be an earlier attempt, whose answer was lost.
     """
     answer = yield from entries_then_row(target, attempt, context, history)
     sends = 1
@@ -264,7 +264,7 @@ def _try_once(
 def entries_then_row(
     target: GuardedTable, attempt: Attempt, context: GuardContext, history: History
 ) -> Protocol[bool | GatewayError]:
-    """Claim values and put entries, then change the row (R1); return the result of `change_row`."""
+    """Write claims and put entries, then change the row (R1); return the result of `change_row`."""
     entries = attempts.entries_to_put(target, attempt)
     if target.has_claims and (claimed := claims.claims_of(entries)):
         yield from claims.claim_all(target, attempt, claimed, context)
@@ -324,10 +324,9 @@ def settle(
 ) -> Protocol[tuple[AttemptFate, Attempt | None, RowBefore]]:
     """Determine the outcome of an attempt that was not acknowledged; delete nothing (R5).
 
-    The answer False may mean that the change was applied: a gateway that repeats the request after
-    its own timeout then sees its first request's change. So an attempt counts as failed only if
-    none of the sent nonces is in the guard. Return the outcome, the applied attempt (None if none
-    was applied), and the row as it is now.
+    Return the outcome, the applied attempt (None if none was applied), and the row as it is now. An
+    attempt counts as failed only if its nonce is not in the guard. The answer False does not prove
+    it: a gateway that repeats a request after a timeout may see the change of the first request.
     """
     now = yield from read_before(target, attempt.row, columns, context)
     ring = nonces_of(now.guard)

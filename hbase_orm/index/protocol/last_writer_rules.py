@@ -20,8 +20,8 @@ class Obstacle:
     """A reason why the rows of a model need guards.
 
     Attributes:
-        reason: What is impossible without guards.
-        index: The index that needs guards; None if the model itself does.
+        reason: The feature that is impossible without guards, as a text.
+        index: The name of the index that needs guards; None if the model itself needs them.
     """
 
     reason: str

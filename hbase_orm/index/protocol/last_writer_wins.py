@@ -3,11 +3,11 @@
 It is for tables in which every index has one required column and rows are never deleted. The cell
 of such a column always exists, and its entry has the same timestamp. The rules:
 
-- one timestamp for entry and cell, later than the cells that were read: `attempt.next_timestamp`
-- the entry before the cell, whenever the cell is put, and the cell only when every entry put was
-  acknowledged: `entries_then_row`
-- the old entry is deleted up to the timestamp of the old cell that was read: `dead_deletes`
-- the repair deletes an entry only if its row's cell is newer: `is_superseded`
+- An entry and its cell have one timestamp, later than all cells read: `attempt.next_timestamp`.
+- Whenever a cell is put, its entry is put first; the cell is put only when every put of an entry
+  was acknowledged: `entries_then_row`.
+- The old entry is deleted up to the timestamp of the old cell that was read: `dead_deletes`.
+- The repair deletes an entry only if its row's cell is newer: `is_superseded`.
 
 The timestamp of a cell only increases. So a deleted entry is older than the visible cell and is
 never needed again: no row is missing in the index, whichever process crashes. Two writers with the
@@ -77,7 +77,7 @@ class StampedWrite:
         row: The row key.
         timestamp_ms: The timestamp of the puts and deletes.
         new: The new entries of the columns that are put.
-        old: The old entries of these columns, each with the timestamp of its cell.
+        old: The entries of these columns until now, each with the timestamp of its cell.
         puts: The cells to put.
         clears: The columns to delete.
     """
@@ -104,7 +104,7 @@ def lww_write(
         RowNotFoundError: The row does not exist, and the change is not a put of all columns that
             are required or indexed.
         SchemaError: The row has a guard: other programs write the table with guards.
-        ClockError: The row's timestamps are more than an hour ahead of the clock.
+        ClockError: The row's timestamps are more than an hour in the clock's future.
         CatalogLeaseError: The lease expired: read the catalog again and repeat the write.
         RetryableError: Not written; the same write may be made again.
         RejectedError: HBase refuses the request; the row is as it was.
@@ -154,7 +154,7 @@ def _refuse_absent(target: GuardedTable, change: RowChange, before: RowBefore) -
 def plan_stamped_write(
     target: GuardedTable, change: RowChange, before: RowBefore, t: int
 ) -> StampedWrite:
-    """Compute a write with the timestamp `t`: its cells, and the entries before and after it."""
+    """Compute a write of `change` with the timestamp `t`, and the row's old and new entries."""
     after = attempts.cells_after(target, change, before.values)
     written = [index for index in target.maintained if index.columns <= change.puts.keys()]
     new = frozenset(
@@ -169,9 +169,9 @@ def plan_stamped_write(
 def entries_as_stored(
     target: GuardedTable, indexes: Iterable[IndexTarget], row: bytes, before: RowBefore
 ) -> Stamped:
-    """Return the entries of a row, each with the timestamp of its cell.
+    """Return the entries of a row in `indexes`, each with the timestamp of its cell.
 
-    A corrupt value has no entry, so that the row can still be overwritten.
+    For a corrupt value there is none, so that the row can still be overwritten.
     """
     return {
         index.entry(key): before.written_ms(index.columns)
@@ -215,10 +215,10 @@ def change_row(target: GuardedTable, write: StampedWrite, context: GuardContext)
 
 
 def row_requests(target: GuardedTable, write: StampedWrite) -> list[MutateRows]:
-    """Return the requests that change the row: the puts and the deletes, which Thrift1 separates.
+    """Return the requests that change the row: one with the puts, and one with the deletes.
 
-    A read over Thrift1 does not return the tombstone of a cleared column. So the timestamp of an
-    extra cell shows later writers which timestamp they must exceed.
+    If columns are cleared, `CLEARED_COLUMN` is put too. Its timestamp shows later writers which
+    timestamp they must exceed, because a read over Thrift1 does not show tombstones.
     """
     t = write.timestamp_ms
     puts = [Put(column, value, t) for column, value in write.puts.items()]
@@ -238,7 +238,7 @@ def _send(
     *,
     is_begun: bool,
 ) -> Protocol[None]:
-    """Send one request of a write until it is acknowledged; `is_begun` for all but the first."""
+    """Send one request of a write until it is acknowledged; `is_begun` unless it is the first."""
     in_doubt = is_begun
     for sends in range(1, context.retries.attempts + 1):
         try:
@@ -260,7 +260,7 @@ def _send(
 
 
 def _tidy(target: GuardedTable, write: StampedWrite, context: GuardContext) -> Protocol[bool]:
-    """Delete the entries that the row no longer has; after a failure the repair deletes them."""
+    """Delete the row's stale entries; return whether that succeeded, else the repair does it."""
     deletes = dead_deletes(write)
     if context.put_off is not None:
         context.put_off(deletes)
@@ -274,7 +274,7 @@ def _tidy(target: GuardedTable, write: StampedWrite, context: GuardContext) -> P
 
 
 def dead_deletes(write: StampedWrite) -> tuple[MutateRows, ...]:
-    """Return the deletes of stale entries, each up to the timestamp of the entry's old cell.
+    """Return the deletes of the write's stale entries, each up to the timestamp of its old cell.
 
     A delete with a later timestamp could hide the entry of a later write of the same value.
     """
@@ -292,10 +292,10 @@ def dead_deletes(write: StampedWrite) -> tuple[MutateRows, ...]:
 def _reindex(
     target: GuardedTable, row: bytes, before: RowBefore, context: GuardContext
 ) -> Protocol[WriteOutcome]:
-    """Put the row's entries again, at the timestamps of its cells.
+    """Put the row's entries again, with the timestamps of its cells.
 
-    Entries that are still hidden afterwards were deleted by another program, with a later
-    timestamp; they are put once more, above the tombstones.
+    If another program deleted an entry with a later timestamp, its tombstone still hides the entry.
+    Such entries are put once more, with a timestamp later than the tombstone's.
     """
     due = {
         index.entry(key): before.written_ms(index.columns)
@@ -322,9 +322,9 @@ def _put_above_deletes(
 ) -> Protocol[None]:
     """Put entries that tombstones hide, with the current time, unless the row has changed.
 
-    These entries are newer than their cells, so they remain when the cells change, until the repair
-    deletes them. The cells do not get the new timestamp, because that could hide a write of another
-    writer that has chosen its timestamp already.
+    The entries are then newer than their cells. So writes that change the cells do not delete them,
+    but the repair does. The cells are not put with the new timestamp, because that could hide the
+    write of another writer that has chosen its timestamp already.
     """
     read = with_guard(target.existence_columns | target.indexed_columns)
     now = yield from read_before(target, row, read, context)
@@ -336,7 +336,7 @@ def _put_above_deletes(
 def lifted(
     target: GuardedTable, row: bytes, before: RowBefore, columns: Collection[bytes], t: int
 ) -> StampedWrite:
-    """Return the write that puts some cells of a row and their entries again with timestamp `t`."""
+    """Return the write that puts the cells in `columns`, and their entries, again at time `t`."""
     puts = {column: before.cells[column].value for column in sorted(columns)}
     return plan_stamped_write(target, RowChange(row, puts), before, t)
 
@@ -361,7 +361,7 @@ def remove_if_dead(
         row: The key of the entry's row.
         before: The row that was read.
         entry_ms: The entry's timestamp.
-        is_old: Whether the entry is so old that no writer's clock can still give its timestamp.
+        is_old: Whether the entry is so old that no writer can still choose its timestamp.
         context: The clocks and catalog leases.
     """
     if not is_superseded(before, index, entry_ms):
@@ -376,16 +376,16 @@ def remove_if_dead(
 
 
 def is_superseded(before: RowBefore, index: IndexTarget, entry_ms: int) -> bool:
-    """Return whether a write with an entry's timestamp can no longer become visible in its row."""
+    """Return whether the row's cell of `index` is newer than an entry with timestamp `entry_ms`."""
     return before.written_ms(index.columns) > entry_ms
 
 
 def _lift_tie(
     target: GuardedTable, index: IndexTarget, row: bytes, tie_ms: int, context: GuardContext
 ) -> Protocol[bool]:
-    """Put cells with an entry's timestamp again, 1 ms later; return whether the entry is stale.
+    """Put all cells with timestamp `tie_ms` again, 1 ms later; return whether the entry is stale.
 
-    All cells with this timestamp are put again, so that no cell of a late write can become visible.
+    A late write with the timestamp `tie_ms` then cannot become visible, so its entry is stale.
     """
     columns = with_guard(frozenset(target.families))
     before = yield from read_before(target, row, columns, context)

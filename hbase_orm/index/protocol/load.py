@@ -53,12 +53,12 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class LoadTicket:
-    """The values that a load writes into all its cells; the catalog stores them during the load.
+    """The timestamp, nonce and epoch of everything that a load writes; the catalog stores them.
 
     Attributes:
         timestamp_ms: The timestamp of all cells and entries.
         nonce: The nonce of all guards.
-        epoch: The epoch in the table's catalog entry.
+        epoch: The epoch of all guards, from the table's catalog entry.
     """
 
     timestamp_ms: int
@@ -101,7 +101,7 @@ def _guard_puts(ticket: LoadTicket) -> tuple[Put, ...]:
 
 
 def guarded_load(target: GuardedTable, change: RowChange, ticket: LoadTicket) -> LoadedRow:
-    """Return the mutations that load a new row; they do not depend on a clock.
+    """Return the mutations that load a new row; their timestamps are the ticket's.
 
     Raises:
         ValidationError: The change deletes the row, writes a column that is not allowed, or has a
@@ -142,10 +142,10 @@ def load_in_order(
     data: Operation[None],
     verified: Sequence[Operation[None]],
 ) -> Protocol[None]:
-    """Send the three parts of a batch in order: entries, rows, verification.
+    """Send the requests of a batch in order: entries, then rows, then verifications of entries.
 
-    Everything has the load's timestamp, so requests without an answer may be repeated. Entries that
-    could not be verified stay unverified; queries then look up their rows.
+    Everything has the load's timestamp, so requests without an answer may be repeated. A failed
+    verification raises no error: the entries stay unverified, and queries look up their rows.
     """
     if entries:
         yield from ask_all(entries)
@@ -165,7 +165,7 @@ class FlatLoad:
     Attributes:
         target: The write target of the table.
         ticket: The ticket of the load.
-        columns: The columns of the values in a flat row, those of `constants` last.
+        columns: The columns of the values in a flat row; the columns of `constants` are the last.
     """
 
     target: GuardedTable

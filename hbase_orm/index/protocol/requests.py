@@ -26,10 +26,12 @@ from hbase_orm.ops import (
 
 
 def permitted_epoch(table: str, context: GuardContext) -> Protocol[int]:
-    """Return the epoch with which a table may be written now; renew an expired lease.
+    """Return the epoch with which a table may be written now.
+
+    If the lease has expired and `context` can renew it, it is renewed first.
 
     Raises:
-        CatalogLeaseError: The lease has expired and cannot be renewed here.
+        CatalogLeaseError: The lease has expired, and `context` cannot renew it.
     """
     if context.renew is not None:
         yield from context.renew()
@@ -46,20 +48,20 @@ def read_before(
 ) -> Protocol[RowBefore]:
     """Read a row, its guard, and its newest timestamp.
 
-    A guard that does not decode counts as no guard, but its bytes are kept for the check of a write
-    that replaces it.
+    If the guard does not decode, the result has no decoded guard, but its bytes, because a write
+    that replaces the guard checks them.
 
-    If rows have guards and this row has none, another program may have deleted it. Then the next
-    timestamp must be later than its tombstones, which a raw read shows. Whole families are read,
-    because a read of single columns does not show tombstones of families.
+    If the row has no guard although the table has guards, another program may have deleted it. Then
+    the next timestamp must be later than the row's tombstones, so a raw read of whole families is
+    sent too: a read of single columns does not show tombstones of families.
 
     Args:
         target: The table.
         row: The row's key.
         columns: The columns to read, including that of the guard.
         context: The source of the pauses between attempts.
-        is_new: Whether the row is expected not to exist: then the raw read is sent first, and if it
-            shows nothing, no other read is needed.
+        is_new: Whether the row probably does not exist. If True, the raw read is sent first; if it
+            shows nothing, no other read is sent.
     """
     if is_new and not target.is_lww and not (yield from _read_raw(target, row, context)):
         return RowBefore(b"", None, {}, 0)
@@ -86,7 +88,7 @@ def read_before(
 def _read_raw(
     target: GuardedTable, row: bytes, context: GuardContext
 ) -> Protocol[tuple[StoredVersion, ...]]:
-    """Return the newest version of every column of a row, including tombstones."""
+    """Return the newest version of every column of a row; a tombstone counts as a version."""
     families = (*target.families, GUARD_FAMILY)
     return (
         yield from ask_with_retry(
@@ -96,7 +98,10 @@ def _read_raw(
 
 
 def joined(batches: Iterable[MutateRows]) -> tuple[MutateRows, ...]:
-    """Join batches that have no row in common into one batch for each table."""
+    """Return one batch for each table, with the mutations of all `batches`.
+
+    No two of the batches may have the same row.
+    """
     by_table: dict[str, list[RowMutation]] = {}
     for batch in batches:
         by_table.setdefault(batch.table, []).extend(batch.mutations)
@@ -104,7 +109,7 @@ def joined(batches: Iterable[MutateRows]) -> tuple[MutateRows, ...]:
 
 
 def is_unmoved(target: GuardedTable, before: RowBefore, after: RowBefore) -> bool:
-    """Return whether two reads of the same columns show that a row did not change in between."""
+    """Return whether a row did not change between two reads of the same columns."""
     if target.is_lww:
         return before.cells == after.cells
     return before.guard_bytes == after.guard_bytes

@@ -1,10 +1,10 @@
 """The work of a build on one page: put entries, or find rows and entries to correct.
 
-A writer that does not maintain the index may change any row after the build has processed it, with
-a guard of an older epoch or without a guard. Timestamps do not show which rows, because a plain put
-has the server's time and a guard the time of a client. So when no such writer can write any more,
-every row is compared with its entries. In a covering index, whose entries queries use directly,
-every entry is also compared with its row.
+A writer that does not maintain the index yet may change any row after the build has processed it.
+It writes a guard of an older epoch, or none. Timestamps do not show which rows were changed so,
+because a plain put has the server's time and a guard has a client's time. So when no such writer
+can write any more, every row is compared with its entries. In a covering index, whose copies
+queries use, every entry is also compared with its row.
 """
 
 from __future__ import annotations
@@ -29,15 +29,16 @@ from hbase_orm.ops import KeyRange, MutateRows, Protocol, Row, ask_all_with_retr
 
 @dataclass(frozen=True, slots=True)
 class LatePage:
-    """The result of the comparison of one page of rows, or of entries.
+    """The result of comparing one page: rows with their entries, or entries with their rows.
 
     Attributes:
         seen: The number of rows or entries that were compared.
-        late: The keys of rows that must be reindexed, because their writers did not maintain the
-            index; empty for a page of entries.
-        moving: The keys of rows that were being written during the comparison, and may have to be
-            reindexed too.
-        next: The start of the next page; None at the end.
+        late: The keys of rows that must be reindexed; `late_rows` lists the reasons. For a page of
+            entries it is empty.
+        moving: The keys of rows that were written during the comparison. They must be reindexed
+            too, because it could not show whether they lack entries. For a page of entries it is
+            empty.
+        next: The key at which the next page starts; None after the last page.
     """
 
     seen: int
@@ -57,8 +58,12 @@ def late_rows(
 ) -> Protocol[LatePage]:
     """Compare a page of rows with their entries, and return the rows that must be reindexed.
 
-    These are rows that lack an entry or have a wrong one, whose entries cannot be computed, that
-    other programs have written, or whose guard has an epoch before `epoch`.
+    A row must be reindexed in each of these cases:
+
+    - It lacks an entry, or has a wrong one.
+    - Its entries cannot be computed.
+    - Another program has written it, without this library.
+    - Its guard has an epoch before `epoch`.
 
     Args:
         target: The table.
@@ -90,8 +95,8 @@ def delete_late_covering_entries(
 ) -> Protocol[LatePage]:
     """Delete the verified covering entries of one page that their rows do not have.
 
-    Safe while other programs write. Writers cannot delete these entries, because they do not know
-    that such entries exist.
+    It is safe while other programs write. Writers leave such entries, because they delete only
+    entries of the row that they have read.
     """
     page = yield from scan_page(index.table, (ENTRY_FAMILY,), key_range, page_rows, context)
     pairs, _ = with_base_keys(index, base_key_of, page)  # what is no entry leads queries nowhere
@@ -118,13 +123,13 @@ def put_entries_of_page(
 ) -> Protocol[list[Row]]:
     """Put the entries of one page of rows into a manual index; return the rows.
 
-    No other program writes or reads the index table until the build ends. Entries have the
-    timestamps of their rows. Rows may change during the build, and readers check entries against
-    rows, as always. Entries of a covering index are never verified, because later writes would not
-    change them.
+    Only builders use the index table until the build ends. The timestamp of an entry is the newest
+    timestamp of its row's cells. Rows may change during the build, because readers check entries
+    against rows. Entries of a covering index are never verified, because later writes do not
+    maintain a manual index.
 
     Returns:
-        The rows; empty at the end of the range.
+        The rows of the page; an empty list at the end of the range.
     """
     columns = with_guard(target.existence_columns | index.columns)
     page = yield from scan_page(target.table, columns, key_range, page_rows, context)

@@ -1,8 +1,9 @@
 """Compares an index with its rows, page by page, in both directions, and counts the findings.
 
-From the rows: the entries of each row must exist. From the entries: the row of each entry must have
-it. A difference is read again before it is counted, so that concurrent writes do not count as
-differences. The counters have the names that Phoenix's index tool uses.
+One direction starts from the rows: the entries of each row must exist. The other one starts from
+the entries: the row of each entry must have it. When an entry and a row differ, both are read again
+before the difference is counted, so that concurrent writes do not count as differences. The
+counters have the names that Phoenix's index tool uses.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ HARMFUL: Final = frozenset({Finding.MISSING, Finding.INVALID})
 """The findings that make queries return wrong results."""
 
 FAULTS: Final = HARMFUL | {Finding.UNKNOWN}
-"""The findings that no crash of a process with this library can cause."""
+"""The findings that a crash of a process that uses this library cannot cause."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,7 @@ class RowPair:
     Attributes:
         finding: The kind of the difference.
         row: The row key; empty if the entry does not decode.
-        entry: The entry's row key; empty if it cannot be computed from the row.
+        entry: The key of the entry; empty if it cannot be computed from the row.
         row_ms: The timestamp of the row's last write; 0 if there is no row.
         entry_ms: The entry's timestamp; 0 if there is no entry.
     """
@@ -101,13 +102,14 @@ class PageFindings:
     Attributes:
         counts: The number of entries by finding.
         pairs: The rows and entries that do not agree.
-        foreign: The keys of rows that another program has written: they have no guard, or cells
-            newer than the guard.
-        next: The start of the next page; None at the end.
+        foreign: The keys of rows that a program without this library has written: they have no
+            valid guard, or cells newer than the guard.
+        next: The key at which the next page starts; None after the last page.
         seen: The number of rows or entries of the page.
         epochs: The epochs in the guards of the rows, by row key.
-        moving: The keys of rows that seemed to lack an entry and were written during the second
-            read. They count as correct, although that is not certain.
+        moving: The keys of rows that seemed to lack an entry or to have a wrong one, but not in the
+            second read, perhaps because they were being written. They count as VALID, although
+            that is not certain.
     """
 
     counts: Counter[Finding] = field(default_factory=Counter[Finding])
@@ -119,7 +121,7 @@ class PageFindings:
     moving: list[bytes] = field(default_factory=list[bytes])
 
     def add(self, finding: Finding, pair: RowPair | None = None) -> None:
-        """Count a finding; keep its pair unless row and entry agree."""
+        """Count a finding; keep `pair` in `pairs` unless the finding is VALID."""
         self.counts[finding] += 1
         if pair is not None and finding is not Finding.VALID:
             self.pairs.append(pair)
@@ -169,7 +171,10 @@ def verify_rows(
 def _keys(
     target: GuardedTable, index: IndexTarget, row: Row, findings: PageFindings
 ) -> list[bytes]:
-    """Return the keys of a row's entries; if they cannot be computed, count the row as UNKNOWN."""
+    """Return the keys of a row's entries.
+
+    If they cannot be computed, add an UNKNOWN finding to `findings` and return an empty list.
+    """
     try:
         own = {name: cell.value for name, cell in row.cells.items() if name != GUARD_COLUMN}
         return sorted(target.needed_keys(index, row.key, own))
@@ -179,7 +184,7 @@ def _keys(
 
 
 def _finding_of(index: IndexTarget, row: Row, entry: Row | None) -> Finding:
-    """Return the finding for a row and one of its entries; None as `entry` is a missing entry."""
+    """Return the finding for a row and one of its entries; `entry` is None if it does not exist."""
     if entry is None or not points_to(index, entry, row.key):
         return Finding.MISSING
     if not index.included:
@@ -197,7 +202,10 @@ def _finding_of(index: IndexTarget, row: Row, entry: Row | None) -> Finding:
 def _finding_at_rest(
     target: GuardedTable, index: IndexTarget, key: bytes, entry_key: bytes, context: GuardContext
 ) -> Protocol[Finding]:
-    """Read a row and its entry again, and return the finding; VALID if the row has just changed."""
+    """Read a row and its entry again, and return the finding.
+
+    It is VALID if the row was changed or deleted by another write in the meantime.
+    """
     columns = _columns(target, index)
     before = yield from read_before(target, key, columns, context)
     (entry,) = yield from get_rows(index.table, [entry_key], context)
@@ -254,7 +262,10 @@ def _entries_with_base_keys(
     entries: Sequence[Row],
     findings: PageFindings,
 ) -> list[tuple[Row, bytes]]:
-    """Return entries with their rows' keys; count rows of the index table that are not entries."""
+    """Return the entries, each with the key of its row.
+
+    A row of the index table that is not an entry is left out, and added to `findings` as UNKNOWN.
+    """
     pairs, corrupt = with_base_keys(index, base_key_of, entries)
     for entry in entries if corrupt else ():
         if entry.key in corrupt:
@@ -266,7 +277,10 @@ def _entries_with_base_keys(
 def _why_not(
     target: GuardedTable, index: IndexTarget, entry: Row, key: bytes, context: GuardContext
 ) -> Protocol[tuple[Finding, int]]:
-    """Return the finding of an entry that its row does not have, and the row's last write time."""
+    """Return the finding for an entry that its row seems not to have, and the row's write time.
+
+    The row is read again. If it has the entry now, the finding is VALID.
+    """
     row = yield from read_before(target, key, _columns(target, index), context)
     written_ms = row.written_ms(index.columns if target.is_lww else ())
     try:
@@ -293,7 +307,7 @@ def _why_not(
 
 
 def is_verified(index: IndexTarget, entry: Row | None) -> bool:
-    """Return whether queries use an entry without a look-up of its row."""
+    """Return whether `entry` exists and is verified, so that queries do not look up its row."""
     try:
         return entry is not None and covering_cells(index.included, entry.cells) is not None
     except CorruptRowError:

@@ -1,10 +1,11 @@
 """Deletes stale index entries, and verifies entries that a crash left unverified.
 
 An entry that its row does not have may be stale, or belong to a write in progress. If the row's
-guard has the entry's timestamp or a later one, the entry is stale. Otherwise the repair first
-*fences* the row: it sets the guard to a later timestamp, so that the write in progress fails its
-check-and-mutate; then it deletes the entry. Young entries are skipped, only to avoid disturbing
-writers. Rows without guards are compared by timestamps: see `index.protocol.last_writer_wins`.
+guard has the entry's timestamp or a later one, the entry is stale, and is deleted. Otherwise the
+repair first *fences* the row: it gives the guard a later timestamp, so that a write in progress
+fails its check-and-mutate. Then it deletes the entry. Young entries are skipped, so that writers
+are not disturbed; correctness does not depend on it. In tables without guards, timestamps are
+compared: see `index.protocol.last_writer_wins`.
 """
 
 from __future__ import annotations
@@ -63,12 +64,12 @@ class RepairCounts:
     """The numbers of entries in one repair pass over an index.
 
     Attributes:
-        scanned: The entries read: valid + verified + stale + unrepaired.
+        scanned: All entries that were checked: valid + verified + stale + unrepaired.
         valid: The entries that their rows have.
         stale: The entries that their rows do not have: repaired + in_flight.
-        repaired: The deleted entries.
-        in_flight: The stale entries that were not deleted, because their writes may be in progress.
-        verified: The unverified entries of a covering index that were verified.
+        repaired: The stale entries that were deleted, and deleted rows that were not entries.
+        in_flight: The entries that were not repaired, because their writes may be in progress.
+        verified: The unverified entries of a covering index that the pass has verified.
         unrepaired: By entry key, the errors of entries whose rows do not decode and of claims that
             do not decode.
     """
@@ -92,19 +93,19 @@ def repair_entry(
     base_key: bytes,
     min_age_ms: int = MIN_AGE_MS,
 ) -> Protocol[EntryState]:
-    """Repair one entry: delete it if its row does not have it, or verify its included columns.
+    """Repair one entry: delete it if its row does not have it, else verify its copied columns.
 
-    The row is fenced first if needed. Safe to repeat, and safe while other programs write or
-    repair.
+    If a write of the row may be in progress, the row is fenced first. It is safe to repeat the
+    repair, and to repair while other programs write or repair.
 
     Args:
         target: The write target of the table.
         index: The index.
         context: Clocks, randomness and the catalog's permission.
-        entry_key: The entry's row key.
-        entry_timestamp_ms: The newest timestamp of the entry's cells. For a unique index the claim
-            is read again instead.
-        base_key: The key of the entry's row; for a unique index, of the owner of the value.
+        entry_key: The key of the entry.
+        entry_timestamp_ms: The newest timestamp of the entry's cells. It is not used for a unique
+            index: the claim is read again.
+        base_key: The key of the entry's row. In a unique index, this row owns the claim.
         min_age_ms: An entry younger than this is not repaired if the repair needs a fence.
 
     Raises:
@@ -169,8 +170,8 @@ def remove_corrupt(
 ) -> Protocol[None]:
     """Delete a row of an index table that is not an entry.
 
-    In a unique index, a claim that does not decode is released. The caller must have checked that
-    no row has the value.
+    In a unique index, such a row is a corrupt claim, which is released instead. The caller must
+    have checked that no row has the value.
     """
     if index.unique:
         entry = index.entry(entry_key)
@@ -205,8 +206,8 @@ def repair_pass(
 ) -> Protocol[RepairCounts]:
     """Check and repair every entry of an index, or every entry in one range of keys.
 
-    Entries that cannot be repaired, and claims that do not decode, are skipped and named in the
-    result. Other rows of the index table that are not entries are deleted.
+    Entries whose rows do not decode, and claims that do not decode, are skipped and listed in the
+    result. If the index is not unique, rows of the index table that are not entries are deleted.
 
     Args:
         target: The write target of the table.

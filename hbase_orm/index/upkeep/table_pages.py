@@ -35,11 +35,11 @@ PAGE_ROWS: Final = 500
 
 
 class TablePage(typing.Protocol):
-    """The result of reading one page of a table, with the start of the next page."""
+    """The result of reading one page of a table; it has the start of the next page."""
 
     @property
     def next(self) -> bytes | None:
-        """The start of the next page; None at the end of the range."""
+        """The key at which the next page starts; None if this page is the last one of its range."""
         ...
 
 
@@ -53,11 +53,11 @@ def read_in_rounds(
     *,
     parallel: int,
 ) -> Protocol[None]:
-    """Read ranges to their ends, several pages in parallel; process each round of pages in turn.
+    """Read ranges page by page, in rounds of several pages that are read in parallel.
 
     Args:
         read_page: A function that reads the first page of a range.
-        ranges: The ranges to read.
+        ranges: The ranges to read, each to its end.
         use_pages: A function that processes the pages of one round, before the next round begins.
         parallel: The largest number of pages of a round.
     """
@@ -73,7 +73,10 @@ def read_in_rounds(
 def get_rows(
     table: str, keys: Sequence[bytes], context: GuardContext, columns: tuple[bytes, ...] = ()
 ) -> Protocol[list[Row | None]]:
-    """Read rows by key; empty `columns` means all columns."""
+    """Return the rows with these keys, None for a row that does not exist.
+
+    Only `columns` are read, or all columns if it is empty.
+    """
     if not keys:
         return []
     return (yield from ask_with_retry(GetRows(table, tuple(keys), columns), context.retries))
@@ -86,7 +89,7 @@ def scan_page(
     page_rows: int,
     context: GuardContext,
 ) -> Protocol[list[Row]]:
-    """Return the first rows of a range, at most `page_rows`; the scanner is closed afterwards."""
+    """Return the first rows of `key_range`, at most `page_rows`, and close the scanner."""
     if key_range.is_empty:
         return []
     scan = Scan(table, key_range, columns, caching_rows=page_rows)
@@ -94,7 +97,7 @@ def scan_page(
 
 
 def keys_of(target: GuardedTable, index: IndexTarget, row: Row) -> list[bytes]:
-    """Return the sorted keys of a row's entries in one index; empty if it does not decode."""
+    """Return the sorted keys of a row's entries in one index; empty if a value does not decode."""
     cells = {column: cell.value for column, cell in row.cells.items()}
     try:
         return sorted(target.entry_keys(index, row.key, cells))
@@ -105,16 +108,16 @@ def keys_of(target: GuardedTable, index: IndexTarget, row: Row) -> list[bytes]:
 def with_base_keys(
     index: IndexTarget, base_key_of: Callable[[bytes], bytes], entries: Sequence[Row]
 ) -> tuple[list[tuple[Row, bytes]], dict[bytes, CorruptRowError]]:
-    """Return entries with the keys of their rows; leave out FREE markers, which no row owns.
+    """Return entries, each with the key of its row; leave out FREE markers, which no row owns.
 
     Args:
         index: The index.
         base_key_of: A function that returns the row key at the end of an entry's key.
-        entries: The rows of the index table, with all their cells.
+        entries: Rows of the index table, with all their cells.
 
     Returns:
-        The entries, each with its row's key; and the errors of rows of the index table that are
-        not entries, by the keys of these rows.
+        Two values: the entries, each with the key of its row; and, for each of `entries` that is
+        not an entry of the index, the error by its key.
     """
     pairs: list[tuple[Row, bytes]] = []
     corrupt: dict[bytes, CorruptRowError] = {}
