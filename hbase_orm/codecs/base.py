@@ -30,7 +30,7 @@ class KeyPlacement(Enum):
     """The positions in a row key at which a codec may be used.
 
     Some formats of other programs, such as Phoenix, cannot be used at every position. The value of
-    each member is the reason, which an error shows.
+    a member is the reason for its limit; the error for a wrong position shows this text.
     """
 
     ANYWHERE = "anywhere"
@@ -60,7 +60,8 @@ class Codec(Generic[T]):
         python_type: The type that `encode` takes and `decode` returns.
         desc: Whether larger values have smaller bytes.
         place: The positions in a row key at which the codec may be used.
-        instead: The text that names codecs for the other positions; empty if `place` allows all.
+        instead: The codecs that can be used at the positions that `place` does not allow, as text
+            for an error. Empty if `place` allows all positions.
         empty_is_null: Whether the owner of the format, such as Phoenix, reads empty bytes as NULL.
     """
 
@@ -101,8 +102,9 @@ class Codec(Generic[T]):
     def canonical(self) -> bool:
         """Whether each value has only one encoding.
 
-        Then encodings can be compared instead of values. The exceptions are 0.0 and -0.0, which are
-        equal but have two encodings, and NaN, which has one encoding but equals nothing.
+        If so, equal values have equal encodings, and values can be compared by their encodings.
+        Two exceptions are ignored: 0.0 and -0.0 are equal but have two encodings; NaN has one
+        encoding but does not equal itself.
         """
         return False
 
@@ -145,17 +147,17 @@ class Codec(Generic[T]):
         raise NotImplementedError
 
     def end_of(self, data: bytes, position: int) -> int:
-        """Return the end of the self-delimiting encoding that begins at `position` of `data`.
+        """Return the position after the self-delimiting encoding at `position` of `data`.
 
         Raises:
-            CodecError: There is no such encoding.
+            CodecError: No complete encoding begins at `position`.
         """
         raise NotImplementedError
 
     def encode_prefix(self, prefix: T, /) -> bytes:
         """Return the bytes that begin the encoding of every value that starts with `prefix`.
 
-        Empty if these bytes are unknown, as they are for all codecs except those of text and bytes.
+        Only codecs of text and bytes know these bytes; all other codecs return empty bytes.
 
         Raises:
             CodecError: No value starts with `prefix`.
@@ -187,9 +189,10 @@ class Codec(Generic[T]):
         return None
 
     def inline_settled(self, value: str, scope: Scope) -> str | None:
-        """Return the source of a test whether `normalize` would return the value unchanged.
+        """Return the source of a fast test that a value needs no `normalize`, or None.
 
-        The test may be false for some of these values. None means that there is no such test.
+        If the test is true, `normalize` would return the value unchanged. If it is false, only a
+        call of `normalize` shows whether the value changes. None means that the codec has no test.
         """
         del value, scope
         return None

@@ -32,8 +32,8 @@ class Enumerated(Codec[E]):
     def canonical(self) -> bool:
         """Whether each member has only one encoding.
 
-        It has if the inner codec is canonical and not a codec of floats, and if the enum has no
-        `_missing_` of its own, which could return a member for other values.
+        This needs two things. The inner codec is canonical and not a codec of floats. The enum does
+        not define `_missing_`, which could return a member for other values than the member's own.
         """
         finds_plainly = self.type_._missing_.__func__ is Enum._missing_.__func__  # type: ignore[attr-defined]  # class methods
         return self.inner.canonical and self.inner.python_type is not float and finds_plainly
@@ -109,7 +109,7 @@ class Code(Codec[T]):
 
     @property
     def canonical(self) -> bool:
-        """Whether no two of the values are equal."""
+        """Whether all values differ from each other, so that each has only one code."""
         values = [value for value, _ in self.pairs]
         return all(values.count(value) == 1 for value in values)
 
@@ -135,9 +135,10 @@ class Code(Codec[T]):
 
     @property
     def ordered(self) -> bool:
-        """Whether the codes sort like the values; also True if the values have no order.
+        """Whether the codes sort like the values.
 
-        Descending codes of several widths are not ordered.
+        Always False for descending codes of several widths. Otherwise also True if the values have
+        no order.
         """
         values: list[Any] = [value for value, _ in sorted(self.pairs, key=lambda pair: pair[1])]
         try:

@@ -60,7 +60,7 @@ class Long(Codec[int]):
             raise self.refuse(value, "the integer is out of range", bits=64) from None
 
     def decode(self, data: bytes, /) -> int:
-        """Return the number.
+        """Return the decoded number.
 
         Raises:
             CodecError: The encoding does not have 8 bytes.

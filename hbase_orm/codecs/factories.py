@@ -293,7 +293,7 @@ def msgpack(
 
 
 def default_codecs() -> Mapping[type, Codec[Any]]:
-    """Return the default codec of every type that has one, except enums, by type."""
+    """Return the default codecs by their types, without those of enums; see `default_codec`."""
     return _DEFAULTS
 
 

@@ -98,7 +98,7 @@ class FixedText(Codec[str]):
         return invert(data) if self.desc else data
 
     def encode_prefix(self, prefix: str, /) -> bytes:
-        """Return the bytes of `prefix` without padding.
+        """Return the bytes with which the encoding of every text that starts with `prefix` begins.
 
         Empty if padding may come before the text, or if the text is stored backwards.
         """
@@ -146,7 +146,7 @@ class FixedText(Codec[str]):
 
 @dataclass(frozen=True, slots=True)
 class ReversedText(Text):
-    """UTF-8 text that is stored backwards, and does not sort."""
+    """UTF-8 text that is stored backwards, so that the bytes do not sort like the text."""
 
     @property
     def ordered(self) -> bool:
@@ -201,7 +201,7 @@ class FixedRaw(Raw):
         return bytes(self.width_bytes)
 
     def encode(self, value: bytes, /) -> bytes:
-        """Return the bytes.
+        """Return `value`; if descending, with every bit inverted.
 
         Raises:
             CodecError: The value is not bytes, or has another width.
@@ -213,13 +213,13 @@ class FixedRaw(Raw):
         return invert(value) if self.desc else value
 
     def encode_prefix(self, prefix: bytes, /) -> bytes:
-        """Return the bytes of the prefix."""
+        """Return `prefix`; if descending, with every bit inverted."""
         if len(plain_bytes(self, prefix)) > self.width_bytes:
             raise self.refuse(prefix, "the value is too long", width_bytes=self.width_bytes)
         return invert(prefix) if self.desc else prefix
 
     def decode(self, data: bytes, /) -> bytes:
-        """Return the bytes.
+        """Return the value: `data`, or `data` with every bit inverted if descending.
 
         Raises:
             CodecError: The encoding has another width.
@@ -229,13 +229,13 @@ class FixedRaw(Raw):
         return invert(data) if self.desc else data
 
     def inline_encode(self, value: str, scope: Scope) -> str:
-        """Return an expression that returns bytes of the right width, and fails for others."""
+        """Return an expression that inverts bytes if descending, and fails for another width."""
         data = inverted(value, scope, desc=self.desc)
         fits = f"len({value}) == {literal(self.width_bytes)}"
         return guarded(value, bytes, data, self.encode, scope, fits)
 
     def inline_decode(self, data: str, scope: Scope) -> str:
-        """Return an expression that returns bytes of the right width, and fails for others."""
+        """Return an expression that inverts bytes if descending, and fails for another width."""
         plain, decode = inverted(data, scope, desc=self.desc), scope.bind(self.decode, "decode")
         return f"({plain} if len({data}) == {literal(self.width_bytes)} else {decode}({data}))"
 
@@ -288,7 +288,7 @@ class Digits(Codec[int]):
         return int(10**self.width_bytes) - 1
 
     def encode(self, value: int, /) -> bytes:
-        """Return the digits.
+        """Return the digits in ASCII; if descending, with every bit inverted.
 
         Raises:
             CodecError: The value is not an integer, is negative, or has too many digits.
@@ -302,7 +302,7 @@ class Digits(Codec[int]):
         return invert(data) if self.desc else data
 
     def decode(self, data: bytes, /) -> int:
-        """Return the number.
+        """Return the decoded number.
 
         Raises:
             CodecError: The encoding has another width, or has bytes that are not digits.

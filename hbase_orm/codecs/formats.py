@@ -1,9 +1,9 @@
 """Datetimes as text of fixed width, in UTC and in a format such as `%Y%m%d`.
 
 The format must have every unit between its largest and its smallest unit; finer times are rounded
-down. Text in a format without the year (`-%d %H:%M`) cannot be decoded to a datetime by itself.
-Such a format is for a part of a row key beside another part that holds the rest of the time. Units
-that are not in the format are decoded as the units of 1970-01-01 00:00.
+down. A format without the year, such as `-%d %H:%M`, does not store the whole time. It is for a
+part of a row key, beside another part that holds the rest of the time. `decode` takes the units
+that are not in the format from 1970-01-01 00:00.
 """
 
 from __future__ import annotations

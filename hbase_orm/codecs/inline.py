@@ -26,9 +26,9 @@ def encode_source(codec: Codec[Any], value: str, scope: Scope) -> str:
 
 
 def refuses_none(codec: Codec[Any]) -> bool:
-    """Return whether it is known that the codec refuses None.
+    """Return whether the codec is sure to raise an error for None.
 
-    Every codec that returns its own source does; other codecs may accept None.
+    It is if its `inline_encode` returns a source; any other codec may accept None.
     """
     return _holds(codec, "inline_encode") and codec.inline_encode("value", Scope()) is not None
 
@@ -46,10 +46,11 @@ def decode_source(codec: Codec[Any], data: str, scope: Scope) -> str:
 
 
 def settled_source(codec: Codec[Any], value: str, scope: Scope) -> str:
-    """Return the source of a test whether a value fits the codec and is stored unchanged.
+    """Return the source of a fast test that a value needs no `normalize`.
 
-    The test may be false for some of these values. For a codec that is not coarse it tests only the
-    value's class, so it may be true for a value that is out of range.
+    If the test is true, `normalize` would not change the value. It could still raise an error: for
+    a codec that is not coarse, the test checks only the value's class, not the range. If the test
+    is false, only a call of `normalize` shows whether the value fits and whether it changes.
 
     Args:
         codec: The codec.
@@ -63,11 +64,11 @@ def settled_source(codec: Codec[Any], value: str, scope: Scope) -> str:
 
 
 def _holds(codec: Codec[Any], method: str) -> bool:
-    """Return whether the source that the codec's `method` returns is valid for the codec.
+    """Return whether the source that `method` of the codec returns fits its other methods.
 
-    It is not valid if `method` is inherited, and the codec's class or a class in between defines
-    other methods or properties. These may change the encoding, and the inherited source would
-    ignore that. A class may define another name and other constants.
+    A subclass may inherit `method` but override `encode`: the inherited source would ignore that.
+    So the result is False if a subclass of the class that defines `method` defines any method or
+    property. It may define constants, such as another name.
     """
     for kind in type(codec).__mro__:
         own = vars(kind)

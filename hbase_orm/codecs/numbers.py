@@ -58,7 +58,7 @@ class Integer(Codec[int]):
         return self._last
 
     def encode(self, value: int, /) -> bytes:
-        """Return the bytes.
+        """Return the number minus `least` in big-endian bytes; if descending, inverted.
 
         Raises:
             CodecError: The value is not an integer, or is out of range.
@@ -72,7 +72,7 @@ class Integer(Codec[int]):
         return invert(data) if self.desc else data
 
     def decode(self, data: bytes, /) -> int:
-        """Return the number.
+        """Return the decoded number.
 
         Raises:
             CodecError: The encoding has another width.
@@ -288,7 +288,7 @@ class Boolean(Codec[bool]):
         return self.truth if value is not self.desc else b"\x00"
 
     def decode(self, data: bytes, /) -> bool:
-        """Return False for 00 and True for `truth`; if descending, True for 00.
+        """Return False for 00 and True for `truth`; if descending, the opposite.
 
         Raises:
             CodecError: The bytes are neither 00 nor `truth`.

@@ -267,10 +267,10 @@ class OrderedBlob(Codec[bytes]):
         return True
 
     def end_of(self, data: bytes, position: int) -> int:
-        """Return the position after the last byte, whose high bit is not set.
+        """Return the position after the last byte of the encoding that begins at `position`.
 
         Raises:
-            CodecError: The bytes end before such a byte.
+            CodecError: `data` ends before the last byte of the encoding.
         """
         for at in range(position + 1, len(data)):
             if bool(data[at] & _MORE) is self.desc:
@@ -297,7 +297,7 @@ class OrderedBlob(Codec[bytes]):
         return invert(data) if self.desc else data
 
     def decode(self, data: bytes, /) -> bytes:
-        """Return the bytes.
+        """Return the decoded bytes, without the header.
 
         Raises:
             CodecError: The bytes are not a result of `encode`.
@@ -360,12 +360,12 @@ class OrderedBlobCopy(Codec[bytes]):
         return invert(_BLOB_COPY + value + _END)
 
     def encode_prefix(self, prefix: bytes, /) -> bytes:
-        """Return header and bytes, without the terminator."""
+        """Return the header and `prefix`, without the terminator; if descending, inverted."""
         data = self.encode(prefix)
         return data[:-1] if self.desc else data
 
     def decode(self, data: bytes, /) -> bytes:
-        """Return the bytes.
+        """Return the decoded bytes, without header and terminator.
 
         Raises:
             CodecError: The header is wrong, or the terminator of descending bytes is missing.

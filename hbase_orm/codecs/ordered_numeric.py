@@ -103,7 +103,7 @@ class SortedDecimal(Number):
     precision: ClassVar[int] = 31
 
     def encode(self, value: Decimal, /) -> bytes:
-        """Return the bytes.
+        """Return the header, the exponent and the digits; if descending, inverted.
 
         Raises:
             CodecError: The value is not a Decimal, is not finite, has more than 31 digits, or has
@@ -144,7 +144,7 @@ class SortedDecimal(Number):
         raise self.corrupt(data[position:])
 
     def decode(self, data: bytes, /) -> Decimal:
-        """Return the number.
+        """Return the decoded number.
 
         Raises:
             CodecError: The bytes are not a result of `encode`.
@@ -168,12 +168,12 @@ class SortedDecimal(Number):
 
 @dataclass(frozen=True, slots=True)
 class OrderedNumeric(SortedDecimal):
-    """As `SortedDecimal`, but also with infinities and NaN, which Java encodes only for doubles."""
+    """Decimals as in `SortedDecimal`, and infinities and NaN, as Java encodes them for doubles."""
 
     name: ClassVar[str] = "ordered.numeric"
 
     def encode(self, value: Decimal, /) -> bytes:
-        """Return the bytes.
+        """Return the header, the exponent and the digits; if descending, inverted.
 
         Raises:
             CodecError: The value is not a Decimal, has more than 31 digits, or has an exponent
@@ -185,7 +185,7 @@ class OrderedNumeric(SortedDecimal):
         return invert(data) if self.desc else data
 
     def decode(self, data: bytes, /) -> Decimal:
-        """Return the number.
+        """Return the decoded number.
 
         Raises:
             CodecError: The bytes are not a result of `encode`.

@@ -41,7 +41,7 @@ class VarChar(Codec[str]):
         return not self.desc
 
     def encode(self, value: str, /) -> bytes:
-        """Return the UTF-8 bytes; Phoenix reads empty bytes as NULL.
+        """Return the UTF-8 bytes, inverted if descending; Phoenix reads empty bytes as NULL.
 
         Raises:
             CodecError: The value is not a str, or has a lone surrogate or a NUL.
@@ -63,7 +63,7 @@ class VarChar(Codec[str]):
         return f"{inverted(data, scope, desc=self.desc)}.decode()"
 
     def encode_prefix(self, prefix: str, /) -> bytes:
-        """Return the UTF-8 bytes."""
+        """Return the UTF-8 bytes, inverted if descending."""
         return self.encode(prefix)
 
     def decode(self, data: bytes, /) -> str:
@@ -117,7 +117,7 @@ class Char(Codec[str]):
         return invert(data) if self.desc else data
 
     def encode_prefix(self, prefix: str, /) -> bytes:
-        """Return the characters without padding; a prefix may end with a space."""
+        """Return `prefix` without padding, inverted if descending; it may end with a space."""
         data = self._ascii(prefix)
         return invert(data) if self.desc else data
 
@@ -204,13 +204,13 @@ class Binary(Codec[bytes]):
         return data.ljust(self.width_bytes, invert(_NUL) if self.desc else _NUL)
 
     def encode_prefix(self, prefix: bytes, /) -> bytes:
-        """Return the bytes without padding."""
+        """Return `prefix` without padding, inverted if descending."""
         if len(plain_bytes(self, prefix)) > self.width_bytes:
             raise self.refuse(prefix, "the value is too long", width_bytes=self.width_bytes)
         return invert(prefix) if self.desc else prefix
 
     def decode(self, data: bytes, /) -> bytes:
-        """Return all bytes, with the padding.
+        """Return the decoded bytes, with their padding.
 
         Raises:
             CodecError: The encoding has another width.

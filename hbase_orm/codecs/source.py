@@ -1,8 +1,8 @@
 """Helpers for generated source: its global names, and expressions that several codecs share.
 
-An expression returns the same result as the codec's method, or calls the method, or raises one of
-`MISFITS`. After such an error, the generated function calls the methods of the codecs, which raise
-precise errors. So an expression need not check what its operations check anyway.
+An expression that replaces a codec's method returns the same result, calls the method, or raises
+one of `MISFITS`. After such an error, the generated function calls the methods of the codecs, which
+raise precise errors. So an expression need not check anything that its operations check anyway.
 """
 
 from __future__ import annotations
@@ -94,9 +94,10 @@ def literal(value: Any) -> str:
 
 
 def renamed(function: Any, names: Mapping[str, str]) -> Any:
-    """Rename the keyword arguments of a generated function, from old to new; return the function.
+    """Rename the keyword arguments of a generated function, and return the function.
 
-    So names from outside the library never become source.
+    `names` maps the old names to the new names. The new names come from outside the library; they
+    never become source, because they are set after the source is compiled.
     """
     code = function.__code__
     variables = tuple(names.get(name, name) for name in code.co_varnames)
@@ -129,12 +130,12 @@ def inverted(expression: str, scope: Scope, *, desc: bool = True) -> str:
 
 
 def either(value: str, test: str, results: Mapping[Any, Any], otherwise: str) -> str:
-    """Return the source of an expression that returns the result for one of a few values.
+    """Return the source of an expression that looks up a value in `results`.
 
     Args:
         value: The name of the variable that holds the value.
         test: The operator that compares the value with each key of `results`: "is" or "==".
-        results: The result for each of the values.
+        results: The result for each known value.
         otherwise: The name of the function that is called for other values.
     """
     choices = "".join(
@@ -152,13 +153,13 @@ def guarded(
     scope: Scope,
     *conditions: str,
 ) -> str:
-    """Return the source of an expression for values of exactly one class, else a call of `encode`.
+    """Return source that uses `expression` for values of exactly one class, else calls `encode`.
 
     Args:
         value: The name of the variable that holds the value.
         kind: The class of the values.
-        expression: The source for values of the class for which the conditions are true.
-        encode: The codec's method for other values.
+        expression: The source for a value of this class, if all of `conditions` are true.
+        encode: The codec's method, which is called for every other value.
         scope: The global names of the generated function; names that the source needs are added.
         conditions: The sources of further tests, in this order; the expression may use variables
             that they assign.

@@ -154,11 +154,11 @@ class Packed(Codec[T]):
         raise NotImplementedError
 
     def unpack(self, data: bytes, /) -> T:
-        """Return the value, which was packed by the current version."""
+        """Return the value that was packed by the current version into `data`."""
         raise NotImplementedError
 
     def unpack_plain(self, data: bytes, /) -> Any:
-        """Return the value, which was packed by any version, as dicts and lists."""
+        """Return the value that was packed by any version into `data`, as dicts and lists."""
         raise NotImplementedError
 
     def containers(self, packed: bytes, /) -> int:

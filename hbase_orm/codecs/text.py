@@ -1,7 +1,7 @@
 """Codecs of text and bytes of varying length.
 
-UTF-8 sorts like the code points. The layout of a row key decides how a text ends in the key: with
-the codec's `separator` if it has one.
+UTF-8 sorts like the code points. In a row key, a text ends with the codec's `separator` or, if the
+codec has none, with `00 01`. Ascending text at the end of a row key needs neither.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Text(Codec[str]):
         return ""
 
     def encode(self, value: str, /) -> bytes:
-        """Return the UTF-8 bytes.
+        """Return the UTF-8 bytes; if descending, with every bit inverted.
 
         Raises:
             CodecError: The value is not a str, has a lone surrogate, contains the separator, or
@@ -101,7 +101,10 @@ class Text(Codec[str]):
         return utf8(self, value)
 
     def encode_prefix(self, prefix: str, /) -> bytes:
-        """Return the UTF-8 bytes; unlike a value, a prefix may end with the separator's start."""
+        """Return the UTF-8 bytes of `prefix`; if descending, with every bit inverted.
+
+        Unlike a value, a prefix may end with the beginning of the separator.
+        """
         data = utf8(self, prefix)
         return invert(data) if self.desc else data
 
@@ -138,7 +141,7 @@ class Text(Codec[str]):
 
 @dataclass(frozen=True, slots=True)
 class Raw(Codec[bytes]):
-    """Bytes, stored unchanged."""
+    """Bytes of any length, stored unchanged; if descending, with every bit inverted."""
 
     name: ClassVar[str] = "raw"
     python_type: ClassVar[type] = bytes
@@ -159,7 +162,7 @@ class Raw(Codec[bytes]):
         return b""
 
     def encode(self, value: bytes, /) -> bytes:
-        """Return the bytes.
+        """Return `value`; if descending, with every bit inverted.
 
         Raises:
             CodecError: The value is not bytes.
@@ -168,18 +171,18 @@ class Raw(Codec[bytes]):
         return invert(data) if self.desc else data
 
     def encode_prefix(self, prefix: bytes, /) -> bytes:
-        """Return the bytes."""
+        """Return `prefix`; if descending, with every bit inverted."""
         return self.encode(prefix)
 
     def decode(self, data: bytes, /) -> bytes:
-        """Return the bytes."""
+        """Return the value: `data`, or `data` with every bit inverted if descending."""
         return invert(data) if self.desc else data
 
     def inline_encode(self, value: str, scope: Scope) -> str:
-        """Return an expression for the unchanged bytes."""
+        """Return an expression for the value's bytes, inverted if descending."""
         data = inverted(value, scope, desc=self.desc)
         return guarded(value, bytes, data, self.encode, scope)
 
     def inline_decode(self, data: str, scope: Scope) -> str:
-        """Return an expression for the unchanged bytes."""
+        """Return an expression for the bytes of the value, inverted back if descending."""
         return inverted(data, scope, desc=self.desc)

@@ -81,7 +81,7 @@ class Model:
 
         Args:
             table: `name`, `namespace:name`, a `Table` with options, or a `TablePerPeriod`.
-            abstract: The class is a mixin without a table.
+            abstract: Whether the class is a mixin without a table.
             record_type: The record type of the class, for a class that shares the table of its
                 base.
             timestamps: Who sets the timestamps of cells: "server" or "client". With "client",
@@ -225,8 +225,9 @@ class Model:
     def to_dict(self) -> dict[str, Any]:
         """Return the fields by name; fields without a value are left out.
 
-        A field has no value if it is a required column without a cell, or a deferred field or
-        dynamic columns that were not read. Properties and related objects are not fields.
+        These fields have no value: a required column whose cell the row lacks, a deferred field
+        that was not read, and dynamic columns that were not read. Properties and related objects
+        are not fields.
         """
         values = self.__dict__ | self._entries()
         numbers = {column.name: 0 for column in self.__schema__.numbers}
@@ -237,7 +238,7 @@ class Model:
         return {name: fields[name] for name in self.__schema__.fields if name in fields}
 
     def _entries(self) -> dict[str, dict[Any, Any]]:
-        """Return copies of the maps of dynamic columns, without entries that are None."""
+        """Return copies of the dicts of dynamic columns, without values that are None."""
         names = (each.name for each in self.__schema__.dynamics)
         maps = {name: self.__dict__[name] for name in names if name in self.__dict__}
         return {
@@ -291,10 +292,11 @@ class Model:
 
     @classmethod
     def describe_key(cls, data: bytes | None = None, /) -> str:
-        """Return the layout of the row key in one line, or the value of each part of one row key.
+        """Return a text: the parts and values of the row key `data`, or the layout of all row keys.
 
         Args:
-            data: A row key; None describes the layout, as `[salt 16][host text][at millis desc]`.
+            data: A row key. With None, the text is the layout in one line, such as
+                `[salt 16][host text][at millis desc]`.
 
         Raises:
             CorruptRowError: The bytes are not a row key of this model.

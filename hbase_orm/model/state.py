@@ -50,9 +50,9 @@ class InstanceState:
     rare: Mapping[str, Any]
 
     def is_foreign(self, origin: str) -> bool:
-        """Return whether the object's row is known to have another origin than `origin`.
+        """Return whether the object's row is in another table or cluster than `origin`.
 
-        False for an object without a row.
+        False for an object without a row, and if the row's origin was not recorded.
         """
         return self.row is not None and self.origin not in {None, origin}
 
@@ -91,7 +91,7 @@ class InstanceState:
 
     @property
     def entry_range(self) -> str | None:
-        """The range of entries to which `columns_between` limited the read, as text.
+        """The range of dynamic columns that `columns_between` selected for the read, as text.
 
         None if the whole row was read.
         """

@@ -16,7 +16,7 @@ def _row_id(bound: BoundModel, key: bytes) -> _RowId:
 
 
 class IdentityMap:
-    """The objects of a session by model, table and row key; unreferenced objects are dropped."""
+    """The objects of a session by model, table and row key, while the program refers to them."""
 
     def __init__(self) -> None:
         """Start empty."""
@@ -46,7 +46,7 @@ class IdentityMap:
 
 
 def supersede(obj: Model) -> None:
-    """Make further changes of an object raise an error, after another object took over its row."""
+    """Detach an object whose row another object took over: further changes raise an error."""
     obj.__state__.row = None
     obj.__state__.on_change = _refuse_change
 

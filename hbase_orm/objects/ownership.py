@@ -34,8 +34,11 @@ def refuse_incomplete(bound: BoundModel, obj: Any, *, is_new: bool) -> None:
     """Raise an error if an object lacks fields that its row would lack after the write.
 
     An object that this engine read from its row may lack deferred fields that are not required,
-    because the row keeps their cells. A new object, an object of another engine, and an object that
-    is only inserted may lack none.
+    because the row keeps their cells. These objects must have all fields:
+
+    - a new object,
+    - an object that another engine read or wrote,
+    - any object if `is_new`.
 
     Args:
         bound: The bound model.

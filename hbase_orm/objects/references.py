@@ -47,11 +47,11 @@ def counts_are_exact() -> bool:
 
 
 def is_held(box: list[Any], own: int) -> bool:
-    """Return whether the program refers to the only item of a list.
+    """Return whether the program refers to the only item of `box`.
 
     Args:
-        box: The list.
-        own: The number of the library's references to the item besides the list.
+        box: A list of one item.
+        own: The number of the library's references to the item, without the reference from `box`.
     """
     return _counts(box)[0] > _OURS + own
 
@@ -61,8 +61,8 @@ def is_part_held(values: Mapping[str, Any], names: Iterable[str]) -> bool:
 
     Args:
         values: The values by name.
-        names: The names of the values to test. Other values only count as owners of references to
-            parts of these.
+        names: The names of the values to test. The other values are not tested; a reference from
+            one of them to a part of a tested value does not count as the program's.
     """
     within = Counter(map(id, values.values()))
     parts = _parts([values[name] for name in names if name in values], within)
@@ -89,7 +89,7 @@ def _parts(waiting: list[Any], counts: Counter[int]) -> list[Any]:
 
 
 def _containers_of(parts: list[Any], among: Iterable[Any], counts: Counter[int]) -> list[Any]:
-    """Return the containers that refer to a part, directly or through other containers.
+    """Return the containers that refer to one of `parts`, directly or through other containers.
 
     The references in these containers are added to `counts`.
 

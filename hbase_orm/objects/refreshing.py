@@ -28,8 +28,9 @@ class Replaced:
     Attributes:
         field: The name of the field that had the value.
         codec: The codec of the field.
-        values: A dict from the field to the value; the session has no other reference to the value.
-        data: The value as it was encoded when it was replaced.
+        values: A dict from the field's name to the value. The session has no other reference to the
+            value.
+        data: The encoding that the value had when it was replaced.
     """
 
     field: str
@@ -52,7 +53,7 @@ class _Changes:
 
     Attributes:
         fields: The names of the changed fields, without fields of dynamic columns.
-        entries: The names of the changed entries of dynamic columns, by the name of their field.
+        entries: For each field of dynamic columns, the names whose values were changed.
     """
 
     fields: frozenset[str] = NO_FIELDS
@@ -62,7 +63,7 @@ class _Changes:
         return bool(self.fields or any(self.entries.values()))
 
     def columns(self, schema: TableSchema) -> set[bytes]:
-        """Return the columns in which the changed fields and entries are stored."""
+        """Return the columns in which the changed fields and dynamic columns are stored."""
         by_name = schema.column_by_name
         columns = {by_name[name].column for name in self.fields if name in by_name}
         for name, keys in self.entries.items():
@@ -94,13 +95,14 @@ def refresh(
         bound: The bound model.
         obj: The object.
         fresh: A new object of the row, as it was read now.
-        in_doubt: The columns in writes of unknown outcome, which count as changed by the program.
+        in_doubt: The columns that requests with an unknown outcome wrote. Their fields count as
+            changed by the program.
         is_to_go: Whether a delete of the object is pending; the object then keeps its version.
         is_unchanged: Whether the program surely changed nothing, so that no comparison is needed.
-        drops_changes: Whether the program's changes are dropped.
+        drops_changes: Whether fields that the program has changed are updated too.
 
     Returns:
-        The former values that were replaced, if they can change in place.
+        The former values that were replaced, without values that cannot change in place.
     """
     schema, values, new = bound.schema, obj.__dict__, fresh.__dict__
     state, read = obj.__state__, fresh.__state__
@@ -131,7 +133,7 @@ def refresh(
 
 
 def _based(row: Row | None, loaded: Row | None, kept: set[bytes]) -> Row | None:
-    """Return the newly read row, but with the earlier loaded cells of the columns `kept`."""
+    """Return `row`, but with the cells of the earlier row `loaded` in the columns `kept`."""
     if row is None or loaded is None or not kept:
         return row
     cells = {column: cell for column, cell in row.cells.items() if column not in kept}
@@ -176,7 +178,7 @@ def _changed_entries(
 
 
 def _entries_among(dynamic: DynamicSchema, columns: frozenset[bytes]) -> frozenset[Any]:
-    """Return the names of the entries that are stored in these columns."""
+    """Return the names of those dynamic columns of one field that are among `columns`."""
     names = (column[len(dynamic.prefix) :] for column in columns if dynamic.holds(column))
     return frozenset(map(dynamic.name_codec.decode, names))
 
@@ -225,9 +227,9 @@ def _take_entries(
     values: dict[str, Any],
     new: Mapping[str, Any],
 ) -> list[Replaced]:
-    """Update a field of dynamic columns, but keep the entries `mine`, which the program changed.
+    """Update a field of dynamic columns; keep the values of the names `mine`.
 
-    Return the replaced values that can change in place.
+    The program changed these values. Return the replaced values that can change in place.
     """
     name, codec = dynamic.name, dynamic.codec
     if name not in new:

@@ -90,7 +90,9 @@ class _Assembly:
         return part
 
     def _placed(self, part: Part, source: KeySource, *, is_last: bool) -> Part:
-        """Return a part adapted to its position in the key.
+        """Check that a part's codec can be used at its position in the key; return the part.
+
+        The returned part refuses empty values if Phoenix would write another key for them there.
 
         Raises:
             SchemaError: The codec cannot be used at this position; the error names another codec.

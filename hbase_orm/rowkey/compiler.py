@@ -63,9 +63,10 @@ class _EncoderSource:
         return self.assign(f"{self.scope.bind(derivation.compute, 'compute')}({arguments})")
 
     def _input(self, part: Part) -> str:
-        """Return the variable of an input of a part: a field's value, rounded as it is stored.
+        """Return the variable that holds an input of a derived part.
 
-        So a value that does not fit the codec never reaches the function that computes the part.
+        The value of a field is rounded as it is stored. So a value that does not fit the codec
+        never reaches the function that computes the part.
         """
         value = self.value(part)
         if part.derivation is not None:
@@ -216,7 +217,7 @@ def _end(part: Part, at: str, scope: Scope) -> str:
 
 
 def _wanted(parts: Sequence[Part], decoded: Sequence[str], joined: Joined) -> set[str]:
-    """Return the names of the parts that are needed to decode the fields."""
+    """Return the names of the parts that are needed to decode the fields `decoded`."""
     wanted = {p.name for p in parts if p.derivation is None or p.lookup is not None}
     for name in decoded:
         wanted |= {part.name for part in joined.get(name, ()) if part is not None}

@@ -26,8 +26,8 @@ class Component(KeySource):
     """A derived part of the row key, which is not given by the user.
 
     Attributes:
-        of: The key fields or components that this component is computed from. Empty if it needs
-            none, or is computed from all bytes after it.
+        of: The key fields or components that this component is computed from. Empty if it is
+            computed from all bytes after it, or from nothing, as a random salt is.
     """
 
     kind: ClassVar[str]
@@ -188,7 +188,7 @@ class Salt(Numbered):
         self.hash_name = hash
 
     def bucket(self, key_without_salt: bytes) -> int:
-        """Return the bucket of a key's hashed bytes, from 0 to `bucket_count` - 1."""
+        """Return the bucket for the bytes `key_without_salt`, from 0 to `bucket_count` - 1."""
         return bucket_of(key_without_salt, self.bucket_count, self.hash_name)
 
 

@@ -22,8 +22,8 @@ class Computed(Component):
         of: The key fields or components that are the arguments.
         codec: The codec of the value.
         values: A list of all possible values, or a function with the parameters of `function` that
-            returns the possible values. It gets None for each argument that a statement does not
-            fix. None means that the possible values are unknown.
+            returns the possible values. The function gets None for each argument that a statement
+            does not fix. If the attribute is None, the possible values are unknown.
     """
 
     kind = "computed part"
@@ -108,7 +108,7 @@ class Calculated(Derivation):
 
 
 def computed_made(component: Computed, inputs: tuple[Part, ...], _: Any) -> Made:
-    """Return the description, the codec and the derivation of a computed part.
+    """Return the name, the codec and the derivation of the part for a `Computed`.
 
     Raises:
         SchemaError: One of the declared values does not fit the codec, or the function given as

@@ -37,10 +37,10 @@ _ZEROS: Final[Mapping[type, Any]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Hashed(Derivation):
-    """A value that is computed from encoded bytes.
+    """A part whose bytes are computed from the encoded bytes of other parts, as a hash is.
 
-    The bytes of the inputs are joined without terminators. A value without inputs is computed from
-    all bytes of the key after this part.
+    The bytes of the `inputs` are joined without their terminators. If `inputs` is empty, the part
+    is computed from all bytes of the key after it.
     """
 
     @property
@@ -49,11 +49,11 @@ class Hashed(Derivation):
         return True
 
     def of_bytes(self, data: bytes) -> bytes:
-        """Return the bytes of the part in the key, computed from `data`."""
+        """Return the part's bytes: the result of the computation for the bytes `data`."""
         raise NotImplementedError
 
     def compute(self, *values: Any) -> bytes:
-        """Return the bytes of the part in the key, computed from the values of the inputs."""
+        """Return the part's bytes: the result for the joined bytes of the inputs' `values`."""
         return self.of_bytes(
             b"".join(part.bare(value) for part, value in zip(self.inputs, values, strict=True))
         )
@@ -65,7 +65,7 @@ class SaltOf(Hashed):
 
     Attributes:
         hash_name: The name of the hash in `salting.HASHES`.
-        numbers: The encoded buckets, in order.
+        numbers: The bytes of each bucket, in the order of the buckets.
     """
 
     hash_name: str = "phoenix"
@@ -86,12 +86,12 @@ class SaltOf(Hashed):
         return self.numbers[bucket_of(data, len(self.numbers), self.hash_name)]
 
     def choices(self, *values: Any) -> Iterable[bytes]:
-        """Return every bucket."""
+        """Return the bytes of every bucket: all are possible if the inputs are not known."""
         del values
         return self.numbers
 
     def admits(self, value: Any) -> bool:
-        """Return whether the value is a bucket."""
+        """Return whether `value` is the bytes of a bucket."""
         return value in self.numbers
 
 
@@ -132,7 +132,7 @@ class HashOf(Hashed):
         return f"{cut}.encode()" if self.form == "hex" else cut
 
     def admits(self, value: Any) -> bool:
-        """Return whether the bytes are hex digits, if the form is "hex"."""
+        """Return whether `value` can be part of a hash: any bytes if "raw", hex digits if "hex"."""
         return self.form == "raw" or not value.strip(_HEX_DIGITS)
 
     def of_bytes(self, data: bytes) -> bytes:
@@ -144,10 +144,10 @@ class HashOf(Hashed):
 
 @dataclass(frozen=True, slots=True)
 class OneOfNumbers(Derivation):
-    """A bucket that is not computed by a hash.
+    """The base of buckets that are not computed by a hash.
 
     Attributes:
-        numbers: The encoded buckets, in order.
+        numbers: The bytes of each bucket, in the order of the buckets.
     """
 
     numbers: tuple[bytes, ...] = ()
@@ -163,12 +163,12 @@ class OneOfNumbers(Derivation):
         return True
 
     def choices(self, *values: Any) -> Iterable[bytes]:
-        """Return every bucket."""
+        """Return the bytes of every bucket: all are possible if the inputs are not known."""
         del values
         return self.numbers
 
     def admits(self, value: Any) -> bool:
-        """Return whether the value is a bucket."""
+        """Return whether `value` is the bytes of a bucket."""
         return value in self.numbers
 
 
@@ -180,7 +180,7 @@ class RandomBucket(OneOfNumbers):
     """
 
     def compute(self, *values: Any) -> bytes:
-        """Return a random bucket."""
+        """Return the bytes of a random bucket."""
         del values
         return random.choice(self.numbers)  # noqa: S311 - it spreads load, it guards nothing
 
@@ -245,7 +245,7 @@ class PeriodOf(Derivation):
         return self.unit.start(values[0])
 
     def admits(self, value: Any) -> bool:
-        """Return whether a period starts at the time."""
+        """Return whether a period starts at the decoded time `value`."""
         return bool(self.unit.start(value) == value)
 
 

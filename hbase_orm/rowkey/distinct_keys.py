@@ -84,7 +84,8 @@ def _distinguishes(part: Part, name: str) -> bool:
 def _come_apart(parts: Sequence[Part]) -> bool:
     """Return whether the joined bytes of parts, without terminators, can be split in only one way.
 
-    The parts are split from the front as long as their ends are known, and the rest from the back.
+    Parts that show their own end are split off at the front. Of the parts that remain, all but the
+    first need a fixed width, so that they can be split off at the back.
     """
     waiting = list(parts)
     while waiting and waiting[0].framing in {Framing.FIXED, Framing.SELF}:

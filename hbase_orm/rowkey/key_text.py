@@ -22,9 +22,10 @@ class Piece:
 
     Attributes:
         name: The key field, or the kind of the derived component.
-        codec: The name of the codec; empty if the bytes have no value, such as a hash.
+        codec: The name of the codec; empty if the bytes are not an encoded value, such as a hash.
         data: The bytes, including the terminator.
-        value: The decoded value; None if the bytes have no value.
+        value: The decoded value. None if the bytes are not an encoded value, or are an offset as
+            formatted text, which is a time only together with its period.
     """
 
     name: str

@@ -27,8 +27,10 @@ class KeyContext:
     """The information that is needed to decode a key, besides its bytes.
 
     Attributes:
-        start: The start of the period whose rows the table holds, or None.
-        name_of: A function from a dictionary table and a number to the name, or None.
+        start: The start of the period whose rows the table holds. None if it is unknown, or if the
+            model does not have one table for each period.
+        name_of: A function that takes a dictionary table and a number, and returns the name. The
+            attribute is None if names cannot be looked up.
     """
 
     start: datetime | None = None
@@ -129,7 +131,7 @@ class KeyLayout:
         return self.codecs.get(name)
 
     def part(self, name: str) -> Part | None:
-        """Return the part that holds the field `name` itself, or None."""
+        """Return the part that holds the field `name` itself, or None if no part does."""
         return next((p for p in self.parts if p.derivation is None and p.name == name), None)
 
     def _joined(self) -> dict[str, tuple[Part | None, Part]]:
@@ -140,8 +142,8 @@ class KeyLayout:
     def joining(self, name: str) -> tuple[Part | None, Part] | None:
         """Return the two parts that a time field is decoded from: its period and its offset.
 
-        The period part is None if the table's name holds the period. The result is None if the key
-        does not have both.
+        If the table's name holds the period, None takes the place of the period part. The result is
+        None if the field is not decoded from a period and an offset.
         """
         for offset in self.parts:
             of = offset.derivation

@@ -56,7 +56,7 @@ class OrNone(Codec[Any]):
         return none if value is None else some + self.part.encode(value)
 
     def decode(self, data: bytes, /) -> Any:
-        """Return the value, or None.
+        """Return the decoded value; None if `data` is the marker for None.
 
         Raises:
             CodecError: The bytes do not begin with a marker, or the value does not decode.
@@ -69,7 +69,7 @@ class OrNone(Codec[Any]):
         return self.part.value_of(data[1:])
 
     def end_of(self, data: bytes, position: int) -> int:
-        """Return the end of the part that begins at `position`.
+        """Return the position after the part that begins at `position`.
 
         Raises:
             CodecError: The bytes are not this part.

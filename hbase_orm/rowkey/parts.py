@@ -115,8 +115,8 @@ class Part:
         separator: The terminator that the part has if it is ascending; empty if it needs none.
         end: The terminator as it is in the key: that of a descending part is inverted.
         is_ordered: Whether the part's bytes sort like its values (or in the reverse order, if
-            descending). Text with a separator only does so if the separator is a zero byte: with
-            "_", "host12_" would sort before "host1_".
+            descending). Those of text with a separator do not, unless the separator is a zero byte:
+            with "_", "host12_" would sort before "host1_".
         is_delimited: Whether the bytes of a key show where the part ends, so that no encoded value
             is a prefix of another.
         is_descending: Whether larger values have smaller bytes.

@@ -26,7 +26,7 @@ _DECIMAL = b"0123456789"
 
 
 class ByteWords(Protocol):
-    """One step in the beginning of a key: a set of words (bytes), none a prefix of another."""
+    """One step of the beginnings of keys: words (bytes), of which none is a prefix of another."""
 
     @property
     def count(self) -> int:
@@ -53,7 +53,7 @@ class OneOf:
     words: tuple[bytes, ...]
 
     def __post_init__(self) -> None:
-        """Sort the words; raise an error if one is a prefix of another."""
+        """Sort `words`; raise an error if there is none, or one is empty or a prefix of another."""
         words = tuple(sorted(self.words))
         # In byte order, the words that begin with a word follow it directly.
         clash = next((pair for pair in pairwise(words) if pair[1].startswith(pair[0])), None)
@@ -168,7 +168,7 @@ class Symbols:
         return self._rank(self.high) + self._has(self.high)
 
     def _rank(self, key: bytes) -> int:
-        """Return the number of words that are less than `key` and not a prefix of it."""
+        """Return the result of `below` for a step without the limits `low` and `high`."""
         rank, following = 0, prod(map(len, self.alphabets))
         for byte, alphabet in zip(key, self.alphabets, strict=False):
             following //= len(alphabet) or 1
@@ -197,25 +197,25 @@ def _counted(width_bytes: int) -> int:
 class LeadingBytes:
     """The possible beginnings of a table's row keys.
 
-    Every key begins with one word of each step, in order. All beginnings are treated as equally
-    frequent.
+    Every row key begins with one word of each step, in order. A beginning is one combination of
+    such words. All beginnings are treated as equally frequent.
 
     Attributes:
         steps: The steps; empty if the beginnings are unknown.
-        is_whole: Whether the key ends after the steps; otherwise any bytes may follow.
+        is_whole: Whether row keys end after the last of `steps`; otherwise any bytes may follow.
     """
 
     steps: tuple[ByteWords, ...] = ()
     is_whole: bool = False
 
     def __post_init__(self) -> None:
-        """Raise an error for whole keys without steps."""
+        """Raise an error if `is_whole` is set, but `steps` is empty."""
         if self.is_whole and not self.steps:
             raise SchemaError("the key has no steps", fix="give at least one step")
 
     @classmethod
     def words(cls, words: Iterable[bytes]) -> Self:
-        """Return the beginnings of keys that start with one of the words.
+        """Return the beginnings of row keys that start with one of `words`.
 
         Raises:
             SchemaError: There are no words, or a word is empty or a prefix of another.
@@ -224,26 +224,26 @@ class LeadingBytes:
 
     @classmethod
     def hex_digits(cls, width_bytes: int, *, is_upper: bool = False) -> Self:
-        """Return the beginnings of keys that start with `width_bytes` hexadecimal digits."""
+        """Return the beginnings of row keys that start with `width_bytes` hexadecimal digits."""
         return cls((Symbols((_UPPER_HEX if is_upper else _LOWER_HEX,) * _counted(width_bytes)),))
 
     @classmethod
     def decimal_digits(cls, width_bytes: int) -> Self:
-        """Return the beginnings of keys that start with `width_bytes` decimal digits."""
+        """Return the beginnings of row keys that start with `width_bytes` decimal digits."""
         return cls((Symbols((_DECIMAL,) * _counted(width_bytes)),))
 
     @classmethod
     def any_bytes(cls, width_bytes: int) -> Self:
-        """Return the beginnings of keys that start with `width_bytes` bytes of any value."""
+        """Return the beginnings of row keys that start with any `width_bytes` bytes."""
         return cls((Symbols((ANY_BYTE,) * _counted(width_bytes)),))
 
     def then(self, following: LeadingBytes) -> LeadingBytes:
-        """Return the beginnings of keys that have these steps, then the steps of `following`."""
+        """Return the beginnings that consist of these steps, then the steps of `following`."""
         return LeadingBytes((*self.steps, *following.steps), following.is_whole)
 
     @property
     def count(self) -> int | None:
-        """The number of beginnings, or None if they are unknown."""
+        """The number of possible beginnings of row keys; None if `steps` is empty."""
         return prod(step.count for step in self.steps) if self.steps else None
 
     def at(self, rank: int) -> bytes:
@@ -255,9 +255,14 @@ class LeadingBytes:
         return b"".join(reversed(words))
 
     def count_within(self, start: bytes, stop: bytes | None) -> int:
-        """Return the number of beginnings that a key from `start` to before `stop` can have.
+        """Return the number of beginnings that the row keys of a region can have.
 
-        A beginning that is a prefix of a border key counts on both sides of the border.
+        If `start` or `stop` consists of a beginning and more bytes, row keys on both sides of it
+        can have this beginning. The beginning then counts in both regions, unless `is_whole`.
+
+        Args:
+            start: The first key of the region.
+            stop: The first key after the region; None for the last region.
         """
         # If more bytes may follow, a key after `start` can have a beginning that `start` has.
         first = self._count_below(start) if self.is_whole else self._place(start)[0]
@@ -272,8 +277,8 @@ class LeadingBytes:
         """Compare a key with the beginnings.
 
         Returns:
-            The number of beginnings that are less than `key` and not a prefix of it, whether a
-            beginning is a prefix of it, and the rest of `key` after that prefix.
+            The number of beginnings that are less than `key` and not a prefix of it; whether a
+            beginning is a prefix of `key`; and the bytes of `key` after this prefix.
         """
         before = 0
         following = prod(step.count for step in self.steps)
@@ -299,11 +304,11 @@ class RegionReach:
     Attributes:
         start: The first key of the region.
         stop: The end of the region, excluded; None for the last region.
-        is_reachable: Whether a possible key is in the region.
+        is_reachable: Whether the region can ever hold a row.
         beginnings: The number of possible beginnings in the region; None if they are unknown.
-        share: The fraction of all beginnings in the region, 0 to 1; None if they are unknown. If a
-            split key is longer than the known beginning, that beginning counts in the regions on
-            both sides, and the sum of the shares is more than 1.
+        share: The fraction of all beginnings that is in the region, 0 to 1; None if the beginnings
+            are unknown. The shares of all regions may add up to more than 1, because a beginning
+            can be in two regions: see `LeadingBytes.count_within`.
     """
 
     start: bytes

@@ -33,8 +33,8 @@ def hex_string_split(
         last: The largest key, in the same form.
 
     Raises:
-        SchemaError: `regions` is less than 1 or more than the number of keys, an end is not
-            hexadecimal, or `last` is not greater than `first`.
+        SchemaError: `regions` is less than 1 or more than the number of keys, `first` or
+            `last` is not hexadecimal, or `last` is not greater than `first`.
 
     Examples:
         >>> hex_string_split(4)
@@ -78,7 +78,7 @@ def guide_hex_split(
         last: The largest key, in the same form.
 
     Raises:
-        SchemaError: As for `hex_string_split`, or an end has more than 16 digits.
+        SchemaError: As for `hex_string_split`, or `first` or `last` has more than 16 digits.
 
     Examples:
         >>> guide_hex_split(4)[0], hex_string_split(4, "0" * 16, "f" * 16)[0]
@@ -116,8 +116,8 @@ def uniform_split(
 def range_split(regions: int, first: bytes, last: bytes) -> tuple[bytes, ...]:
     """Return the split keys of `Admin.createTable` for two keys and a number of regions.
 
-    The ends are split keys themselves, so one region is before `first` and one begins at `last`. If
-    these are the smallest and the largest existing key, both regions are almost empty.
+    `first` and `last` are split keys themselves, so one region is before `first` and one begins at
+    `last`. If they are the smallest and the largest existing key, both regions are almost empty.
 
     Args:
         regions: The number of regions, 3 or more; the number of returned keys is one less.
@@ -141,15 +141,15 @@ def range_split(regions: int, first: bytes, last: bytes) -> tuple[bytes, ...]:
 def bytes_split(
     start: bytes, stop: bytes, count: int, *, inclusive: bool = False
 ) -> tuple[bytes, ...]:
-    r"""Return `Bytes.split(start, stop, inclusive, count)`: the ends and `count` keys between.
+    r"""Return `Bytes.split(start, stop, inclusive, count)`: both ends and `count` keys between.
 
-    The keys are computed as numbers that have the width of the longer end, or a larger width if too
-    few numbers of that width are between the ends.
+    The keys are computed as numbers as wide as the longer of `start` and `stop`. The numbers are
+    wider if too few numbers of this width are between `start` and `stop`.
 
     Args:
         start: The first key returned.
         stop: The last key returned.
-        count: The number of keys between the ends, 1 or more.
+        count: The number of keys between `start` and `stop`, 1 or more.
         inclusive: Whether `stop` is part of the range that is divided. If so, and the range has few
             keys, the last of the `count` keys may be `stop` itself.
 
@@ -180,7 +180,7 @@ def check_regions(regions: int, least: int, *, most: int | None = None) -> None:
     """Raise an error for an impossible number of regions.
 
     Raises:
-        SchemaError: The number is not an integer from `least` to `most`.
+        SchemaError: `regions` is not an integer from `least` to `most`.
     """
     _check_whole("regions", regions, least)
     if most is not None and regions > most:

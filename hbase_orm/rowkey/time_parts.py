@@ -34,7 +34,7 @@ def _time_source(inputs: tuple[Part, ...], kind: str) -> Part:
 
 
 def period_made(component: Period, inputs: tuple[Part, ...], _: Any) -> Made:
-    """Return the description, the codec and the derivation of a period.
+    """Return the name, the codec and the derivation of the part for a `Period`.
 
     Raises:
         SchemaError: The field is not a datetime, or the codec does not store datetimes or would
@@ -61,7 +61,7 @@ def period_made(component: Period, inputs: tuple[Part, ...], _: Any) -> Made:
 
 
 def offset_made(component: Offset, inputs: tuple[Part, ...], _: Any) -> Made:
-    """Return the description, the codec and the derivation of an offset.
+    """Return the name, the codec and the derivation of the part for an `Offset`.
 
     Raises:
         SchemaError: The field is not a datetime, or the codec cannot hold every offset.

@@ -24,7 +24,7 @@ class Index:
         include: The columns that each entry copies.
         covering: Whether statements may be answered from the entries, without reading the rows.
         unique: Whether no two rows may have the same indexed values.
-        where: The condition that rows with entries fulfil; None if all rows have entries.
+        where: The condition that rows with entries fulfil; None if there is no such condition.
         salt: The number of buckets that the entries are spread over; 0 for no salt.
         nulls: Whether rows in which an indexed field is None have entries.
         maintained: "always" if every write updates the entries, "manual" if only builds do.

@@ -35,7 +35,8 @@ def deferred_names(schema: TableSchema) -> frozenset[str]:
 def left_out(schema: TableSchema, loaded: AbstractSet[str]) -> tuple[ColumnSchema, ...]:
     """Return the columns that reads of objects leave out.
 
-    A column is left out only if every record type that has the column defers it.
+    A column is left out if it is deferred and its field is not in `loaded`, unless another record
+    type of the table has the same column and reads it.
 
     Args:
         schema: The schema of the model.
@@ -57,7 +58,8 @@ def left_out(schema: TableSchema, loaded: AbstractSet[str]) -> tuple[ColumnSchem
 def columns_read(schema: TableSchema, loaded: AbstractSet[str]) -> tuple[bytes, ...]:
     """Return the columns and families that a get of objects requests.
 
-    The get requests single columns only of families from which columns are left out.
+    A family from which no column is left out is requested whole, and so is a family with dynamic
+    columns. Of any other family, the get requests each column that is not left out.
 
     Args:
         schema: The schema of the model.

@@ -1,7 +1,7 @@
 """Dynamic columns: a field that maps names to the cells of many columns in one family.
 
-The qualifier of an entry's column is the prefix of the field followed by the encoded name of the
-entry.
+An entry is one name with its column. The column's qualifier is the prefix of the field followed by
+the encoded name.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class DynamicExpr(NoColumn, Owned, Generic[K, V]):
 
 
 class EntryExpr(Expr[V]):
-    """One entry of a field of dynamic columns.
+    """One entry of a field of dynamic columns as an expression, such as `Reading.tags["rack"]`.
 
     Attributes:
         of: The field of dynamic columns.
@@ -70,7 +70,7 @@ class EntryExpr(Expr[V]):
     """
 
     def __init__(self, of: DynamicExpr[Any, Any], key: Any) -> None:
-        """Make the expression of an entry, which a row may have or not."""
+        """Make the expression of the entry with the name `key`; a row need not have this entry."""
         self.of = of
         self.key = key
 
@@ -101,9 +101,9 @@ class EntryRange:
 
     Attributes:
         of: The field of dynamic columns.
-        start: The first name, included.
-        stop: The end of the range, excluded.
-        limit: The largest number of entries that are read of each row; None for no limit.
+        start: The first name of the range.
+        stop: The name before which the range ends.
+        limit: The largest number of dynamic columns that are read of each row; None for no limit.
     """
 
     of: DynamicExpr[Any, Any]
@@ -118,7 +118,7 @@ class EntryRange:
 
 
 def stored_name(of: DynamicExpr[Any, Any], codec: Codec[Any], name: Any) -> Any:
-    """Return the name of an entry as it is stored, for example a time in UTC.
+    """Check an entry's name; return the equal name that is stored, for example a time in UTC.
 
     Raises:
         QueryError: No entry can have this name: its type is wrong, it does not fit the codec, or it

@@ -1,8 +1,10 @@
 """Functions of fields as expressions, which indexes can store instead of the field's value.
 
 A function is pure, and its results must never change, because index entries store them. Every
-function returns None for None. `func.each(field)` stands for every item of a collection: a
-condition on it is true for a row if the condition is true for at least one item.
+function returns None for None.
+
+`func.each(field)` stands for every item of a collection: a comparison with it is true for a row if
+it is true for at least one item. `!=` is the negation of `==`, so it is true if no item is equal.
 """
 
 from __future__ import annotations
@@ -105,8 +107,8 @@ class FieldFunction:
     Attributes:
         python_type: The type, or the types, that the function's argument may have.
         apply: The Python function; its argument is never None.
-        codec: A function that takes the codec of the field, and returns the codec of the results or
-            None if it is unknown.
+        codec: A function that takes the codec of the field and returns the codec of the results.
+            It returns None if the type of the results is unknown.
     """
 
     python_type: type | tuple[type, ...]
@@ -119,9 +121,9 @@ class FieldFunction:
 
 
 def items_codec(codec: Codec[Any]) -> Codec[Any] | None:
-    """Return the codec of a collection's items; `codec` is the codec of the collection.
+    """Return the default codec of the items of the collections that `codec` stores.
 
-    None if the type of the items is unknown, or has no default codec.
+    None if the items have an unknown type or several types, or their type has no default codec.
     """
     type_ = codec.type_ if isinstance(codec, Packed) else codec.python_type
     kinds = {one for one in get_args(type_) if one is not Ellipsis}
@@ -152,7 +154,7 @@ def column_field(of: Expr[Any]) -> Expr[Any]:
 
 
 def function_codec(of: FunctionExpr[Any], codec: Codec[Any]) -> Codec[Any]:
-    """Return the codec of a function's results, if the function's argument has this codec.
+    """Return the codec of the results of `of`, a function of a field with the codec `codec`.
 
     Raises:
         QueryError: The function does not work on the field's type, or the type of a collection's

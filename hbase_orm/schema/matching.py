@@ -52,7 +52,8 @@ def compile_match(
     Args:
         schema: The schema of the model.
         conditions: The conditions.
-        names: The names of fields: if given, the function takes a tuple of their values instead.
+        names: If given, the function takes a tuple of the values of these fields instead of an
+            object's `__dict__`.
     """
     if not conditions:
         return None
@@ -66,10 +67,11 @@ def compile_match(
 
 
 class Matches:
-    """Compiles the conditions on one table, once for each shape. Threads may share it.
+    """Compiles conditions on one table, and keeps the code of simple ones. Threads may share it.
 
-    Conditions have the same shape if they differ only in the compared values. Only the code of
-    simple comparisons with values is kept; other conditions are compiled again each time.
+    A simple condition compares a plain field with one value other than None. Simple conditions that
+    differ only in the compared values have the same shape, and share one compiled code. All other
+    conditions are compiled each time.
     """
 
     def __init__(self, schema: TableSchema) -> None:
@@ -124,7 +126,7 @@ class _MatchShape:
     def match(self, conditions: Sequence[Condition]) -> Match | None:
         """Return the function that checks conditions of this shape, with their own values.
 
-        None if a condition compares another field, which may have the same name.
+        None if a condition compares another field than the code, even one of the same name.
         """
         scope: dict[str, Any] = {}
         for condition, field, codec in zip(conditions, self.fields, self.codecs, strict=True):
@@ -187,7 +189,7 @@ def _of_some_item(schema: TableSchema, condition: Any, scope: dict[str, Any]) ->
 
 
 def _test(schema: TableSchema, condition: Condition, value: str, scope: dict[str, Any]) -> str:
-    """Return the source of a condition; `value` is the source of the compared value."""
+    """Return the source of a condition; `value` is the source of the field's value."""
     match condition:
         case InValues(field=of, values=values):
             known = tuple(_comparable(schema, of, value) for value in values)

@@ -26,28 +26,33 @@ class Storage(Protocol):
 
     @property
     def batch_group(self) -> tuple[int, bytes]:
-        """A value that is equal for two models of a table if their writes may share a request."""
+        """A group: writes of models with the same table and the same group may share a request."""
         ...
 
     def row_of(self, key: bytes, /) -> bytes:
-        """Return the key of the row that holds the object with this key."""
+        """Return the row key of the row that holds the object whose key is `key`."""
         ...
 
     def column_of(self, key: bytes, column: bytes, /) -> bytes:
-        """Return the column of HBase in which the object's `column` is stored."""
+        """Return the column of a row in which `column` of the object is stored.
+
+        The qualifier of an object that is one cell depends on the object's `key`.
+        """
         ...
 
     def mutations(self, mutations: Sequence[RowMutation], /) -> Sequence[RowMutation]:
         """Convert mutations of objects to mutations of the rows that hold the objects.
 
-        In a mutation of an object, the row key is the key of the object.
+        The row key of each given mutation is the key of an object.
         """
         ...
 
     def get(
         self, request: GetRows, families: tuple[bytes, ...] = (), /
     ) -> ops.Protocol[Sequence[Row | None]]:
-        """Return objects by key, each as a row or None, in the order of the keys.
+        """Read objects by key; return each as a row, or None if it does not exist.
+
+        The result is in the order of the keys in `request`.
 
         Args:
             request: The request that would read the objects if each had its own row.
@@ -60,13 +65,13 @@ class Storage(Protocol):
     def row_ranges(
         self, ranges: Sequence[KeyRange], /, *, reverse: bool = False
     ) -> Sequence[KeyRange]:
-        """Return the ranges of row keys to scan for the objects in these ranges of keys."""
+        """Return the ranges of row keys to scan for the objects whose keys are in `ranges`."""
         ...
 
     def objects(
         self, rows: Sequence[Row], ranges: Iterable[KeyRange], /, *, reverse: bool = False
     ) -> Sequence[Row]:
-        """Return each object in the scanned rows, as a row, if its key is in one of the ranges."""
+        """Return the objects in the scanned `rows` whose keys are in `ranges`, each as a row."""
         ...
 
 
@@ -78,23 +83,24 @@ class StoredAsRows:
     batch_group = (0, b"")
 
     def row_of(self, key: bytes, /) -> bytes:
-        """Return the key."""
+        """Return `key` unchanged: it is the row key of the object's own row."""
         return key
 
     def column_of(self, key: bytes, column: bytes, /) -> bytes:  # noqa: ARG002  # for every key
-        """Return the column."""
+        """Return `column` unchanged."""
         return column
 
     def mutations(self, mutations: Sequence[RowMutation], /) -> Sequence[RowMutation]:
-        """Return the mutations."""
+        """Return `mutations` unchanged: each object has its own row."""
         return mutations
 
     def get(
         self, request: GetRows, families: tuple[bytes, ...] = (), /
     ) -> ops.Protocol[Sequence[Row | None]]:
-        """Return rows by key, in the order of the keys; None for an absent row.
+        """Read rows by key, in the order of the keys; return None for an absent row.
 
-        Rows without any of the requested columns are read again, with `families`.
+        A second request reads `families` of the rows that have none of the requested columns,
+        unless `families` is empty or equal to the requested columns.
         """
         rows = yield from ask(request)
         if not families or families == request.columns:
@@ -113,7 +119,7 @@ class StoredAsRows:
         *,
         reverse: bool = False,  # noqa: ARG002  # in any order
     ) -> Sequence[KeyRange]:
-        """Return the ranges."""
+        """Return `ranges` unchanged: the keys of objects are row keys."""
         return ranges
 
     def objects(
@@ -124,7 +130,7 @@ class StoredAsRows:
         *,
         reverse: bool = False,  # noqa: ARG002  # in any order
     ) -> Sequence[Row]:
-        """Return the rows."""
+        """Return `rows` unchanged: each row is one object."""
         return rows
 
 
@@ -151,19 +157,22 @@ class StoredAsCells:
 
     @property
     def batch_group(self) -> tuple[int, bytes]:
-        """A value that is equal for two models of a table if their writes may share a request."""
+        """A group: writes of models with the same table and the same group may share a request."""
         return self.width_bytes, self.column
 
     def row_of(self, key: bytes, /) -> bytes:
-        """Return the key without the offset."""
+        """Return `key` without the offset at its end."""
         return key[: -self.width_bytes]
 
     def column_of(self, key: bytes, column: bytes, /) -> bytes:
-        """Return the column with the key's offset."""
+        """Return `column` followed by the offset at the end of `key`."""
         return column + key[-self.width_bytes :]
 
     def mutations(self, mutations: Sequence[RowMutation], /) -> Sequence[RowMutation]:
-        """Return the mutations of the rows that hold the objects, one for each row and TTL."""
+        """Return mutations of the rows that hold the objects.
+
+        The mutations of one row that have the same TTL are joined to one mutation.
+        """
         by_row: dict[tuple[bytes, int | None], RowMutation] = {}
         for mutation in mutations:
             row, qualifier = self.row_of(mutation.row), mutation.row[-self.width_bytes :]
@@ -183,9 +192,9 @@ class StoredAsCells:
         families: tuple[bytes, ...] = (),  # noqa: ARG002  # the object is this one cell
         /,
     ) -> ops.Protocol[Sequence[Row | None]]:
-        """Return cells by the keys of their objects, each as a row; None for an absent cell.
+        """Read the cells of objects by the keys of the objects; return each cell as a row.
 
-        One request reads all rows and columns of the cells.
+        The result has None for an absent cell. One request reads all rows and columns of the cells.
         """
         rows = dict.fromkeys(self.row_of(key) for key in request.keys)
         names = dict.fromkeys(self.column_of(key, self.column) for key in request.keys)
@@ -224,9 +233,9 @@ class StoredAsCells:
         return KeyRange(start if row is None else row, stop if last is None else last + b"\x00")
 
     def _row_in(self, key: bytes) -> bytes | None:
-        """Return the row key at the beginning of `key`.
+        """Return the row key with which an object's key begins.
 
-        None if `key` ends inside the row key, or directly after it.
+        `key` may be incomplete. None if it does not continue after the row key.
         """
         position = 0
         try:

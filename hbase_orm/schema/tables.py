@@ -67,7 +67,8 @@ class DynamicSchema:
         prefix: The prefix of the columns: `family:prefix`.
         name_codec: The codec of an entry's name, which follows the prefix in the column.
         codec: The codec of the values.
-        taken: The columns with this prefix that are not entries: declared columns and the marker.
+        taken: The columns with this prefix that do not belong to the field: declared columns and
+            the marker.
     """
 
     name: str
@@ -105,7 +106,7 @@ class IndexSchema:
             of these values only.
         included: The columns whose bytes each entry copies.
         covering: Whether statements may be answered from the entries, without reading the rows.
-        where: The conditions that rows with entries fulfil; empty if all rows have entries.
+        where: The conditions that rows with entries fulfil; empty if there are none.
         salt: The number of buckets over which the entries are spread by a leading byte; 0 for no
             salt.
         nulls: Whether a row in which an indexed value is None has an entry.
@@ -164,7 +165,7 @@ class TableSchema:
         region_replication: The number of copies of each region of a new table.
         packed_bytes: If each object is stored as one cell, the width in bytes of the cell's
             qualifier, which is the last part of `layout`; otherwise 0.
-        record_types: The record types in the table if the model is their base, otherwise None.
+        record_types: If the model is the base of record types, these record types; otherwise None.
         dynamics: The fields of dynamic columns.
         version: The column that counts the writes of a row, or None.
         timestamps: Who sets the timestamps of cells, "server" or "client"; None means the engine's

@@ -177,7 +177,7 @@ def _check_families(cls: type, families: Mapping[str, Family]) -> None:
 
 @contextmanager
 def of_model(cls: type) -> Iterator[None]:
-    """Add the model's name to errors that are raised inside the block."""
+    """Add the model's name to errors that are raised inside the with block."""
     try:
         yield
     except SchemaError as error:

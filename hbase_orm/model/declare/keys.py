@@ -40,7 +40,8 @@ class RowPlacement:
         periods: The declaration of one table for each period, or None.
         record: The record type of the model. For the base of record types, the codec of the record
             types. None if the model has no record type.
-        packed: The offset that is the qualifier of the model's only column, or None.
+        packed: If each object is stored as one cell, the offset that is the cell's qualifier;
+            otherwise None.
     """
 
     table: Table
@@ -136,7 +137,7 @@ def _check_together(components: tuple[KeySource, ...], packed: Offset) -> None:
 
 
 def _differs_in_period(source: KeySource, packed: Offset) -> bool:
-    """Return whether a part's inputs can differ between the cells of one period."""
+    """Return whether a component's value can differ between the cells of one period."""
     if source is packed.of[0]:
         return True
     if isinstance(source, Period) and source.of == packed.of:
@@ -166,8 +167,9 @@ def _components(
 ) -> tuple[KeySource, ...]:
     """Return the components of a model's row key.
 
-    Without `__rowkey__`, these are the key fields. A record type without its own `__rowkey__` has
-    the components of its base, then the key fields that it declares itself.
+    A model has the components of its `__rowkey__`, which it may inherit; without `__rowkey__`, it
+    has its key fields. A record type that inherits `__rowkey__` has the components of the base's
+    `__rowkey__`, then the key fields that the record type declares itself.
     """
     declared = rowkey_of(cls)
     if declared is None:
@@ -184,7 +186,7 @@ def _components(
 def _check_kind(cls: type, declared: RowKey) -> None:
     """Refuse a record type whose row keys do not begin like the row keys of its base.
 
-    A read of the table could not recognize the record type.
+    If they began differently, a read of the table could not recognize the record type.
 
     Raises:
         SchemaError: The beginnings differ; the error shows how the row key must begin.
@@ -201,7 +203,7 @@ def _check_kind(cls: type, declared: RowKey) -> None:
 
 
 def _before_kind(key: RowKey) -> tuple[int, ...] | None:
-    """Return the `id` of each component before `RecordType()`; None if the key does not have it."""
+    """Return the `id` of each component before `RecordType()`; None if there is none."""
     for number, component in enumerate(key.components):
         if isinstance(component, RecordType):
             return tuple(map(id, key.components[:number]))

@@ -109,7 +109,7 @@ def _codec(
 
 
 def _check_names_differ(field: Dynamic[Any, Any], codec: Codec[Any]) -> None:
-    """Refuse a codec that decodes two qualifiers to one name, or to a name that is not hashable."""
+    """Refuse a codec if one name could have two qualifiers, or if names are not hashable."""
     kind = codec.python_type
     is_hashed = getattr(kind, "__hash__", None) is not None
     if codec.canonical and is_hashed and not issubclass(kind, float):

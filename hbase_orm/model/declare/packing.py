@@ -19,7 +19,9 @@ Field = Mapped[Any] | Counter | Version
 
 
 def packed_offset(fields: Mapping[str, Any], indexes: Mapping[str, Index]) -> Offset | None:
-    """Return the offset that is the qualifier of a model's only column, or None.
+    """Return the offset that is the qualifier of a model's only column.
+
+    None for a usual model, whose qualifiers are texts.
 
     Raises:
         SchemaError: The model has another column or an index, or stores a key field in a column.

@@ -21,7 +21,7 @@ _PART: Final = RecordType.kind  # what the part of a row key is called
 def placement_of(
     cls: type, table: str | Table | TablePerPeriod | None, record_type: str | None
 ) -> RowPlacement:
-    """Return the placement of a model's rows.
+    """Return which table holds a model's rows, from the arguments of its class.
 
     Raises:
         SchemaError: The model names no table, or a record type has no base with `RecordType()`.
@@ -62,7 +62,7 @@ def _example(periods: TablePerPeriod) -> str:
 def base_of(cls: type) -> type[Any] | None:
     """Return the base model of a record type, whose table the record type shares.
 
-    None if `cls` is such a base model itself, or has none.
+    None if `cls` is a base of record types itself, or does not derive from one.
     """
     own: TableSchema | None = vars(cls).get("__schema__")
     if own is not None and own.record_types is not None:
@@ -170,7 +170,7 @@ def model_of_key(model: Any, key: bytes) -> Any:
 
 
 def record_type_test(model: Any) -> Callable[[bytes], bool] | None:
-    """Return a function that recognizes the row keys of a record type in its base's table.
+    """Return a function that returns whether a row key belongs to the record type `model`.
 
     Return None for a model without a record type.
     """

@@ -1,4 +1,4 @@
-"""Deferred fields: which of them an object was read with, and which fields may be deferred."""
+"""Deferred fields: whether an object has their values, and which fields may be deferred."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def not_loaded(obj: Any, name: str) -> NotLoadedError:
 
 
 def _reading(obj: Any, name: str) -> str:
-    """Return the advice how to read a deferred field.
+    """Return the advice, for an error, how to read a deferred field.
 
     An object without a row, such as one read as of a time in the past, cannot be refreshed, so its
     values must be selected.
@@ -60,10 +60,10 @@ def refuse_unloaded(obj: Any) -> None:
 
 
 def refuse_partial(obj: Any) -> None:
-    """Refuse to put an object without its deferred fields if the row may not exist.
+    """Refuse to put an object if its row could lack deferred fields after the put.
 
-    An object that belongs to a row may lack deferred fields, except required fields. An object
-    without a row must have all of them.
+    An object that belongs to a row may lack deferred fields that are not required, because the row
+    keeps their cells. An object without a row must have all deferred fields.
 
     Raises:
         ValidationError: Deferred fields are missing; the error names them.
@@ -95,7 +95,7 @@ def _lacking(obj: Any, fields: list[str], text: str) -> ValidationError:
 
 
 def deferred_among(schema: TableSchema, fields: Iterable[Any]) -> frozenset[str]:
-    """Return the names of those fields of a model that are deferred.
+    """Return the names of the deferred fields among `fields`.
 
     Raises:
         QueryError: One of the fields is not a field of the model.
@@ -114,7 +114,10 @@ def deferred_among(schema: TableSchema, fields: Iterable[Any]) -> frozenset[str]
 
 
 def set_unread(obj: Any) -> frozenset[str]:
-    """Return the deferred fields that were set by the program without having been read."""
+    """Return the names of the set deferred fields whose cells in the row are unknown.
+
+    Such a cell was neither read nor written since the object was loaded.
+    """
     deferred, values = obj.__schema__.deferred, obj.__dict__
     if not deferred:
         return NO_FIELDS
@@ -124,7 +127,7 @@ def set_unread(obj: Any) -> frozenset[str]:
 
 
 def cleared(obj: Any) -> list[bytes]:
-    """Return the columns of deferred fields that were set to None without having been read."""
+    """Return the columns of the fields in `set_unread` whose new value is None."""
     own, values = set_unread(obj), obj.__dict__
     return [
         column.column
@@ -134,7 +137,7 @@ def cleared(obj: Any) -> list[bytes]:
 
 
 def note_written(obj: Any) -> None:
-    """Mark the deferred fields that a written object has values for as loaded."""
+    """After a write, mark the deferred fields whose values the object has as loaded."""
     deferred, values = obj.__schema__.deferred, obj.__dict__
     if deferred:
         names = frozenset(column.name for column in deferred if column.name in values)

@@ -16,16 +16,17 @@ V = TypeVar("V")
 
 
 class Dynamic(Attribute, DynamicExpr[K, V]):
-    """A map over the columns of a family whose qualifiers start with a prefix.
+    """A field that maps names to the values of columns whose qualifiers start with a prefix.
 
-    An object's attribute is a dict, which can be changed in place or set. An entry whose value is
-    None counts as absent. The next flush sends one cell for each entry that differs from the row.
+    An object's attribute is a dict, which can be changed in place or set. A name whose
+    value is None counts as absent. The next flush writes or deletes one cell for each name whose
+    value differs from the row.
 
     Attributes:
         family: The family of the columns; None means the model's only family.
         prefix: The prefix of the qualifiers; "" means the whole family.
-        given_name_codec: The codec of an entry's name, which is the part of the qualifier after the
-            prefix; None means the default of the annotated type.
+        given_name_codec: The codec of the names; an encoded name is the part of the qualifier after
+            the prefix. None means the default of the annotated type.
         codec: The codec of the values; None means the default of the annotated type.
     """
 
@@ -81,7 +82,7 @@ class Dynamic(Attribute, DynamicExpr[K, V]):
     if TYPE_CHECKING:  # at run time Model.__setattr__ sets: a data descriptor would slow reading
 
         def __set__(self, instance: Any, value: Mapping[K, V], /) -> None:
-            """Set all entries."""
+            """Replace the whole map."""
 
 
 def dynamic(
@@ -92,7 +93,7 @@ def dynamic(
     codec: Codec[Any] | None = None,
     init: Literal[False] = False,
 ) -> Dynamic[Any, Any]:
-    """Declare dynamic columns: a map from the rest of a qualifier to its cell's value.
+    """Declare dynamic columns: a map from names, which are parts of qualifiers, to values.
 
     Args:
         family: The family of the columns; None means the model's only family.

@@ -2,8 +2,8 @@
 
 On the class a field is an expression (`Reading.host == "a"`); on an instance it is the value. A
 value is in the instance's `__dict__`, so that reading it calls no code of the library: Python calls
-the descriptor only if there is no value, and the descriptor raises an error. Setting a field calls
-`Model.__setattr__`.
+the descriptor only if there is no value. The descriptor of a counter or a version then returns 0,
+the descriptor of any other field raises an error. Setting a field calls `Model.__setattr__`.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ class Relation:
     key: Mapping[str, str]
 
     def key_of(self, obj: Any) -> tuple[Any, ...]:
-        """Return the values of the related row's key arguments; None if a field has no value."""
+        """Return the related row's key arguments, with None for each field that has no value."""
         values = obj.__dict__
         return tuple(values.get(name) for name in self.key.values())
 
@@ -44,7 +44,7 @@ class Relation:
 
 
 class RelatedExpr(NoColumn, Generic[T]):
-    """A related field on its class: what `.load_related()` takes."""
+    """A related field as an attribute of its class; `.load_related()` takes it as argument."""
 
     name: str
     model_name: str
@@ -62,9 +62,9 @@ class RelatedExpr(NoColumn, Generic[T]):
 class Related(RelatedExpr[T]):
     """The object of another row: `customer: Related[Customer] = related(customer_id=customer_id)`.
 
-    The object is loaded by `.load_related()`; it is None if its row does not exist or a field of
-    its key is None. The attribute is not a constructor argument, is never written, and is ignored
-    by `==`.
+    The object is loaded by `.load_related()`. It is None if its row does not exist, or if a field
+    of its row key is None. The attribute is not a constructor argument, is never written, and is
+    ignored by `==`.
 
     Attributes:
         key: For each key argument of the related model, the field of this model that has its value.

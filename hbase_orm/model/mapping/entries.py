@@ -19,9 +19,9 @@ from hbase_orm.schema import DynamicSchema, TableSchema
 
 
 def reading_lines(schema: TableSchema, scope: Scope) -> list[str]:
-    """Return the source lines that read an object's maps from the variable `row`.
+    """Return the source lines that read the dynamic columns of the variable `row`.
 
-    They store the maps in the variable `d`, the object's `__dict__`.
+    The lines store one dict for each field in the variable `d`, the object's `__dict__`.
     """
     if not schema.dynamics:
         return []
@@ -48,7 +48,7 @@ def reading_lines(schema: TableSchema, scope: Scope) -> list[str]:
 
 
 def _belongs(dynamic: DynamicSchema, column: str, scope: Scope) -> str:
-    """Return the source of the test whether a column belongs to an entry.
+    """Return the source of a test whether a column is one of these dynamic columns.
 
     The test compares a slice, so that it calls no method.
     """
@@ -59,7 +59,7 @@ def _belongs(dynamic: DynamicSchema, column: str, scope: Scope) -> str:
 
 
 def read_entries(schema: TableSchema, values: dict[str, Any], row: Row) -> None:
-    """Read an object's maps from `row` into `values`, its `__dict__`, by calls to the codecs.
+    """Read the dynamic columns of `row` into an object's `__dict__`, by calls to the codecs.
 
     Raises:
         CorruptRowError: A qualifier or a cell does not decode.
@@ -98,9 +98,9 @@ def _decoded(
 
 
 def writing_lines(schema: TableSchema, scope: Scope) -> list[str]:
-    """Return the source lines that add the cells of all entries to the variable `cells`.
+    """Return the source lines that add the cells of dynamic columns to the variable `cells`.
 
-    They read the entries from the variable `d`, the object's `__dict__`.
+    The lines read the names and values from the variable `d`, the object's `__dict__`.
     """
     lines: list[str] = []
     for dynamic in schema.dynamics:
@@ -123,7 +123,7 @@ def writing_lines(schema: TableSchema, scope: Scope) -> list[str]:
 
 
 def entry_cells(schema: TableSchema, dynamic: DynamicSchema, entries: object) -> dict[bytes, bytes]:
-    """Return the cells of a map's entries, without entries that are None.
+    """Return the cells of one field of dynamic columns; a value that is None has no cell.
 
     Raises:
         ValidationError: An entry has the wrong type or does not fit; the error names it.
@@ -152,7 +152,7 @@ def entry_cells(schema: TableSchema, dynamic: DynamicSchema, entries: object) ->
 
 
 def checked_entries(schema: TableSchema, dynamic: DynamicSchema, entries: object) -> dict[Any, Any]:
-    """Return a copy of a map, with values rounded as they are stored and without None entries.
+    """Return a copy of `entries`, rounded as they are stored, without values that are None.
 
     Raises:
         ValidationError: The value is not a mapping, or an entry does not fit.

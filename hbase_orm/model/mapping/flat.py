@@ -21,8 +21,8 @@ FlatRow = tuple[bytes | None, ...]
 Flattener = Callable[[dict[str, Any], bytes], tuple[int, FlatRow] | None]
 """A function from an object's `__dict__` and row key to the size of its cells and its flat row.
 
-The size is the sum over all cells, in bytes. The result is None for values that need special
-treatment.
+The size is the sum of the sizes of all cells, in bytes. The result is None for values that need
+special treatment.
 """
 
 
@@ -30,7 +30,8 @@ treatment.
 def flattener_of(model: Any, *more: tuple[bytes, bytes], cell_bytes: int = 0) -> Flattener | None:
     """Return a function that makes flat rows of a model's objects.
 
-    None for a model with dynamic columns, or whose objects are cells: the columns of its rows vary.
+    None for a model whose rows have different columns: a model with dynamic columns, or a model
+    whose objects are stored as cells.
 
     Args:
         model: The model; a flat row has its columns in the order of the schema.

@@ -59,9 +59,10 @@ class Mapping:
 def hydrators(
     cls: type, schema: TableSchema, set_state: SetState
 ) -> Callable[[AbstractSet[str]], Hydrator]:
-    """Return a function from names of deferred fields to the hydrator for rows read with them.
+    """Return a function that takes names of deferred fields and returns a hydrator.
 
-    The function ignores names of fields that are not deferred.
+    The hydrator makes objects from rows that were read with these deferred fields. Names of fields
+    that are not deferred are ignored.
     """
     names = frozenset(column.name for column in schema.deferred)
 
@@ -78,7 +79,7 @@ def _compile_hydrator(
     set_state: SetState,
     loaded: frozenset[str],
 ) -> Hydrator:
-    """Return a function that makes an object of `cls` from a row."""
+    """Return a function that makes an object from a row read with the deferred fields `loaded`."""
     hidden = frozenset(each.column for each in schema.deferred if each.name not in loaded)
     columns = [column for column in read_columns(schema) if column.column not in hidden]
     scope = Scope(new=cls.__new__, cls=cls, MISFITS=MISFITS)
@@ -136,7 +137,7 @@ def _absent(column: ColumnSchema, scope: Scope) -> list[str]:
 
 
 def _with_default(column: ColumnSchema, values: dict[str, Any], row: Row) -> Row:
-    """Set a field without a cell to its default; return the row with a cell for it."""
+    """Set a field that has no cell to its default; return the row with a cell of this value."""
     value = column.new_default()
     values[column.name] = value
     return Row(row.key, {**row.cells, column.column: Cell(column.codec.encode(value), 0)})

@@ -1,8 +1,11 @@
 """Reads a few fields of rows without making objects, by a function generated per selection.
 
-A field is read as in an object: from the row key if possible, else from its column. Without a cell,
-the value is None, the declared default, or 0 for a counter. A required field without a cell is None
-here too; `check_present` raises the error.
+A value is decoded from the row key if the row key holds the field, otherwise from the field's cell.
+If the row has no such cell, the value depends on the field:
+
+- A counter or a version is 0.
+- A field that cannot be None and has a default is its default.
+- Any other field is None. For a required field this is an error, which `check_present` raises.
 """
 
 from __future__ import annotations
@@ -25,7 +28,10 @@ _KEPT = 256
 
 
 def reader_of(model: Any, fields: Sequence[Expr[Any]]) -> Reader:
-    """Return the function that reads fields of a model's rows, or entries of dynamic columns."""
+    """Return a function that takes a row and returns the values of `fields`.
+
+    A field may be a field of the model, or one of its dynamic columns such as `tags["rack"]`.
+    """
     names = tuple(field.name for field in fields)
     entries = [stored_column(model.__schema__, f) for f in fields if isinstance(f, EntryExpr)]
     return _reader(model, names, tuple(entry for entry in entries if entry is not None))
@@ -92,7 +98,7 @@ def _read_plainly(
 
 
 def required(schema: TableSchema, names: Sequence[str]) -> list[tuple[int, ColumnSchema]]:
-    """Return the columns of the required fields in `names`, each with its position there."""
+    """Return each required field among `names`: its position in `names` and its column."""
     columns = []
     for place, name in enumerate(names):
         column = schema.column_by_name.get(name)
@@ -107,6 +113,12 @@ def check_present(
     schema: TableSchema, wanted: Sequence[tuple[int, ColumnSchema]], row: Row, values: Sequence[Any]
 ) -> None:
     """Raise an error if a row lacks the cell of a required field.
+
+    Args:
+        schema: The schema of the model.
+        wanted: The result of `required` for the selected fields.
+        row: The row.
+        values: The values of the selected fields in the row.
 
     Raises:
         MissingCellError: A cell is missing; the error names the row and the column.
