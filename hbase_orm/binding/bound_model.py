@@ -137,7 +137,8 @@ class BoundModel:
     def load_names(self, rows: Iterable[Row]) -> Protocol[LoadedNames | None]:
         """Look up the names whose numbers are in the keys of rows, all at once.
 
-        The caller must hold the result until objects are made from the rows. The result is None if
+        Keep a reference to the result until objects are made from the rows: the names are found
+        only as long as it exists. The result is None if
         the model's row keys hold no numbers of names. For a record type, rows of other record types
         are skipped, because their keys have another layout.
         """

@@ -159,10 +159,10 @@ class Dictionaries:
         return loaded
 
     def name_of(self, dictionary: str, number: int) -> str:
-        """Return the name of `number`; nothing is sent, so call `load` for the number before.
+        """Return the name of `number`, which `load` must have looked up before; nothing is sent.
 
         Raises:
-            CorruptRowError: No name is loaded for the number, so the dictionary has none.
+            CorruptRowError: `load` got no name for the number: the dictionary has none.
         """
         table = self.table(dictionary)
         names: Mapping[int, str] = self._cache.names(table, [number])

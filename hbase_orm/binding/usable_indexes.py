@@ -152,7 +152,7 @@ class _UsableIndex:
         self._seen: CatalogEntry | None = None
 
     def checked(self, reading: Generator[Step, Any, R]) -> Generator[Step, Any, R]:
-        """Yield the steps of `reading`, with a check before each request."""
+        """Yield the steps of `reading`; before each read, check that the index is still usable."""
         run = ProtocolRun(reading)
         try:
             run.begin()

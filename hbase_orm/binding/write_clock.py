@@ -1,10 +1,11 @@
-"""Timestamps of writes, and waits of writes for HBase's clock.
+"""Gives writes their timestamps, and delays writes that older cells or tombstones would hide.
 
 HBase's timestamps are whole milliseconds. A put in the same millisecond as a delete of its row is
 hidden by the tombstone. HBase gives each increment or append a timestamp at least 1 ms later than
 the timestamp of the existing cell. So frequent increments may give a counter timestamps in the
-server's future. A later put with the server's time is then hidden, and a delete does not delete
-these cells.
+server's future. A later put with the server's time is then hidden by the counter's cell, and a
+delete leaves this cell in place. Before such a write, `WriteClock` waits until HBase's clock has
+passed these timestamps.
 """
 
 from __future__ import annotations

@@ -81,23 +81,25 @@ def explain(
 
 def _plan(stmt: Select[Any], *, analyze: bool) -> Plan:
     url = settings().url
-    asks = _asks(stmt)
-    if not analyze and asks is None:
+    reason = _reason_to_read(stmt)
+    if not analyze and reason is None:
         namespace = "" if url is None else parse_url(url).namespace
         return plan(stmt, named_schema(stmt.model.__schema__, namespace))
-    if url is None and asks is not None:
-        raise click.UsageError(f"{asks}; give --url.")
+    if url is None and reason is not None:
+        raise click.UsageError(f"planning needs a read from HBase, so give --url: {reason}.")
     with connect(settings().require_url()) as engine, engine.session() as session:
         return session.explain(stmt, analyze=analyze)
 
 
-def _asks(stmt: Select[Any]) -> str | None:
+def _reason_to_read(stmt: Select[Any]) -> str | None:
     """Return the reason why planning must read from HBase, as text; None if there is no reason."""
     schema = stmt.model.__schema__
     names = sorted(names_in(stmt, schema))
     if names:
         shown = ", ".join(f"{name!r} (in {table})" for table, name in names)
-        return f"the key holds numbers of names: {shown}"
+        return f"the row key stores names as numbers, which must be looked up: {shown}"
     if schema.layout.table_period is not None and stmt.full_scan_allowed:
-        return f"{schema.model_name} has a table for each period, and all of them are to be read"
+        return (
+            f"{schema.model_name} has a table for each period, and the statement reads all of them"
+        )
     return None

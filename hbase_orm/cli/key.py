@@ -111,7 +111,9 @@ def _encoded(model: type[Model], fields: Mapping[str, Any], engine: Engine | Non
         return model.encode_key(**fields)
     if engine is None:
         shown = ", ".join(f"{field} (in {table})" for field, table in names.items())
-        raise click.UsageError(f"the key holds numbers of names: {shown}; give --url.")
+        raise click.UsageError(
+            f"the row key stores names as numbers; to look them up, give --url: {shown}."
+        )
     keys = engine.row_keys(model, **fields)
     if not keys:
         raise RowKeyError(

@@ -75,5 +75,5 @@ class Long(Codec[int]):
         return guarded(value, int, packed, self.encode, scope)
 
     def inline_decode(self, data: str, scope: Scope) -> str:
-        """Return an expression that unpacks the number, and fails for another width."""
+        """Return an expression that unpacks the number, and raises for bytes of another width."""
         return f"{scope.bind(_LAYOUT.unpack, 'unpack')}({data})[0]"

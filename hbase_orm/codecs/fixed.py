@@ -229,13 +229,13 @@ class FixedRaw(Raw):
         return invert(data) if self.desc else data
 
     def inline_encode(self, value: str, scope: Scope) -> str:
-        """Return an expression that inverts bytes if descending, and fails for another width."""
+        """Return an expression for `width_bytes` bytes; for others `encode` raises an error."""
         data = inverted(value, scope, desc=self.desc)
         fits = f"len({value}) == {literal(self.width_bytes)}"
         return guarded(value, bytes, data, self.encode, scope, fits)
 
     def inline_decode(self, data: str, scope: Scope) -> str:
-        """Return an expression that inverts bytes if descending, and fails for another width."""
+        """Return an expression for `width_bytes` bytes; for others `decode` raises an error."""
         plain, decode = inverted(data, scope, desc=self.desc), scope.bind(self.decode, "decode")
         return f"({plain} if len({data}) == {literal(self.width_bytes)} else {decode}({data}))"
 

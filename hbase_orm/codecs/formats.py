@@ -85,15 +85,22 @@ class Strftime(Instant):
         return self.is_whole
 
     def __post_init__(self) -> None:
-        """Raise an error for a directive of varying width, a repeated unit, or a missing unit."""
+        """Raise an error for a format that is not ASCII or has wrong, repeated or missing units."""
         strange = [p for p in _pieces(self.format) if p[0] == "%" and p not in {*_WIDTHS, "%%"}]
-        if strange or not self.format.isascii():
+        if not self.format.isascii():
             raise SchemaError(
-                "the format has a directive of no fixed width",
+                "the format has text that is not ASCII",
                 codec=self.name,
                 format=self.format,
-                strange=strange,
-                fix=f"use {' '.join(_WIDTHS)} %% and ASCII text",
+                fix="use ASCII text between the directives",
+            )
+        if strange:
+            raise SchemaError(
+                "the format has directives that this codec does not support",
+                codec=self.name,
+                format=self.format,
+                directives=strange,
+                fix=f"use only {' '.join(_WIDTHS)} and %%",
             )
         units = _BY_DAY_OF_YEAR if "%j" in self.directives else _BY_MONTH
         present = sorted(self.directives, key=lambda p: units.index(p) if p in units else -1)

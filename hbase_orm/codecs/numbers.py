@@ -88,7 +88,7 @@ class Integer(Codec[int]):
         return guarded(value, int, packed, self.encode, scope)
 
     def inline_decode(self, data: str, scope: Scope) -> str:
-        """Return an expression that unpacks the number, and fails for another width."""
+        """Return an expression that unpacks the number, and raises for bytes of another width."""
         number = f"{scope.bind(self.layout.unpack, 'unpack')}({data})[0]"
         return f"({self._last} - {number})" if self.desc else f"({plus(number, self.least)})"
 

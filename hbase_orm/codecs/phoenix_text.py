@@ -117,7 +117,10 @@ class Char(Codec[str]):
         return invert(data) if self.desc else data
 
     def encode_prefix(self, prefix: str, /) -> bytes:
-        """Return `prefix` without padding, inverted if descending; it may end with a space."""
+        """Return the ASCII bytes of `prefix`, inverted if descending; no padding is added.
+
+        Unlike a value, a prefix may end with a space.
+        """
         data = self._ascii(prefix)
         return invert(data) if self.desc else data
 

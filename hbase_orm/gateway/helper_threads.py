@@ -91,7 +91,7 @@ class SharedWork(Generic[T, R]):
         if self._failures:
             raise self._failures[0]
         if len(self._outcomes) < self._items:
-            raise HBaseORMError("a helper thread was ended from outside")
+            raise HBaseORMError("a helper thread ended before its work was finished")
         return [self._outcomes[number] for number in range(self._items)]
 
 

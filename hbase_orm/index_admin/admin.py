@@ -362,7 +362,7 @@ def _name_of(bound: BoundModel, index: object) -> str:
 
 
 def _guarded(bound: BoundModel, name: str) -> tuple[GuardedTable, IndexTarget]:
-    """Return the descriptions of a model's table and of its index `name` that writes need."""
+    """Return what guarded writes need to know of a model's table and of its index `name`."""
     if bound.guarded is None:
         raise AssertionError(bound)
     return bound.guarded, next(i for i in bound.guarded.indexes if i.name == name)

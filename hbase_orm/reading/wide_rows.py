@@ -81,7 +81,7 @@ class _EntryReader:
         return check is None or check(bound.hydrate(row, self._chosen.loaded).__dict__)
 
     def _with_entries(self, bound: BoundModel, row: Row) -> Protocol[Row]:
-        """Return a row with only the requested dynamic columns.
+        """Read the requested dynamic columns of a row; return the row with only these.
 
         Dynamic columns that were read only because a condition compares them are removed.
         """

@@ -86,7 +86,7 @@ def part_steps(part: Part) -> tuple[ByteWords, ...]:
 
 
 def choices_of(part: Part) -> tuple[Any, ...]:
-    """Return all values of a derived part with few values; empty if they are unknown."""
+    """Return all possible values of a derived part; empty if unknown, or for other parts."""
     derivation = part.derivation
     if derivation is None:
         return ()

@@ -42,7 +42,7 @@ class OrNone(Codec[Any]):
 
     @property
     def is_self_delimiting(self) -> bool:
-        """True: the marker shows whether a value follows, and the value's part shows its end."""
+        """True: the first byte shows whether a value follows; the value's part shows its end."""
         return True
 
     @property

@@ -274,11 +274,12 @@ class LeadingBytes:
         return before + (is_begun and rest != b"")
 
     def _place(self, key: bytes) -> tuple[int, bool, bytes]:
-        """Compare a key with the beginnings.
+        """Return the place of a key among the possible beginnings of row keys.
 
         Returns:
-            The number of beginnings that are less than `key` and not a prefix of it; whether a
-            beginning is a prefix of `key`; and the bytes of `key` after this prefix.
+            The number of beginnings before `key`, without one that is a prefix of it; whether a
+            beginning is a prefix of `key`; and the bytes of `key` after this prefix. Without such a
+            prefix these bytes have no meaning.
         """
         before = 0
         following = prod(step.count for step in self.steps)

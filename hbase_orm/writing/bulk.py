@@ -113,11 +113,11 @@ class Bulk:
                 models only.
 
         Raises:
-            ValidationError, RowKeyError: The object cannot be encoded; or it lacks required
-                deferred fields; or it lacks any deferred field, and it is inserted, its row was
-                deleted, or it was read from the past. Other objects are not affected.
+            ValidationError, RowKeyError: The object cannot be encoded, or deferred fields are not
+                loaded that must be: the required ones always; all of them if `insert_only` is
+                set, the row was deleted, or the past was read. Other objects are not affected.
             CorruptRowError: In a load, the codec of an indexed field cannot decode what it encoded.
-                Outside of a load, a FlushError has this error. Other objects are not affected.
+                Outside of a load, it is reported later in a FlushError. Other objects are kept.
             DuplicateRowError: The same row was added to the load shortly before; this object is not
                 written.
             FlushError: Some of the rows added before were not written. The bulk writer cannot be
@@ -304,7 +304,7 @@ class Bulk:
         return waiting, under_way
 
     def _keep_order(self, waiting: list[TableBuffer], *, is_under_way: bool) -> None:
-        """Send earlier writes of the same row and wait for them: batches are sent in parallel."""
+        """Wait for a row's earlier writes, which its next write could overtake otherwise."""
         for other in waiting:
             self._submit(other)
         if waiting or is_under_way:

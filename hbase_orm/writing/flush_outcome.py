@@ -70,7 +70,7 @@ class FlushOutcome:
         return next((error for error in errors if not isinstance(error, HBaseORMError)), None)
 
     def record_not_written(self, writes: Iterable[RowWrite], error: Exception) -> None:
-        """Record writes that were certainly not made because of `error`."""
+        """Record writes that certainly were not made, with the error that prevented them."""
         self.not_written += [(write, error) for write in writes]
 
     def record_unknown(self, writes: Iterable[RowWrite], error: Exception) -> None:

@@ -187,7 +187,7 @@ class _Move:
         return True
 
     def delete_copied(self, original: Row) -> Protocol[None]:
-        """Delete the original, unless one of the rows has changed after the copy was written."""
+        """Delete the original, unless it or a copied cell has changed since it was read."""
         copy = yield from stored_row(self.new.bound, self.new.key)
         now = yield from stored_row(self.old.bound, self.old.key)
         stored = {} if copy is None else _cells(self.new, copy)

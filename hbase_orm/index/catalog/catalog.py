@@ -242,11 +242,12 @@ class CatalogView:
         return self.entry(table) is not None
 
     def permit_under(self, epoch: int) -> Callable[[str], int]:
-        """Return a function like `permit` that also raises an error if the epoch is not `epoch`.
+        """Return a function like `permit` that also raises an error if the catalog has changed.
 
-        The error is a CatalogLeaseError. The function is for a write that was prepared for the
-        indexes of `epoch`. Another thread may refresh the view before the write is sent. If the
-        guard then got the newer epoch, the row would count as a row with entries in new indexes.
+        It is for a write that was prepared for the indexes of `epoch`. Another thread may refresh
+        this view before the write is sent. With the newer epoch in its guard, the row would seem to
+        have entries in new indexes, but the write makes none there. The error is a
+        CatalogLeaseError.
         """
 
         def permit(table: str) -> int:

@@ -180,7 +180,8 @@ def _stored(index: CatalogIndex) -> dict[str, Any]:
 def _entry_of(content: dict[str, Any]) -> CatalogEntry:
     make = _READERS.get(content["version"])
     if make is None:
-        raise ValueError(content["version"])
+        message = f"unknown version of the format: {content['version']!r}"
+        raise ValueError(message)
     epoch, load = content["epoch"], content["load"]
     ticket = load and LoadTicket(load["t"], bytes.fromhex(load["nonce"]), epoch)
     indexes = {name: make(index) for name, index in content["indexes"].items()}

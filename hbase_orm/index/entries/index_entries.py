@@ -45,7 +45,7 @@ Pieces = Callable[[bytes, Mapping[bytes, bytes]], frozenset[bytes]]
 
 
 def guarded_table(schema: TableSchema, *, is_lww: bool = False) -> GuardedTable:
-    """Return the description of a model's table and its indexes that writes need."""
+    """Return what guarded writes need to know of a model's table and indexes."""
     anchor = schema.anchor
     return GuardedTable(
         table=schema.table,
@@ -62,7 +62,7 @@ def guarded_table(schema: TableSchema, *, is_lww: bool = False) -> GuardedTable:
 
 
 def index_target(schema: TableSchema, index: IndexSchema) -> IndexTarget:
-    """Return the description of one index that writes need."""
+    """Return what guarded writes need to know of one index."""
     return IndexTarget(
         name=index.name,
         table=index.table,

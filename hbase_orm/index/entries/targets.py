@@ -357,7 +357,7 @@ GUARDED_RETRIES: Final = RetryPolicy(
 
 @dataclass(frozen=True, slots=True)
 class GuardContext:
-    """The clocks, random numbers and functions that the protocol uses.
+    """The clock, the retry policy and the functions that guarded writes use.
 
     Attributes:
         now_ms: The wall clock, milliseconds since 1970; correctness does not depend on it.
@@ -368,8 +368,8 @@ class GuardContext:
             process may not write guarded rows now.
         renew: A function that is called before a fence and renews an expired lease; None if an
             expired lease raises an error.
-        put_off: A function that sends the deletes of stale entries later. If it is None, each write
-            sends its own.
+        put_off: A function that takes the deletes of stale entries, to send them later; None if
+            each write sends its deletes itself.
     """
 
     now_ms: Callable[[], int]

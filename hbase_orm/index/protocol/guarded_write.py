@@ -243,9 +243,10 @@ def _try_once(
     context: GuardContext,
     history: History,
 ) -> Protocol[tuple[Attempt | None, RowBefore | None]]:
-    """Make one attempt; return the applied attempt of this write, and the row if it was read again.
+    """Make one attempt; return the attempt that was applied, and the row if it was read again.
 
-    It is None if none was applied. It may be an earlier attempt, whose answer was lost.
+    The applied attempt may be an earlier one of the same write, whose answer was lost. It is None
+    if no attempt was applied. The row is None if it was not read again.
     """
     answer = yield from entries_then_row(target, attempt, context, history)
     sends = 1

@@ -370,9 +370,10 @@ def _of_offset(
 
 
 def _beginning(part: Part) -> KeyRange:
-    """Return the range of bytes that begin with the text before a time format's first directive.
+    """Return the range of the bytes that the part can have because of its time format.
 
-    For a part without a time format, it is the range of all bytes.
+    For the format `log-%Y`, all bytes begin with `log-`. A part without a time format can have any
+    bytes.
     """
     codec = part.codec
     return KeyRange.prefix(codec.beginning) if isinstance(codec, Strftime) else KeyRange()

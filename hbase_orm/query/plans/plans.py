@@ -59,7 +59,7 @@ class Plan:
 
     @property
     def fetched(self) -> tuple[bytes, ...]:
-        """The columns or whole families that requests name: `columns`, or else all families."""
+        """The columns or families to request: `columns`, or all families if it is empty."""
         return self.columns or self.schema.family_names
 
     @property

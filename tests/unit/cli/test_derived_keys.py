@@ -282,7 +282,7 @@ def test_numbers_of_names_need_a_url_to_be_encoded_not_to_be_decoded(
     decoded = cli_main.run(["key", "decode", model, "--hex", f"{2:016x}{1:016x}7ffffe733dae0bff"])
 
     assert (encoded, decoded) == (ExitCode.USAGE, ExitCode.OK)
-    assert "host (in log_types), event (in log_types); give --url" in said
+    assert "give --url: host (in log_types), event (in log_types)" in said
     assert "host   (the key holds its number in log_types)" in capsys.readouterr().out
 
 

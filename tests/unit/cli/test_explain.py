@@ -191,8 +191,8 @@ def test_a_condition_is_read_as_one_writes_it(text: str, condition: object) -> N
         ("of_host", [], "of_host() cannot be called without arguments"),
         ("broken", [], "broken() raised OSError: the file is gone"),
         ("refused", [], "the number must be a positive integer"),
-        ("Named", ["--where", "host=a"], "'a' (in hosts); give --url"),
-        ("Daily", ["--allow-full-scan"], "all of them are to be read; give --url"),
+        ("Named", ["--where", "host=a"], "give --url: the row key stores names as numbers"),
+        ("Daily", ["--allow-full-scan"], "give --url: Daily has a table for each period"),
         ("NEWEST", ["--analyze"], "no URL was given"),
     ],
 )
