@@ -1,9 +1,9 @@
 """Reads rows through an index: reads its entries in order, and checks each against its row.
 
 An entry may be stale: its row may be deleted, or have other values now. So an entry counts only if
-its row still has it. A verified entry of a covering index is a copy of its row's included columns,
-so the row is not looked up. Stale and unverified entries are emitted together with the rows, so
-that they can be repaired.
+its row still has the entry. A verified entry of a covering index has copies of its row's included
+columns, so the row is not looked up. Stale and unverified entries are emitted together with the
+rows, so that the entries can be repaired.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ class IndexedRow(Row):
 def look_up(plan: IndexPlan, guarded: GuardedTable) -> Rows:
     """Read index entries, get their rows, and emit the rows that still have their entry.
 
-    A row is emitted only once, even if two of its entries were read (because the row changed during
-    the read).
+    A row is emitted only once, even if two of its entries were read. This happens if the row
+    changes during the read.
     """
     paces: list[Pace] = []
     look_ups = _LookUp(plan, guarded, paces)
@@ -44,7 +44,7 @@ def look_up(plan: IndexPlan, guarded: GuardedTable) -> Rows:
 
 
 def _entries(plan: IndexPlan, paces: list[Pace]) -> Rows:
-    """Read the index entries of a plan, and emit them in the order in which it returns rows."""
+    """Read the index entries of a plan, and emit them in the plan's order."""
     if plan.keys:
         return _claims(plan)
     if not plan.buckets:
@@ -175,9 +175,9 @@ class _LookUp:
 def owner_of(index: IndexSchema, target: IndexTarget) -> Callable[[Row], bytes | None]:
     """Return a function from an index entry to the key of the row that it belongs to.
 
-    The function returns None if no row can have the entry: its key does not decode, or it is an
-    entry of a unique index (a claim) without an owner. It raises CorruptRowError for a claim that
-    does not decode, because some row may own the value.
+    The function returns None if the entry's key does not decode, because no row can have such an
+    entry. It also returns None for an entry of a unique index (a claim) without an owner. It raises
+    CorruptRowError for a claim that does not decode, because some row may own the value.
     """
     base_key = base_key_of(index)
 
@@ -203,11 +203,14 @@ def _newest_ms(entry: Row) -> int:
 def was_given(plan: IndexPlan, index: IndexTarget) -> Callable[[Row, frozenset[bytes]], bool]:
     """Return a function that tests whether an earlier page returned a row.
 
-    The arguments of the function are the row and the keys of the row's entries. An earlier page
-    returned the row if the pages so far passed one of these entries, and no indexed cell of the row
-    is newer than the first page. A row with a newer cell may have got the entry after the pages had
-    passed the entry's place. So the function returns False for such a row: the row may be returned
-    twice, but is never missing.
+    The arguments of the function are a row and the keys of the row's entries. It returns True if
+    both conditions are true:
+
+    - The pages so far have passed the place of one of these entries.
+    - No indexed cell of the row is newer than the first page.
+
+    A row with a newer cell may have got the entry after the pages had passed its place. So such a
+    row may be returned twice, but is never missing.
     """
     passed, skipped = plan.passed, SALT_BYTES if plan.index.salt else 0
     if passed is None:
@@ -227,11 +230,16 @@ def was_given(plan: IndexPlan, index: IndexTarget) -> Callable[[Row, frozenset[b
 
 
 def covered_row(schema: TableSchema, index: IndexSchema) -> Callable[[Row], Row | None]:
-    """Return a function from an entry of a covering index to a row made from the entry.
+    """Return a function that makes a row from an entry of a covering index.
 
-    The row has the included columns, the indexed columns that the entry's key contains, and the
-    cell that shows that the row exists. The function returns None if the entry is not verified or
-    does not decode; then the row must be looked up.
+    The row has these cells:
+
+    - the included columns;
+    - the indexed columns that the entry's key contains;
+    - the cell that shows that the row exists.
+
+    The function returns None if the entry is not verified or does not decode. The row must then be
+    looked up.
     """
     target: IndexTarget = index_target(schema, index)
     decoded = decoded_columns(index)

@@ -1,10 +1,9 @@
 """Merges the rows of several readers into one sorted stream.
 
-Each reader reads rows in key order and holds some fetched rows. The key of the last row that a
-reader holds is its last key. Rows are emitted in blocks: a block has all held rows up to the
-smallest last key of the unfinished readers, because no reader can return a smaller key later. (In a
-reverse read, a block has all held rows down to the greatest of these last keys.) Each reader adds
-its rows to the block in order, and sorting such a block takes less than a microsecond per row.
+Each reader reads rows in key order and holds some fetched rows. A reader's last key is the key of
+the last row that it holds. A reader cannot later return a smaller key than its last key. So all
+held rows up to the smallest last key of the unfinished readers are emitted, as one sorted block. In
+a reverse read, the block ends at the greatest of these last keys.
 """
 
 from __future__ import annotations

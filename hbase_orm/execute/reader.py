@@ -1,4 +1,4 @@
-"""Reads rows of key ranges, as a sans-I/O protocol that continues after lost scanners.
+"""Reads rows of key ranges as a sans-I/O protocol; new scanners replace failed ones.
 
 A reader fetches few rows first. Each later fetch is four times as large, up to a number of rows and
 a size in bytes. A statement with a limit may need only few rows of each range, and the size of rows
@@ -43,8 +43,7 @@ class Pace:
     """Decides how many rows the next fetch of a scanner requests.
 
     Attributes:
-        caching_rows: The caching of the scanner: rows that the gateway fetches from a region server
-            at once.
+        caching_rows: The number of rows that the gateway fetches from a region server at once.
     """
 
     def __init__(
@@ -59,7 +58,7 @@ class Pace:
 
     @classmethod
     def steady(cls, rows: int) -> Pace:
-        """Return a pace with a constant number of rows."""
+        """Return a pace that requests the same number of rows at every fetch."""
         return cls(rows, rows, most_bytes=None, caching_rows=rows)
 
     @property
@@ -136,15 +135,15 @@ class RangeReader:
 
     @property
     def is_done(self) -> bool:
-        """Return whether every range is read to its end; `rows` may still hold fetched rows."""
+        """Whether every range is read to its end; `rows` may still hold fetched rows."""
         return self._scan is None and not self._waiting
 
     @property
     def is_low(self) -> bool:
-        """Return whether the reader should be filled again.
+        """Whether the reader is not done and should be filled again.
 
-        It should if it is not done, and `rows` has at most an eighth of the number of rows in the
-        last answer.
+        It should be filled if `rows` has at most an eighth of the number of rows in the last
+        answer.
         """
         return not self.is_done and len(self.rows) * _LOW <= self._page_rows
 

@@ -41,7 +41,7 @@ def rows_of(plan: Plan, guarded: GuardedTable | None) -> Rows:
 
     Args:
         plan: The plan.
-        guarded: The write target of the table. An index plan needs it; other plans ignore it.
+        guarded: The write target of the table. Only an index plan needs this target.
     """
     match plan:
         case EmptyPlan():
@@ -124,7 +124,7 @@ def _merge(plan: SaltedScanPlan) -> Rows:
 
 @dataclass(slots=True)
 class PeriodRow(Row):
-    """A row of a model with a table for each period; `start` is the start of its table's period."""
+    """A row of a model with a table for each period. `start` is the start of this period."""
 
     start: datetime
 

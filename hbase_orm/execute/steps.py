@@ -1,8 +1,8 @@
 """The steps of a read, which are requests and emitted rows, and the closing of reads.
 
-The program or the garbage collector closes a read. Both raise GeneratorExit in its generator. But
-the garbage collector may run inside any request, on a thread that is using a connection. So a read
-that the garbage collector closes must neither send requests nor wait.
+A read is closed by the program or by the garbage collector. Both raise GeneratorExit in the read's
+generator. But the garbage collector may run inside any request, on a thread that is using a
+connection. So a read that the garbage collector closes must neither send requests nor wait.
 """
 
 from __future__ import annotations

@@ -36,9 +36,9 @@ class Gateway(Protocol):
     def execute(self, operation: Operation[R], /) -> R:
         """Send one request and return its answer.
 
-        Nothing is sent if the request is not valid (a row key or cell that is too long, an empty
-        row key, puts and deletes of the same row in `MutateRows`). `Together` and `Sleep` are
-        handled by drivers, and refused here.
+        Nothing is sent if the request is not valid. For example, its row key may be empty or too
+        long, or a `MutateRows` may have puts and deletes of the same row. `Together` and `Sleep`
+        are refused, because drivers handle them.
 
         Raises:
             RejectedError: The request is wrong, or names something that does not exist; do not

@@ -1,8 +1,13 @@
 """Checks that refuse requests that HBase does not accept, before anything is sent.
 
-Thrift gateways report a client's mistake as "Internal error processing …", silently drop a column
-without a colon, or block on an attribute of a wrong width. So every gateway calls `check_request`
-first, and all gateways refuse the same requests with the same errors.
+Without these checks, a client's mistake may have one of these results in a Thrift gateway:
+
+- The error is only "Internal error processing …".
+- A column without a colon is silently dropped.
+- The call blocks, because an attribute has the wrong width.
+
+Every gateway calls `check_request` first. So all gateways refuse the same requests with the same
+errors.
 """
 
 from __future__ import annotations
@@ -50,10 +55,12 @@ MIN_LONG = -(2**63)
 def check_request(operation: Operation[Any]) -> None:
     """Raise an error for a request that HBase would refuse, ignore or block on.
 
+    `Together` and `Sleep` are refused too, because HBase has no such requests. The driver sends the
+    parts of a `Together`, and waits for a `Sleep`.
+
     Raises:
-        RejectedError: HBase does not allow a row key, column, cell, timestamp or number; a
-            `MutateRows` has puts and deletes of the same row; or the request is `Together` or
-            `Sleep`.
+        RejectedError: HBase does not allow the request. For example, a row key or cell is too long,
+            or a `MutateRows` has puts and deletes of the same row.
     """
     check = _CHECKS.get(type(operation))
     if check is not None:

@@ -1,11 +1,15 @@
 """Runs many protocols in step, and joins their requests of the same kind into one request.
 
-Protocols in step advance together: each runs until it makes a request that may be joined, then the
-requests of all of them are sent, and then each gets the answer to its own request. Reads of rows
-(or of versions) of one table are joined into one multi-get. Writes to one table whose cells all
-have timestamps are joined into one batch. All other requests are sent separately and at once, by
-the thread that runs the protocol. So a check that the protocol made just before, such as the check
-of a lease, is still valid.
+Protocols in step advance together, in rounds:
+
+1. Each protocol runs until it makes a request that may be joined.
+2. The requests of all protocols are joined where possible, and sent.
+3. Each protocol gets the answer to its own request.
+
+Three kinds of requests may be joined: reads of rows, reads of versions, and writes whose cells all
+have timestamps. A joined request has only one kind and one table. All other requests are sent
+separately and at once, by the thread that runs the protocol. So a check that the protocol made just
+before, such as the check of a lease, is still valid.
 
 A protocol that makes a request for the driver itself, such as `Sleep` or `Nested`, leaves the
 group. It continues after the protocols of the group have ended.
@@ -71,24 +75,25 @@ def run_grouped(
 ) -> list[ProtocolResult[R]]:
     """Run independent protocols in step, and return their results or errors in order.
 
-    An error of one protocol does not stop the others. An error of a joined request is handled by
-    its class:
+    An error of one protocol does not stop the others. If a joined request fails, the class of its
+    error decides what happens:
 
-    - A GatewayError, except RejectedError, is raised in all protocols whose requests were joined.
-    - After a RejectedError or an error that is not a GatewayError, the joined requests are sent
-      again one by one, so that only the protocols that cause the error get it. This is safe,
-      because only reads and repeatable writes are joined.
-    - An error that is not a GatewayError, and that none of the single requests causes again, is
-      raised here: it came from outside, for example from a time limit.
+    - RejectedError: The requests are sent again one by one, so that only the protocols that cause
+      the error get it.
+    - Any other GatewayError: The error is raised in all protocols whose requests were joined.
+    - Any other error: The requests are sent again one by one. If none of them causes the error
+      again, it came from outside, for example from a time limit. It is then raised here.
+
+    Sending again is safe, because only reads and repeatable writes are joined.
 
     Args:
         driver: The driver that sends the requests.
         protocols: The protocols.
-        expected_bytes: For each protocol, a lower estimate of the size of the answer to one of its
-            reads, in bytes; empty if unknown.
-        unjoined: The tables whose row reads and batches of writes are never joined, because the
-            answer that one protocol gets may make the requests of the other protocols unnecessary.
-        sizes: The estimates of row sizes, which each read of rows corrects; None means that there
+        expected_bytes: For each protocol, a lower estimate, in bytes, of the answer to one read.
+            Empty if unknown.
+        unjoined: The tables whose row reads and batches of writes are never joined. In these
+            tables, one protocol's answer may make the requests of other protocols unnecessary.
+        sizes: The estimates of row sizes, which each read of rows corrects. None means that there
             are no estimates yet.
     """
     sizes = sizes or ReadSizes()
@@ -124,7 +129,7 @@ def _run_in_step(
 
 @dataclass(eq=False, slots=True)
 class _Request:
-    """One request of one protocol, the expected size of its answer, and its result."""
+    """A request of one protocol, with the expected size of the answer and with the result."""
 
     operation: Operation[Any]
     expected_bytes: int = 0
@@ -136,7 +141,7 @@ class _Member:
 
     Attributes:
         run: The running protocol.
-        expected_bytes: A lower estimate of the size of the answer to one of the protocol's reads.
+        expected_bytes: A lower estimate, in bytes, of the answer to one read.
         requests: The present requests: several for a `Together`, none after the protocol's end.
         outcome: The result or the error of the protocol; None before its end.
     """
@@ -170,7 +175,10 @@ class _Member:
             self._answer()
 
     def _answer(self) -> None:
-        """Send the answers to the protocol, or raise the first error of its requests inside it."""
+        """Send the answers to the protocol.
+
+        If a request failed, raise the first error inside the protocol instead.
+        """
         outcomes = [each.outcome for each in self.requests]
         failure = next((each.error for each in outcomes if each.error is not None), None)
         if failure is not None:
@@ -264,7 +272,7 @@ def _joined_requests(requests: Iterable[_Request], sizes: ReadSizes) -> list[_Jo
 
 
 def _size_bytes(request: _Request, sizes: ReadSizes) -> int:
-    """Return the size of what a request writes or is expected to read, in bytes; 0 if unknown."""
+    """Return the bytes of the cells that a request writes or is expected to read; 0 if unknown."""
     operation = request.operation
     if isinstance(operation, GetRows):
         return max(request.expected_bytes, sizes.expected_bytes(operation))
@@ -287,7 +295,7 @@ def _is_unjoined(operation: Operation[Any], unjoined: frozenset[str]) -> bool:
 
 
 def _kind(operation: Operation[Any]) -> Any:
-    """Return a key that is equal for requests that may be joined; None for other requests."""
+    """Return a key that is the same for requests that may be joined; None for other requests."""
     if isinstance(operation, GetRows):
         return GetRows, operation.table, operation.columns, operation.before_ms, operation.from_ms
     if isinstance(operation, GetVersions):

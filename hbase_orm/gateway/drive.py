@@ -233,8 +233,8 @@ class Driver:
     ) -> list[ProtocolResult[R]]:
         """Run independent protocols in parallel, and return their results or errors in order.
 
-        An error of one protocol does not stop the others. While protocols run in parallel, each of
-        them sends the requests of a `Together` one by one.
+        An error of one protocol does not stop the others. Protocols that run in parallel send the
+        requests of a `Together` one by one.
 
         Args:
             protocols: The protocols, which are started in this order.
@@ -339,9 +339,8 @@ class Driver:
 RunGroup = Callable[[Driver, Sequence[Protocol[Any]], Sequence[int]], list[ProtocolResult[Any]]]
 """A function that runs independent protocols on a driver.
 
-Its arguments are the driver, the protocols, and for each protocol a lower estimate of the size of
-the answer to one of its reads, in bytes (an empty sequence if unknown). It returns the protocols'
-results or errors in order.
+Its arguments are the driver, and the `protocols` and `expected_bytes` of a `SideBySide`. It returns
+the protocols' results or errors in order.
 """
 
 _DRIVERS: WeakSet[Driver] = WeakSet()

@@ -1,8 +1,8 @@
 """Threads that help a caller with many items of work, and are safe to interrupt.
 
-The executors of the standard library use locks that an exception from outside (Ctrl-C, a time
-limit) may leave locked forever. Here only queues and locks in C code are used: a queue either
-returns an item or does not, and a `with` block always releases a simple lock.
+An exception from outside (Ctrl-C, a time limit) may leave locks in the standard library's executors
+locked forever. Here only queues and locks in C code are used. A queue either returns an item or
+does not. A `with` block always releases a simple lock.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """A gateway that repeats failed requests only if sending them twice is safe.
 
-It repeats reads, and writes in which every put and delete has its own timestamp, because applying
-these writes twice has the same effect as applying them once. It never repeats increments, appends,
-conditional mutations, writes without a timestamp, or fetches from a scanner. It repeats the
-administration of tables only after a RetryableError, which means that nothing was applied.
+It repeats reads. It also repeats writes in which every put and delete has its own timestamp: sent
+twice, they have the same effect as sent once. It never repeats increments, appends, conditional
+mutations, writes without a timestamp, or fetches from a scanner. It repeats the administration of
+tables only after a RetryableError, which means that nothing was applied.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ class RetryingGateway:
         return self.inner.features
 
     def execute(self, operation: Operation[R], /) -> R:
-        """Send one request, repeat it if that is safe, and return its answer."""
+        """Send one request and return its answer; repeat a failed request if that is safe."""
         return self.execute_within(operation, self.timeout_s)
 
     def execute_within(self, operation: Operation[R], timeout_s: float, /) -> R:

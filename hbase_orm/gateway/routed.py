@@ -1,7 +1,7 @@
 """A gateway that sends each request to the more suitable of two gateways.
 
-Reads and plain writes are sent to Thrift1, whose answers are smaller; atomic and conditional
-writes, and requests that Thrift1 does not support completely, are sent to Thrift2.
+Reads and plain writes are sent to Thrift1, whose answers are smaller. Thrift2 gets the requests
+that Thrift1 does not support completely, such as conditional writes.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class RoutedGateway:
 
         Args:
             data: Usually Thrift1.
-            atomic: Usually Thrift2; with None everything is sent to `data`, which raises
+            atomic: Usually Thrift2. None sends everything to `data`, which raises
                 FeatureMissingError for requests that it does not support.
         """
         self.data = data
@@ -111,7 +111,7 @@ class RoutedGateway:
 
 
 def needs_atomic(operation: Operation[Any]) -> bool:
-    """Return whether a request needs Thrift2: Thrift1 cannot do all of it, or not in one call.
+    """Return whether a request needs Thrift2, because no single call of Thrift1 can do all of it.
 
     Examples:
         >>> from hbase_orm.ops import Delete, Put

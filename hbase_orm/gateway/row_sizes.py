@@ -16,7 +16,7 @@ Kind = tuple[str, tuple[bytes, ...]]
 
 
 class ReadSizes:
-    """For each table and selection of columns, the mean size of the rows in the last answer.
+    """The mean row size of the last answer, for each table and combination of read columns.
 
     Threads may share it.
     """
@@ -32,8 +32,8 @@ class ReadSizes:
     def expected_bytes(self, operation: GetRows) -> int:
         """Return the expected size in bytes of the cells in the answer to `operation`.
 
-        If the same columns of this table were not read before, the expected size of a row is
-        `WHOLE_ROW_BYTES` if whole families are read, and 0 if only single columns are read.
+        A row of columns that were not read before is estimated as `WHOLE_ROW_BYTES` if the request
+        reads a whole family. It is estimated as 0 if the request reads only single columns.
         """
         row_bytes = self._row_bytes.get((operation.table, operation.columns))
         if row_bytes is None:

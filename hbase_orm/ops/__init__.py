@@ -1,8 +1,8 @@
 """The requests to a gateway, their answers, and ranges of keys, all in bytes.
 
 A request is a frozen value of type `Operation[R]`, where `R` is the type of its answer. A protocol
-of several requests is a generator that yields requests and receives their answers; `ask` does this
-for one request, with the right types. So drivers and the schedulers of the tests can run the same
+of several requests is a generator that yields requests and receives their answers. `ask` does this
+for one request, with the right types. Both drivers and the schedulers of the tests run such
 protocols. This package does not depend on models or Thrift.
 
 Columns are `b"family:qualifier"`; in reads `b"family"` means the whole family. Timestamps are

@@ -91,7 +91,7 @@ class DescribeTable(Operation[TableDescriptor]):
     """Return the descriptor of one table.
 
     Thrift1 returns only some options of the families. All other options then have the default
-    values of `TableDescriptor` and `FamilyDescriptor`, whatever their values in HBase are.
+    values of the descriptor classes, even if HBase has other values.
     """
 
     table: str
@@ -101,8 +101,8 @@ class DescribeTable(Operation[TableDescriptor]):
 class CreateTable(Operation[None]):
     """Create a table, pre-split at `split_keys`, which must be distinct and not empty.
 
-    Split keys, and options that Thrift1 does not know, need Thrift2. The gateway raises
-    TableExistsError if the table exists, and NamespaceNotFoundError if its namespace does not.
+    Split keys, and options that Thrift1 does not know, need Thrift2. TableExistsError is raised if
+    the table exists. NamespaceNotFoundError is raised if its namespace does not exist.
     """
 
     descriptor: TableDescriptor

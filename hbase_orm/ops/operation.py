@@ -57,8 +57,8 @@ class SideBySide(Operation[list[Any]]):
 
     Attributes:
         protocols: The protocols to run.
-        expected_bytes: For each protocol, a lower estimate of the answer to one of its reads, in
-            bytes; empty if unknown.
+        expected_bytes: For each protocol, a lower estimate, in bytes, of the answer to one read.
+            Empty if unknown.
     """
 
     protocols: tuple[Protocol[Any], ...]
@@ -67,7 +67,7 @@ class SideBySide(Operation[list[Any]]):
 
 @dataclass(frozen=True, slots=True)
 class Nested(Operation[R]):
-    """Run another protocol to its end, with its own time limit; the answer is its result.
+    """Run `protocol` to its end, with a time limit of its own; the answer is its result.
 
     A read makes this request to write rows or to load related objects before it continues. The
     functions that check or record the requests of the read do not see the inner requests.

@@ -1,7 +1,7 @@
 """Functions that make requests in a protocol, repeat failed requests, and run protocols.
 
-A protocol is a generator that yields requests and receives their answers; it does not depend on
-threads or clocks. `run_protocol` runs it to its end, `ProtocolRun` step by step.
+A protocol is a generator that yields requests and receives their answers. It does not depend on
+threads or clocks. `run_protocol` runs a protocol to its end. `ProtocolRun` runs it step by step.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def _no_jitter() -> float:
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """The number of attempts of a request, the errors after which it is repeated, and the pauses.
+    """How often and after which errors a request is repeated, and the pauses before repetitions.
 
     Attributes:
         attempts: The largest number of attempts; 1 means that a request is never repeated.
@@ -81,8 +81,8 @@ def ask_with_retry(operation: Operation[R], policy: RetryPolicy) -> Protocol[R]:
     """Make a request and return its answer; after an error that `policy` lists, repeat it.
 
     There is a pause before each repetition. The error of the last attempt is raised. The caller
-    must make sure that the request may be sent twice, because it may have been applied although
-    its answer was lost.
+    must make sure that the request may be sent twice: it may have been applied although its answer
+    was lost.
     """
     return retry(partial(ask, operation), policy)
 
@@ -187,7 +187,7 @@ class ProtocolRun(Generic[Q, R]):
             self.send(answer)
 
     def rest(self) -> Generator[Q, Any, R]:
-        """Return a protocol that continues this one at the present request, to the same result."""
+        """Return a protocol that continues this one from the present request to the same result."""
         while self.request is not None:
             yield from self.pass_on()
         return self.result

@@ -35,8 +35,8 @@ class KeyRange:
     def prefix(cls, prefix: bytes) -> KeyRange:
         r"""Return the range of every row key that starts with `prefix`.
 
-        The stop key is the smallest byte string after all these row keys: trailing `0xFF`
-        bytes are dropped and the last remaining byte is incremented. A prefix of only `0xFF`
+        The stop key is the smallest byte string after all these row keys. It is the prefix without
+        trailing `0xFF` bytes, with the last remaining byte incremented. A prefix of only `0xFF`
         bytes has no such string, so the range then runs to the end of the table.
 
         Raises:

@@ -48,8 +48,8 @@ class GetVersions(Operation[tuple[StoredVersion, ...]]):
 class GetVersionsOfRows(Operation[list[tuple[StoredVersion, ...]]]):
     """Read several versions of the cells of several rows, in few calls. Needs Thrift2.
 
-    The answer has one item for each key, in order, which is the answer of `GetVersions`: empty for
-    an absent row.
+    The answer has one item for each key, in order. Each item is like the answer of `GetVersions`,
+    and empty for an absent row.
     """
 
     table: str
@@ -135,7 +135,7 @@ class Put:
 
 @dataclass(frozen=True, slots=True)
 class Delete:
-    """The cells to delete: all of one column or, if `column` is only a family, of the whole family.
+    """A delete of one column of a row, or of a whole family if `column` is only a family.
 
     All versions with timestamps up to `timestamp_ms`, included, are deleted. None means the
     server's time.
@@ -152,8 +152,8 @@ class RowMutation:
     Attributes:
         deletes: The cells to delete; empty for a put.
         puts: The cells to write.
-        ttl_ms: The time to live of the cells in `puts`, in milliseconds; None means that the cells
-            have only the TTL of their family.
+        ttl_ms: The time to live of the cells in `puts`, in milliseconds. None means that only the
+            TTL of their family applies.
     """
 
     row: bytes
@@ -164,11 +164,10 @@ class RowMutation:
 
 @dataclass(frozen=True, slots=True)
 class MutateRows(Operation[None]):
-    """Write many rows of one table, each atomically, and each by either puts or deletes.
+    """Write many rows of one table. Each row is written atomically, by either puts or deletes.
 
-    The batch is not atomic: after an error some rows may be written. Puts and deletes of the same
-    row in one batch are refused, because HBase would run all puts first, and the deletes would hide
-    them.
+    The batch is not atomic: after an error some rows may be written. A batch with puts and deletes
+    of the same row is refused. HBase would run all puts first, and the deletes would hide them.
     """
 
     table: str
@@ -177,15 +176,15 @@ class MutateRows(Operation[None]):
 
 @dataclass(frozen=True, slots=True)
 class PutRows(Operation[None]):
-    """Put cells of many rows of one table in the same columns; faster than `MutateRows`.
+    """Put cells into the same columns of many rows of one table; faster than `MutateRows`.
 
-    Each row is atomic, the batch is not: after an error some rows may be written. For a row that is
-    given twice the later values win.
+    Each row is atomic, the batch is not: after an error some rows may be written. If a row is given
+    twice, the later values win.
 
     Attributes:
         columns: The columns of the values of each row, all different.
-        rows: For each row its key and one value for each column; None means no cell, and at least
-            one value must not be None.
+        rows: For each row, its key and then one value for each column. None means no cell. At least
+            one value of a row must not be None.
         timestamp_ms: The timestamp of all cells; None lets the server set it.
     """
 
@@ -217,14 +216,13 @@ class MutateRow(Operation[None]):
 class CheckAndMutate(Operation[bool]):
     """Change one row atomically if a comparison of one column is true. Needs Thrift2.
 
-    The answer is True if the comparison was true, so that the row was changed. The answer False
-    does not prove that the row is unchanged: HBase's Thrift gateway repeats a request after its own
-    timeout, and the second attempt then compares with the change that the first attempt made.
+    The answer is True if the comparison was true and the row was changed. The answer False does not
+    prove that the row is unchanged. HBase's Thrift gateway repeats a request after its own timeout.
+    The second attempt then compares with the change that the first attempt made.
 
-    The comparison is `stored operator expected`, in unsigned lexicographic order. For HBase an
-    empty `expected` means "absent": with "==" it matches an absent and an empty cell; other
-    operators are refused. If `expected` is not empty, an absent cell makes every comparison false,
-    also "!=".
+    The comparison is `stored operator expected`, in unsigned lexicographic order. If `expected` is
+    empty, the only operator is "==", which then matches an absent or empty cell. If `expected` is
+    not empty, an absent cell makes every comparison false, also "!=".
     """
 
     table: str

@@ -17,7 +17,7 @@ class Cell(NamedTuple):
 class Row:
     """A row that a read returned: the newest version of each requested column.
 
-    For speed the class is not frozen, since a scan makes one object for each row; do not change it.
+    For speed the class is not frozen, but a row must not be changed.
     """
 
     key: bytes
@@ -25,11 +25,14 @@ class Row:
 
 
 class StoredVersion(NamedTuple):
-    """One stored version of a column, or, in a raw read, a tombstone.
+    """One stored version of a column or, in a raw read, a tombstone.
 
-    `kind` is "put", or for tombstones "delete" (that version only), "delete_column" (that
-    version and older), "delete_family" (the whole family, that timestamp and older),
-    "delete_family_version" (the family's cells of exactly that timestamp).
+    `kind` is "put" for a version. The kind of a tombstone shows what it deletes:
+
+    - "delete": the version with exactly this timestamp.
+    - "delete_column": all versions of the column with this timestamp or an older one.
+    - "delete_family": all cells of the family with this timestamp or an older one.
+    - "delete_family_version": the cells of the family with exactly this timestamp.
     """
 
     column: bytes

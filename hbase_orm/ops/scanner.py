@@ -1,7 +1,7 @@
 """Scans that continue after their scanner expired, its connection broke, or a region moved.
 
 A new scanner starts after the last row that was read. Because a scan is in key order, no row is
-lost or read twice.
+skipped or read twice.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class ResumableScan:
         self._scanner = None
 
     def close(self) -> Protocol[None]:
-        """Close the scanner if one is open; if that fails, the server closes it after its lease."""
+        """Close the scanner if one is open. If that fails, the scanner ends with its lease."""
         scanner, self._scanner = self._scanner, None
         if scanner is None:
             return
@@ -73,7 +73,7 @@ def first_rows(scan: Scan, policy: RetryPolicy) -> Protocol[list[Row]]:
     """Return the first `caching_rows` rows of a scan.
 
     The scanner is closed before the rows are returned. After an error that `policy` lists, or if
-    the scanner expires, the rows are read again with a new scanner, as often as `policy` allows.
+    the scanner expires, a new scanner reads the rows again. `policy` limits the number of attempts.
     """
     return retry(partial(fetch_once, scan), policy.for_scans())
 

@@ -1,10 +1,14 @@
 """HBase's rules for the visible cells of a row: versions, tombstones and times to live.
 
 Pure data and functions, without clocks (the time is an argument), locks or tables. The rules are
-those of the store scanner of HBase 2.6. The newest cells are checked first, and a cell is dropped
-in these cases, in this order: the TTL of its family is over; its own TTL is over; a tombstone with
-the same or a later timestamp deletes it; it is outside of the time range; enough versions of its
-column were returned.
+those of the store scanner of HBase 2.6. The newest cells are checked first. A cell is dropped in
+these cases:
+
+- The TTL of the cell's family is over.
+- The cell's own TTL is over.
+- A tombstone with the same or a later timestamp deletes the cell.
+- The cell is outside of the time range.
+- Enough versions of the cell's column were returned.
 """
 
 from __future__ import annotations
@@ -19,7 +23,7 @@ _MS_PER_SECOND = 1000
 
 
 class Stored(NamedTuple):
-    """A stored value, and its own time to live in milliseconds (None if it has none of its own)."""
+    """A stored value. `ttl_ms` is None if only the family's time to live applies to the value."""
 
     value: bytes
     ttl_ms: int | None
@@ -52,8 +56,8 @@ class ColumnCells:
 
     Attributes:
         puts: For each timestamp, the values that were written with it, the latest write first. An
-            earlier value is kept only if the later one has a time to live of its own, because the
-            earlier value becomes visible again when the later one expires.
+            earlier value is kept only if the later value has its own time to live. When that is
+            over, the earlier value becomes visible again.
         tombstones: The timestamps of the column's deletes.
     """
 
@@ -169,9 +173,9 @@ def _raw_order(cell: StoredVersion) -> tuple[int, int]:
 def _mask(family: FamilyDescriptor, tombstones: Iterable[int], before_ms: int | None) -> int:
     """Return the timestamp of the newest tombstone that counts; -1 if none counts.
 
-    Puts with this timestamp or an earlier one are deleted. All tombstones count, unless the family
-    keeps deleted cells and `before_ms` is given (a read of the past): then only tombstones with
-    timestamps before `before_ms` count.
+    A put with this timestamp or an earlier one is deleted. Usually all tombstones count. But if
+    `before_ms` is given (a read of the past) and the family keeps deleted cells, only tombstones
+    with timestamps before `before_ms` count.
     """
     if family.keep_deleted_cells != "FALSE" and before_ms is not None:
         tombstones = [t for t in tombstones if t < before_ms]
@@ -198,12 +202,11 @@ def compact(
 ) -> None:
     """Drop the cells that HBase drops in a flush; with `major`, also drop tombstones.
 
-    Deleted, expired and surplus versions are dropped, so that no read of the past returns them any
-    more. Two things are kept:
+    Deleted, expired and surplus versions are dropped. Reads of the past no longer return them. Two
+    things are kept:
 
-    - A family that keeps deleted cells keeps deleted versions, and the tombstones that delete them.
-    - Every family keeps the tombstones of the last `lasting_ms` milliseconds, unless `lasting_ms`
-      is 0.
+    - If the family keeps deleted cells: deleted versions, and the tombstones that delete them.
+    - The tombstones of the last `lasting_ms` milliseconds.
     """
     keeps = _keeps_deleted(family, cells, now_ms)
     for column in cells.columns.values():

@@ -1,8 +1,8 @@
 r"""A parser of HBase's filter language, which makes the filters of `memory.filters`.
 
 `OR` binds weakest, then `AND`, then `SKIP` and `WHILE`. A quote inside a quoted argument is
-doubled; nothing else is escaped. The parser refuses what HBase refuses (`==`, lower-case `and`, a
-comparator without its type), and filters of HBase that are not simulated.
+doubled; nothing else is escaped. The parser refuses what HBase refuses, for example `==` and
+lower-case `and`. It also refuses the filters of HBase that are not simulated.
 """
 
 from __future__ import annotations
@@ -183,7 +183,7 @@ class _Parser:
 
 @dataclass(frozen=True, slots=True)
 class _Arguments:
-    """The arguments of one filter; each method checks the type of an argument and returns it.
+    """The arguments of one filter. Most methods check the type of one argument and return it.
 
     `count` only checks the number of arguments.
     """

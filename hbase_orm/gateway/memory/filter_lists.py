@@ -11,7 +11,7 @@ from hbase_orm.gateway.memory.filters import CellVerdict, FilterCell, ServerFilt
 
 @dataclass(slots=True)
 class SkipFilter(ServerFilter):
-    """Refuses a row if any of its cells is refused. The inner filter never gets a row key."""
+    """Refuses a row if the inner filter refuses one of its cells. Row keys are not checked."""
 
     inner: ServerFilter
     refused: bool = False
@@ -76,7 +76,10 @@ class WhileFilter(ServerFilter):
 
 @dataclass(slots=True)
 class AndFilter(ServerFilter):
-    """Passes cells that pass every part; a part gets only cells that the parts before it pass."""
+    """Passes cells that every part passes.
+
+    A part gets only the cells that all parts before it have passed.
+    """
 
     parts: Sequence[ServerFilter]
     seek_to: bytes = b""
@@ -117,7 +120,10 @@ class AndFilter(ServerFilter):
 
 @dataclass(slots=True)
 class OrFilter(ServerFilter):
-    """Passes cells that pass at least one part; each part skips cells separately."""
+    """Passes cells that at least one part passes.
+
+    If one part skips cells, the other parts still get these cells.
+    """
 
     parts: Sequence[ServerFilter]
     waits: list[Skipping] = field(default_factory=list)
@@ -161,7 +167,10 @@ class OrFilter(ServerFilter):
 
 @dataclass(slots=True)
 class Skipping:
-    """The cells that a verdict skips: the rest of a column or family, or all up to a qualifier."""
+    """The cells that the last verdict skips.
+
+    They are the rest of a column, the rest of a family, or all cells before a qualifier.
+    """
 
     family: bytes | None = None
     verdict: CellVerdict = CellVerdict.INCLUDE

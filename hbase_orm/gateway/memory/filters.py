@@ -1,10 +1,9 @@
 """HBase's server-side filters, which check cell by cell and may skip the following cells.
 
 A filter gets a row's visible cells in order, including older versions. Its verdict on a cell may
-end the column, seek forward in the family, or end the family. Cells that are skipped in this way
-are not passed to the other filters of an AND, which matters for example for a
-SingleColumnValueFilter after a column prefix. One object is used for the scan of one region;
-`reset` is called before each row.
+skip the rest of the column, the cells before some later qualifier, or the rest of the family. The
+other filters of an AND do not get the skipped cells. One filter object is used for the scan of one
+region; `reset` is called before each row.
 """
 # ruff: noqa: D102 - the methods are documented once, in `ServerFilter`, which all of them override
 
@@ -39,10 +38,10 @@ Comparison = Callable[[bytes], bool]
 
 
 class ServerFilter:
-    """A filter that passes everything; subclasses refuse rows or cells.
+    """The base class of filters; it passes everything, and subclasses refuse rows or cells.
 
     Attributes:
-        seek_to: The qualifier up to which the last verdict skips cells, if it was SEEK.
+        seek_to: After a SEEK verdict, the next qualifier to check; cells before it are skipped.
     """
 
     seek_to: bytes = b""
@@ -102,7 +101,7 @@ class RowFilter(ServerFilter):
 
 @dataclass(slots=True)
 class PrefixFilter(ServerFilter):
-    """Passes rows whose key starts with a prefix; it is done when a key is past all such keys."""
+    """Passes rows whose key starts with a prefix."""
 
     prefix: bytes
     is_reverse: bool
@@ -163,7 +162,7 @@ class PageFilter(ServerFilter):
 
 @dataclass(slots=True)
 class ValueFilter(ServerFilter):
-    """Passes cells whose value fulfils a comparison, including older versions of a column."""
+    """Passes cells, including older versions, whose value fulfils a comparison."""
 
     matches: Comparison
 
@@ -232,7 +231,10 @@ class ColumnRangeFilter(ServerFilter):
 
 @dataclass(slots=True)
 class ColumnPaginationFilter(ServerFilter):
-    """Passes the newest cells of `limit` columns of each row, after the first `offset` columns."""
+    """Passes `limit` columns of each row, after the first `offset` columns.
+
+    Only the newest cell of a column passes.
+    """
 
     limit: int
     offset: int
@@ -282,8 +284,8 @@ class KeyOnlyFilter(ServerFilter):
 class SingleColumnValueFilter(ServerFilter):
     """Passes whole rows in which the value of one column fulfils a comparison.
 
-    A row without the column passes, unless `refuse_if_missing` is set. If the scan does not read
-    the column, it is missing in all rows.
+    A row without the column passes if `refuse_if_missing` is False. If the scan does not read the
+    column, the column is missing in all rows.
     """
 
     family: bytes

@@ -1,8 +1,6 @@
 """The gateway that keeps tables in memory and follows HBase's rules, for fast tests.
 
-It passes the same conformance tests as the real gateways: timestamps, versions, tombstones that
-hide puts until a major compaction, times to live, conditional writes, counters, filters, scanners
-with leases, regions and namespaces. Nothing is stored on disk.
+It passes the same conformance tests as the real gateways. Nothing is stored on disk.
 """
 
 from __future__ import annotations
@@ -74,7 +72,7 @@ class _Scanner:
 
 
 class MemoryGateway:
-    """Executes requests on tables in memory. Threads may share it; one lock protects it.
+    """Executes requests on tables in memory. Several threads may share a gateway.
 
     Writes in the same millisecond behave as in HBase: a delete hides a put, independent of the
     order of the calls.
@@ -243,7 +241,7 @@ class MemoryGateway:
         """Write all rows with puts, then all rows with deletes, as Thrift1 does.
 
         An error in one row does not prevent writes of other rows, and the first error is raised at
-        the end. But if a row with puts has failed, no row with deletes is written.
+        the end. But if a row with puts fails, no row with deletes is written.
         """
         table = self._table(request.table)
         puts = [mutation for mutation in request.mutations if mutation.puts]
@@ -325,9 +323,9 @@ _OPERATORS: Mapping[str, Callable[[bytes, bytes], bool]] = MappingProxyType(
 
 
 def _holds(request: CheckAndMutate, stored: bytes | None) -> bool:
-    """Return whether `stored`, which is None without a cell, fulfils the condition of `request`.
+    """Return whether the stored value, which is None without a cell, fulfils the condition.
 
-    If the expected value is empty, the cell must be absent. An empty cell counts as absent.
+    An empty expected value is fulfilled by an absent or empty cell.
     """
     if not request.expected:
         return not stored

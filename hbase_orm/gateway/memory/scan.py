@@ -16,9 +16,9 @@ def scan_rows(table: MemoryTable, scan: Scan, clock: Callable[[], int]) -> Itera
     """Return an iterator over the rows of a scan; each row is read when it is requested.
 
     Raises:
-        FamilyNotFoundError: A family does not exist; raised by the call, not at the first row.
-        RejectedError: The filter is not valid (raised by the call), or a reverse scan cannot use
-            the filter with these families (raised at the first row).
+        FamilyNotFoundError: A family does not exist. Raised by the call, not at the first row.
+        RejectedError: The filter is not valid; this is raised by the call. Or a reverse scan cannot
+            use the filter with these families; this is raised at the first row.
     """
     if scan.key_range.is_empty:
         # Such a scan is not sent to a real HBase either, so it is never refused.
@@ -49,8 +49,7 @@ def _scan_filtered(
     """Yield the rows that a filter passes; the filter starts again in each region.
 
     When the filter is done, the scan of its region ends, and the next region follows. But if the
-    region has returned no row, the whole scan ends, because HBase's region server then answers that
-    there are no more rows.
+    region has returned no row, the whole scan ends, as in HBase.
     """
     if scan.reverse:
         _refuse_reverse_on_demand(build(), selection)

@@ -1,4 +1,4 @@
-"""One table in memory: its rows in key order, its regions, and the writing and reading of cells.
+"""One table in memory: its rows in key order, its regions, its writes and its reads.
 
 The table has HBase's rules for writes (server timestamps, equal timestamps, increments) and for
 reads of rows (selected columns, filters per region). The gateway has the locks, names and scanners.
@@ -46,7 +46,7 @@ _SLOP_ATTRIBUTE = "hbase.hregion.keyvalue.timestamp.slop.millisecs"
 _PURGE_ATTRIBUTE = "hbase.hstore.time.to.purge.deletes"
 
 Selection = dict[bytes, tuple[bytes, ...] | None]
-"""The families to read, each with the qualifiers to read, or with None for the whole family.
+"""For each family to read: the qualifiers to read, or None for the whole family.
 
 Families and qualifiers are sorted.
 """
@@ -89,9 +89,10 @@ class MemoryTable:
         return family
 
     def select(self, columns: Iterable[bytes]) -> Selection:
-        """Return the columns to read by family; a whole family replaces its single columns.
+        """Return the families to read, each with its qualifiers to read.
 
-        Without columns, all families are read.
+        If `columns` names a family and also columns of it, the whole family is read. Without
+        `columns`, all families are read.
 
         Raises:
             FamilyNotFoundError: The table does not have a family.
@@ -220,10 +221,10 @@ class MemoryTable:
     def read_filtered(
         self, key: bytes, selection: Selection, when: When, row_filter: ServerFilter
     ) -> Row | None:
-        """Return a row with the cells that a filter passes; None if the filter refuses all.
+        """Return a row with the cells that a filter passes; None if no cell passes.
 
-        The filter also checks older versions of a column, until it has passed two versions of the
-        column. The reason is that HBase counts versions only after the filter.
+        The filter also checks older versions of a column, until it has passed two of them. HBase
+        does the same, because it counts versions only after the filter.
         """
         row_filter.reset()
         if row_filter.refuses_key(key):

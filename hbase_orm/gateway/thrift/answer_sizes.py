@@ -1,10 +1,10 @@
 """Limits the number of rows per request, so that no answer is too large for the gateway.
 
-A gateway collects a whole answer in memory, with several copies, before it sends the first byte: if
+A gateway collects a whole answer in memory, in several copies, before it sends the first byte. If
 100 rows are requested, it collects 100 rows, however large they are. Neither Thrift interface
-limits an answer by bytes (`hbase.client.scanner.max.result.size` limits only the answers from
-region servers to the gateway). So the number of rows is limited: it starts low, is adapted to the
-size of earlier answers, and stays so small that an answer of large rows still fits.
+limits an answer by bytes. (`hbase.client.scanner.max.result.size` limits only the answers from
+region servers to the gateway.) So the number of requested rows starts low, and is adapted to the
+size of earlier answers.
 
 Scans are opened with TScan's `batchSize`, which splits a row into several results of a few cells
 each. So the number of results limits the number of cells, even if rows are wide. `Pieces` joins
@@ -29,8 +29,7 @@ MOST_CELLS: Final = 512
 FIRST_CELLS: Final = 8
 """The number of cells in the first answer of a scan, if the size of the results is unknown.
 
-At least one result is requested, even if one result may have more cells than this. HBase stores no
-cell of more than 10 MB.
+At least one result is requested, even if one result may have more cells than this.
 """
 
 MOST_ROWS: Final = 32
@@ -71,7 +70,7 @@ Kind = tuple[object, ...]
 
 
 class AnswerSizes:
-    """Estimates of the size of a result, for each kind of read. For one thread at a time.
+    """The estimated size of a result, for each kind of read. For one thread at a time.
 
     A kind of read is, for example, a scan of certain columns of a table.
     """
@@ -102,12 +101,12 @@ class Portion:
     """
 
     def __init__(self, sizes: AnswerSizes, kind: Kind, *, first: int, most: int) -> None:
-        """Set `count` to `first` or, if the size of results is known, to as many as fit an answer.
+        """Set `count` to the number of results that fit an answer, if their size is known.
 
         Args:
             sizes: The sizes of earlier results.
             kind: The kind of read.
-            first: The number of results of the first call, if no size is known.
+            first: The `count` if no size is known.
             most: The largest number of results of a call.
         """
         self._sizes = sizes
@@ -218,9 +217,9 @@ def caching_results(scan: Scan, batch_cells: int | None) -> int:
 def batch_cells(scan: Scan) -> int | None:
     """Return the largest number of cells per result of a scan; None if rows cannot be split.
 
-    The scan's filter may forbid the splitting of rows. If the scan reads single columns and no
-    whole family, the largest number is one more than the number of columns, so that every result is
-    known to be a whole row. It is never above `MOST_CELLS`.
+    The scan's filter may forbid the splitting of rows. If only single columns are read, the number
+    is one more than the number of columns. Then a result with all columns is known to be a whole
+    row. The number is never above `MOST_CELLS`.
 
     Examples:
         >>> from hbase_orm.ops import KeyRange

@@ -117,7 +117,7 @@ FAULTS: dict[str, _Entry] = {
         "",
     ),
 }
-"""For each Java class name, this library's error class, and the error's text and fix.
+"""For each Java class name: this library's error class, and the text and fix of the error.
 
 If a message has several names that count (see `_by_class_name`), the first entry in the order of
 this table is used.
@@ -186,14 +186,14 @@ def _by_phrase(message: str) -> _Entry | None:
 
 
 def _by_class_name(message: str) -> _Entry | None:
-    """Return the entry of `FAULTS` for a message by the Java classes that it names, or None.
+    """Return the entry of `FAULTS` for the Java classes in a message; None if there is none.
 
     The entry is chosen in these steps:
 
     1. Use the names in the first line, without the names of wrappers.
     2. If `FAULTS` has none of these names, use all names in the message.
-    3. If the entry is a RetryableError, but the message also names an error after which the outcome
-       is unknown, return the entry of that error instead.
+    3. If the entry is a RetryableError, look in the message for an error after which the outcome is
+       unknown. If there is one, return its entry instead.
     """
     names = set(_CLASS_NAME.findall(message))
     heads = set(_CLASS_NAME.findall(message.partition("\n")[0])) - _WRAPPERS
@@ -230,7 +230,7 @@ def _by_thrift_type(exc: BaseException) -> _Entry:
 
 
 def _by_table_name(message: str, table: str | None) -> _Entry | None:
-    """Return the entry for a message that names the table but no Java class; None for others.
+    """Return the entry for a message that names the table but no Java class, else None.
 
     For a missing table, the answer to a batch is "Failed 1 action: <table>: 1 time", and other
     answers of Thrift2 are only "<table>". For a disabled table, Thrift2 answers "<table> is

@@ -1,9 +1,9 @@
 """The common part of both Thrift gateways: checks, time limits, errors and scanners.
 
-A request is checked and gets a time limit and a pooled connection; errors of the connection are
-translated to errors of this library. A scanner may be used only on the connection that opened it:
-servers count scanner ids from 0, so after a restart an old id may belong to another client's
-scanner. The calls themselves are in `thrift1` and `thrift2`.
+A request is checked, and then gets a time limit and a pooled connection. Errors of the connection
+are translated to errors of this library. A scanner may be used only on the connection that opened
+it. After a restart of the server, an old scanner id may belong to another client's scanner. The
+calls themselves are in `thrift1` and `thrift2`.
 """
 
 from __future__ import annotations
@@ -184,11 +184,11 @@ class ThriftGateway(ABC):
     @staticmethod
     @abstractmethod
     def _pooled(line: Line, address: Address) -> ThriftConnection:
-        """Return a connection for the pool that sends over `line`, which is open."""
+        """Return a `ThriftConnection` over the open `line`, to be put into the pool."""
 
     @abstractmethod
     def _table_of_calls(self) -> Mapping[type[Operation[Any]], Call]:
-        """Return the functions that execute requests, by request class; none for scanners."""
+        """Return the function for each class of requests, except the requests for scanners."""
 
     @abstractmethod
     def _send_open(
@@ -335,7 +335,7 @@ class ThriftGateway(ABC):
 
 
 def needs_thrift2(what: str, operation: Operation[Any]) -> FeatureMissingError:
-    """Return the error for a request that Thrift1 does not support and that `what` describes."""
+    """Return the error for a request that Thrift1 does not support; `what` describes it."""
     return FeatureMissingError(
         "Thrift1 does not support this request",
         what=what,

@@ -1,9 +1,9 @@
-"""Opens Thrift connections, and checks on the first one that the URL names the right gateway.
+"""Opens Thrift connections. The first one checks that the URL names the right gateway.
 
-With a Thrift1 port in the place of a Thrift2 port, or a wrong transport, calls fail with errors
-that explain nothing: an unknown method, a closed connection, or an endless wait. So on the first
-connection to each address, the server is asked for its type. If it does not answer, other
-transports and protocols are tried, so that the error can name the right ones.
+With the port of the other Thrift interface, or with a wrong transport, calls fail without an
+explanation. For example, a method is unknown, or a call waits endlessly. So on the first connection
+to each address, the server is asked for its type. If the server does not answer, other transports
+and protocols are tried. The error can then name the right ones.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """A pool of a limited number of connections; each is used by one thread at a time.
 
-A connection is put back into the pool only if every request on it was answered; otherwise it is
-closed. A connection that was idle for long is replaced before the server closes it, a connection
-that the peer has closed is detected before use, and a forked child starts with an empty pool. The
-pool does not depend on Thrift.
+After its use, a connection returns to the pool if every request on it was answered. Otherwise it is
+closed. A connection that was idle for long is replaced before the server closes it. A connection
+that the peer has closed is detected before use. A forked child starts with an empty pool. The pool
+does not depend on Thrift.
 """
 
 from __future__ import annotations
@@ -114,8 +114,8 @@ class Pool(Generic[C]):
         Args:
             deadline: The time at which waiting, connecting and the calls in the `with` block give
                 up.
-            is_spread: Whether to open another connection, if the pool has room, rather than use one
-                with open scanners.
+            is_spread: Whether to open another connection, if the pool has room, instead of sharing
+                one that has open scanners.
 
         Raises:
             ServerBusyError: No connection became free in time; nothing was sent.

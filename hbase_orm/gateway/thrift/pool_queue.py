@@ -1,9 +1,9 @@
 """The slots of the connection pool, and the turns in which callers use them.
 
-An exception from outside (a signal handler, a time limit of a task queue, Ctrl-C) may end a
-thread's work between any two steps, also while it gives back a connection. So there is no flag that
-must be reset: a slot is busy as long as its turn exists and is not over. If a thread is interrupted
-before it has ended its turn, the turn is deleted with its last reference, and the slot is free.
+An exception from outside (a signal handler, a time limit, Ctrl-C) may end a thread's work between
+any two steps, also while it gives back a connection. So there is no flag that must be reset: a slot
+is busy as long as its turn exists and is not over. If an interrupted thread does not end its turn,
+the turn is deleted with its last reference. Then the slot is free.
 """
 
 from __future__ import annotations
@@ -45,24 +45,23 @@ class Slot(Generic[C]):
 
     Attributes:
         opened: The connection; None until the first turn has opened it.
-        turn: A weak reference to the turn that has the slot or had it last; None before the first
+        turn: A weak reference to the turn that has the slot, or had it last. None before the first
             turn.
         scanners: The ids of open scanners on this connection. They cannot be used on another
-            connection: after a restart, a server counts scanners from 0 again, and an old id may
-            belong to another client's scanner.
+            connection.
         unwanted: The ids of scanners that are no longer needed; the next user of the slot closes
             them.
         is_gone: Whether the connection is closed.
         idle_since: The time when the last turn ended. If the turn did not end normally, it is the
             time when the turn got the slot.
-        used: A number that shows which slot was used last: it is set at the end of each turn, and
-            is greater than all numbers that the pool's slots had before. 0 before the first turn.
+        used: A number that is set at the end of each turn, greater than this number of all other
+            slots. So the slot that was used last has the greatest number. 0 before the first turn.
     """
 
     __slots__ = ("idle_since", "is_gone", "opened", "scanners", "turn", "unwanted", "used")
 
     def __init__(self) -> None:
-        """Create a slot without a connection and without a turn."""
+        """Create a slot, which has no connection and no turn yet."""
         self.opened: C | None = None
         self.turn: ref[Turn[C]] | None = None
         self.scanners: set[int] = set()
@@ -91,15 +90,15 @@ class Slot(Generic[C]):
 
 
 class Turn(Generic[C]):
-    """One caller's use of a connection: its `with` block gets a slot, and gives it back at the end.
+    """One caller's use of a connection. Its `with` block gets a slot, and gives it back at the end.
 
     An exception from outside may interrupt the end of the `with` block, before the slot is given
     back. `do` gives the slot back even then.
 
     Attributes:
         deadline: The time at which waiting, connecting and the calls in the `with` block give up.
-        is_spread: Whether to open another connection, if the pool has room, rather than use one
-            with open scanners.
+        is_spread: Whether to open another connection, if the pool has room, instead of sharing one
+            that has open scanners.
         same: The only suitable slot, or None if any slot is suitable.
         bell: A queue that gets an item when the turn has got a slot, or should look again.
         is_over: Whether the turn has ended and has given back its slot.
@@ -135,8 +134,8 @@ class Turn(Generic[C]):
                 interrupt.
             deadline: The time at which waiting, connecting and the calls in the `with` block give
                 up.
-            is_spread: Whether to open another connection, if the pool has room, rather than use one
-                with open scanners.
+            is_spread: Whether to open another connection, if the pool has room, instead of sharing
+                one that has open scanners.
             same: The only suitable slot, or None if any slot is suitable.
         """
         self._enter = enter

@@ -1,8 +1,8 @@
 """Encodes the calls `mutateRows` and `mutateRowsTs` of Thrift1, column by column.
 
-A struct for each cell would take more time than everything else in a write. Here the values of a
-column are joined with the constant bytes between them by built-in functions, so that no Python code
-runs for each cell, unless a column has no value in some rows.
+A struct for each cell would take more time than everything else in a write. Here built-in functions
+join the values of a column with the constant bytes between them. So no Python code runs for each
+cell, if every row has a value in the column.
 
 Only the binary protocol is supported. `isDelete` and `writeToWAL` are left out, because their
 defaults, false and true, are right for a put.
@@ -91,8 +91,8 @@ class _Pieces:
     """The encoded bytes of rows, in pieces. Every row has the same number of pieces.
 
     Attributes:
-        parts: For each piece of a row, the bytes of this piece in all rows.
-        constant: Bytes that follow in every row, and are not yet added to `parts`.
+        parts: For each piece of a row, an iterable of this piece's bytes, one item per row.
+        constant: The bytes that come next in every row. They are not yet in `parts`.
     """
 
     def __init__(self, constant: bytes) -> None:

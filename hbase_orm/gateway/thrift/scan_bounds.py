@@ -1,7 +1,7 @@
 """Converts key ranges to the start and stop rows of a server's scan.
 
-HBase's Thrift scans include the start row and exclude the stop row, in the direction of the scan.
-A key range includes its low end and excludes its high end, which a reverse scan cannot express
+HBase's Thrift scans include the start row and exclude the stop row, in the direction of the scan. A
+key range includes its low end and excludes its high end. A reverse scan cannot express this
 exactly. So a reverse scan reads slightly more, and the rows outside of the range are dropped here.
 """
 
@@ -34,10 +34,10 @@ class ScanBounds:
     is_reverse: bool
 
     def select(self, rows: list[Row]) -> tuple[list[Row], bool]:
-        """Return those of `rows` that are in `keep`, and whether the scan has passed all of `keep`.
+        """Return the rows in `keep`, and whether the scan has passed all of `keep`.
 
-        `rows` are some rows of the scan, in its order. If `keep` is None, all of them are returned,
-        and the second value is False, because the server ends the scan at the right row.
+        `rows` are the next rows of the scan. If `keep` is None, all of them are returned, and the
+        second value is False. The server then ends the scan at the right row.
         """
         keep = self.keep
         if keep is None or not rows or (rows[0].key in keep and rows[-1].key in keep):
@@ -50,7 +50,7 @@ class ScanBounds:
 
 
 def server_bounds(key_range: KeyRange, *, is_reverse: bool) -> ScanBounds:
-    r"""Return bounds for a server's scan of `key_range` that reads as few other rows as possible.
+    r"""Return bounds for a server's scan of `key_range`, with few rows outside of the range.
 
     `key_range` must not be empty.
 

@@ -1,8 +1,8 @@
 """The gateway over HBase's Thrift1 interface: reads and plain writes, through happybase.
 
-Every connection is a happybase `Connection` whose client is replaced by one that checks all answers
-(`wire`). Thrift1 has no atomic mix of puts and deletes, no conditional mutation and no full
-administration of tables; `thrift2` supports all of these.
+Every connection is a happybase `Connection`. Its client is replaced by one that checks all answers
+(`wire`). Thrift1 has no atomic mix of puts and deletes, and no conditional mutation. It administers
+tables only partly. `thrift2` supports all of these.
 """
 
 from __future__ import annotations
@@ -90,11 +90,14 @@ _ROW_CALLS: Mapping[str, Callable[[], Any]] = dict.fromkeys(
 class Thrift1Gateway(ThriftGateway):
     """Reads and plain writes over Thrift1.
 
-    A `MutateRow`, and each row of a `MutateRows`, can have either puts or deletes, all with the
-    same timestamp. A `CheckAndMutate` can have only a comparison for equality and one put, without
-    timestamp and TTL. An `Increment` can have only one column. A `CreateTable` cannot have split
-    keys, or options that Thrift1 does not know. `GetVersions` reads column by column, so its answer
-    is not a snapshot of the row.
+    Requests have these limits:
+
+    - A `MutateRow`, and each row of a `MutateRows`, has either puts or deletes. All of them have
+      the same timestamp.
+    - A `CheckAndMutate` has a comparison for equality, and one put without timestamp and TTL.
+    - An `Increment` has one column.
+    - A `CreateTable` has no split keys, and only options that Thrift1 knows.
+    - `GetVersions` reads column by column, so its answer is not a snapshot of the row.
     """
 
     _INTERFACE = 1

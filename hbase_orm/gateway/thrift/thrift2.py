@@ -255,8 +255,8 @@ def _mutate_row(client: Any, operation: MutateRow) -> None:
 def _send_mutation(client: Any, table: bytes, mutation: RowMutation) -> None:
     """Change one row atomically, by the simplest call that is sufficient.
 
-    If the table is missing or disabled, the calls for a single put or delete request fail at once,
-    but the call for several requests is retried in the server for minutes.
+    If the table is missing or disabled, the calls for a single put or delete fail at once. But the
+    call for several requests is retried in the server for minutes.
     """
     removals = _delete_requests(mutation)
     if not removals:
@@ -327,7 +327,7 @@ def _column_value(put: Put) -> Any:
 
 
 def _delete_requests(mutation: RowMutation) -> list[Any]:
-    """Return up to two delete requests: one deletes columns, the other one whole families."""
+    """Return up to two delete requests: one for columns, and one for whole families."""
     columns = [each for each in mutation.deletes if b":" in each.column]
     families = [each for each in mutation.deletes if b":" not in each.column]
     kinds = HBASE2.DeleteType

@@ -1,10 +1,9 @@
 """One Thrift connection: a socket with a deadline, and calls that check their answers.
 
-thriftpy2's client sends every request with sequence id 0 and does not check the id of the answer:
-after a timeout, the next call would get the previous call's answer without an error. The client
-here numbers its requests, compares the number and the method name of each answer, and always knows
-whether the connection is *in step*: whether every request has been answered. A connection that is
-not in step must be closed.
+thriftpy2's client sends every request with sequence id 0, and does not check the id of the answer.
+So after a timeout, the next call would get the previous call's answer without an error. The client
+here numbers its requests, and compares the number and the method name of each answer. A connection
+is *in step* if every request has been answered. A connection that is not in step must be closed.
 """
 
 from __future__ import annotations

@@ -1,10 +1,12 @@
 """The reader of a Thrift gateway's answers, which checks everything that it reads.
 
-thriftpy2's readers do not check what they receive: a list of 2^31 elements without bytes keeps the
-interpreter busy beyond every time limit, a negative length raises a SystemError, and deeply nested
-structs raise a RecursionError or crash. Here the reading of an element takes at least one byte from
-the answer, lengths are not trusted (`incoming`), nesting is limited, fields must have the declared
-types, and required fields must be present. Otherwise GarbledAnswerError is raised.
+thriftpy2's readers do not check what they receive. A list of 2^31 elements without bytes keeps the
+interpreter busy beyond every time limit. A negative length raises a SystemError. Deeply nested
+structs raise a RecursionError or crash.
+
+The reader here raises GarbledAnswerError in these cases. It takes at least one byte of the answer
+for each element, and does not trust lengths (see `incoming`). It limits the depth of nesting.
+Fields must have the declared types, and required fields must be present.
 """
 
 from __future__ import annotations
@@ -59,7 +61,7 @@ class AnswerReader(ABC):
 
     @abstractmethod
     def message_begin(self) -> tuple[bytes, int, int]:
-        """Read the head of a message; return its method name, its kind and its sequence id."""
+        """Read the head of a message; return the method name, the kind and the sequence id."""
 
     @abstractmethod
     def _struct_begin(self) -> None: ...
@@ -77,7 +79,7 @@ class AnswerReader(ABC):
 
     @abstractmethod
     def read_map_begin(self) -> tuple[int, int, int]:
-        """Read the head of a map; return the types of keys and values, and the number of pairs."""
+        """Read the head of a map; return the key type, the value type and the number of pairs."""
 
     @abstractmethod
     def _bool(self) -> bool: ...
@@ -199,7 +201,7 @@ class AnswerReader(ABC):
 
 
 def _parts(inner: Any) -> tuple[int, Any]:
-    """Return an element's type, and the details of the type, which are None for a simple type."""
+    """Return the type of an element, and the type's details; they are None for a simple type."""
     return (inner[0], inner[1]) if isinstance(inner, tuple) else (inner, None)
 
 

@@ -1,8 +1,8 @@
-"""The bytes of one answer while they arrive; lengths are not trusted before the bytes arrive.
+"""The bytes of one answer while they arrive. A length is not trusted before its bytes arrive.
 
-Memory is allocated only for bytes that have arrived, the size of an answer is limited, and every
-wait has the time limit of the socket. So a wrong length of 2 GiB uses no memory for bytes that are
-not sent, and a gateway that sends one byte per second cannot block a read beyond the time limit.
+Memory is allocated only for bytes that have arrived, so a wrong length of 2 GiB uses no memory. The
+size of an answer is limited. Every wait has the time limit of the socket. So a gateway that sends
+one byte per second cannot block a read beyond the time limit.
 """
 
 from __future__ import annotations

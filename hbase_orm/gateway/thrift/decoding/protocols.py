@@ -47,7 +47,7 @@ class BinaryReader(AnswerReader):
     """Reads answers in Thrift's binary protocol."""
 
     def message_begin(self) -> tuple[bytes, int, int]:
-        """Read the head of a message; return its method name, its kind and its sequence id."""
+        """Read the head of a message; return the method name, the kind and the sequence id."""
         version, kind, length = _MESSAGE.unpack(self.incoming.take(_MESSAGE.size))
         if version != _BINARY_VERSION:
             message = "no message of the binary protocol"
@@ -74,7 +74,7 @@ class BinaryReader(AnswerReader):
         return kind, size
 
     def read_map_begin(self) -> tuple[int, int, int]:
-        """Read the head of a map; return the types of keys and values, and the number of pairs."""
+        """Read the head of a map; return the key type, the value type and the number of pairs."""
         key, value, size = _MAP_HEAD.unpack(self.incoming.take(_MAP_HEAD.size))
         return key, value, size
 
@@ -118,7 +118,7 @@ class CompactReader(AnswerReader):
         self._field_bool: bool | None = None
 
     def message_begin(self) -> tuple[bytes, int, int]:
-        """Read the head of a message; return its method name, its kind and its sequence id."""
+        """Read the head of a message; return the method name, the kind and the sequence id."""
         self._last_number, self._outer, self._field_bool = 0, [], None
         identity, head = self.incoming.take(2)
         if identity != _COMPACT_ID or head & 0x1F != _COMPACT_VERSION:
@@ -155,7 +155,7 @@ class CompactReader(AnswerReader):
         return _compact_type(head & 0x0F) if size else STOP, size
 
     def read_map_begin(self) -> tuple[int, int, int]:
-        """Read the head of a map; return the types of keys and values, and the number of pairs."""
+        """Read the head of a map; return the key type, the value type and the number of pairs."""
         size = self._varint()
         if not size:
             return STOP, STOP, 0

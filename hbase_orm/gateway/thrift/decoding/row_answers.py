@@ -1,10 +1,10 @@
 """Fast readers of rows and cells in the binary protocol, for scans.
 
-The rows of an answer mostly have the same columns. So the layout of the last row is tried first:
-the constant bytes of each cell are compared at once, and only the key, the values and the
+The rows of an answer mostly have the same columns. So the layout of the last row is tried first.
+The constant bytes between two values are then compared at once. Only the key, the values and the
 timestamps are decoded. A row with another layout is read cell by cell. If a row has not arrived
-completely, the reader waits for more bytes. In all cases the bytes after each value show whether
-its length was right.
+completely, the reader waits for more bytes. The bytes after each value show whether the value's
+length was right.
 """
 
 from __future__ import annotations
@@ -68,8 +68,8 @@ class _RowLayout:
         """Append to `rows` up to `most` rows of this layout, which start at `position` in `data`.
 
         Returns:
-            The position of the first row that was not added, and whether this row has not arrived
-            completely.
+            The position of the first row that was not added. The second value is True if this row
+            has not arrived completely.
         """
         start, steps, last = self._start, self._steps, self._last
         # To create a `Cell` by calling its class takes as much time as reading it.
@@ -105,7 +105,7 @@ class _RowLayout:
 
 
 def _constant(name: bytes) -> bytes:
-    """Return the constant bytes before the length of this column's value."""
+    """Return the bytes that come before the length of the value of column `name`."""
     return len(name).to_bytes(4, "big") + name + _TEXT_1
 
 
@@ -114,8 +114,8 @@ def _step(name: bytes, following: bytes) -> _Step:
     """Return how to read the bytes between the value of column `name` and that of `following`.
 
     Returns:
-        `name`, the constant bytes before the length of the second value, a function that unpacks
-        all bytes between the two values, and the number of these bytes.
+        The column `name`, and the constant bytes before the length of the second value. Then a
+        function that unpacks all bytes between the two values, and the number of these bytes.
     """
     constant = b"\x00" + _constant(following)
     form = struct.Struct(f">B2xq{len(constant)}sI")
@@ -157,8 +157,8 @@ def _rows_there(data: bytes, position: int, most: int, rows: list[Row]) -> tuple
     """Append to `rows` the rows that have arrived, until two successive ones have equal columns.
 
     Returns:
-        The position of the first row that was not added, and whether this row has not arrived
-        completely.
+        The position of the first row that was not added. The second value is True if this row has
+        not arrived completely.
     """
     new, cell = tuple.__new__, Cell
     before = None
@@ -232,7 +232,7 @@ def _read_cells(reader: BinaryReader) -> dict[bytes, Cell]:
 
 
 def _cells_there(incoming: Incoming, left: int, cells: dict[bytes, Cell]) -> int:
-    """Add to `cells` up to `left` cells that have arrived; if some have not, wait for more bytes.
+    """Add up to `left` arrived cells to `cells`; if a cell is incomplete, wait for more bytes.
 
     Returns:
         The number of cells that are still missing.
