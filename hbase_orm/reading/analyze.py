@@ -112,13 +112,13 @@ def _measured(chosen: Plan, results: int, watched: _Watched, meter: Meter) -> Me
 
 @dataclass(slots=True)
 class _Watched(ReadObserver):
-    """Counts the rows that a read checks against the conditions, and its stale index entries.
+    """Counts the rows that a read checks, and the stale index entries that it reads.
 
     Attributes:
-        stale: The number of stale index entries, i.e. entries that no row has.
+        stale: The number of stale index entries, which their rows no longer have.
         before: The number of checked rows in all pages before the last one.
         kept: The number of matching rows that were grouped or sorted; None without groups and sort.
-        again: The number of rows that were read a second time, for a range of dynamic columns.
+        again: The number of rows that were read again, for a range of dynamic columns.
     """
 
     stale: int = 0
@@ -147,7 +147,7 @@ class _Watched(ReadObserver):
         self.stale += sum(entry.is_stale for entry in doubtful)
 
     def note_extra_rows(self, rows: int) -> None:
-        """Add `rows`, a number of rows that were read a second time, to `again`."""
+        """Add `rows`, a number of rows that were read again, to `again`."""
         self.again += rows
 
     def pass_on(self, emit: Emit) -> Rows:

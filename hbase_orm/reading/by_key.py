@@ -28,9 +28,8 @@ class KeyedRows:
 
     Attributes:
         rows: The rows.
-        names: For each request, the names whose numbers are in the row keys, or None if no numbers
-            are in the row keys. The list holds the names until the objects are made, so that no
-            cache drops them.
+        names: For each request, the names whose numbers are in the row keys. None for a request if
+            its row keys have no numbers. The list keeps the names until the objects are made.
     """
 
     rows: Sequence[KeyedRow] = ()
@@ -38,7 +37,7 @@ class KeyedRows:
 
 
 def several_keys(keys: Iterable[KeyValues]) -> list[KeyValues]:
-    """Return `keys` as a list, if the argument is a collection of keys.
+    """Return the collection `keys` as a list.
 
     Raises:
         QueryError: The argument is not a list of keys, but for example one key, a text, or None.
@@ -55,9 +54,10 @@ def several_keys(keys: Iterable[KeyValues]) -> list[KeyValues]:
 def rows_with_keys(
     bound: BoundModel, keys: Sequence[KeyValues], *, most: int = GET_MANY_ROWS
 ) -> Protocol[KeyedRows]:
-    """Return the existing rows with these keys, each with its key's position and its bound model.
+    """Return the existing rows with these keys.
 
-    A request reads at most `most` rows of one table.
+    Each row comes with the position of its key in `keys`, and with its bound model. A request reads
+    at most `most` rows of one table.
 
     Raises:
         RowKeyError: A key field is missing, unknown or does not fit; nothing was sent.
@@ -89,7 +89,7 @@ def rows_with_keys(
 def _addresses(
     bound: BoundModel, keys: Sequence[KeyValues]
 ) -> Protocol[list[tuple[BoundModel, tuple[bytes, ...]]]]:
-    """Return, for each key, the bound model with its table, and the possible row keys.
+    """Return the bound model and the possible row keys of each key. The model has the key's table.
 
     The numbers of all names in the keys are looked up at once.
     """
@@ -138,7 +138,7 @@ def read_rows(
         loaded: The deferred fields that are read too.
 
     Raises:
-        TableNotFoundError: The only table of the model does not exist.
+        TableNotFoundError: The model has only one table, which does not exist.
     """
     schema = bound.schema
     columns = columns_read(schema, loaded) if bound.defers else schema.family_names
@@ -154,9 +154,9 @@ def read_rows(
 def key_to_change(bound: BoundModel, values: Mapping[str, Any]) -> Protocol[bytes]:
     """Return the row key of the row to change, and allocate numbers for new names in its key.
 
-    With a random salt, there are several possible row keys: the result is the key of the existing
-    row. If no row exists, it is always the first of the possible keys, so that two programs at the
-    same time change the same row.
+    With a random salt, there are several possible row keys. The result is the key of the existing
+    row. If no row exists, the result is the first possible key. So two programs at the same time
+    change the same row.
 
     Raises:
         RowKeyError: A key field is missing, unknown or does not fit; nothing was sent.

@@ -33,14 +33,14 @@ class CellVersion(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class StoredCell:
-    """One stored cell or tombstone, visible to reads or not.
+    """One stored cell or tombstone, even if ordinary reads do not return it.
 
     Attributes:
         column: `family:qualifier`; for the tombstone of a family the qualifier is empty.
         timestamp_ms: The timestamp, milliseconds since 1970.
-        kind: "put" for a cell. For a tombstone: "delete" deletes one version, "delete_column" and
-            "delete_family" delete all cells up to the timestamp, "delete_family_version" deletes
-            the family's cells with this timestamp.
+        kind: "put" for a cell. Tombstones have the other kinds. "delete" deletes one version.
+            "delete_column" and "delete_family" delete all cells up to the timestamp.
+            "delete_family_version" deletes the family's cells with this timestamp.
         value: The bytes of a cell; empty for a tombstone.
     """
 
@@ -53,9 +53,9 @@ class StoredCell:
 def history_of(
     bound: BoundModel, obj: Model, field: Expr[Any], limit: int
 ) -> Protocol[list[CellVersion[Any]]]:
-    """Return at most `limit` versions of a field of an object's row, newest first.
+    """Return at most `limit` versions of an object's field, newest first.
 
-    The list is empty if the row key has a name without a number, because no row can have this key.
+    The list is empty if a name in the row key has no number: no row can have this key.
     """
     yield from bound.keys.look_up_names([obj.__dict__])
     key = bound.keys.known_of(obj)
@@ -65,7 +65,7 @@ def history_of(
 def versions_of(
     bound: BoundModel, key: bytes, field: Expr[Any], limit: int
 ) -> Protocol[list[CellVersion[Any]]]:
-    """Return at most `limit` versions of a field of the object with this key, newest first.
+    """Return at most `limit` versions of one field of the row with this key, newest first.
 
     Raises:
         QueryError: The field has no column or belongs to another model, or the limit is not

@@ -33,9 +33,12 @@ class Page(Generic[T]):
     Attributes:
         items: The objects or values, in the statement's order.
         token: The token for the next page; None if nothing follows.
-        reason: Why the page ends: "exhausted" if nothing follows; "size" if the page is full and
-            more follows; "limit" if the statement's limit is reached; "cut_short" if the read ended
-            early and continues with the token.
+        reason: Why the page ends:
+
+            - "exhausted": nothing follows.
+            - "size": the page is full, and more follows.
+            - "limit": the statement's limit is reached.
+            - "cut_short": the read ended early. The token continues it.
     """
 
     items: list[T] = field(default_factory=list)
@@ -72,11 +75,11 @@ class PageRequest(Generic[T]):
         return 0 if self.position is None else self.position.given
 
     def plan_from(self, chosen: Plan) -> Plan:
-        """Return the plan for the rows after the previous page; for the first page, `chosen`.
+        """Return the part of plan `chosen` that is left to read after the previous page.
 
         Raises:
-            PageTokenError: The previous page was read through another index or the row key, or the
-                plan does not read the last row of the previous page.
+            PageTokenError: The previous page did not read the same index (or row key). Or the plan
+                does not read the last row of the previous page.
         """
         return chosen if self.position is None else resume(chosen, self.position)
 
@@ -86,7 +89,7 @@ class PageRequest(Generic[T]):
         Args:
             rows: The generator that reads the rows of the plan.
             chosen: The plan.
-            attach: A function that is called with each result and returns the item for the page.
+            attach: A function that makes the page's item of each result.
         """
         items: list[Any] = []
         last: Row | None = None
@@ -137,10 +140,10 @@ def page_request(
 
 
 def _end(row: Row | None, bound: BoundModel) -> tuple[bytes, datetime | None]:
-    """Return the position of `row`, the last row of a page: a key, and the start of a period.
+    """Return the key of a page's last row, and the start of the period of the row's table.
 
-    The key is the row key, or the key of the index entry if the row was read through an index. The
-    period is the period of the row's table; its start is None if the model has one table.
+    If the row was read through an index, the key is the key of its index entry. The start is None
+    if the model has one table.
     """
     if row is None:
         raise AssertionError(row)  # a page that is full has a last row

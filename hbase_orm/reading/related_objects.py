@@ -34,7 +34,7 @@ def unattached(bound: BoundModel, obj: Any) -> Any:
 def loader(
     stmt: Select[Any], bound_of: Callable[[type[Model]], BoundModel], attach: Attach
 ) -> Load:
-    """Return a function that loads the related objects of the objects it is called with."""
+    """Return a function that loads the related objects of given objects."""
     relations: dict[str, Relation] = {
         field.name: stmt.model.__related__[field.name] for field in stmt.related
     }

@@ -22,7 +22,7 @@ from hbase_orm.schema import IndexSchema
 logger = logging.getLogger("hbase_orm.session")
 
 MOST_REPAIRS: Final = 20
-"""The most entries that one statement repairs, which costs the reader some milliseconds."""
+"""The most entries that one statement repairs. The repairs cost it some milliseconds."""
 
 
 class Repairs:
@@ -61,7 +61,10 @@ class Repairs:
 def _repair(
     doubtful: Sequence[DoubtfulEntry], index: IndexSchema, bound: BoundModel, writer: TableWriter
 ) -> Protocol[None]:
-    """Repair entries of an index in parallel, unless other programs maintain it; log failures."""
+    """Repair entries of an index in parallel; log failures.
+
+    Nothing is repaired if other programs maintain the index.
+    """
     guarded = bound.guarded
     if not doubtful or guarded is None:
         return
@@ -98,10 +101,10 @@ def _repair(
 
 
 def _kept_alike(bound: BoundModel, known: CatalogEntry) -> GuardedTable | None:
-    """Return the guarded table with the indexes that writes maintain, and their current tables.
+    """Return the guarded table with the indexes that writes maintain and their tables, or None.
 
-    The result is None if the catalog lists other indexes than the model declares, or requires other
-    rules of writing. Then other programs maintain and repair the entries.
+    The result is None if the catalog lists other indexes than the model declares. It is also None
+    if the catalog requires other rules of writing. Then other programs repair the entries.
     """
     try:
         return maintained_table(bound, known)

@@ -74,7 +74,7 @@ class ValueReader:
         check_present(model.__schema__, self._wanted(model), row, values)
 
     def _wanted(self, model: Any) -> list[tuple[int, ColumnSchema]]:
-        """Return the required ones of the selected columns, each with its place in the values."""
+        """Return the selected columns that are required, each with its place in the values."""
         wanted = self._required.get(model)
         if wanted is None:
             every = required(model.__schema__, self.names)
@@ -125,7 +125,7 @@ def aggregated(
 
 
 def in_order(pairs: Iterable[tuple[Values, Any]], sort: Sort) -> Iterator[Any]:
-    """Yield results in the order of `sort`; each pair has the values to sort by and the result.
+    """Yield the results in the order of `sort`. Each pair has the sort values and the result.
 
     Raises:
         QueryError: There are more results than the sort's `max_rows`; nothing was yielded.

@@ -43,16 +43,16 @@ from hbase_orm.schema import NO_FIELDS
 T = TypeVar("T")
 
 Watch = Callable[[Iterable[Any]], Iterator[Any]]
-"""A function that yields the same items again, and may count them."""
+"""A function that yields the items of its argument, and may count them."""
 
 
 class Stream(Iterator[T], Generic[T]):
     """Yields results one by one, until everything is read; raises the errors of the reads.
 
     Closing a stream, or reading it to its end, releases the server's scanners. If a program drops a
-    stream without closing it, the engine's next read closes it. After an error, or an exception
-    from outside such as Ctrl-C, the next call raises `StreamInterruptedError`, because a normal end
-    would mean that everything was read.
+    stream without closing it, the engine's next read closes it. After an error, or after
+    an exception such as Ctrl-C, the next call raises `StreamInterruptedError`. A normal end would
+    mean that everything was read.
     """
 
     def __init__(self, items: Iterator[Any], close: Callable[[], None]) -> None:
@@ -109,8 +109,11 @@ class Stream(Iterator[T], Generic[T]):
 def planned(stmt: Select[Any], bound: BoundModel, catalog: CatalogCache) -> Protocol[Plan]:
     """Return the plan of a statement.
 
-    It may look up names that the row key stores as numbers, list the tables of a model with a table
-    for each period, and read the catalog once per lease time to learn which indexes may be used.
+    Planning may send requests:
+
+    - It looks up names that the row key stores as numbers.
+    - It lists the tables of a model with a table for each period.
+    - Once per lease time, it reads the catalog to learn which indexes may be used.
     """
     if stmt.times is not None:
         stmt = by_row_key(stmt)

@@ -1,7 +1,7 @@
 """Reads ranges of dynamic columns in wide rows: first the matching rows, then each row's range.
 
-The rows are read without their dynamic columns, except for those that the conditions compare. Then
-a scanner reads the range of each row that fulfils the conditions.
+The matching rows are read without most dynamic columns: only those that the conditions compare are
+read. Then a scanner reads the range of each row that fulfils the conditions.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ RETRIES: Final = RetryPolicy(attempts=5, first_pause_s=0.1)
 
 
 class ReadObserver:
-    """An observer of rows before their dynamic columns are read; this base class does nothing."""
+    """Sees the rows of a read before their dynamic columns are read. This class does nothing."""
 
     def page(self, rows: Sequence[Row]) -> Sequence[Row]:
-        """Return the rows of a page, which are checked against the conditions next."""
+        """Return the rows of a page, before they are checked against the conditions."""
         return rows
 
     def note_extra_rows(self, rows: int) -> None:
@@ -68,7 +68,7 @@ class _EntryReader:
         self._check = compile_match(bound.schema, chosen.conditions)
 
     def answer(self, emit: Emit) -> Rows:
-        """Emit those of the rows that match, each with its range of dynamic columns."""
+        """Emit the rows that match, each with its range of dynamic columns."""
         names = yield from self._bound.load_names(emit.rows)
         for row in self._observer.page(emit.rows):
             own = self._bound.with_table_of_row(row)
@@ -108,7 +108,7 @@ def _narrowed(plan: Plan, columns: tuple[bytes, ...]) -> Plan:
 
 
 def _rows_of_any_cell(chosen: Plan, bound: BoundModel, columns: tuple[bytes, ...]) -> Rows:
-    """Return the rows of a model in which any cell, even an undeclared one, makes a row exist."""
+    """Return the rows of a model in which any cell makes a row exist, even an undeclared cell."""
     if isinstance(chosen, GetPlan):
         return _rows_by_key(chosen, columns)
     existing = rows_of(chosen.in_each_table(_of_existence), bound.guarded)
@@ -128,9 +128,10 @@ def _rows_by_key(chosen: GetPlan, columns: tuple[bytes, ...]) -> Rows:
 
 
 def _of_existence(plan: Plan) -> Plan:
-    """Return the plan changed to read one cell of each row without its value, to test existence.
+    """Return the plan changed to read one cell of each row, without the value.
 
-    Gets become scans. Plans of other kinds than gets and scans are returned unchanged.
+    The cell shows that the row exists. Gets become scans. Other plans than gets and scans are
+    returned unchanged.
     """
     exists = bytes(EXISTENCE)
     match plan:
@@ -183,13 +184,19 @@ def _in_times(scan: Scan, plan: Plan) -> Scan:
 
 
 def _first_row(scan: Scan) -> Protocol[Row | None]:
-    """Return the first row of a scan, or None if there is none; open a lost scanner again."""
+    """Return the first row of a scan, or None if the scan has no rows.
+
+    A lost scanner is opened again.
+    """
     rows = yield from first_rows(scan, RETRIES)
     return next(iter(rows), None)
 
 
 def leave_out_others(entries: EntryRange, obj: Any) -> None:
-    """Remove the fields of other dynamic columns from `obj`; note in `obj` which range was read."""
+    """Remove all fields of dynamic columns from `obj`, except the field of `entries`.
+
+    The range that was read is noted in `obj`.
+    """
     obj.__state__.entry_range = repr(entries)
     for dynamic in type(obj).__schema__.dynamics:
         if dynamic.name != entries.of.name:

@@ -4,7 +4,7 @@ A statement with OR is split into alternatives without OR; each alternative has 
 
 Bounds limit stored values, which may be coarser than the compared values. With a codec of
 milliseconds, `at > 5.5 ms` becomes "the stored value is above 5 ms", and `at == 5.5 ms` matches
-nothing. If a codec rounds to the nearest value, as for 32-bit floats, ends are adjusted too.
+nothing.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ class Bounds:
     """The known bounds of one field.
 
     Attributes:
-        equals: The only values that the field can have; None is one of them if the field may be
-            None. The attribute is None if the conditions do not list the possible values.
+        equals: The values that the conditions allow, or None if the conditions list no values. One
+            of the values is None if the field may be None.
         low: The lower end; None means no lower end.
         high: The upper end; None means no upper end.
         prefix: The prefix of the field's text or bytes, or None.
@@ -77,12 +77,11 @@ class Bounds:
 
 
 def bounds_of(schema: TableSchema, conditions: Sequence[Condition]) -> dict[str, Bounds]:
-    """Return the bounds that the conditions together set, by the name of the compared field.
+    """Return the bounds of each compared field, by its name. All conditions must be true.
 
     Args:
         schema: The table.
-        conditions: Conditions that were checked: each is on a field of the table, with a fitting
-            value.
+        conditions: Checked conditions: each compares a field of the table with a fitting value.
 
     Raises:
         NothingMatchesError: No row can fulfil all conditions.
@@ -113,15 +112,15 @@ def bounds_of(schema: TableSchema, conditions: Sequence[Condition]) -> dict[str,
 
 
 def is_indexed(schema: TableSchema, of: Expr[Any]) -> bool:
-    """Return whether an index has this expression as one of its parts."""
+    """Return whether any index of the table has `of` as one of its parts."""
     return any(of.name == each.name for index in schema.indexes for each in index.expressions)
 
 
 def _narrow_by_item(schema: TableSchema, by_field: dict[str, Bounds], condition: _OfItem) -> None:
-    """Narrow the bounds by a condition on one item of a collection.
+    """Narrow the bounds of a collection's items by one condition.
 
-    Different items may fulfil different conditions, so the bounds of two conditions are not joined.
-    The first condition by == or in_() gives the bounds. If there is none, the first condition does.
+    Only one condition gives the bounds, because different items may fulfil different conditions.
+    It is the first condition by == or in_(). Without such a condition, it is the first condition.
     """
     if isinstance(condition, Comparison) and condition.operator == "!=":
         return  # it gives no bounds
@@ -187,7 +186,7 @@ def _narrow(bounds: Bounds, codec: Codec[Any], operator: Operator, value: Any) -
 
 
 def storable(codec: Codec[Any], values: Sequence[Any]) -> tuple[Any, ...]:
-    """Return the values that the codec can store and that equal one of `values`; leave None out."""
+    """Return the storable values that equal one of `values`, without None."""
     stored_values: list[Any] = []
     for value in values:
         if value is None:
@@ -213,7 +212,7 @@ def _narrow_equal(bounds: Bounds, values: tuple[Any, ...]) -> None:
 def low_end(codec: Codec[Any], operator: Operator, value: Any) -> End | None:
     """Return the lower end of the stored values for which `stored operator value` is true.
 
-    The operator is > or >=. None if every stored value fulfils this, or if the end is unknown.
+    The operator is > or >=. None if all stored values fulfil the comparison, or the end is unknown.
 
     Raises:
         NothingMatchesError: No stored value fulfils the comparison.
@@ -240,7 +239,7 @@ def low_end(codec: Codec[Any], operator: Operator, value: Any) -> End | None:
 def high_end(codec: Codec[Any], operator: Operator, value: Any) -> End | None:
     """Return the upper end of the stored values for which `stored operator value` is true.
 
-    The operator is < or <=. None if every stored value fulfils this, or if the end is unknown.
+    The operator is < or <=. None if all stored values fulfil the comparison, or the end is unknown.
 
     Raises:
         NothingMatchesError: No stored value fulfils the comparison.
@@ -265,7 +264,7 @@ def high_end(codec: Codec[Any], operator: Operator, value: Any) -> End | None:
 
 
 def _zero(value: Any, *, low: bool) -> Any:
-    """Return `value`; a zero float as -0.0 if `low`, else as 0.0: the bytes of -0.0 sort first."""
+    """Return `value`; a float zero becomes -0.0 if `low` is true, and 0.0 if it is false."""
     if isinstance(value, float) and not value:
         return -0.0 if low else 0.0
     return value
@@ -297,7 +296,7 @@ def check_ends(name: str, bounds: Bounds) -> None:
     """Raise an error if no value can be between the lower and the upper end of the bounds.
 
     Raises:
-        NothingMatchesError: The lower end is above the upper end, or equal and one is excluded.
+        NothingMatchesError: The ends are in the wrong order, or they are equal and one is excluded.
     """
     low, high = bounds.low, bounds.high
     if low is None or high is None:
@@ -321,7 +320,8 @@ def _within(value: Any, bounds: Bounds) -> bool:
 def groups_of(conditions: Sequence[Condition]) -> tuple[Group, ...]:
     """Return groups of conditions: a row matches if it fulfils all conditions of one group.
 
-    Groups contain no OR, unless splitting the OR would make more than `MAX_ALTERNATIVES` groups.
+    No group contains an OR, with one exception: an OR that would make more than
+    `MAX_ALTERNATIVES` groups is not split.
     """
     groups: list[Group] = [()]
     for condition in conditions:

@@ -21,12 +21,13 @@ _NEGATED: Final[Mapping[Symbol, Symbol]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class ByteTest:
-    """A test of stored bytes, `stored symbol operand`, in unsigned lexicographic order.
+    """A comparison of stored bytes with `operand`, in unsigned lexicographic order.
 
     Attributes:
         symbol: The comparison operator.
         operand: The bytes to compare with.
-        comparator: "binary" tests all stored bytes, "binaryprefix" only as many as `operand` has.
+        comparator: "binary" compares all stored bytes. "binaryprefix" compares the first stored
+            bytes, as many as `operand` has.
     """
 
     symbol: Symbol
@@ -49,11 +50,11 @@ NO_BYTES: Final = ByteTest("<", b"")
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Decides which rows or cells the server sends; `bytes(filter)` is the text to send to it."""
+    """A server-side filter of rows or cells. `bytes(filter)` gives the text that is sent."""
 
     @property
     def tests(self) -> int:
-        """The largest number of comparisons that a server makes, for each row or for each cell."""
+        """The most comparisons for each row, or for each cell if the filter passes single cells."""
         return 0
 
     def __bytes__(self) -> bytes:
@@ -63,7 +64,9 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class ColumnFilter(Filter):
-    """Passes whole rows by the newest cell of one column, which the scan must read.
+    """Passes a row if the newest cell of one column passes a test.
+
+    The scan must read the column.
 
     Attributes:
         column: `family:qualifier`.
@@ -95,7 +98,7 @@ class ColumnFilter(Filter):
 
 @dataclass(frozen=True, slots=True)
 class RowKeyFilter(Filter):
-    """Passes whole rows by their row key."""
+    """Passes a row if its row key passes a test."""
 
     test: ByteTest
 
@@ -129,7 +132,7 @@ class FirstKeyOnly(Filter):
 
 @dataclass(frozen=True, slots=True)
 class QualifierFilter(Filter):
-    """Passes cells by their qualifier."""
+    """Passes a cell if its qualifier passes a test."""
 
     test: ByteTest
 
@@ -185,7 +188,9 @@ class ColumnRange(Filter):
 
 @dataclass(frozen=True, slots=True)
 class ColumnPage(Filter):
-    """Passes the first columns of each row, counting only those that earlier filters pass.
+    """Passes the first columns of each row.
+
+    In `AllOf`, only the columns that the filters before it pass are counted.
 
     Attributes:
         columns: The number of columns.
@@ -200,13 +205,13 @@ class ColumnPage(Filter):
 
 @dataclass(frozen=True, slots=True)
 class OnlyColumn(Filter):
-    """Passes the cells of one column only, so that rows without this column are left out."""
+    """Passes only the cells of `column`. Rows without this column are left out."""
 
     column: bytes
 
     @property
     def tests(self) -> int:
-        """The number of comparisons for each cell: two, of the family and of the qualifier."""
+        """Two comparisons for each cell: its family and its qualifier."""
         return 2
 
     def __bytes__(self) -> bytes:
@@ -225,7 +230,7 @@ class NotColumn(Filter):
 
     @property
     def tests(self) -> int:
-        """The number of comparisons for each cell: two, of the family and of the qualifier."""
+        """Two comparisons for each cell: its family and its qualifier."""
         return 2
 
     def __bytes__(self) -> bytes:
@@ -238,7 +243,7 @@ class NotColumn(Filter):
 
 @dataclass(frozen=True, slots=True)
 class AllOf(Filter):
-    """Passes the rows or cells that all of its parts pass; there are two or more parts."""
+    """Passes the rows or cells that every part passes. There are two or more parts."""
 
     parts: tuple[Filter, ...]
 
@@ -254,7 +259,7 @@ class AllOf(Filter):
 
 @dataclass(frozen=True, slots=True)
 class AnyOf(Filter):
-    """Passes the rows or cells that at least one of its parts passes; there are two or more."""
+    """Passes the rows or cells that at least one part passes. There are two or more parts."""
 
     parts: tuple[Filter, ...]
 

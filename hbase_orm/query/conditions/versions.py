@@ -38,7 +38,7 @@ def until(at: datetime) -> TimeRange:
 
 
 def between(start: datetime, stop: datetime) -> TimeRange:
-    """Return the range of the timestamps from `start` on and before `stop`.
+    """Return the range of timestamps from `start`, included, to `stop`, excluded.
 
     Raises:
         QueryError: As for `until`; or the range is empty.

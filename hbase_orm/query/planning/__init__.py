@@ -1,1 +1,1 @@
-"""From a statement to a plan: pure, nothing is sent here."""
+"""Makes the plans of statements. Nothing is sent here."""

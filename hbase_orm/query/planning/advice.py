@@ -25,10 +25,13 @@ from hbase_orm.schema import (
 def narrowing_index(statement: Select[Any], schema: TableSchema) -> str | None:
     """Return the declaration of an index that would reduce the rows to read, or None.
 
-    The index has fields that every alternative of the conditions narrows: each alternative compares
-    the field in a way that excludes None and gives bounds. All fields compared by equality come
-    first, then one field with a range. If no field is narrowed by every alternative, the index has
-    the first function of a field that the conditions compare.
+    An alternative narrows a field if it excludes None and sets bounds for the field. Only fields
+    that every alternative narrows are in the index:
+
+    - first all fields that are compared by equality
+    - then one field with a range
+
+    If there is no such field, the index has the first function that the conditions compare.
     """
     alternatives = _alternatives(statement, schema)
     codecs = _indexable(statement, schema)
@@ -42,7 +45,7 @@ def narrowing_index(statement: Select[Any], schema: TableSchema) -> str | None:
 
 
 def _functions(statement: Select[Any], schema: TableSchema) -> list[str]:
-    """Return the functions of fields in the conditions, as text for the declaration of an index."""
+    """Return the functions in the conditions, as text for the declaration of an index."""
     functions: list[FunctionExpr[Any]] = []
     for condition in statement.conditions:
         match condition:
@@ -63,13 +66,13 @@ def _has_codec(schema: TableSchema, of: FunctionExpr[Any]) -> bool:
 
 
 def ordering_index(statement: Select[Any], schema: TableSchema) -> str | None:
-    """Return the advice to declare an index with a statement's order, or None if none can help.
+    """Return the advice to declare an index with a statement's order; None if no index helps.
 
     The index begins with the fields that are compared with one value. The ordered fields follow.
     The result is None in three cases:
 
     - An ordered field cannot be indexed.
-    - An ordered field may be None: rows in which an indexed field is None have no entry.
+    - An ordered field may be None. Rows in which it is None would have no entry.
     - The conditions do not have exactly one alternative.
     """
     alternatives = _alternatives(statement, schema)
@@ -89,7 +92,7 @@ def ordering_index(statement: Select[Any], schema: TableSchema) -> str | None:
 
 
 def compares_different_fields(statement: Select[Any], schema: TableSchema) -> bool:
-    """Return whether every alternative narrows some field, but they share no such field."""
+    """Return whether every alternative narrows a field, but no field is narrowed by all."""
     alternatives = _alternatives(statement, schema)
     narrowed = [
         {name for name, each in alternative.items() if _narrows(each)}
@@ -110,9 +113,9 @@ def _alternatives(statement: Select[Any], schema: TableSchema) -> Sequence[Mappi
 
 
 def _indexable(statement: Select[Any], schema: TableSchema) -> dict[str, Codec[Any]]:
-    """Return the codecs of the fields that an index may have, by name, key fields first.
+    """Return the codec of each field that an index may have, by the field's name.
 
-    The result is empty if the model cannot have indexes.
+    Key fields come first. The result is empty if the model cannot have indexes.
     """
     layout = schema.layout
     is_shared = schema.record_types is not None or base_of(statement.model) is not None

@@ -47,9 +47,9 @@ class Candidate:
     Attributes:
         index: The index, or None for the row key.
         layout: The layout of the key that is read: the row key or the index's entry key.
-        parts: The parts that decide the order of the rows. For an index, these are the parts of
-            the index, followed by the parts of the row key, unless the index is unique or the row
-            key begins with a part that spreads keys.
+        parts: The parts that decide the order of the rows. For the row key, these are its parts.
+            For an index, the parts of the row key follow the parts of the index. They do not follow
+            if the index is unique, or if row keys begin with a part that spreads keys.
         access: The known values and the ranges of the key, which follow from the conditions.
         fetch: The columns that are read of each row, and the filters for them.
     """
@@ -62,11 +62,10 @@ class Candidate:
 
     @property
     def rank(self) -> tuple[int, int, bool]:
-        """The sort key of candidates; the planner chooses the candidate with the greatest.
+        """The sort key by which the planner chooses: the candidate with the greatest rank.
 
-        Candidates whose complete keys are read by gets rank highest. The others rank by the number
-        of leading parts that are known from conditions, then by whether a range follows these
-        parts.
+        Candidates that get rows by complete keys rank highest. The others rank by the number of
+        leading parts that are known from conditions. A range after these parts decides a tie.
         """
         is_complete, run, has_range = self.access.rank
         # Known values of all parts of an index are a whole key only if it is unique: a claim's key.
@@ -75,7 +74,7 @@ class Candidate:
 
     @property
     def following(self) -> list[Part]:
-        """The parts that decide the order: `parts` without those that are equal in all rows."""
+        """The parts that decide the order: `parts` without those that are the same in all rows."""
         return [part for part in self.parts if part.name not in self.access.constant]
 
     @property
@@ -86,8 +85,8 @@ class Candidate:
     def scan_direction(self, statement: Select[Any]) -> bool | None:
         """Return True if a reverse scan gives a statement's order, False if a forward scan does.
 
-        The result is None if no scan gives the order, or if the rows of a group would not be read
-        one after another.
+        The result is None if no scan gives the order. It is also None if the rows of a group would
+        not be read one after another.
         """
         reverse = self.order_direction(statement.orders)
         groups = {group.name for group in statement.groups}
@@ -116,11 +115,10 @@ class Candidate:
         return bool(reverse)
 
     def _take(self, following: list[Part], name: str) -> bool | None:
-        """Remove the first one or two of `following`; return whether they sort ascending.
+        """Remove the first part of `following`; return whether it sorts field `name` ascending.
 
-        Two parts are removed for a time that the key holds as its period and its offset. The result
-        is True for ascending order, False for descending order, and None if the removed parts do
-        not sort by the field.
+        False means descending order. None means that the part does not sort by the field. If the
+        part is the period of a time, the offset of the time is removed too.
         """
         first = following.pop(0) if following else None
         if first is None or name not in first.fields or not first.is_ordered:
@@ -182,8 +180,8 @@ def candidates_by_index(
             they give too many ranges.
 
     Raises:
-        QueryError: The statement names an index of another model, or an index without entries for
-            some rows that can match.
+        QueryError: The statement names an index of another model, or an index in which a
+            matching row may have no entry.
     """
     named = statement.index
     if isinstance(named, AnyIndex):
@@ -268,7 +266,7 @@ def _has_value(
 def index_bounds(
     schema: TableSchema, index: IndexSchema, bounds: Mapping[str, Bounds]
 ) -> dict[str, Bounds]:
-    """Return `bounds`, and the bounds of the index's parts added by the names of the parts.
+    """Return `bounds`, extended by the bounds of each part of the index, by the part's name.
 
     If a part is a function of a field, its bounds are computed from the values that the field may
     equal. Values that the part's codec cannot store are left out.
@@ -290,7 +288,7 @@ def index_bounds(
 def _of_function(
     schema: TableSchema, of: FunctionExpr[Any], bounds: Bounds | None
 ) -> Bounds | None:
-    """Return a function's bounds, computed from the field's `equals`; None if `equals` is None."""
+    """Return the bounds of a function of a field; None if the field's values are not listed."""
     if bounds is None or bounds.equals is None:
         return None
     codec, function = codec_of(schema, of), FUNCTIONS[of.function].of
@@ -347,16 +345,14 @@ def _behind(bucket: bytes, key_range: KeyRange) -> KeyRange:
 
 
 def reads_of_shape(template: IndexPlan, ranges: Sequence[KeyRange], key: bytes) -> dict[str, Any]:
-    """Return the attributes in which an index plan for new values differs from `template`.
+    """Return the attributes to replace in `template`, an index plan, for new compared values.
 
-    The statement with the new values compares the same fields in the same ways as the statement
-    of `template`.
+    The statement with the new values has the shape of the template's statement.
 
     Args:
         template: The plan of an earlier statement.
         ranges: The ranges of entry keys for the new values, without buckets.
-        key: The encoded new values. If the plan reads a claim (an entry of a unique index), they
-            are the key of the claim.
+        key: The encoded new values. They are the key of the claim if the plan reads a claim.
     """
     if template.keys:
         return {"keys": (bucket_before(template.index, key),)}
@@ -368,9 +364,9 @@ def reads_of_shape(template: IndexPlan, ranges: Sequence[KeyRange], key: bytes) 
 def is_covered(statement: Select[Any], schema: TableSchema, index: IndexSchema) -> bool:
     """Return whether a statement can be answered from index entries, without their rows.
 
-    A statement that selects objects needs the rows. Values can come from the row key, from included
-    columns, and from indexed columns that can be decoded from the entry key. If a row can have
-    several entries in the index, the rows are needed too, because each row must count only once.
+    Each value must be in the row key, in an included column, or in a decodable part of the entry
+    key. Objects always need the rows. So does an index in which a row can have several entries,
+    because each row must count only once.
     """
     if (
         index.is_multi_valued

@@ -1,4 +1,4 @@
-"""Converts a condition to a comparison of one stored cell, which HBase makes before a write."""
+"""Converts conditions to the comparison of one cell that HBase makes before a write."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _GUARDED = "declare a version column, revision: Version = version(), which allow
 
 
 class CellTest(NamedTuple):
-    """A comparison of a cell, `stored operator expected`. `== b""` means that it is absent."""
+    """A comparison of one cell: `stored operator expected`. `== b""` tests that it is absent."""
 
     column: bytes
     operator: Operator
@@ -35,8 +35,7 @@ def check_flat(schema: TableSchema, conditions: Sequence[Condition]) -> tuple[Co
     """Check the conditions of a write, and return them as a flat list without nested ANDs.
 
     Raises:
-        QueryError: There is no condition, or a condition is on another model or compares with a
-            value of another type.
+        QueryError: A condition is missing, is on another model, or has a value of a wrong type.
     """
     for condition in conditions:
         if not isinstance(condition, Condition):
@@ -59,7 +58,7 @@ def check_flat(schema: TableSchema, conditions: Sequence[Condition]) -> tuple[Co
 def holds_for_absent_row(conditions: Sequence[Condition]) -> bool:
     """Return whether all conditions are true for an absent row.
 
-    Of all conditions, only `is_null()` is true for an absent row.
+    Only `is_null()` is true for an absent row.
     """
     return all(
         isinstance(each, Comparison) and each.operator == "==" and each.value is None
@@ -120,7 +119,7 @@ def _null_test(schema: TableSchema, column: ColumnSchema, condition: Comparison)
 
 
 def may_be_empty(codec: Codec[Any]) -> bool:
-    """Return whether a value other than None can be encoded as empty bytes."""
+    """Return whether the codec encodes some value, other than None, as empty bytes."""
     if codec.width_bytes is not None or codec.empty_is_null:
         return False
     try:

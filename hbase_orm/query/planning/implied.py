@@ -1,9 +1,11 @@
-"""Tests whether a statement's conditions imply the conditions of a partial index.
+"""Decides whether a statement's conditions imply the conditions of a partial index.
 
-Only then may the statement use the index, because rows that do not fulfil the index's conditions
-have no entry. A condition of the index counts as implied if the statement has the same condition,
-or limits the field to values that all fulfil it, or to a range in which every value fulfils it. In
-all other cases the answer is False, even if the condition is implied.
+Only then may the statement use the index, because other rows have no entry. A condition of the
+index counts as implied in three cases:
+
+- The statement has the same condition.
+- The statement limits the field to some values, and each value fulfils the condition.
+- The statement limits the field to a range, and every value in it fulfils the condition.
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ _Leaf = Comparison | InValues | StartsWith
 
 
 def is_implied(schema: TableSchema, alternative: Alternative, where: Sequence[Condition]) -> bool:
-    """Return whether all rows of one alternative fulfil all conditions in `where`."""
+    """Return whether each row that fulfils `alternative` also fulfils all conditions in `where`."""
     stated = frozenset(map(condition_text, alternative.conditions))
     return all(_implies(schema, alternative, stated, each) for each in where)
 
@@ -83,7 +85,7 @@ def _starts(text: Any, prefix: Any) -> bool:
 
 
 def _leaves_out(bounds: Bounds, value: Any, codec: Codec[Any]) -> bool:
-    """Return whether a value is outside of bounds."""
+    """Return whether the bounds exclude a value."""
     if value is None:
         return bounds.excludes_none
     value = codec.comparable(value)

@@ -33,7 +33,7 @@ class Path:
     Attributes:
         known: The known values, by the name of their field or derived part.
         start: The start of the table's period, for a model with a table for each period.
-        spread: The bytes of the part that spreads keys, such as a salt; empty until the bucket is
+        spread: The bytes of the part that spreads keys, such as a salt. Empty until the bucket is
             known.
         rest: The bytes of the known parts that follow the part that spreads keys.
         decided: The names in `known` whose values come from conditions.
@@ -61,17 +61,17 @@ class Path:
 
 @dataclass(frozen=True, slots=True)
 class KeyAccess:
-    """The combinations of key values that bounds allow, each with the range of the next part.
+    """The paths of a key that bounds allow, each with the range of the next part.
 
     Attributes:
         paths: One path for each combination of known values.
-        limits: For each path, the range of the part after the known parts; None if the bounds do
-            not narrow that part.
+        limits: For each path, the range of the part after the known parts. None for a path
+            means that the bounds do not narrow this part.
         run: The number of known parts at the beginning of the key, after the part that spreads
             keys.
         decided_count: The number of parts in the run whose values come from conditions.
         is_complete: Whether every part is known, so that the paths are whole keys.
-        narrows: Whether less than the whole table, or less than all tables of the model, is read.
+        narrows: Whether only a part of the table, or only some tables of the model, are read.
         constant: The fields and parts that have the same value in all paths.
     """
 
@@ -92,8 +92,8 @@ class KeyAccess:
     def rank(self) -> tuple[bool, int, bool]:
         """The sort key for the choice of a key to read; the greatest is best.
 
-        A complete key comes first, then the key with the most known parts from conditions, then one
-        with a range after the known parts.
+        A complete key ranks highest. The others rank by the number of known parts from conditions.
+        A range after the known parts decides a tie.
         """
         return self.is_complete, self.decided_count, self.has_range
 
@@ -151,7 +151,7 @@ def united(accesses: Sequence[KeyAccess], *, are_whole_keys: bool) -> KeyAccess 
     Args:
         accesses: The access of each alternative.
         are_whole_keys: Whether the bytes of all parts are one whole key. False for an index that is
-            not unique, whose entry keys continue with the row key.
+            not unique: its entry keys continue with the row key.
     """
     if len(accesses) == 1:
         return accesses[0]
@@ -204,7 +204,7 @@ def limits_of(
 
 
 def spanned(bounds: Bounds) -> Bounds:
-    """Return `bounds` with a range from the first to the last of the times in `bounds.equals`.
+    """Return `bounds` with the range from the first to the last time in `bounds.equals`.
 
     Bounds that do not list times are returned unchanged.
     """
@@ -313,11 +313,11 @@ def offset_behind(layout: KeyLayout, period: Part) -> Part | None:
 def _of_period(
     layout: KeyLayout, part: Part, period: PeriodOf, bounds: Bounds | None
 ) -> KeyRange | None:
-    """Return one range of bytes over all periods within the bounds of a time, or None.
+    """Return the range of a period part's bytes within the bounds of a time, or None.
 
-    The range has whole periods, unless the offset of the time follows its period in the key: then
-    the range ends exactly at the bounds. The result is None if the bounds have no end, or if the
-    bytes of the part do not sort like the time.
+    The range has whole periods. If the offset of the time follows the period in the key, the range
+    ends exactly at the bounds. The result is None if the bounds have no end. It is also None if
+    the bytes of the part do not sort like the time.
     """
     if bounds is None or (bounds.low is None and bounds.high is None) or not part.is_ordered:
         return None
@@ -347,10 +347,9 @@ def _of_period(
 def _of_offset(
     part: Part, offset: OffsetOf, bounds: Bounds | None, period: datetime | None
 ) -> KeyRange | None:
-    """Return the range of the bytes of a time's offsets in the period that starts at `period`.
+    """Return the range of an offset part's bytes in the period that starts at `period`.
 
-    None if the bounds or the period are unknown, or if the bytes of the part do not sort like the
-    time.
+    None if the bounds or the period are unknown. Also None if the bytes do not sort like the time.
     """
     if bounds is None or period is None or not part.is_ordered:
         return None
@@ -370,7 +369,7 @@ def _of_offset(
 
 
 def _beginning(part: Part) -> KeyRange:
-    """Return the range of the bytes that the part can have because of its time format.
+    """Return the range of all bytes that a part can have, by its time format.
 
     For the format `log-%Y`, all bytes begin with `log-`. A part without a time format can have any
     bytes.

@@ -1,9 +1,13 @@
 """The search for the leading run: the known parts at the beginning of a key, with their values.
 
-A part is known if its field is compared by == or in_(), if it is derived from known values, or if
-it can have only few values. Each value begins a new path, which is one combination of known values,
-and the following parts are computed for each path. So a part that is derived from a later field
-(`[salt of user][user]`) always has a value that fits the field's value.
+A part is known in three cases:
+
+- Its field is compared by == or in_().
+- It is derived from known values.
+- It can have only few values.
+
+A path is one combination of known values. The parts of a key are computed for each path. So a part
+that is derived from a later field (`[salt of user][user]`) always fits the field's value.
 """
 
 from __future__ import annotations
@@ -42,7 +46,7 @@ NO_NUMBERS: Final[Numbers] = MappingProxyType({})
 
 
 class Search:
-    """Finds the combinations of known values (paths) of one key for the bounds of one statement."""
+    """Finds the paths of one key: the combinations of known values that the bounds allow."""
 
     def __init__(
         self,
@@ -57,7 +61,7 @@ class Search:
             layout: The layout of the key.
             bounds: The bounds of each field.
             numbers: The numbers of names that were looked up in dictionaries.
-            tables: The starts of the periods that have a table; None if the bounds alone decide
+            tables: The starts of the periods that have a table. None if only the bounds decide
                 which tables to read.
         """
         self._layout = layout
@@ -101,9 +105,9 @@ class Search:
     def _in_buckets(
         self, paths: Sequence[Path], spread: Part, run: int, most: int | None
     ) -> list[Path] | None:
-        """Return one path for each bucket in which the rows of a path can be.
+        """Return each path once for every bucket in which its rows can be.
 
-        None if these are more than `most` paths.
+        The result is None if there would be more than `most` paths.
         """
         is_complete = run == len(self._layout.behind)
         in_buckets: list[Path] = []
@@ -116,8 +120,8 @@ class Search:
     def _follow(self, paths: list[Path]) -> tuple[list[Path], int, int]:
         """Return the paths of the leading run, its length, and the number of parts from conditions.
 
-        Parts at the end of the run whose values only split one range of rows into several are left
-        out again, unless bounds narrow the part after them or all parts of the key are known.
+        The values of some parts only split one range of rows into several. Such parts are left out
+        at the end of the run. They stay if bounds narrow the next part, or if the key is complete.
         """
         run = decided_count = 0
         shorter: list[tuple[list[Path], int, int]] = []
@@ -160,7 +164,7 @@ class Search:
         return [Path(start=start) for start in starts]
 
     def _with_buckets(self, path: Path, spread: Part, *, is_complete: bool) -> Iterable[Path]:
-        """Return one path for each bucket in which the rows of `path` can be."""
+        """Return `path` once for every bucket in which its rows can be."""
         derivation = spread.derivation
         assert derivation is not None
         if spread.name in path.known:
@@ -180,7 +184,7 @@ class Search:
         return self._each(paths, part, self._with_part)
 
     def _each(self, paths: list[Path], part: Part, extend: Extend) -> list[Path] | None:
-        """Return all results of `extend` for `paths`; None if it returns None for one of them."""
+        """Return the results of `extend` for all paths; None if the result for one path is None."""
         grown: list[Path] = []
         for path in paths:
             extended = extend(path, part, self._room - len(grown))
@@ -288,10 +292,9 @@ class Search:
         return paths
 
     def _with_choices(self, paths: Sequence[Path], part: Part, room: int) -> list[Path] | None:
-        """Return one path for each combination of a path in `paths` and a possible value of `part`.
+        """Return the paths, each once for every possible value of `part`.
 
-        None if the possible values for one of the paths are unknown, or if the result would have
-        more than `room` paths.
+        None if the possible values of a path are unknown, or if there are more than `room` results.
         """
         chosen: list[Path] = []
         for path in paths:
@@ -324,7 +327,7 @@ class Search:
         return starts
 
     def _within(self, name: str, unit: Unit, starts: Sequence[datetime]) -> list[datetime]:
-        """Return those of `starts` whose periods have times within the bounds of field `name`."""
+        """Return the `starts` of the periods that the bounds of time field `name` allow."""
         bounds = self._spans.get(name, Bounds())
         low = None if bounds.low is None else unit.start(bounds.low.value)
         return [
@@ -347,7 +350,10 @@ class Search:
 
 
 def _with_computed(path: Path, part: Part) -> list[Path]:
-    """Return the path with a derived part's value; an empty list if no row can have the inputs."""
+    """Return a list with the path and the value of a derived part.
+
+    The list is empty if no row can have the values that the part is derived from.
+    """
     assert part.derivation is not None
     try:
         value = part.derivation.compute(*[path.known[source.name] for source in part.inputs])
@@ -357,7 +363,10 @@ def _with_computed(path: Path, part: Part) -> list[Path]:
 
 
 def _with_bytes(path: Path, part: Part) -> list[Path]:
-    """Return the path with the bytes of `part`; an empty list if no row can have its value."""
+    """Return a list with the path and the bytes of `part`.
+
+    The list is empty if no row can have the value of the part.
+    """
     try:
         return [path.extended(part.encode(path.known[part.name]))]
     except CodecError:
@@ -372,7 +381,7 @@ def _only_splits(part: Part, before: Sequence[Path], grown: Sequence[Path]) -> b
 
 
 def _is_few(part: Part) -> bool:
-    """Return whether a part has only a few possible values, independent of the conditions."""
+    """Return whether a part has only a few possible values, whatever the conditions are."""
     derivation = part.derivation
     if derivation is None or isinstance(derivation, AnyRecordType):
         return False

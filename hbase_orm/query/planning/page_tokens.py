@@ -1,10 +1,16 @@
-"""Page tokens: the position of a page's last row as opaque text, and the plan of the next page.
+"""Page tokens: the position of a page's last row as opaque text. Also plans the next page.
 
-A token is base64 of: a checksum, the version, fingerprints of the statement and of the index (or
-row key) that was read, the number of rows returned so far, the time of the first page's request,
-the start of the table's period (for a model with a table for each period), and the row key or the
-entry key of the last row. A token holds no secret and gives no permission. It is valid in every
-process that runs the same statement on the same table through the same index or the row key.
+A token is base64 of these values:
+
+- a checksum and the version of tokens
+- the fingerprints of the statement and of the index (or row key) that was read
+- the time of the first page's request
+- the number of rows returned so far
+- the start of the table's period, for a model with a table for each period
+- the key of the last row, or of its index entry
+
+A token holds no secret and gives no permission. It is valid in every process that runs the same
+statement on the same table. The statement must still read by the same index or row key.
 """
 
 from __future__ import annotations
@@ -86,7 +92,7 @@ def access_of(plan: Plan) -> bytes:
     """Return 4 bytes that identify how a plan reads rows: by row key, or by which index.
 
     A position is valid only for the index or row key by which its page was read. The statement may
-    use another one after indexes are declared, built or dropped.
+    use another index after indexes are declared, built or dropped.
     """
     text = ""
     if isinstance(plan, IndexPlan):
@@ -111,7 +117,7 @@ def position_of(token: str, mark: bytes) -> PagePosition:
     `mark` is the fingerprint of the statement to which the token must belong.
 
     Raises:
-        PageTokenError: The text is not a token, or a token of another version or statement.
+        PageTokenError: The text is no token, or it is a token of another version or statement.
     """
     data = _data(token)
     if data[0] != VERSION:
@@ -163,8 +169,8 @@ def resume(plan: Plan, position: PagePosition) -> Plan:
     """Return the plan for the rows after a position.
 
     Raises:
-        PageTokenError: The plan does not read the row at the position, or it reads through another
-            index or the row key.
+        PageTokenError: The plan does not read the same index (or row key) as the page of the
+            position. Or it does not read the row at the position.
     """
     if not isinstance(plan, EmptyPlan) and position.access != access_of(plan):
         reads = plan.index.name if isinstance(plan, IndexPlan) else "the row key"

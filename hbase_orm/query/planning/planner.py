@@ -9,10 +9,10 @@ client then checks the conditions:
 - More than 1000 combinations of known values are replaced by wider ranges.
 - More than 1000 values of a field are replaced by the range from the first to the last value.
 
-Complete row keys, and complete keys of a unique index, are read by gets. Otherwise the planner
-chooses the row key or index with the most leading parts known from conditions. If several have as
-many, it prefers one with a range after these parts, then the row key, then the index that is
-declared first. `using` overrides this choice.
+Complete row keys are read by gets. So are complete keys of a unique index. In other cases, the
+planner chooses the row key or index with the most leading parts known from conditions. In a tie, a
+range after these parts decides. After that, the row key wins, then the index declared first.
+`using` overrides this choice.
 """
 
 from __future__ import annotations
@@ -91,8 +91,7 @@ def plan(
         shapes: The kept plans of this table, by the shape of statements. The new plan may be added.
 
     Raises:
-        QueryError: A condition is on a field of another model or has a value of a wrong type, or no
-            scan gives the order.
+        QueryError: A condition does not fit the model, or no scan gives the order.
         UnboundedScanError: The whole table would be read, and the statement does not allow a full
             scan.
     """

@@ -1,11 +1,16 @@
 """Converts conditions to a filter for the server, which may pass more rows than match.
 
-The filter never drops a row that matches, and every row that it lets through is checked again on
-the client. A condition on a column becomes a test of the cell's bytes if the bytes decide it:
-equal values must have equal bytes (`Codec.canonical`), and for ranges the bytes must sort like the
+The filter never drops a row that matches. The client checks every row that the filter passes.
+
+A condition on a column becomes a test of the cell's bytes if the bytes decide it. For this, equal
+values must have equal bytes (`Codec.canonical`). For ranges, the bytes must also sort like the
 values. A row without the cell counts as having the value that is read for an absent cell: None, the
-declared default, or 0 for a counter. Conditions on key fields, and all conditions on models whose
-objects are single cells, are not in the filter: key ranges and the client decide them.
+declared default, or 0 for a counter.
+
+Some conditions are never in the filter:
+
+- conditions on key fields: key ranges or the client decide them
+- conditions on models whose objects are single cells
 """
 
 from __future__ import annotations
@@ -84,7 +89,7 @@ class _Term:
     """A filter for one condition, with its properties.
 
     Attributes:
-        filter: The filter, which passes at least the rows that match; None passes all rows.
+        filter: The filter. It passes all rows that match, maybe also others. None passes all rows.
         is_exact: Whether the filter passes only rows that match.
         is_empty: Whether no row can match.
     """
@@ -110,8 +115,7 @@ def push_down(
 
     Args:
         schema: The table.
-        conditions: Conditions that were checked: each is on a field of the table, with a fitting
-            value.
+        conditions: Checked conditions: each compares a field of the table with a fitting value.
         reverse: Whether the scan runs in reverse.
         columns: The columns or whole families that the scan reads; None means all families.
     """
@@ -144,7 +148,7 @@ def push_down(
 
 @dataclass(frozen=True, slots=True)
 class _Terms:
-    """Makes the terms of one scan.
+    """Makes the terms of one scan: a filter for each condition.
 
     Attributes:
         schema: The table.
@@ -181,9 +185,14 @@ class _Terms:
         return replace(term, is_exact=is_exact and absent is not _UNKNOWN)
 
     def _column(self, of: Expr[Any]) -> ColumnSchema | None:
-        """Return the column that holds a field's value in every row.
+        """Return the column of a field, if the filter can test it.
 
-        None if there is no such column, or if the scan does not read it.
+        None in these cases:
+
+        - The field has no column, or its value is read from the row key.
+        - The scan does not read the column.
+        - The row key has another codec for the field.
+        - A record type of the table has another column, or another codec, for the field.
         """
         schema, name = self.schema, of.name
         column = stored_column(schema, of)
@@ -199,7 +208,7 @@ class _Terms:
 
 
 def _is_stored_in(schema: TableSchema, of: Expr[Any], column: ColumnSchema) -> bool:
-    """Return whether a record type stores a field in the column that its base model declares."""
+    """Return whether a record type stores a field in the same column, with the same codec."""
     try:
         return stored_column(schema, of) == column
     except QueryError:
@@ -261,7 +270,7 @@ def _term(column: bytes, ways: _Ways, *, wanted: bool, passes_missing: bool) -> 
 
 
 def ways_of(codec: Codec[Any], leaf: _Leaf) -> tuple[_Ways, bool]:
-    """Return tests that the bytes of all matching cells pass, and whether only these cells pass."""
+    """Return tests that all matching cells pass, and whether only matching cells pass them."""
     match leaf:
         case Comparison(operator="==", value=value):
             return _equal(codec, (value,))

@@ -1,11 +1,13 @@
 """Keeps plans by shape: statements that compare the same fields in the same ways share a plan.
 
-Some decisions do not depend on the values of the conditions: which key is read, which of its parts
-are known, the scan direction, the order of the rows, and how many are fetched at once. So `Shapes`
-keeps the plan, and for new values computes only the bytes. A statement is planned again each time
-if it has lists, OR or NOT, if names are looked up for it, or if its model has a table for each
-period. So is a statement with unusual values, e.g. a value of a subclass, a value that cannot be
-stored, or values that contradict each other.
+Some decisions do not depend on the compared values, e.g. which key is read, and in which direction.
+`Shapes` keeps the plan with these decisions. For new values it computes only the bytes.
+
+A statement is planned again each time in these cases:
+
+- It has lists, OR or NOT.
+- Names are looked up for it, or its model has a table for each period.
+- A compared value is unusual, e.g. it cannot be stored.
 """
 
 from __future__ import annotations
@@ -107,7 +109,7 @@ def _planned(shape: PlanShape, statement: Select[Any]) -> Plan | None:
 
 @dataclass(frozen=True, slots=True)
 class _Comparing:
-    """One condition without its value: the field, the value's class, and the bound that it sets."""
+    """One condition without its value: the field, the value's class, and the kind of bound."""
 
     field: Any
     of_type: Any
@@ -183,7 +185,7 @@ class PlanShape:
     remaining: tuple[int, ...]
 
     def plan(self, statement: Select[Any]) -> Plan:
-        """Return the plan of a statement of this shape, for the values of the statement.
+        """Return the plan of a statement that has this shape.
 
         Raises:
             _UnusualError: The kept plan does not fit the values.
@@ -272,7 +274,7 @@ class PlanShape:
 
 
 def _value(part: Part, by_field: Mapping[str, Bounds], known: dict[str, Any]) -> Any:
-    """Return the only value of a known part; add this value and its inputs to `known`."""
+    """Return the value of a known part; add it, and the values it is computed from, to `known`."""
     if part.name in known:
         return known[part.name]
     derivation = part.derivation
@@ -334,7 +336,7 @@ def _shape(statement: Select[Any], template: Plan, chosen: Candidate) -> PlanSha
 def _is_derived_of_range(part: Part, comparing: Sequence[_Comparing]) -> bool:
     """Return whether a part is derived from a field that is compared by a range or a prefix.
 
-    The number of values of the part then depends on the ends of the range.
+    The ends of the range then decide how many values the part can have.
     """
     if part.derivation is None:
         return False
@@ -361,8 +363,7 @@ def _comparing_all(
     """Return the conditions without their values; None if a plan for them cannot be kept.
 
     A plan can be kept only if each field is compared with one value, one range or one prefix. It
-    cannot be kept for comparisons with None or a list, of functions or dynamic columns, or with !=,
-    OR or NOT.
+    cannot be kept for functions, for dynamic columns, or for comparisons with None.
     """
     comparing: list[_Comparing] = []
     sides: dict[str, set[str]] = {}

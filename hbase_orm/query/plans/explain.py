@@ -36,7 +36,7 @@ def tree(head: str, lines: Sequence[str]) -> str:
 
 
 def first_lines(things: Sequence[T], text_of: Callable[[T], str], what: str) -> list[str]:
-    """Return the texts of the first few `things`, then a line with the number of the others."""
+    """Return the texts of the first few `things`, and a line that counts the rest."""
     more = [f"… {len(things) - _SHOWN} more {what}"] if len(things) > _SHOWN else []
     return [text_of(each) for each in things[:_SHOWN]] + more
 

@@ -9,10 +9,10 @@ FIRST_ROWS: Final = 100
 """The most rows of a first fetch, before the size of the rows is known."""
 
 MERGED_FIRST_ROWS: Final = 400
-"""The most rows in the first fetches of all buckets together, unless buckets are very many."""
+"""The most rows in the first fetches of all buckets together. Very many buckets fetch more."""
 
 MERGED_ROWS: Final = 32_000
-"""The most rows in later fetches of all buckets together, unless buckets are very many."""
+"""The most rows in later fetches of all buckets together. Very many buckets fetch more."""
 
 _LEAST_FIRST_ROWS: Final = 10
 _LEAST_ROWS: Final = 50
@@ -39,7 +39,7 @@ class Fetches:
 
 
 def fetches(caching_rows: int, most_rows: int, limit: int | None, buckets: int = 1) -> Fetches:
-    """Return the fetch sizes of a scanner; if there are several buckets, each has such a scanner.
+    """Return the fetch sizes of one scanner. Each of the buckets has its own scanner.
 
     If `most_rows` is 0, every fetch has `caching_rows` rows.
 

@@ -13,11 +13,10 @@ _SHOWN: Final = 24
 
 @dataclass(frozen=True, slots=True)
 class Requests:
-    """Requests of one kind to one table in one step.
+    """The requests of one kind to one table, in one step of a statement.
 
     Attributes:
-        step: "plan" for look-ups of names, "read" for reads of the rows, "related" for reads of
-            related rows.
+        step: "plan" (look-ups of names), "read" (the rows) or "related" (the related rows).
         kind: "open", "fetch" or "close" (of a scanner), "get", "multi-get", or another request.
         table: The table.
         count: The number of requests.

@@ -30,13 +30,13 @@ class Plan:
         conditions: The conditions that the client checks for every row.
         limit: The largest number of rows, or None.
         order: The order of the rows, in words.
-        resolved: The names that were looked up before planning, each as the dictionary's table, the
-            name, and the name's number, which is None if the name has none.
+        resolved: The names that were looked up before planning: (dictionary table, name, number).
+            The number is None if the name has no number.
         measured: The measurements, or None if the plan was not run.
         columns: The columns or whole families that are read of each row; empty means all families.
         reads: The description of `columns` for display; empty for whole objects.
         after: The descriptions of the steps after the rows are read, such as sorting.
-        entries: The range of dynamic columns that is read of each row; None means all of them.
+        entries: The range of dynamic columns to read in each row. None means all of them.
         loaded: The deferred fields that are read because the statement compares or sorts by them.
         times: The timestamps of the versions that are read; None means the newest versions.
         unused: The declared indexes that the catalog does not let queries use, each with the
@@ -64,7 +64,7 @@ class Plan:
 
     @property
     def timestamps(self) -> tuple[int | None, int]:
-        """The timestamps to read: below the first value (None: all), from the second value on."""
+        """The end of the timestamps to read (excluded; None means no end), and their start."""
         return (None, 0) if self.times is None else (self.times.before_ms, self.times.from_ms)
 
     @property
@@ -193,13 +193,13 @@ class ScanPlan(Plan):
     Attributes:
         ranges: The disjoint ranges, in the order of the rows.
         reverse: Whether the rows are read in descending order of their keys.
-        caching_rows: The caching of the scanners, which also limits the rows of the first fetch.
-        most_rows: The largest number of rows in later fetches; 0 if every fetch has `caching_rows`
-            rows, as the statement sets it.
+        caching_rows: The caching of the scanners. It also limits the rows of the first fetch.
+        most_rows: The largest number of rows in later fetches. 0 if every fetch has `caching_rows`
+            rows.
         filter: The filter that the server applies, in HBase's filter language, or None.
         unconditional: The filter that replaces `filter` after a call was not answered in time. It
             tests no condition and passes every row; None means no filter.
-        mask: A filter that every call adds, to leave out the values of some cells; or None.
+        mask: A filter that leaves out the values of some cells, in every call; or None.
     """
 
     ranges: tuple[KeyRange, ...] = ()
@@ -234,14 +234,14 @@ class SaltedScanPlan(Plan):
     Attributes:
         buckets: The ranges of each bucket, in the order of the rows.
         reverse: Whether the rows are read in descending order of their keys.
-        caching_rows: The largest caching of a scanner, which also limits its first fetch.
-        most_rows: The largest number of rows in later fetches; 0 if every fetch has `caching_rows`
-            rows, as the statement sets it.
+        caching_rows: The largest caching of a scanner. It also limits the rows of its first fetch.
+        most_rows: The largest number of rows in later fetches. 0 if every fetch has `caching_rows`
+            rows.
         skipped_bytes: The width of the salt, which is ignored when keys are compared.
         filter: The filter that the server applies, in HBase's filter language, or None.
         unconditional: The filter that replaces `filter` after a call was not answered in time. It
             tests no condition and passes every row; None means no filter.
-        mask: A filter that every call adds, to leave out the values of some cells; or None.
+        mask: A filter that leaves out the values of some cells, in every call; or None.
     """
 
     buckets: tuple[tuple[KeyRange, ...], ...] = ()
@@ -280,7 +280,7 @@ class TablesPlan(Plan):
     """Reads several tables, one for each period, one after another.
 
     Attributes:
-        plans: The start of each period and the plan of its table, in the order of the rows. A
+        plans: For each period, its start and the plan of its table, in the order of the rows. A
             missing table counts as empty.
         falls: Whether the tables are read in descending order of their periods.
     """
@@ -331,7 +331,7 @@ class IndexPlan(Plan):
         index: The index.
         families: The families that a second request reads for rows without any of `columns`, to see
             whether these rows exist. Empty if no second request is needed.
-        keys: The keys of the claims (entries of a unique index) to get, in the order of the rows.
+        keys: The keys of claims (entries of a unique index), in the order of the rows.
             If there are keys, `ranges` and `buckets` are empty.
         ranges: The ranges of entry keys, in the order of the rows; empty for a salted index.
         buckets: The ranges of each bucket of a salted index; empty for other indexes.
@@ -340,9 +340,9 @@ class IndexPlan(Plan):
         passed: How far earlier pages have read the entries, or None for the first page.
         is_covered: Whether verified entries answer the statement without a look-up of their rows.
         reverse: Whether the entries are read in descending order of their keys.
-        caching_rows: The caching of the scanners, which also limits the entries of the first fetch.
-        most_rows: The largest number of entries in later fetches, and of rows in one look-up; 0 if
-            every fetch has `caching_rows` entries, as the statement sets it.
+        caching_rows: The caching of the scanners. It also limits the entries of the first fetch.
+        most_rows: The most entries in later fetches, and the most rows in one look-up. 0 if every
+            fetch has `caching_rows` entries.
     """
 
     index: IndexSchema = field(kw_only=True)
@@ -358,7 +358,7 @@ class IndexPlan(Plan):
     most_rows: int = 0
 
     def steps(self) -> list[str]:
-        """Return the text of the reads of the index, and of the look-up of the rows."""
+        """Return two texts for display: the reads of the index, and the look-up of the rows."""
         look_up = "look up each entry's row and check it against the entry"
         if self.keys:
             look_up = "look up the row that owns the value and check it"

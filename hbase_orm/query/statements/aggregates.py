@@ -1,7 +1,7 @@
 """Aggregates: values that a statement computes from its rows, group by group, in constant memory.
 
-A group ends when a grouped value changes: the planner makes sure that the rows of a group are read
-one after another. Up to 1000 rows at a time are aggregated, by Python's own functions.
+A group ends when a grouped value changes. The planner makes sure that the rows of a group are read
+one after another. Up to 1000 rows are held and aggregated at a time.
 """
 
 from __future__ import annotations

@@ -1,15 +1,13 @@
-"""What a statement reads of each row for its results: objects, values of fields, or only row keys.
+"""The columns that a statement reads of each row, for objects, for values or for row keys only.
 
-For values, only the columns are read that are needed to see that the row exists and fulfils the
-conditions:
+For values, these columns are read:
 
-- the columns of the fields that are selected, compared, grouped by or sorted by;
-- for guarded models, also the first required column, which shows that the row exists;
-- whole families, if any cell can make a row exist, and a row without these columns may match.
+- the columns of the fields that are selected, compared, grouped by or sorted by
+- for guarded models, also the first required column, which shows that the row exists
+- whole families instead, if a row without these columns may exist and match
 
-For objects, whole families are read, but not the values of deferred columns, unless the statement
-compares or sorts by them. A scan receives only the keys of these cells; a get requests only the
-other columns.
+For objects, whole families are read, but not the values of deferred columns. The values of a
+deferred column are read only if the statement compares or sorts by them.
 
 If all fields that a statement reads are in the row key, the server sends only the keys of cells.
 """
@@ -60,8 +58,7 @@ def check_selection(schema: TableSchema, statement: Select[Any]) -> None:
     """Raise an error for fields that cannot be selected, grouped or sorted.
 
     Raises:
-        QueryError: A field belongs to another model; a field is selected with an aggregate but not
-            grouped by; or values cannot be added or compared.
+        QueryError: A field belongs to another model, has a wrong type, or is missing in group_by().
     """
     if statement.related and statement.selection is not None:
         raise QueryError(
@@ -179,13 +176,13 @@ class Fetch:
 
     Attributes:
         columns: Columns or whole families; empty means all families, for objects.
-        filter: A filter with which a scan leaves some cells out, but no rows; or None.
-        wanted: The columns that `filter` passes besides the first cell of each row; empty if it
-            passes only keys or is None.
-        got: The columns that a get requests; empty if it requests `columns`, as a scan does.
-        families: The families that a second get requests for rows without any of `got`, to see
-            whether these rows exist; empty if no second get is needed.
-        mask: A filter with which a scan leaves out the values of `hidden`; or None.
+        filter: The filter for a scan, or None. It leaves out cells, but no rows.
+        wanted: The columns that `filter` passes, besides the first cell of each row. Empty without
+            a filter, or if the filter passes only keys.
+        got: The columns that a get requests. Empty if a get requests `columns`, as a scan does.
+        families: The families of a second get, for rows without any of `got`. The second get shows
+            whether these rows exist. Empty if no second get is needed.
+        mask: The filter with which a scan leaves out the values of `hidden`, or None.
         hidden: The columns whose values neither a scan nor a get returns.
     """
 
@@ -198,7 +195,7 @@ class Fetch:
     hidden: tuple[bytes, ...] = ()
 
     def text(self, *, is_filtered: bool) -> str:
-        """Return the description of the columns that are read; empty for objects with all columns.
+        """Return the columns that are read, as text; empty for objects with all columns.
 
         `is_filtered` is whether the read applies `filter`.
         """

@@ -1,8 +1,8 @@
 """A range of a row's dynamic columns: its qualifiers, and the scan that reads the range.
 
-A wide row is read in two steps. First its declared columns are read, which also show that the row
-exists. Then only the dynamic columns in the range are read, with a filter by which the server seeks
-to the first column of the range and stops after the last one.
+A wide row is read in two steps. First its declared columns are read. They also show that the row
+exists. Then the dynamic columns in the range are read. By a filter, the server seeks to the first
+column of the range and stops after the last one.
 """
 
 from __future__ import annotations
@@ -63,8 +63,7 @@ class Slice:
     def filter(self) -> Filter:
         """The filter for the server: it passes the dynamic columns in the range, up to `limit`.
 
-        Declared columns in the range are left out. In a list of filters each filter sees only the
-        cells that the filters before it pass, so the last filter counts only dynamic columns.
+        Declared columns in the range are left out first. So the limit counts only dynamic columns.
         """
         taken = sorted(column.partition(b":")[2] for column in self.dynamic.taken)
         parts: list[Filter] = [self.columns]
@@ -74,7 +73,7 @@ class Slice:
         return parts[0] if len(parts) == 1 else AllOf(tuple(parts))
 
     def scan_of(self, table: str, key: bytes) -> Scan:
-        """Return the scan that reads the dynamic columns in the range, of the row with `key`."""
+        """Return the scan that reads this range of the row with `key`."""
         return Scan(
             table=table,
             key_range=KeyRange.single(key),
@@ -88,7 +87,8 @@ def slice_of(schema: TableSchema, entries: EntryRange) -> Slice | None:
     """Return the `Slice` for a range of dynamic columns, or None if the range is empty.
 
     Raises:
-        QueryError: The field belongs to another model, or its names do not sort as their bytes.
+        QueryError: The field belongs to another model, or its stored names do not sort like names.
+            Or an end has another type than the names.
     """
     dynamic = dynamic_of(schema, entries.of)
     codec = dynamic.name_codec
@@ -134,7 +134,7 @@ def _check_ordered(entries: EntryRange, dynamic: DynamicSchema) -> None:
 def has_anchor(schema: TableSchema) -> bool:
     """Return whether a row's declared columns and its marker show that the row exists.
 
-    If false, any cell makes a row exist, even the cell of a dynamic column.
+    If false, any cell makes a row exist, even a cell of a dynamic column.
     """
     return schema.is_guarded or all(each.anchor is not None for each in record_types_of(schema))
 

@@ -37,7 +37,7 @@ M = TypeVar("M", bound=Model)
 
 @dataclass(frozen=True, slots=True)
 class AnyIndex:
-    """A marker: the planner chooses between the row key and the indexes."""
+    """The type of `ANY_INDEX`: the planner chooses between the row key and the indexes."""
 
 
 ANY_INDEX: Final = AnyIndex()
@@ -124,15 +124,15 @@ class Select(Generic[T]):
 
     @property
     def read_limit(self) -> int | None:
-        """The most rows to read; None without a limit and for groups and sorts, which need all."""
+        """The most rows to read. None means all rows: without a limit, for groups and for sorts."""
         return None if self.is_aggregated or self.sort is not None else self.row_limit
 
     @property
     def shape(self) -> Hashable | None:
         """The part of the statement that decides its plan, without the compared values.
 
-        It is None for statements that select values, groups, ranges of dynamic columns or rows of
-        the past, load related objects, or sort in memory.
+        The shape is None for values, groups, ranges of dynamic columns, related objects, rows of
+        the past and sorts in memory.
         """
         if self.selection is not None or self.related or self.entries is not None:
             return None
@@ -173,7 +173,7 @@ class Select(Generic[T]):
         return replace(self, conditions=self.conditions + flat)
 
     def order_by(self, *orders: Order) -> Self:
-        """Return the statement with an order of its rows, which must be the order of some scan.
+        """Return the statement with an order of its rows. A scan must be able to give the order.
 
         Raises:
             QueryError: An argument is not an order, e.g. a field.
@@ -182,14 +182,14 @@ class Select(Generic[T]):
         return replace(self, orders=orders)
 
     def sort_in_memory(self, *orders: Order, max_rows: int) -> Self:
-        """Return the statement with any order by values, sorted in memory after all rows are read.
+        """Return the statement with its rows sorted in memory, after all rows are read.
 
-        None sorts before every value, and NaN after all numbers; `desc()` reverses the order. Rows
+        None sorts before every value, and NaN after all numbers. `desc()` reverses the order. Rows
         with equal values keep their order. A limit is applied to the sorted rows.
 
         Args:
             orders: One or more orders.
-            max_rows: The most rows that may match and are held in memory; more raise QueryError.
+            max_rows: The most rows that may match. The read raises QueryError if more rows match.
 
         Raises:
             QueryError: An argument is not an order, there is no order, or `max_rows` is not
@@ -203,8 +203,8 @@ class Select(Generic[T]):
     def group_by(self, *fields: Expr[Any]) -> Self:
         """Return the statement with one result for each group of rows with equal `fields`.
 
-        The fields must come first in the key that is read, after fields compared by `==`. A limit
-        counts groups.
+        The fields must be the first parts of the key that is read. Only fields compared by `==` may
+        precede them. A limit counts groups.
 
         Raises:
             QueryError: An argument is not a field.
@@ -270,8 +270,8 @@ class Select(Generic[T]):
             limit: The most dynamic columns to read of a row: the first ones in stored order.
 
         Raises:
-            QueryError: The field is not one of the model's dynamic columns; an end has another
-                type; stored names do not sort like names; or the limit is not positive.
+            QueryError: The model has no such field of dynamic columns, or its stored names do not
+                sort like names. Or an end has another type, or the limit is not positive.
         """
         entries = EntryRange(field, start, stop, limit)
         if not isinstance(field, DynamicExpr):
@@ -383,7 +383,7 @@ def select(*what: Any) -> Select[Any]:
 
 
 def _owner(items: tuple[Expr[Any], ...]) -> Any:
-    """Return the model of the fields: the subclass, if they belong to a base and its subclass."""
+    """Return the model of the fields. Fields of a base and its subclass give the subclass."""
     owners = [item.owner for item in items if item.owner is not None]
     if not owners:
         raise QueryError(
