@@ -1,9 +1,13 @@
 """The classes of all errors that this library raises, in one tree.
 
-An error's text is static; its details are attributes, and `str()` appends them together with `fix`,
+An error's text is static, and its details are attributes. `str()` appends the details and `fix`,
 the sentence that names the remedy. The class shows what a caller may do about a failed request:
-send it again (`RetryableError`), find out whether it was applied (`ConnectionLostError`), or never
-send it again (`RejectedError`). This module imports nothing of the library.
+
+- `RetryableError`: send it again.
+- `ConnectionLostError`: find out whether it was applied.
+- `RejectedError`: never send it again.
+
+This module imports nothing of the library.
 """
 
 from __future__ import annotations
@@ -110,7 +114,7 @@ class CorruptRowError(HBaseORMError):
 
 
 class MissingCellError(HBaseORMError):
-    """A required column is absent in the row that was read."""
+    """A required column has no cell in the row that was read."""
 
 
 class NotLoadedError(HBaseORMError):
@@ -184,7 +188,7 @@ class CounterOverflowError(HBaseORMError):
     """A counter overflowed 64 bits and wrapped around; the increment was applied.
 
     Attributes:
-        values: The new values of all counters of the increment, in the order of the call.
+        values: The new value of each counter in the increment, in the order of the call.
     """
 
 
@@ -212,7 +216,7 @@ class ConnectionLostError(GatewayError):
 
 
 class ScannerExpiredError(GatewayError):
-    """The scanner is closed or expired; open a new one after the last key that was read."""
+    """The scanner is closed or expired; open a new scanner after the last key that was read."""
 
 
 class RejectedError(GatewayError):
@@ -251,8 +255,8 @@ class FlushError(HBaseORMError):
     """Some writes of a flush failed, or their outcome is unknown.
 
     Attributes:
-        written: Rows that HBase acknowledged, as (table, row key); a bulk writer and
-            `delete_where` only count them.
+        written: Rows that HBase acknowledged, as (table, row key). A bulk writer and
+            `delete_where` have only their number.
         not_written: Rows that were certainly not written, as (table, row key, reason).
         unknown: Rows whose outcome is unknown: the connection broke before the answer, or a batch
             failed for some of its rows. Flushing again is safe.
@@ -270,7 +274,7 @@ class FlushError(HBaseORMError):
 
 
 class FlushConflictError(FlushError, VersionConflictError):
-    """A flush did not write rows that other programs changed after their objects were loaded.
+    """A flush did not write some rows: other programs changed these rows after they were loaded.
 
     Attributes:
         table: The table of the first such row.

@@ -1,9 +1,11 @@
 """Functions of fields: `func.count()`, `func.sum(Reading.value)`, `func.lower(Account.email)`.
 
 Aggregates can be selected: `select(func.count(), func.max(Reading.at)).where(...)` returns one
-tuple, and with `.group_by(Reading.host)` one tuple for each group. The other functions can be used
-in conditions and in indexes: `Index(func.lower(email))` speeds up `.where(func.lower(Account.email)
-== "a@x.org")`, which without the index is checked row by row. No function needs an index.
+tuple. With `.group_by(Reading.host)` it returns one tuple for each group.
+
+The other functions can be used in conditions and in indexes. `Index(func.lower(email))` speeds up
+`.where(func.lower(Account.email) == "a@x.org")`. Without the index this condition is checked row by
+row. No function needs an index.
 """
 
 from __future__ import annotations
@@ -77,7 +79,7 @@ def each(
     """Return the items of a collection: a condition is true if it is true for at least one item.
 
     But `!=` is the negation of `==`: it is true if no item equals the value. If a statement has
-    several conditions, different items may fulfil them, but `between` compares one item with
-    both bounds.
+    several conditions, different items may fulfil them. But `between` compares one item with both
+    bounds.
     """
     return FunctionExpr("each", field)

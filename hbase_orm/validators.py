@@ -1,8 +1,8 @@
 """Validators: functions for `column(validate=...)`, called with each value that is set.
 
-A validator is any function that raises `ValueError` for a value it refuses and returns None for
-others. The functions of this module return the usual validators. If a validator refuses a value,
-the program gets a `ValidationError` that names model, field, value and reason.
+A validator is any function that raises `ValueError` for a value that it refuses, and returns None
+for any other value. The functions of this module return the usual validators. If a validator
+refuses a value, the program gets a `ValidationError` that names model, field, value and reason.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 class _Validator:
-    """A test of values; its `repr` is the call that made it."""
+    """A validator whose `repr` is the call that made it."""
 
     __slots__ = ("_reason", "_test", "_text")
 

@@ -1,1 +1,1 @@
-"""Binds models to one engine: to their tables, row keys and dictionaries, and to its catalog."""
+"""Binds models to the tables, row keys, dictionaries and catalog of one engine."""

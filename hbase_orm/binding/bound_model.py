@@ -33,17 +33,17 @@ class BoundModel:
     Attributes:
         model: The model's class.
         schema: The model's schema, with tables in the engine's namespace.
-        guarded: The description of the table for guarded writes, with its indexes; None for a plain
+        guarded: The description of the table for guarded writes, with its indexes. None for a plain
             model. If its `is_lww` is true, its rows have indexes but no guards.
         indexes: The declaration text of each index, by the index's name.
         tables: The object that knows the model's tables, and decides which table holds a row.
         keys: The object that computes row keys for the table that `schema` names.
         context: The values that are needed to decode a row key besides its bytes: names of numbers
             and the start of the table's period. None if no such value is needed.
-        kinds: For the base of record types, a function from a row key to the class of its record
-            type; else None.
-        is_own: For a record type, a function that tests whether a row key has this record type;
-            else None.
+        kinds: A function that returns the class of a row key's record type. None unless the model
+            is the base of record types.
+        is_own: A function that tests whether a row key has this record type. None unless the model
+            is a record type.
         is_mutable: Whether objects hold values that a program can change in place.
         origin: A text that identifies the table and the servers. Objects with equal origins and row
             keys belong to the same row.
@@ -124,9 +124,9 @@ class BoundModel:
         """Look up what the planner needs to know of HBase.
 
         Returns:
-            The numbers of the names in the statement, by dictionary and name; and the starts of the
-            periods that have a table. The starts are None if the model has one table, or if the
-            statement may not scan all tables.
+            Two values. First the numbers of the names in the statement, by dictionary and name.
+            Then the starts of the periods that have a table. The starts are None if the model has
+            one table, or if the statement may not scan all tables.
         """
         names = self.keys.names
         numbers = {} if names is None else (yield from names.numbers_to_plan(stmt))
@@ -138,9 +138,8 @@ class BoundModel:
         """Look up the names whose numbers are in the keys of rows, all at once.
 
         Keep a reference to the result until objects are made from the rows: the names are found
-        only as long as it exists. The result is None if
-        the model's row keys hold no numbers of names. For a record type, rows of other record types
-        are skipped, because their keys have another layout.
+        only as long as it exists. The result is None if the model's row keys hold no numbers of
+        names. For a record type, rows of other record types are skipped.
         """
         names = self.keys.names
         return None if names is None else (yield from names.load(self._with_layouts(rows)))

@@ -62,7 +62,7 @@ def bind(
             tables of the same name on other servers are other tables.
 
     Raises:
-        ConfigurationError: The model has no table; or its rows need guards, and there is no Thrift2
+        ConfigurationError: The model has no table, or it needs guards and there is no Thrift2
             gateway.
     """
     schema: TableSchema = checked_model(model).__schema__

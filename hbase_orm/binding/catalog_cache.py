@@ -12,7 +12,7 @@ from hbase_orm.ops import Protocol
 
 
 class ReadEntry(NamedTuple):
-    """The catalog's entry of a table, or None, and the time when it was read."""
+    """The catalog's entry of a table (None if it has none), and the time when it was read."""
 
     at_s: float
     entry: CatalogEntry | None
@@ -40,9 +40,9 @@ class CatalogCache:
         return read if read is not None and self.monotonic_s() < read.at_s + self.lease_s else None
 
     def entry(self, table: str) -> Protocol[CatalogEntry | None]:
-        """Return the catalog's entry of a table, at most `lease_s` old; None if there is no entry.
+        """Return the catalog's entry of a table, at most `lease_s` old; None if there is none.
 
-        This method never changes the catalog. `renew_lease`, by contrast, changes the entry of a
+        This method never changes the catalog. In contrast, `renew_lease` changes the entry of a
         new table, so that guarded writes are permitted.
         """
         read = self.fresh(table)

@@ -1,8 +1,8 @@
 """Deferred clean-up: stale index entries are deleted a moment after the write that left them.
 
-A delete has the timestamp of its write, so it may be sent late or twice: an entry that a later
-write puts again is newer and stays. If a delete is never sent, the stale entry remains; readers
-skip it and the index repair deletes it.
+A delete has the timestamp of its write, so it may be sent late or twice. An entry that a later
+write puts again is newer and stays. If a delete is never sent, the stale entry remains. Queries
+skip it, and the index repair deletes it.
 """
 
 from __future__ import annotations

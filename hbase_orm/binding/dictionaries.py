@@ -114,7 +114,8 @@ class Dictionaries:
             The numbers of all the names, by dictionary and name.
 
         Raises:
-            ConfigurationError: A name has no number, and there is no Thrift2 gateway to get one.
+            ConfigurationError: A name has no number, and there is no Thrift2 gateway to give it
+                one.
             SchemaError: The dictionary's table has rows of a model with indexes.
         """
         wanted: dict[tuple[str, int], set[str]] = {}
@@ -178,7 +179,7 @@ class Dictionaries:
         return names[number]
 
     def _held_names(self, table: str, number: int) -> Mapping[int, str]:
-        """Return the names, by number, of a `LoadedNames` with `number`; empty if there is none."""
+        """Return the names in a held `LoadedNames` that has `number`; empty if none has it."""
         for each in self._loaded.valuerefs():
             loaded = each()
             names = {} if loaded is None else loaded.by_table.get(table, {})

@@ -34,7 +34,7 @@ def described(table: str) -> Protocol[TableDescriptor | None]:
 
 
 def has_cells(table: str) -> Protocol[bool]:
-    """Return whether a table has any cell; the guard of a deleted row counts as one.
+    """Return whether a table has any cell; the guard of a deleted row counts as a cell.
 
     Raises:
         TableNotFoundError: The table does not exist.
@@ -111,8 +111,8 @@ def check_index_tables(
         has_rows: Whether the table has any cell.
 
     Raises:
-        SchemaError: The guard family or the table of an index is missing; or the table is empty,
-            but a covering index has entries.
+        SchemaError: The guard family is missing, or the table of an index is missing. Or the table
+            is empty, but a covering index has entries.
     """
     schema = bound.schema
     if schema.is_guarded and GUARD_FAMILY not in {family.name for family in existing.families}:
@@ -145,9 +145,8 @@ def _refuse_copies_without_rows(table: str, index: IndexTarget) -> Protocol[None
     """Raise an error if an index would answer queries with rows that do not exist any more.
 
     The function is called for a table without any cell. A deleted row leaves its guard behind, so
-    this table never had rows. If its index has verified entries nevertheless, these belong to an
-    earlier table, or rows were written a moment ago. So the table is read again before the error is
-    raised.
+    this table never had rows. Verified entries of its index then belong to an earlier table, unless
+    rows were written a moment ago. So the table is read again before the error is raised.
 
     Raises:
         SchemaError: The base table was truncated, or was dropped and created by another program.

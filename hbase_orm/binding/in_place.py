@@ -88,7 +88,7 @@ def _mutable_cells(schema: TableSchema, values: Mapping[str, Any]) -> dict[bytes
 def _mutable_part(
     schema: TableSchema, values: Mapping[str, Any], cells: Mapping[bytes, Cell]
 ) -> dict[bytes, Cell]:
-    """Return those of `cells` whose field is in `values` and can change in place."""
+    """Return those of `cells` that belong to a field in `values` and can change in place."""
     names = (each.column for each in mutable_columns(schema) if each.name in values)
     columns = {column for column in names if column in cells}
     return {column: cells[column] for column in columns | loaded_entries(schema, values, cells)}
@@ -105,7 +105,7 @@ def loaded_entries(
 def changed_cells(
     schema: TableSchema, old: Mapping[bytes, Cell], differing: Mapping[bytes, bytes]
 ) -> dict[bytes, bytes]:
-    """Return those of the `differing` cells whose values, not only their bytes, differ from `old`.
+    """Return the cells in `differing` whose decoded values differ from those in `old`.
 
     Some codecs have several encodings of one value. For example, JSON that another program wrote
     with other spaces has other bytes, but the same value.

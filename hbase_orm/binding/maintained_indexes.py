@@ -48,8 +48,8 @@ def check_indexes(bound: BoundModel, entry: CatalogEntry | None) -> None:
     Nothing is checked if the catalog has no entry for the table.
 
     Raises:
-        SchemaError: The indexes differ; or this program writes rows with guards and the table was
-            created for rows without guards, or the reverse.
+        SchemaError: The indexes differ. Or this program and the table differ in whether rows have
+            guards.
     """
     if entry is None or entry.state is TableState.DROPPED:
         return

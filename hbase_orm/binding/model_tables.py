@@ -72,16 +72,15 @@ def create(bound: BoundModel) -> Protocol[list[str]]:
 
     An existing table is not changed. There are three special cases:
 
-    - If the base table has rows, no index tables are created; `engine.build_index` creates them.
-    - If the base table was never written, but an index table has entries of earlier rows, another
-      index table is created, with another number in its name.
-    - If the guards of rows have a newer epoch than the catalog's entry, the epoch of the entry is
-      raised, and the indexes must be built again.
+    - The base table has rows: no index tables are created. `engine.build_index` creates them.
+    - The base table was never written, but an index table has entries of earlier rows: another
+      index table is created. Its name has another number.
+    - The guards of rows have a newer epoch than the catalog's entry: the entry gets this epoch, and
+      the indexes must be built again.
 
     Raises:
-        SchemaError: The base table exists without its guard family or without the table of a
-            maintained index, is empty although a covering index has entries, or belongs to a
-            dictionary or to sequences.
+        SchemaError: The base table belongs to a dictionary or to sequences, or it does not fit its
+            indexes. See `check_index_tables`.
     """
     schema, is_lww = bound.schema, bound.guarded is not None and bound.guarded.is_lww
     # The catalog is read before the table is described: see `forget_lost`.
@@ -181,9 +180,9 @@ def refuse_lost_dictionaries(bound: BoundModel, names: Iterable[str]) -> Protoco
 def _make_index_tables(bound: BoundModel, made: list[str]) -> Protocol[dict[str, int]]:
     """Create the index tables of a base table without rows; return their numbers, by index.
 
-    The number is part of the table's name (see `table_of`). It is 1, unless a table with this
-    number has entries: these belong to rows that do not exist any more, so the next number is used.
-    An index that only builds write gets a number, but its table is not created.
+    The number is part of the table's name (see `table_of`), usually 1. A number whose table has
+    entries is skipped: these entries belong to rows that do not exist any more. An index that only
+    builds write gets a number, but its table is not created.
 
     Args:
         bound: The model.
@@ -216,9 +215,9 @@ def _epoch_of_rows(
 ) -> Protocol[int]:
     """Return the newest epoch in the guards of a table without a catalog entry.
 
-    For a table with a catalog entry, the result is 0, and some rows are compared with the entry. If
-    a row has a newer epoch, the catalog is older than the rows: the epoch of the entry is raised,
-    and no index is used until it is built again.
+    For a table with a catalog entry the result is 0. But some of its rows are compared with the
+    entry. If a row has a newer epoch, the entry gets the newest epoch of the rows, and no index is
+    used until it is built again.
 
     The result is also 0 if the table has no rows, or if its rows have no guards.
     """
@@ -320,7 +319,10 @@ def _bare(descriptor: TableDescriptor) -> TableDescriptor:
 
 
 def ensure_index_table(bound: BoundModel, table: str, *, is_covering: bool) -> Protocol[list[str]]:
-    """Create an index table if it is missing; return its name in a list, empty if it existed."""
+    """Create an index table if it does not exist.
+
+    Return a list with its name, or an empty list if it existed.
+    """
     wanted = _index_table(bound.schema, table, is_covering=is_covering)
     if bound.guarded is not None and bound.guarded.is_lww:
         wanted = _bare(wanted)
@@ -344,7 +346,10 @@ def _longest_ttl_s(schema: TableSchema) -> int | None:
 
 
 def drop_table(table: str) -> Protocol[list[str]]:
-    """Drop a table if it exists; return its name in a list, empty if it did not exist."""
+    """Drop a table if it exists.
+
+    Return a list with its name, or an empty list if it did not exist.
+    """
     try:
         yield from ask(DropTable(table))
     except (TableNotFoundError, NamespaceNotFoundError):

@@ -1,9 +1,9 @@
 """Holds open reads until they end or are closed, so that the garbage collector never ends one.
 
-The garbage collector may run inside any request. If it collected a read, the read would close its
-scanners, and might wait for a connection that its own thread is using at this moment. So each read
-is held here, and the program gets only a handle. A dropped handle is only recorded, without
-requests or waits; the next read closes the dropped reads.
+The garbage collector may run inside any request. If it ended a read there, the read would close its
+scanners. That could wait for a connection that the same thread is using. So each read is held here,
+and the program gets only a handle. A dropped handle is only recorded, without requests or waits.
+The next read closes the dropped reads.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Checks of models with indexes on engines without Thrift2: which models and operations work."""
+"""Checks which models with indexes work without Thrift2, and which operations on them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hbase_orm.schema import TableSchema
 
 
 def written_table(schema: TableSchema, features: frozenset[Feature]) -> GuardedTable | None:
-    """Return the description of the table for guarded writes of a model; None for a plain model.
+    """Return the description of a model's table for guarded writes; None for a plain model.
 
     Without Thrift2 the description's `is_lww` is true: rows have index entries, but no guards.
 
@@ -38,7 +38,7 @@ def written_table(schema: TableSchema, features: frozenset[Feature]) -> GuardedT
 def refuse_without_guards(
     schema: TableSchema, guarded: GuardedTable | None, operation: str
 ) -> None:
-    """Raise an error for an operation that needs guards, if an indexed table has no guards.
+    """Raise an error if an operation needs guards, but the rows have indexes without guards.
 
     Raises:
         FeatureMissingError: The table has indexes without guards; nothing was sent.

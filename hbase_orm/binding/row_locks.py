@@ -25,7 +25,7 @@ class RowLocks:
         self.free_all()
 
     def free_all(self) -> None:
-        """Replace all locks by free ones, in a forked child, where the holders do not exist."""
+        """Replace all locks in a forked child, where the threads that held them do not exist."""
         self._locks = [threading.RLock() for _ in range(_COUNT)]
 
     def hold(self, row: tuple[str, bytes], work: Callable[[], R]) -> R:
@@ -45,7 +45,7 @@ class RowLocks:
             finally:
                 _release(lock)
         finally:
-            _release(lock)  # an exception from outside may have cut the first short
+            _release(lock)  # an exception from outside may have interrupted the first release
 
 
 def _release(lock: threading.RLock) -> None:

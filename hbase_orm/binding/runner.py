@@ -1,4 +1,4 @@
-"""Runs the protocols of one engine on its gateway, and holds the cache of its catalog."""
+"""Runs the protocols of one engine on its gateway, and holds the cache of the catalog."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class Runner:
             driver.let_go()
 
     def patience(self) -> Patience:
-        """Return a sender for all requests of one operation, which share a time limit.
+        """Return a sender for the requests of one operation, with one time limit for all.
 
         If the gateway does not answer, the operation ends after about the time limit of one
         request.
@@ -121,8 +121,8 @@ class Runner:
     def each(self, work: Callable[[T], R], items: Sequence[T], /) -> list[R]:
         """Run a reading function on each item, several in parallel; return the results in order.
 
-        If `work` fails, the error of the first failed item, in the order of `items`, is raised
-        after all running work has ended.
+        An error of `work` is raised only after all running work has ended. If several items fail,
+        the error of the first of them in `items` is raised.
         """
         return self._driver.each(work, items, self._fan_out)
 

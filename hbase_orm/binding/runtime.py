@@ -57,8 +57,8 @@ class Runtime(Runner):
         Args:
             gateway: The gateway that executes requests.
             parallel: The largest number of protocols that run in parallel.
-            fan_out: The number of scanners of one statement that are read in parallel, at most
-                `parallel`; with 1 the requests of a statement are sent one after another.
+            fan_out: How many scanners of one statement are read in parallel, at most `parallel`.
+                With 1, the requests of a statement are sent one after another.
             timestamps: Who sets the timestamps of plain rows if their model does not declare it:
                 "server" or "client".
             repairs_on_read: Whether statements repair stale index entries that they read.

@@ -1,9 +1,11 @@
 """Sends all writes to the tables of models, after a check of the catalog.
 
-If a model declares other indexes than the catalog has, its writes would leave out index entries. So
-the catalog is checked before each write: `TableWriter.send` sends rows of plain models, increments
-and appends; `TableWriter.change` changes guarded rows; loads and repairs use the indexes that
-`maintained_table` returns.
+A program that does not declare an index of the table would leave out index entries. So the catalog
+is checked before each write:
+
+- `TableWriter.send` sends rows of plain models, increments and appends.
+- `TableWriter.change` changes guarded rows.
+- Loads and repairs write the indexes that `maintained_table` returns.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ from hbase_orm.ops import Increment, Operation, Protocol
 R = TypeVar("R")
 
 LEASE_RENEWALS: Final = 3
-"""The most attempts of a guarded write; a further attempt is made if the catalog lease expired."""
+"""The most attempts of a guarded write. Only an expired catalog lease causes a further attempt."""
 
 
 class TableWriter:
@@ -90,9 +92,8 @@ class TableWriter:
     def send(self, operation: Operation[R], bound: BoundModel) -> Protocol[R]:
         """Send a write to one table and return its answer; create a missing table of a period.
 
-        The table is created only if the model lets writes create tables. HBase did not apply the
-        write to the missing table, so the write is then sent again. For a `MutateRows` that only
-        deletes, no table is created, and nothing is sent again.
+        The table is created only if the model lets writes create tables. The write is then sent
+        again. A `MutateRows` that only deletes creates no table and is not sent again.
 
         Raises:
             TableNotFoundError: The table does not exist, and writes of the model do not create it.

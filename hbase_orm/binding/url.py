@@ -59,12 +59,12 @@ class EngineOptions:
         repair_on_read: With `on`, a statement deletes stale index entries after its rows are read:
             a few at a time, and none younger than a minute. With `off` they remain.
         clean_up: With `now`, a write that changes indexed values deletes the old entries. With
-            `deferred`, a thread of the engine deletes them within a tenth of a second, so that the
-            write needs one request less. `engine.close()` waits for this thread; a process that
+            `deferred`, a thread of the engine deletes them within a tenth of a second, and the
+            write needs one request less. `engine.close()` waits for this thread. A process that
             ends without it leaves stale entries.
-        lease_s: The time for which a catalog entry may be used after it was read, in seconds, 0.001
-            to 30. It must be the same in every program that uses the tables, because a change of an
-            index's state waits this long for other programs.
+        lease_s: How long a catalog entry may be used after it was read, in seconds, 0.001 to 30.
+            All programs that use the tables must have the same value. A change of an index's state
+            waits this long for other programs.
     """
 
     scheme: str = "hbase"

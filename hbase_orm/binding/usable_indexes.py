@@ -77,8 +77,8 @@ def by_readable_index(
 
     Raises:
         SchemaError: The catalog has the index with another declaration.
-        QueryError: The statement names an index that is not readable, or cannot be planned without
-            it.
+        QueryError: The statement names an index that queries may not use, or cannot be planned
+            without such an index.
     """
     read = catalog.fresh(bound.schema.table)
     entry = read.entry if read is not None else (yield from catalog.entry(bound.schema.table))
@@ -242,7 +242,7 @@ def _is_there(entry: CatalogEntry | None) -> TypeGuard[CatalogEntry]:
 
 
 def unreadable(bound: BoundModel, entry: CatalogEntry | None) -> dict[str, str]:
-    """Return why queries may not use some declared indexes: the reasons, by name of the index."""
+    """Return the reasons why queries may not use declared indexes, by the name of the index."""
     if not _is_there(entry):
         # Its index tables may be old or copied: it is unknown whether writes maintained them.
         unknown = "the catalog has no entry for the table"

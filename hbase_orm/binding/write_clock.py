@@ -56,7 +56,7 @@ class CounterClockSkew:
         self._lock = threading.Lock()
 
     def note(self, row: RowId, now_s: float) -> None:
-        """Record an increment or an append after its answer came or was lost."""
+        """Record an increment or an append that was sent, whether or not an answer came."""
         with self._lock:
             until_s = max(now_s, self._until_s.get(row, 0.0) + _INCREMENT_S)
             self._until_s[row] = until_s
@@ -66,7 +66,7 @@ class CounterClockSkew:
                 self._limit = max(_MOST_ROWS, 2 * len(self._until_s))
 
     def until_s(self, rows: Iterable[RowId], now_s: float) -> float:
-        """Return the time when new writes are later than the counters' cells in all these rows.
+        """Return the time from which writes of these rows are newer than the counters' cells.
 
         The result is a time of the monotonic clock, in seconds; 0 if no wait is needed.
         """

@@ -12,7 +12,7 @@ _HERE: Final = frozenset({"127.0.0.1", "localhost", "::1"})
 
 
 def death_behind(url: str) -> str:
-    """Return why the embedded server at a URL has died; empty text if no server at it has died.
+    """Return why the embedded server at a URL has died; an empty text if none has died.
 
     Only the servers in the default data folders are checked. Nothing is sent.
 

@@ -50,14 +50,17 @@ def explain(
 ) -> None:
     """Show what would be sent for a statement: ranges, filters, checks, order, requests.
 
-    NAME is a model, a statement, or a function without arguments that returns a statement; the
-    options narrow the statement further. Values are typed as for 'key encode': times are ISO 8601
-    with an offset, or a date, which means midnight in UTC; durations are seconds, bytes are written
-    like row keys, and members of an enum by their names.
+    NAME is a model, a statement, or a function without arguments that returns a statement. The
+    options narrow the statement further.
 
-    Nothing is sent, except in three cases, which need a URL: with --analyze; for a row key that
-    stores names as numbers; and for a statement that reads all tables of a model with a table for
-    each period. A statement that would read a whole table is refused with advice.
+    Values are typed as for 'key encode'. Times are ISO 8601 with an offset, or a date, which means
+    midnight in UTC. Durations are seconds. Bytes are written like row keys, and members of an enum
+    by their names.
+
+    Usually nothing is sent. A URL is needed with --analyze, and for a row key that stores names as
+    numbers. It is also needed to read all tables of a model with a table for each period.
+
+    A statement that would read a whole table is refused with advice.
 
     \b
     Examples:

@@ -164,9 +164,10 @@ def verify(
     and UNKNOWN rows were not written by this library: in these cases the exit code is 1. Queries
     skip OLD, EXTRA, EXPIRED and IN_FLIGHT entries, and look up the rows of UNVERIFIED entries.
 
-    Times are 2026-01-31 (midnight UTC) or ISO 8601 with an offset. With --repair, missing and wrong
-    entries are put, entries that rows do not have are deleted unless they are younger than a
-    minute, and rows that other programs wrote get guards.
+    Times are 2026-01-31 (midnight UTC) or ISO 8601 with an offset.
+
+    With --repair, missing and wrong entries are put, and rows that other programs wrote get guards.
+    Entries that rows do not have are deleted, unless they are younger than a minute.
     """
     with _engine() as engine:
         verification = engine.verify_index(

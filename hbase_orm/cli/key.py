@@ -62,10 +62,10 @@ def decode(*, model: type[Model], text: str, is_hex: bool, table: str | None) ->
 def encode(*, model: type[Model], values: tuple[str, ...]) -> None:
     """Show the row key for these values of the key fields.
 
-    Times are ISO 8601 with an offset, durations are seconds, bytes are written like row keys, and
-    members of an enum by their names. A key that stores names as numbers needs a URL: the numbers
-    are looked up, and no name gets a new number. If the name of the table or of the column contains
-    a part of the time, that name is shown too.
+    Times are ISO 8601 with an offset, and durations are seconds. Bytes are written like row keys,
+    and members of an enum by their names. A key that stores names as numbers needs a URL: the
+    numbers are looked up, and no name gets a new number. If a table or column has a part of the
+    time in its name, its name is shown too.
     """
     fields = _read(model, values)
     with _engine() as engine:
@@ -196,7 +196,7 @@ def _start(model: type[Model], table: str | None) -> datetime | None:
 
 
 def _as_declared(model: type[Model], table: str) -> str:
-    """Return a table's name without its namespace, unless the model declares the namespace."""
+    """Return a table's name as the model declares it, with or without a namespace."""
     return table if ":" in model.__schema__.table else table.rpartition(":")[2]
 
 
@@ -207,7 +207,7 @@ def _notes(
     fields: Mapping[str, Any],
     table: str | None,
 ) -> Iterator[tuple[str, Any, str]]:
-    """Yield further facts about a key, each with its name, its value for JSON, and its text."""
+    """Yield further facts about a row key, each as (name, value for JSON, text)."""
     meant = _meant_table(model, fields)
     holding = meant if table is None else table
     if holding is not None:

@@ -1,8 +1,6 @@
 """The entry point `hbase-orm`: runs a command, and turns an error into one line and a code.
 
-Exit codes: 0 done; 1 a problem was found or the operation failed; 2 wrong usage or configuration;
-3 server or gateway cannot be reached or started; 4 the data does not allow it; 5 an error inside
-hbase-orm; 130 interrupted. The table is in `hbase_orm.cli.errors`.
+The exit codes are in `hbase_orm.cli.errors`.
 """
 
 from __future__ import annotations
@@ -106,7 +104,7 @@ def _death_behind(error: HBaseORMError, url: str | None) -> str:
 
 
 def _as_options(text: str) -> str:
-    """Return an error's text with options of the command line in place of methods of `Select`.
+    """Replace methods of `Select` in an error's text by options of the command line.
 
     Advice to call a method that has no such option is removed.
     """

@@ -76,10 +76,10 @@ def _no_model(module: ModuleType, class_name: str, member: object) -> str:
 
 
 class StatementType(ModelType):
-    """A statement, given as `module:NAME` of a model, of a statement, or of a function.
+    """A statement, given as `module:NAME`: NAME is a model, a statement or a function.
 
     A model stands for the statement that selects all its objects. A function must return a
-    statement, and need no arguments.
+    statement and need no arguments.
     """
 
     name = "module:NAME"
@@ -159,7 +159,7 @@ def _as_shown(match: re.Match[str]) -> str:
 
 
 class InstantType(click.ParamType):  # type: ignore[type-arg] # older click has no argument for it
-    """A time in ISO 8601 with an offset from UTC; a date without a time means midnight in UTC."""
+    """A time in ISO 8601 with an offset, or a date, which means midnight in UTC."""
 
     name = "time"
 

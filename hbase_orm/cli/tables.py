@@ -121,8 +121,8 @@ def show(models: tuple[type[Model], ...]) -> None:
 def splits(model: type[Model], regions: int | None) -> int:
     """Show the split keys of a new table, and which regions can hold rows; sends nothing.
 
-    A region's share is its fraction of the possible beginnings of row keys; the distribution of
-    real rows is not known. The exit code is 1 if a region can never hold a row.
+    The share of a region counts possible row keys, not the rows of a real table. The exit code is 1
+    if a region can never hold a row.
     """
     schema = model.__schema__
     leading = leading_bytes(schema.layout)

@@ -1,4 +1,4 @@
-"""Converts text that a user typed, as in `field=value`, to values of fields, and values to JSON."""
+"""Converts texts that a user typed to values of fields, and values to JSON."""
 
 from __future__ import annotations
 

@@ -86,15 +86,17 @@ def ensure_namespace(table: str) -> Protocol[None]:
 
 
 def create_if_missing(creation: CreateTable, *, is_repeatable: bool = False) -> Protocol[list[str]]:
-    """Create a table if it does not exist; return its name in a list, empty if it existed.
+    """Create a table if it does not exist.
 
-    A missing namespace is created too. If another process has just created the namespace, HBase may
-    refuse tables in it for some milliseconds; then the request is repeated.
+    Return a list with its name, or an empty list if it existed. A missing namespace is created too.
+    If another process has just created the namespace, HBase may refuse tables in it for some
+    milliseconds. Then the request is repeated.
 
     Args:
         creation: The request that creates the table.
         is_repeatable: Whether the request is sent again after an error or a lost answer. If the
-            lost request created the table, the table counts as existing, and the list is empty.
+            first request created the table and only its answer was lost, the table counts as
+            existing, and the list is empty.
 
     Raises:
         ConnectionLostError: It is unknown whether the table was created.

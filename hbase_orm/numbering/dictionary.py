@@ -12,15 +12,16 @@ used. Unlike in OpenTSDB, each dictionary has its own table. All cells are in co
 
 The name's row decides which number the name has. A name gets its number in three steps:
 
-1. the counter is incremented: from here on the number belongs to this process only;
-2. the number's row is written if it does not exist; if it exists, the number is in use (the counter
-    was lost or set back) and is skipped;
-3. the name's row is written if it does not exist. The first process that writes the row decides;
-    all others read the number in it, and do not use the number that they reserved.
+1. The counter is incremented. From here on the number belongs to this process only.
+2. The number's row is written if it does not exist. If it exists, the number is in use, because the
+    counter was lost or set back. The number is then skipped.
+3. The name's row is written if it does not exist. The first process that writes it decides the
+    name's number. Every other process reads that number, and does not use the number that it
+    reserved.
 
-A process that dies between two steps, a lost answer to an increment, and a lost race each leave an
-unused number. After step 2 the number's row remains, but it is ignored: `names_of` returns a name
-only if the name's row has the number too.
+A number stays unused in three cases: a process dies between two steps, the answer to an increment
+is lost, or another process is first in step 3. After step 2 the number's row remains, but it is
+ignored: `names_of` returns a name only if the name's row has the number too.
 """
 
 from __future__ import annotations
@@ -142,7 +143,7 @@ def allocate(
 ) -> Protocol[dict[str, int]]:
     """Return the numbers of all `names`, by name; give a number to each name that has none.
 
-    Safe to repeat after any failure, and safe for several processes at the same time: all of them
+    Safe to repeat after any failure. Several processes may call it at the same time: all of them
     get the same number for a name. The new names of one call get consecutive numbers in their
     order, unless another process reserves numbers at the same time.
 
@@ -153,7 +154,7 @@ def allocate(
             number in the row keys of the model.
 
     Raises:
-        CodecError: A name is not a str or cannot be encoded as UTF-8; or there are not enough
+        CodecError: A name is not a str or cannot be encoded as UTF-8. Or there are not enough
             numbers up to `max_number` for the new names. Then no new name got a number, unless
             another process reserved the last numbers at the same time.
         RowKeyError: A name is longer than a row key may be.
@@ -189,7 +190,7 @@ def _allocate_rows(
 
 
 def _reserve(table: str, name_rows: Sequence[bytes], limit: int) -> Protocol[dict[bytes, int]]:
-    """Reserve a number for each name and write the number's row; return each name row's number."""
+    """Reserve a number for each name, write the numbers' rows; return the numbers by name row."""
     reserved: dict[bytes, int] = {}
     for _ in range(_MAX_ROUNDS):
         waiting = [row for row in name_rows if row not in reserved]
@@ -221,9 +222,9 @@ def _write_once(table: str, wanted: Mapping[bytes, bytes]) -> Protocol[dict[byte
 def _write_some_once(table: str, wanted: Mapping[bytes, bytes]) -> Protocol[dict[bytes, bytes]]:
     """Do the work of `_write_once` for a few rows, in parallel.
 
-    If a check fails or an answer is lost, the stored value is read, because an earlier attempt of
-    this process may have written it. An attempt that HBase executes later does no harm: it writes
-    the same cell, or its check fails.
+    After a failed check or a lost answer, the stored value is read. An earlier attempt of this
+    process may have written it. An attempt that HBase executes later does no harm: it writes the
+    same cell, or its check fails.
     """
     held: dict[bytes, bytes] = {}
     failure: Exception | None = None

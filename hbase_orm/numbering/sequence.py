@@ -1,16 +1,17 @@
 """Sequences: unique numbers, which are reserved from an atomic counter in blocks.
 
-The table of sequences has one row for each sequence: its key is the sequence's name in UTF-8, and
-its cell `d:v` holds the largest reserved number, 8 bytes big-endian. A process increments this cell
-by the size of a block, and then gives out the numbers of the block without further requests. When
-the process ends, the unused numbers of the block are skipped. Numbers are unique and increase
-within a block, but they have gaps, and a process may give out smaller numbers than another process
-did before.
+The table of sequences has one row for each sequence. Its row key is the sequence's name in UTF-8.
+Its cell `d:v` holds the largest reserved number, 8 bytes big-endian.
+
+A process increments this cell by the size of a block. Then it gives out the numbers of the block
+without further requests. When the process ends, the unused numbers of the block are skipped.
+Numbers are unique, but they have gaps. They increase within a block, but a process may give out
+smaller numbers than another process did before.
 
 If several processes load rows, each of them may be declared as one of n loaders. Loader i (counted
-from 0) gives out only numbers with `number % n == i`: i, i+n, i+2n … To get a block, it reserves
-block * n numbers and skips the numbers of the other loaders. So numbers stay unique if n changes,
-or if two processes have the same loader number by mistake.
+from 0) gives out only the numbers i, i+n, i+2n …: those with `number % n == i`. To get a block, it
+reserves block * n numbers and skips the numbers of the other loaders. So numbers stay unique if n
+changes, or if two processes have the same loader number by mistake.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Operations that Thrift does not support: split, merge, move, assign, flush, compact, delays.
 
-Each method waits until its operation is finished. Commands are lines of JSON, answered by a thread
-in HBase's JVM on a loopback port; every user who can read the server's `jvm.json` may send them.
+Each method waits until its operation is finished. Commands are lines of JSON, sent to a loopback
+port of HBase's JVM. Every user who can read the server's `jvm.json` may send them.
 """
 
 from __future__ import annotations

@@ -64,8 +64,7 @@ class RuntimeJars:
 def runtime_jars(java: Java, progress: Progress, cache_dir: Path | None = None) -> RuntimeJars:
     """Return the jars; download and compile those that are not in the cache yet.
 
-    Several processes may call this function at the same time: one makes the jars, and the others
-    wait for it.
+    Several processes may call this function at the same time: one makes the jars, the others wait.
 
     Raises:
         MavenNotFoundError: Maven is missing or could not resolve the jars.
@@ -84,7 +83,7 @@ def runtime_jars(java: Java, progress: Progress, cache_dir: Path | None = None) 
 
 
 def _keep_to_owner(cache: Path) -> None:
-    """Create the cache; only its owner may write to it, because its jars are executed.
+    """Create the cache so that only its owner may write: the jars in it are executed.
 
     Raises:
         ServerError: The cache belongs to another user.

@@ -1,4 +1,4 @@
-"""Chooses the first suitable JDK for HBase; notes why Java installations before it do not fit."""
+"""Chooses the first suitable JDK for HBase, and records why others were refused."""
 
 from __future__ import annotations
 

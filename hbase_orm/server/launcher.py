@@ -64,7 +64,7 @@ class EmbeddedServer:
 
     @classmethod
     def running(cls, data_dir: Path) -> EmbeddedServer | None:
-        """Return the running server that any process started with this data directory, or None."""
+        """Return the running server of a data directory, whoever started it; None if none runs."""
         server = cls.recorded(data_dir)
         return server if server is not None and server.is_running() else None
 
@@ -72,7 +72,7 @@ class EmbeddedServer:
     def recorded(cls, data_dir: Path) -> EmbeddedServer | None:
         """Return the server that was started with this data directory and not stopped, or None.
 
-        The server may have died since; `processes` has its remaining processes; `stop` ends them.
+        The server may have died. `processes` then has its remaining processes; `stop` ends them.
         """
         folder = DataFolder(data_dir.expanduser().absolute())
         state = folder.read()

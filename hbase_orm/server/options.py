@@ -60,7 +60,7 @@ class ServerOptions:
             empty.
         settings: HBase's own settings by name, as in hbase-site.xml; they override the settings of
             this library.
-        thrift: Whether the gateways run in HBase's JVM, or each in a separate JVM that can be
+        thrift: Where the gateways run: in HBase's JVM, or each in a separate JVM that can be
             killed.
         region_servers: The number of RegionServers, 1 to 8, all in HBase's JVM.
         heap: The largest heap of HBase's JVM, in the format of -Xmx: "512m", "2g". The default is a

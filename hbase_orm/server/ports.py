@@ -1,7 +1,7 @@
 """Free ports, and the processes that listen on ports.
 
-The launcher uses only ports on which its own child process listens, because a test suite drops
-tables, and must never do so on another server that happens to answer.
+The launcher uses only ports on which its own child process listens. A test suite drops tables, and
+must never do so on another server that happens to answer.
 """
 
 from __future__ import annotations

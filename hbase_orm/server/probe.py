@@ -1,8 +1,8 @@
 """A call to a Thrift gateway over a plain socket, to see whether it answers.
 
 An open port is not enough: it may be a proxy, or HBase may not be running. So a call is made. It is
-encoded by hand, because this package does not depend on a Thrift library: the request has no
-arguments, and only the header and the first field of the answer are checked.
+encoded by hand, because this package does not depend on a Thrift library. Only the header and the
+first field of the answer are checked.
 """
 
 from __future__ import annotations

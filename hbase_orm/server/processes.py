@@ -24,7 +24,7 @@ _STAT_START_TICKS = 19
 
 @dataclass(frozen=True, slots=True)
 class ProcessId:
-    """The identity of one process, even after it ends: its id and its start time."""
+    """The id and the start time of a process, which identify it even after it ends."""
 
     pid: int
     started: str

@@ -44,7 +44,7 @@ class StartUp:
         """Wait until `is_ready` returns true.
 
         Raises:
-            ServerError: The process ended or its HMaster failed (a subclass shows why), or
+            ServerError: The process ended or its HMaster failed; a subclass shows why. Or
                 `is_ready` was still false after `timeout_s`.
         """
         end = time.monotonic() + timeout_s

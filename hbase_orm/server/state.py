@@ -1,7 +1,7 @@
 """The files that describe a running server, and the data folder of an embedded server.
 
 The launcher writes `server.json` (processes and ports). HBase's JVM writes `jvm.json` when it is
-ready; that file has the admin token, so only its owner can read it. The marker file means that the
+ready. That file has the admin token, so only its owner can read it. The marker file means that the
 folder belongs to an embedded server: only such a folder is written or wiped.
 """
 
@@ -42,7 +42,7 @@ class ServerState:
         processes: The processes by name: "hbase", and with separate gateways "thrift1" and
             "thrift2".
         ports: The ports of the gateways by name.
-        nonce: A random text, which HBase's JVM also writes to `jvm.json`: a `jvm.json` with another
+        nonce: A random text, which HBase's JVM also writes to `jvm.json`. A `jvm.json` with another
             nonce is left from an earlier run.
         options: The options that `status` shows and a restart of a gateway needs.
     """
@@ -98,7 +98,7 @@ class DataFolder:
         return (self.path / _MARKER).is_file()
 
     def prepare(self) -> None:
-        """Create the folder with its marker file, unless it exists; only its owner can read it.
+        """Create the folder and its marker file if missing; only the owner can read the folder.
 
         Raises:
             ServerError: The folder has files of another program.
@@ -120,7 +120,7 @@ class DataFolder:
             )
 
     def wipe(self) -> None:
-        """Delete only the files of servers in this folder.
+        """Delete the files of servers in this folder; other files are kept.
 
         Raises:
             ServerError: The folder does not have the marker file.

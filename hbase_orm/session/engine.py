@@ -106,8 +106,8 @@ class Engine(IndexAdmin):
 
         The numbers are 1 or more, and no number is returned twice. The function suits
         `default_factory`. All processes that use the same name in the same namespace share the
-        numbers. Each process reserves `block` numbers by one request; numbers that it reserves but
-        does not use are skipped for good. This method sends nothing; the first call of the function
+        numbers. Each process reserves `block` numbers by one request. Numbers that it reserves but
+        does not use are skipped for good. This method sends nothing. The first call of the function
         creates the table `hbase_orm_sequences` if it is missing.
 
         Args:
@@ -144,7 +144,7 @@ class Engine(IndexAdmin):
     def create_tables(
         self, *models: type[Model], periods: tuple[datetime, datetime] | None = None
     ) -> list[str]:
-        """Create the models' tables where they are missing; return the names of the created tables.
+        """Create the missing tables of models; return the names of the created tables.
 
         Families get their declared options, and tables are pre-split, by the salt or as declared.
         Missing namespaces, index tables and dictionaries of substitutes are created too. An
@@ -156,9 +156,12 @@ class Engine(IndexAdmin):
                 each period.
 
         Raises:
-            SchemaError: An existing table has no family for guards, belongs to a dictionary or to
-                sequences, has lost the table of an index, is empty although its index has entries,
-                or has rows although the table of a dictionary is missing.
+            SchemaError: One of these is wrong with an existing table:
+
+                - It has no family for guards, or the table of an index is missing.
+                - It is empty although its index has entries.
+                - It has rows although the table of a dictionary is missing.
+                - It belongs to a dictionary or to sequences.
             ConfigurationError: `periods` is missing, or given although no model needs it.
             FeatureMissingError: The engine has no Thrift2 gateway.
         """

@@ -39,9 +39,9 @@ T = TypeVar("T")
 class ImmediateWrites:
     """The methods of a session that write at once: one object, one row, or the rows of a statement.
 
-    A request without an answer raises `ConnectionLostError`: its outcome is unknown. A write of a
-    guarded row (its model has an index or a version column) reads the row again to find out its
-    outcome, and finishes the write where it can, instead of raising.
+    A request without an answer raises `ConnectionLostError`: its outcome is unknown. For a guarded
+    row (its model has an index or a version column) the row is read again to find out the outcome.
+    The write is then finished if possible, and nothing is raised.
     """
 
     _state: SessionState
@@ -51,20 +51,20 @@ class ImmediateWrites:
     # --- one object -------------------------------------------------------------------------------
 
     def insert(self, obj: Model, /) -> None:
-        """Write `obj` only if its row is absent.
+        """Write `obj` only if its row does not exist.
 
-        A plain row is read first. Then it is written only if HBase finds no cell in one column that
-        every insert writes, so that one of two concurrent inserts wins. If the gateway itself
-        repeats the request, this method may raise `DuplicateRowError` for its own row; guarded rows
-        do not have this problem. With a random salt the row is looked up in all buckets, but two
-        inserts at the same time may both succeed, each in another bucket.
+        A plain row is read first. Then HBase checks one column that every insert writes, so of two
+        inserts at the same time one wins. If the gateway itself repeats the request, this method
+        may raise `DuplicateRowError` for its own row. Guarded rows do not have this problem. A row
+        with a random salt is looked up in all buckets. But two inserts at the same time may both
+        succeed, each in another bucket.
 
         Raises:
             DuplicateRowError: The row exists already; `model`, `table` and `row` name it.
             FeatureMissingError: The engine has no Thrift2 gateway.
-            ValidationError: A value does not fit; the value of the column that HBase checks would
-                be empty; the object was read only in part (see `replace`); it belongs to another
-                session; or the session still holds another object of this row, which was deleted.
+            ValidationError: A value does not fit, or the value that HBase checks would be empty. Or
+                the object was read only in part (see `replace`), or belongs to another session. Or
+                the session still holds another object of this row, which was deleted.
             ConnectionLostError: The outcome is unknown: read the row again, and decide whether to
                 repeat the write.
         """
@@ -83,8 +83,8 @@ class ImmediateWrites:
 
         Raises:
             FeatureMissingError: The engine has no Thrift2 gateway.
-            ValidationError: The object was read only in part (by `columns_between`, or without
-                deferred fields that were not set since); it belongs to another session; or the
+            ValidationError: The object was read only in part: by `columns_between`, or without
+                deferred fields that were not set since. Or it belongs to another session. Or the
                 session holds another object of this row.
             ConflictError: Other writers kept writing the row with timestamps in the future.
             ConnectionLostError: The outcome is unknown; replacing again is safe.
@@ -96,12 +96,12 @@ class ImmediateWrites:
     def put_if(self, obj: Model, /, *conditions: Condition) -> bool:
         """Write `obj` if its row fulfils the conditions; return whether it was written.
 
-        As in a flush, the changes of a loaded object are written; of a new object, all fields that
-        are not None are written. A row that does not exist fulfils only `is_null()`. A guarded row
-        is read, and written under its guard, so all conditions are allowed. For a plain row HBase
-        compares one stored cell with one value: a column without a cell fulfils no comparison, and
-        a condition that cannot be decided from the bytes is refused. The version column is compared
-        only if a condition names it.
+        Fields are written as in a flush: the changes of a loaded object, or all fields of a new
+        object that are not None. A row that does not exist fulfils only `is_null()`. A guarded row
+        is read and written under its guard, so all conditions are allowed. For a plain row HBase
+        compares one stored cell with one value. Then a column without a cell fulfils no comparison,
+        and a condition that cannot be decided from the bytes is refused. The version column is
+        compared only if a condition names it.
 
         Raises:
             QueryError: There is no condition, or HBase cannot check it on a plain row.
@@ -130,12 +130,11 @@ class ImmediateWrites:
     def move(self, obj: M, /, **new_key: Any) -> M:
         """Move the row of `obj` to other key fields; return the object of the moved row.
 
-        HBase cannot rename a row: all cells in the model's families, including counters and dynamic
-        columns, are inserted under the new row key and read back; then the original row is deleted,
-        and the index entries are updated. For a moment readers see both rows. Call `move` again to
-        finish an interrupted move. Cells get new timestamps, so that a TTL starts again; only the
-        newest version of each cell is moved. No program may increment the row's counters during the
-        move.
+        All cells in the model's families, counters and dynamic columns too, are inserted under the
+        new row key and read back. Then the original row is deleted, and its index entries updated.
+        For a moment readers see both rows. Call `move` again to finish an interrupted move. Only
+        the newest version of each cell is moved. Cells get new timestamps, so that a TTL starts
+        again. No program may increment the row's counters during the move.
 
         Args:
             obj: An object without unflushed changes. After the move it belongs to no row.
@@ -144,8 +143,8 @@ class ImmediateWrites:
         Raises:
             RowKeyError: A name is not a key field, a value does not fit, or the row already has
                 this key.
-            ValidationError: The object has changes that are not flushed, it belongs to another
-                session or engine, or the row has a value of a unique index, which its copy would
+            ValidationError: The object has changes that are not flushed, or belongs to another
+                session or engine. Or its row has a value of a unique index, which the new row would
                 have too.
             DuplicateRowError: Another row has the new key; neither row was changed.
             RowNotFoundError: The object's row does not exist.
@@ -191,10 +190,9 @@ class ImmediateWrites:
     def update(self, model: type[M], change: Callable[[M], object], /, **key: Any) -> M:
         """Read a row, change its object by `change`, write the row, and return the object.
 
-        The row is written only if no other writer has changed it since the read. After such a
-        conflict the row is read again, and `change` is called with a new object; so `change` must
-        only set fields. The model must be guarded, because HBase checks only one column of a plain
-        row.
+        The row is written only if no other writer has changed it since the read. Otherwise the row
+        is read again, and `change` is called with a new object. So `change` must only set fields.
+        The model must be guarded, because HBase checks only one column of a plain row.
 
         Args:
             model: A model with a version column or an index.
@@ -222,8 +220,8 @@ class ImmediateWrites:
         """Write fields of one row at once, without an object, by assignments: `M.unit.to("s")`.
 
         An assignment of None deletes the field's cell. Objects of the row that the session holds
-        are not changed; `refresh` them. A row of a guarded model that does not exist is written
-        only if all required fields are assigned.
+        are not changed; `refresh` them. A missing row of a guarded model is written only if all
+        required fields are assigned.
 
         Raises:
             QueryError: There is no assignment, or a field cannot be assigned.
@@ -290,22 +288,22 @@ class ImmediateWrites:
         """Delete every row that the statement selects, at once; return the number of deleted rows.
 
         Rows are read page by page in bounded memory and checked against all conditions. Plain rows
-        are deleted in batches, guarded rows one by one through their guards. The operation is not
-        atomic: a row that changes after it was read is deleted nevertheless, and a row that is
-        written during the call may remain. Safe to repeat. Pending objects of the session stay
-        pending.
+        are deleted in batches, guarded rows one by one. The operation is not atomic. A row that
+        changes after it was read is deleted nevertheless. A row that is written during the call may
+        remain. Safe to repeat. Pending objects of the session stay pending.
 
         Args:
             stmt: A statement that limits the row key, or has `.allow_full_scan()`; its limit and
                 order apply.
 
         Raises:
-            QueryError: The statement asks for more than whole rows.
+            QueryError: The statement selects fields, single dynamic columns or groups. Or it reads
+                the past, sorts in memory, or loads related rows.
             UnboundedScanError: The statement would read the whole table, without
                 `.allow_full_scan()`.
-            FlushError: Some rows were not deleted, or their outcome is unknown; `written` counts
-                the deleted rows. Rows that do not decode are not deleted; the error names at most
-                1,000 of them after all other rows are deleted.
+            FlushError: Some rows were not deleted, or their outcome is unknown. `written` counts
+                the deleted rows. Rows that do not decode are not deleted. The error names at most
+                1,000 of them, after all other rows are deleted.
         """
         check_statement(stmt)
         state = self._state

@@ -88,13 +88,13 @@ class PendingWrites:
         self._state.pending.pop(id(obj), None)
         self._state.options.pop(id(obj), None)
 
-    # --- tries of unknown outcome -----------------------------------------------------------------
+    # --- attempts of unknown outcome --------------------------------------------------------------
 
     def with_options(self, write: RowWrite) -> RowWrite:
         """Return `write` with the options of its object's pending write, ready to be sent.
 
         The result also writes the columns that earlier attempts of unknown outcome wrote. For a
-        model with a version column, options are created if there are none, to record attempts.
+        model with a version column the result always has options, which record attempts.
         """
         options = self._state.options.get(id(write.obj))
         if options is None and write.version is not None:
@@ -141,7 +141,7 @@ class PendingWrites:
         self.outcome = None
 
     def mark_clean(self, write: RowWrite) -> None:
-        """Apply an acknowledged write to its object, if it has one, and to the session.
+        """Apply an acknowledged write to the session and to its object; do nothing without one.
 
         After a put the object matches its row and belongs to the session. After a delete the object
         has no row and leaves the session.

@@ -47,7 +47,7 @@ class Reader:
     def get_many(
         self, model: type[M], keys: Iterable[tuple[Any, ...] | Mapping[str, Any]]
     ) -> list[M | None]:
-        """Return the objects of several rows in the order of the keys; None for each absent row."""
+        """Return the objects of rows in the order of the keys; None where a row does not exist."""
         bound = self._state.bound(model)
         wanted = several_keys(keys)
         self._runtime.open_reads.close_dropped()

@@ -92,7 +92,7 @@ class Session(ImmediateWrites):
     def get_many(
         self, model: type[M], keys: Iterable[tuple[Any, ...] | Mapping[str, Any]], /
     ) -> list[M | None]:
-        """Return the objects of several rows in the order of the keys; None for each absent row.
+        """Return the objects of rows in the order of the keys; None where a row does not exist.
 
         Args:
             model: The model of the rows.
@@ -126,23 +126,22 @@ class Session(ImmediateWrites):
     def stream(self, stmt: Select[T], /) -> Stream[T]:
         """Return an iterator over the objects or values that the statement selects.
 
-        The iterator needs constant memory, unless it reads through an index: then it keeps the row
-        keys of its results. Its objects are not attached to the session. If you do not read the
-        iterator to its end, close it, or use it as a context manager, to release the server's
-        scanners.
+        The iterator needs constant memory, except with an index: then it keeps the row keys of its
+        results. The objects are not attached to the session. The iterator holds scanners of the
+        server: read it to its end, close it, or use it as a context manager.
         """
         return self._reader.stream(stmt)
 
     def page(self, stmt: Select[T], /, *, size: int, token: str | None = None) -> Page[T]:
         """Return one page of the objects that the statement selects, with the next page's token.
 
-        A row that is written or deleted between two pages may appear or not; all other rows are
-        returned exactly once.
+        Every row that is not written or deleted between two pages is returned exactly once. Any
+        other row may appear or not.
 
         Args:
             stmt: The statement.
             size: The largest number of objects of the page, 1 or more.
-            token: The token of the previous page, which another process may have read; None for the
+            token: The token that came with the previous page, also in another process. None for the
                 first page.
 
         Raises:
@@ -169,15 +168,17 @@ class Session(ImmediateWrites):
     def explain(self, stmt: Select[Any], /, *, analyze: bool = False) -> Plan:
         """Return the plan of a statement: what would be sent to HBase. The plan prints as a tree.
 
-        Sends no reads of rows. It may look up names that the row key stores as numbers, list the
-        tables of a model with a table for each period, and read the catalog once per lease time to
-        learn which indexes may be used.
+        Sends no reads of rows, but other requests may be needed:
+
+        - to look up names that the row key stores as numbers,
+        - to list the tables of a model with a table for each period,
+        - to learn from the catalog which indexes may be used (once per lease time).
 
         Args:
             stmt: The statement.
-            analyze: Run the statement as `stream` does, and add measurements to the plan: rows
-                fetched, kept and dropped, stale index entries, and the requests, bytes and time of
-                each step.
+            analyze: Run the statement as `stream` does, and add measurements to the plan. They
+                count the rows that were fetched, kept and dropped, and stale index entries. For
+                each step they show requests, bytes and time.
         """
         return self._reader.explain(stmt, analyze=analyze)
 
@@ -238,17 +239,17 @@ class Session(ImmediateWrites):
 
         Args:
             obj: The object.
-            ttl: The time to live of the cells that are put; no effect if the ttl of their family is
-                shorter. When the cells expire, older versions of them are visible again. Plain
+            ttl: The time to live of the cells that are put. A shorter ttl of their family applies
+                instead. When the cells expire, older versions of them are visible again. Plain
                 models only.
             timestamp_ms: The timestamp of the cells that are put, in milliseconds since 1970. An
-                existing cell with a newer timestamp, or a delete at this timestamp or later, hides
-                them. Plain models only.
+                existing cell hides the new cell if its timestamp is newer. So does a delete at this
+                timestamp or later. Plain models only.
 
         Raises:
             RowKeyError: The row key of the object cannot be computed.
-            ValidationError: The session holds another object of this row, the object belongs to
-                another session or engine, or `ttl` or `timestamp_ms` does not fit.
+            ValidationError: The session holds another object of this row, or the object belongs to
+                another session or engine. Or `ttl` or `timestamp_ms` does not fit.
         """
         self._pending.note(obj, "put", ttl=ttl, timestamp_ms=timestamp_ms)
 
@@ -262,13 +263,13 @@ class Session(ImmediateWrites):
 
         Args:
             obj: The object.
-            timestamp_ms: Delete cells up to this timestamp, in milliseconds since 1970; newer cells
-                are kept. Plain models only.
+            timestamp_ms: Delete only cells up to this timestamp, in milliseconds since 1970. Newer
+                cells are kept. Plain models only.
 
         Raises:
             RowKeyError: The row key of the object cannot be computed.
-            ValidationError: The session holds another object of this row, the object belongs to
-                another session or engine, or the timestamp does not fit.
+            ValidationError: The session holds another object of this row, or the object belongs to
+                another session or engine. Or the timestamp does not fit.
         """
         self._pending.note(obj, "delete", timestamp_ms=timestamp_ms)
 
@@ -283,22 +284,22 @@ class Session(ImmediateWrites):
         add, delete or change are sent in the same round. Objects that `after_*` hooks add, delete
         or change are sent in the next round.
 
-        Safe to call again after an error, and after an exception from outside (Ctrl-C, a time
-        limit) that interrupted it: acknowledged writes are not pending any more, and a write that
-        reached HBase without an acknowledgement does not count as a conflict.
+        Safe to call again after an error or an interruption (Ctrl-C, a time limit). Acknowledged
+        writes are not sent again. A write that reached HBase without an acknowledgement does not
+        count as a conflict.
 
         Raises:
-            ValidationError: A value does not fit; hooks add objects without end; or an object was
-                changed in place after another object took over its row. Nothing was sent.
+            ValidationError: A value does not fit, or hooks add objects without end. Or an object
+                was changed in place after another object took over its row. Nothing was sent.
             RowKeyError: The row key of an index entry is too long; nothing was sent. After this
                 error or a `ValidationError`, correct or `expunge` the object, and flush again.
             FlushConflictError: Other programs wrote some of the rows after their objects were
                 loaded.
             ConflictError: A dict or list was changed in place after its object got a newer value
-                from the row; nothing was sent.
+                from the row. Nothing was sent.
             FlushError: Some rows were not written, or their outcome is unknown. After the first
-                round it replaces the errors above: for example, if objects that `after_*` hooks
-                added do not fit, or if hooks add objects without end.
+                round this error replaces the errors above, for example if objects that `after_*`
+                hooks added do not fit.
             QueryError: A hook of a flush called `flush`.
             Exception: The error of a hook. The error of a `before_*` hook is raised before its
                 round is sent. The error of an `after_*` hook is raised after all writes, when every
@@ -328,14 +329,14 @@ class Session(ImmediateWrites):
         Args:
             batch_rows: The largest number of rows in one request; a request also ends at about 2
                 MiB of cells.
-            insert_only: Whether the caller knows that all rows are new. The effect depends on the
-                table. Without indexes nothing is checked. With indexes and earlier writes each row
-                is checked, and an existing row raises `DuplicateRowError`. With indexes and no
-                earlier writes, the table is loaded in plain batches that include the guards; to
-                resume an interrupted load, load the same rows again. In such a load, load each row
-                only once, and from one process at a time: a second row with the same key raises
-                `DuplicateRowError` only while the first row is being written. Later it is not
-                detected, and the row may lack index entries.
+            insert_only: Whether the caller knows that all rows are new. Without indexes nothing is
+                checked. With indexes each row is checked, and an existing row raises
+                `DuplicateRowError`. But a table with indexes that was never written is loaded
+                in plain batches that include the guards. In such a load, load each row only once,
+                and from one process at a time. A second row with the same key raises
+                `DuplicateRowError` only while the first one is being written. Later it is not
+                detected, and the row may lack index entries. To resume an interrupted load, load
+                the same rows again.
             parallel: The largest number of batches in progress at once, each on its own connection
                 of the pool. None means 6 for a load in plain batches (see `insert_only`), else 3.
                 With 1, each batch is sent after the answer to the batch before it.

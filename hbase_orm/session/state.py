@@ -230,8 +230,8 @@ class SessionState:
     def refuse_other(self, obj: Model) -> BoundModel:
         """Return the bound model of `obj`; raise an error if another object stands for its row.
 
-        If a session had two objects of one row, neither would get the values that the other one
-        writes. An object whose delete is pending does not count.
+        The session may have only one object of each row. An object whose delete is pending does not
+        count.
 
         Raises:
             ValidationError: The session has another object of the row, or another session has

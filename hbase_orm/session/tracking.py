@@ -1,8 +1,8 @@
 """The objects of a session whose values can change in place: dicts and lists.
 
-The session holds such an object until its values were compared with the row and the program no
-longer refers to the object or to a part of its values. So no change in place is lost, even if the
-program drops the object, and no object is kept longer than needed.
+A session holds such an object, so that a change in place is written even if the program drops the
+object. The session stops holding it if both are true: the object's values were compared with its
+row, and the program refers neither to the object nor to a part of its values.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ class _Watch:
     Attributes:
         bound: The bound model of the object.
         obj: The object.
-        superseded: The object's mutable values at the time when another object took over its row;
-            None if no other object has taken over the row.
+        superseded: The object's mutable values at the time when another object took over its row.
+            None if this has not happened.
         replaced: The values that the object had before its row was read again.
     """
 

@@ -1,10 +1,9 @@
 """A real HBase in a container, for integration tests.
 
-`HBaseContainer` is a testcontainers container of the image that `make image` (or `python -m
-hbase_orm.testing.image build`) builds: HBase with both Thrift gateways, published only on
-127.0.0.1, on ports that stay the same when the container is killed and started again.
-`GatewayContainer` has another pair of gateways for the same HBase, which can be killed without
-killing HBase.
+`HBaseContainer` is a testcontainers container: HBase with both Thrift gateways. Its image is built
+by `make image` or `python -m hbase_orm.testing.image build`. The ports are published only on
+127.0.0.1. They stay the same when the container is killed and started again. `GatewayContainer` has
+another pair of gateways for the same HBase. It can be killed without killing HBase.
 
     with HBaseContainer() as hbase:
         engine = connect(hbase.url)

@@ -1,8 +1,8 @@
 """The Docker image of HBase: its name and its build.
 
 The tag has a hash of everything in the image, so that tests never run on an outdated image. The
-jars and this library's classes are made on this machine by `hbase_orm.server` and copied into the
-image; the build itself downloads only Debian packages. It uses Docker's classic builder, which
+jars and this library's classes are made on this machine by `hbase_orm.server`. They are copied into
+the image. The build itself downloads only Debian packages. It uses Docker's classic builder, which
 every engine has.
 
     python -m hbase_orm.testing.image build     build the image, unless the engine has it
@@ -146,8 +146,7 @@ def build(client: DockerClient, progress: Callable[[str], None]) -> str:
         progress: A function that gets lines of progress.
 
     Raises:
-        ServerError: The build failed, and the error has the reason; or there is no Maven or no
-            suitable JDK.
+        ServerError: The build failed, or Maven or a suitable JDK is missing.
     """
     from docker.errors import DockerException  # noqa: PLC0415  # optional, and slow to load
 

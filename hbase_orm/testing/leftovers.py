@@ -1,8 +1,8 @@
 """Labels containers with the process that owns them, and removes those whose owner has ended.
 
-A test run that is killed cannot stop its container, and the reaper of testcontainers is a separate
-image that not every machine can pull. So each container has a label with the machine and the
-process that owns it; the next run removes containers whose owner has ended.
+A test run that is killed cannot stop its container. The reaper of testcontainers is a separate
+image, which not every machine can pull. So each container has a label with the machine and the
+process that owns it. The next run removes the containers whose owner has ended.
 """
 
 from __future__ import annotations

@@ -1,11 +1,15 @@
 """A pytest plugin: a real HBase for tests, found or started once per run.
 
-Loaded by pytest wherever hbase-orm is installed. A test that takes the `hbase` fixture (or carries
-the marker `hbase`) runs on the first kind of HBase that is available: the server that
-HBASE_ORM_TEST_URL names; a container of the image, through testcontainers; the embedded server. The
-report's header shows which kind is used, and why the kinds before it are not. If no kind is
-available, such tests are skipped with the reasons; with HBASE_ORM_REQUIRE_HBASE=1 they fail. With
-HBASE_ORM_REQUIRE_DOCKER=1 they fail unless HBase runs in Docker.
+Pytest loads this plugin wherever hbase-orm is installed. A test that takes the `hbase` fixture, or
+has the marker `hbase`, runs on a real HBase. The first kind that is available is used:
+
+1. the server that HBASE_ORM_TEST_URL names
+2. a container of the image, through testcontainers
+3. the embedded server
+
+The report's header shows which kind is used, and why the kinds before it are not. If no kind is
+available, such tests are skipped with the reasons. With HBASE_ORM_REQUIRE_HBASE=1 they fail
+instead. With HBASE_ORM_REQUIRE_DOCKER=1 they fail unless HBase runs in Docker.
 
     def test_the_newest_order_comes_first(hbase, table_prefix):
         engine = connect(hbase.url)
@@ -47,7 +51,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 class _Run:
-    """The hooks of one process of a test run: the controller, or a worker of pytest-xdist."""
+    """The pytest hooks of one process: the controller, or a worker of pytest-xdist."""
 
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
@@ -152,9 +156,9 @@ def _log_path(config: pytest.Config) -> Path:
 
 @pytest.fixture(scope="session")
 def hbase(pytestconfig: pytest.Config) -> RealHBase:
-    """Return a real HBase: its `url`, its `source` and its `admin`.
+    """Return the real HBase of the test run, with its `url`, `source` and `admin`.
 
-    The first test that uses it waits until HBase has started; at the end of the run it is stopped.
+    The first test that uses it waits until HBase has started. At the end of the run it is stopped.
     Tests share it, so each must use its own table names; see `table_prefix` and `hbase_url`.
     """
     run = pytestconfig.pluginmanager.get_plugin(_PLUGIN)

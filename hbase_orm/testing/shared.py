@@ -1,8 +1,8 @@
 """One HBase for a whole test run, shared by all workers of pytest-xdist.
 
-The first process that needs HBase starts it, under a lock, and writes its address to a file, which
-the other processes read. Only the controlling process stops HBase: it keeps running for the other
-workers when one worker ends.
+The first process that needs HBase starts it, under a lock. It writes the address of HBase to a
+file, which the other processes read. Only the controlling process stops HBase, so HBase keeps
+running when a worker ends.
 """
 
 from __future__ import annotations

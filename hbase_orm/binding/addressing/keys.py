@@ -1,4 +1,4 @@
-"""The row keys of a model's objects in one table: computed from fields, or randomly salted."""
+"""Computes the row keys of a model's objects in one table, with or without a random salt."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ Values = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class RowKeys:
-    """Computes row keys from the key fields, so that each row has one possible key.
+    """Computes row keys from key fields. Each row has only one possible key.
 
     Attributes:
         model: The model's class.
         schema: The model's schema, with the name of the table.
         longest_bytes: The largest length of a row key in this table.
-        names: The key fields whose values are names that a row key holds as numbers from a
-            dictionary; None if the model has no such field.
+        names: The key fields whose values are names. Row keys hold the number of each name instead.
+            None if the model has no such field.
         origin: A text that identifies the table and the servers.
     """
 
@@ -36,7 +36,7 @@ class RowKeys:
     origin: str
 
     def in_table(self, schema: TableSchema) -> Self:
-        """Return a copy that computes row keys for the model's table that `schema` names."""
+        """Return a copy for another table of the model: the table that `schema` names."""
         return replace(self, schema=schema, longest_bytes=longest_row_key_bytes(schema.table))
 
     # --- of an object -----------------------------------------------------------------------------
@@ -47,7 +47,9 @@ class RowKeys:
         return self.names is None
 
     def known_of(self, obj: Model) -> bytes | None:
-        """Return the row key of an object; None if the number of a name must be looked up first.
+        """Return the row key of an object, without any request.
+
+        None if the key holds the number of a name, and that number is not cached.
 
         Raises:
             RowKeyError: A key field does not fit, or the key is empty or too long.
@@ -113,10 +115,9 @@ class RowKeys:
         self.checked(self.schema.layout.encode(sample))
 
     def checked(self, key: bytes) -> bytes:
-        """Return `key`, after a check that it is not too long for the table.
+        """Return `key` if it is not too long for the table.
 
-        HBase locates a row by the table's name and the row key together, so the largest length
-        depends on the name.
+        The longer the table's name, the shorter a row key must be.
 
         Raises:
             RowKeyError: The row key is too long.
@@ -153,7 +154,8 @@ class RowKeys:
 
         Raises:
             RowKeyError: A key field does not fit; no number was given.
-            ConfigurationError: A name has no number, and there is no Thrift2 gateway to get one.
+            ConfigurationError: A name has no number, and there is no Thrift2 gateway to give it
+                one.
         """
         if self.names is not None:
             yield from self.names.allocate(self._unnumbered(rows))
@@ -175,9 +177,10 @@ class RandomlySaltedKeys(RowKeys):
         return False
 
     def _encoded(self, obj: Model, values: dict[str, Any]) -> bytes:
-        """Return a loaded object's stored row key, or a key with a random salt for a new object.
+        """Return the row key of an object; a new object gets a random salt.
 
-        A new object keeps its salt as long as its other key bytes stay the same.
+        A new object keeps its salt as long as its other key bytes stay the same. A loaded object
+        keeps its stored row key.
         """
         state = obj.__state__
         has_names = self.names is not None

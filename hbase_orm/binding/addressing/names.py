@@ -97,7 +97,8 @@ class KeyNames:
         """Give numbers to all names without a number in the key fields of these rows.
 
         Raises:
-            ConfigurationError: A name has no number, and there is no Thrift2 gateway to get one.
+            ConfigurationError: A name has no number, and there is no Thrift2 gateway to give it
+                one.
         """
         yield from self.dictionaries.allocate(self.schema.layout.lookups, rows)
 
@@ -105,8 +106,8 @@ class KeyNames:
         """Look up the names whose numbers are in row keys, so that the keys can be decoded.
 
         The caller must hold the result until it has decoded `keys`, because the cache may drop
-        names. A key that does not decode is skipped here; the error is raised when the caller
-        decodes the key.
+        names. A key that does not decode is skipped. The caller gets the error when it decodes the
+        key.
 
         Args:
             keys: The row keys, each with the layout by which it is decoded.

@@ -33,8 +33,7 @@ class Tables(Protocol):
     def start_of(self, values: Mapping[str, Any], /) -> datetime | None:
         """Return the start of the period whose table holds the row of these field values.
 
-        None if the model has only one table, or if this object stands for the table of only one
-        period (see `at`).
+        None if the model has only one table, or if this object is for one period only (see `at`).
 
         Raises:
             RowKeyError: The field that decides the period has no value or a wrong value.
@@ -90,7 +89,11 @@ class Tables(Protocol):
         ...
 
     def existing(self) -> ops.Protocol[list[str]]:
-        """Return the name of the only table, or the names of all existing tables of periods."""
+        """Return the names of the model's tables.
+
+        For a model with a table for each period, these are the existing tables. For any other
+        model this is its only table, even if it does not exist.
+        """
         ...
 
     def starts_to_plan(self, stmt: Select[Any], /) -> ops.Protocol[list[datetime] | None]:
@@ -161,8 +164,8 @@ class PeriodTables:
     Attributes:
         schema: The declared schema of the model, with the pattern of the tables' names.
         period: The declaration of the period.
-        chosen: The start of the period if this object stands for only the table of one period, else
-            None.
+        chosen: The start of the only period whose table this object stands for. None if it stands
+            for the tables of all periods.
     """
 
     schema: TableSchema
@@ -177,7 +180,7 @@ class PeriodTables:
         return self.period.is_made_by_writes
 
     def start_of(self, values: Mapping[str, Any], /) -> datetime | None:
-        """Return the start of the period whose table holds the row; None if a table is chosen."""
+        """Return the start of the period whose table holds the row; None if `chosen` is set."""
         if self.chosen is not None:
             return None
         name = self.period.field
@@ -209,7 +212,7 @@ class PeriodTables:
         return iter(self.period.unit.starts(first, after_last - timedelta(microseconds=1)))
 
     def values_at(self, at: datetime | None, /) -> Mapping[str, Any]:
-        """Return the value of the key field with which `start_of` chooses the table for a time."""
+        """Return a key field value with which `start_of` chooses the table for the time `at`."""
         if at is None:
             raise ConfigurationError(
                 "the model has a table for each period: give a time in the period",
