@@ -49,7 +49,7 @@ def _silent(_: object) -> None:
 
 @dataclass(frozen=True, slots=True)
 class IndexStatus:
-    """The state of an index, as the catalog has it.
+    """The state of an index according to the catalog.
 
     Attributes:
         name: The name of the index.
@@ -81,7 +81,7 @@ class IndexAdmin(ABC):
         """Return the bound model of `model` in this engine."""
 
     def indexes(self, model: type[Model]) -> dict[str, IndexStatus]:
-        """Return the status of each index that the model declares or the catalog has, by name."""
+        """Return, by index name, the status of each index in the model or in the catalog."""
         bound = self._bound_of(model)
         known = self._catalogued(bound)
         declared = {index.name: index.table for index in bound.schema.indexes}
@@ -101,21 +101,22 @@ class IndexAdmin(ABC):
     ) -> IndexStatus:
         """Build an index while other processes write its table; afterwards queries use it.
 
-        As soon as the build starts, every process that writes the table must maintain the index;
-        writes by models that do not declare it are refused. If the last build of the index was
+        As soon as the build starts, every process that writes the table must maintain the index.
+        Writes by models that do not declare it are refused. If the last build of the index was
         interrupted, this one continues it. Several builds at the same time are safe, but repeat
-        work. A build takes at least as long as the catalog's lease, `timeout_s` of the URL and
-        `gateway_timeout_s` together, because it waits until no process uses an old catalog entry.
+        work.
+
+        A build waits until no process uses an old catalog entry. So it takes at least as long as
+        the catalog's lease, `timeout_s` of the URL and `gateway_timeout_s` together.
 
         An index that is already readable is not built again, unless `rebuild` is True or its table
-        is missing. But an index with `maintained="manual"` is always built again; queries use its
-        old entries until the build is finished.
+        is missing. An index with `maintained="manual"` is always built again.
 
         Args:
             model: The model.
             index: The index or its name.
-            rebuild: Build the index again even if it is readable; queries do not use it during the
-                build.
+            rebuild: Build the index again even if it is readable. Queries do not use the index
+                during the build. For a manual index, queries use the old entries.
             rows_per_second: Process at most this many rows per second on average; None: no limit.
             gateway_timeout_s: The time for which a gateway may repeat a request by itself: the
                 value of its `hbase.client.operation.timeout`.
@@ -152,8 +153,8 @@ class IndexAdmin(ABC):
 
         First queries stop using the index, then writes stop maintaining it. After each step the
         drop waits until no process uses an old catalog entry any more. To finish an interrupted
-        drop, call the method again. The model may have removed the declaration of the index before.
-        If the catalog does not have the index, nothing is dropped and the list is empty.
+        drop, call the method again. The model need not declare the index any more. If the catalog
+        does not have the index, nothing is dropped and the list is empty.
 
         Raises:
             ConfigurationError: Neither the model nor the catalog has an index of this name.
@@ -201,9 +202,7 @@ class IndexAdmin(ABC):
         min_age_ms: int = MIN_AGE_MS,
         on_progress: Callable[[int], None] = _silent,
     ) -> Verification:
-        """Compare an index with its rows, in one direction or both.
-
-        Safe while other programs write.
+        """Compare an index with its rows; safe while other programs write.
 
         Args:
             model: The model.
@@ -213,10 +212,9 @@ class IndexAdmin(ABC):
             since: Compare only rows and entries that were written at this time or later.
             until: Compare only rows and entries that were written before this time.
             repair: Repair the differences: put missing or wrong entries, delete entries that rows
-                do not have, and give guards to rows that other programs wrote. Rows of other
-                programs whose values do not fit the index, or that have a unique value of another
-                row, are not changed; `unrepaired` has the reasons. Missing entries of a manual
-                index are written only by builds.
+                do not have, and give guards to rows that other programs wrote. Rows that cannot be
+                repaired are listed in `Verification.unrepaired`. Missing entries of a manual index
+                are written only by builds.
             min_age_ms: Do not fence rows for entries younger than this: a write may be in progress.
             on_progress: A function that is called with the number of entries compared so far.
 
@@ -225,7 +223,7 @@ class IndexAdmin(ABC):
                 or a time has no time zone.
             TableNotFoundError: The index has no table: build it.
             SchemaError: The table was created for rows with guards and this engine has no Thrift2
-                gateway, or the reverse: the comparison would use the wrong rules.
+                gateway, or the reverse.
         """
         span = TimeSpan(_ms(since, 0), _ms(until, FOREVER_MS))
         sources = _sources(source)
@@ -306,7 +304,7 @@ class IndexAdmin(ABC):
         return (yield from verify.run(sources))
 
     def _catalogued(self, bound: BoundModel) -> dict[str, CatalogIndex]:
-        """Read the catalog; return its entries for the indexes of the model's table, by name."""
+        """Read the catalog; return its entry of each index of the model's table, by index name."""
         entry = self._runtime.run(catalog.read_entry(bound.schema.table))
         return {} if entry is None else dict(entry.indexes)
 
@@ -362,7 +360,7 @@ def _name_of(bound: BoundModel, index: object) -> str:
 
 
 def _guarded(bound: BoundModel, name: str) -> tuple[GuardedTable, IndexTarget]:
-    """Return what guarded writes need to know of a model's table and of its index `name`."""
+    """Return the descriptions of a model's table and of its index `name` for guarded writes."""
     if bound.guarded is None:
         raise AssertionError(bound)
     return bound.guarded, next(i for i in bound.guarded.indexes if i.name == name)
@@ -385,7 +383,7 @@ def _sources(source: str) -> Sequence[Source]:
 
 
 def _ms(at: datetime | None, otherwise_ms: int) -> int:
-    """Return `at` as milliseconds since 1970; `otherwise_ms` if it is None.
+    """Return the time `at` in milliseconds since 1970; `otherwise_ms` if `at` is None.
 
     Raises:
         ConfigurationError: The time has no time zone.

@@ -1,7 +1,9 @@
 """Builds an index while other processes write its table; an interrupted build can be continued.
 
-A build works in rounds. Each round reads one page of each unfinished range, reindexes the rows in
-parallel, and stores the progress in the catalog; after a crash, a build repeats at most one round.
+A build works in rounds. Each round reads one page of each unfinished range and reindexes the rows
+in parallel. Then it stores the progress in the catalog. After a crash, a build repeats at most one
+round.
+
 When no process can write any more without maintaining the index, every row is compared with its
 entries.
 """
@@ -46,12 +48,11 @@ class BuildProgress:
     """The progress of a build.
 
     Attributes:
-        phase: "rows" while the entries of all rows are put; "wait" until no process uses an old
-            catalog entry any more; "check" while every row is compared with its entries and rows
-            that such processes wrote are corrected.
+        phase: "rows" while the entries of all rows are put. "wait" until no process uses an old
+            catalog entry. "check" while rows are compared with their entries and corrected.
         rows: The number of rows that this process has finished.
         fraction: The finished fraction of the table, from 0 to 1, including the work of other
-            processes; estimated from the row keys, as if they were spread evenly in each region.
+            processes. It is an estimate, as if row keys were spread evenly in each region.
     """
 
     phase: str
@@ -83,8 +84,8 @@ class IndexBuild:
             name: The name of the index.
             writer: The source of clocks, random numbers and the catalog's entries.
             parallel: The largest number of pages that are read in parallel.
-            settle_s: How long, in seconds, another process may use an old catalog entry, until the
-                last request that it sent under this entry has ended.
+            settle_s: How long, in seconds, another process may use an old catalog entry. This
+                includes the time of the last request that it sent under this entry.
             rows_per_second: The largest average number of rows per second; None for no limit.
             on_progress: A function that is called after each round.
         """
@@ -112,9 +113,9 @@ class IndexBuild:
         """Build the index; continue where an earlier build stopped.
 
         Raises:
-            ConflictError: The index is being dropped or was dropped, its table is being loaded, or
-                rows still lack entries at the end.
-            SchemaError: The catalog has other declarations of the indexes; or rows have guards and
+            ConflictError: The index is being dropped or was dropped. Or the table is being loaded.
+                Or rows still lack entries at the end.
+            SchemaError: The catalog has other declarations of the indexes. Or rows have guards and
                 this program does not write guards, or the reverse. The catalog was not changed.
             HBaseORMError: A read or a write failed; the next build continues where this one ended.
         """
@@ -126,9 +127,9 @@ class IndexBuild:
             yield from self._build(rebuild=rebuild)
 
     def _overtake(self) -> Protocol[bool]:
-        """Raise the catalog's epoch above the epochs in the rows' guards, if it is smaller.
+        """Raise the catalog's epoch above all epochs in guards; return whether it was raised.
 
-        Return whether it was raised.
+        Nothing is changed if no guard has a greater epoch than the catalog.
         """
         known_epoch = (yield from self._lease.refresh()).epoch
         newest = yield from newest_epoch(self._table, known_epoch=known_epoch)
@@ -262,7 +263,7 @@ class IndexBuild:
     def _catch_up(self, index: CatalogIndex) -> Protocol[None]:
         """Wait until every process maintains the index; then correct rows that were written before.
 
-        In a table without guards, the build has already waited before the backfill.
+        In a table without guards, the build has already waited before `_backfill`.
         """
         if not self._is_lww:
             yield from self._wait()
@@ -334,7 +335,7 @@ class _Pace:
 
     @property
     def round_rows(self) -> int:
-        """The largest number of rows of a round: with a limit, the rows of one second."""
+        """The largest number of rows of a round: with `rows_per_second`, the rows of one second."""
         if self._rows_per_second is None:
             return ROUND_ROWS
         return max(1, min(ROUND_ROWS, int(self._rows_per_second)))

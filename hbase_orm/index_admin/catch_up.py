@@ -28,7 +28,10 @@ MOST_PASSES: Final = 20
 """The largest number of passes over all rows; usually one or two are needed."""
 
 AfterRound = Callable[[int, int], Protocol[None]]
-"""Called after each round with the numbers of reindexed rows and of compared rows or entries."""
+"""A function that is called after each round.
+
+Its arguments are the number of reindexed rows, and the number of compared rows or entries.
+"""
 
 
 class CatchUp:
@@ -96,10 +99,10 @@ class CatchUp:
             yield from self._delete_covering_entries()
 
     def _pass(self) -> Protocol[list[bytes]]:
-        """Compare all rows once and reindex those that lack entries.
+        """Compare all rows once, and reindex the rows that lack entries.
 
-        Return the keys of up to `SHOWN_ROWS` of them, which an error may list; empty if there were
-        none.
+        Return the keys of up to `SHOWN_ROWS` reindexed rows. The result is empty if no row lacks
+        entries.
         """
         late: list[bytes] = []
 

@@ -1,4 +1,4 @@
-"""Drops an index: queries stop using it, writers stop maintaining it, its tables are dropped."""
+"""Drops an index: stops its use by queries, then by writers, and then drops its tables."""
 
 from __future__ import annotations
 

@@ -16,14 +16,14 @@ from hbase_orm.index.entries.targets import GuardContext, GuardedTable
 from hbase_orm.ops import Protocol
 
 KeptIndexes = Callable[[CatalogEntry], GuardedTable]
-"""Returns a model's table with the indexes that writes maintain according to a catalog entry.
+"""A function from a catalog entry to a model's table with the indexes that writes maintain.
 
-Raises SchemaError if the model declares these indexes in another way.
+It raises SchemaError if the model declares these indexes in another way.
 """
 
 
 class TableLease:
-    """The permission of one thread to write one table, renewed as often as its lease expires.
+    """The permission of one thread to write one table; it can be renewed when its lease expires.
 
     To renew it, the catalog is read again.
     """
@@ -45,7 +45,7 @@ class TableLease:
                 have an entry from before this thread's last change of the catalog.
             context: The clocks and the random numbers.
             needs: The name of the index that the work is for. An error is raised if writes do not
-                maintain it any more. None if the work is for no special index.
+                maintain it any more. None if the work is for all indexes.
         """
         self._table = table
         self._kept_indexes = kept_indexes
@@ -83,8 +83,8 @@ class TableLease:
     def renewable(self) -> Protocol[tuple[GuardedTable, GuardContext]]:
         """Return the table as `permitted` does, and a context that renews its own lease.
 
-        The context is for long passes that fence rows and put no entries. Its `renew` raises
-        CatalogLeaseError if writes do not maintain the same indexes any more as in this call.
+        The context is for long passes that fence rows and put no entries. If other indexes are
+        maintained than at this call, its `renew` raises CatalogLeaseError.
         """
         table, _ = yield from self.permitted()
 

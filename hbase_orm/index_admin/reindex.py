@@ -31,7 +31,7 @@ Failures = dict[bytes, HBaseORMError | None]
 
 
 class RowReindexer:
-    """Puts all index entries of rows again and renews their guards; used by one thread only."""
+    """Puts all index entries of rows again and renews the rows' guards; used by one thread only."""
 
     def __init__(self, lease: TableLease) -> None:
         """Prepare to reindex rows of the lease's table; nothing is sent."""
@@ -45,8 +45,8 @@ class RowReindexer:
         Args:
             keys: The row keys.
             rejected: A dict to which the rows that cannot be reindexed are added, with their
-                errors: a value does not fit the index, another row has the same unique value, or
-                the timestamps are far in the future. If it is None, such an error is raised.
+                errors. For example, a value does not fit the index, or another row has the same
+                unique value. If `rejected` is None, an error is raised instead.
 
         Raises:
             ConflictError: Writes do not maintain the index that the work is for.
@@ -61,7 +61,7 @@ class RowReindexer:
     ) -> Protocol[None]:
         """Reindex rows in parallel; repeat writes whose lease expired, under a new lease.
 
-        If no row can be written under several leases, an error is raised.
+        If no row can be written even after several renewals of the lease, an error is raised.
         """
         renewals_left = LEASE_RENEWALS
         while keys:
@@ -81,7 +81,7 @@ class RowReindexer:
 
 
 def _error_of(write: Protocol[Any]) -> Protocol[HBaseORMError | None]:
-    """Run a write and return its error or None, so that one failure does not stop other writes."""
+    """Run a write; return its error, or None if it succeeded."""
     try:
         yield from write
     except HBaseORMError as error:

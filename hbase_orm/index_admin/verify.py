@@ -47,17 +47,17 @@ class Verification:
 
     Attributes:
         index: The index's name.
-        rows: By finding (see `Finding`), the number of entries that rows should have.
-        entries: By finding, the number of entries that exist.
+        rows: The number of entries that rows should have, for each `Finding`.
+        entries: The number of entries that exist, for each `Finding`.
         foreign: The number of rows that programs without this library have written.
         repaired: The number of repaired rows and entries.
         pairs: The first `MOST_PAIRS` rows and entries that do not agree.
-        unrepaired: By row key, the reasons why the first `MOST_PAIRS` rows could not be repaired: a
-            value does not fit the index, another row has the same unique value, or the timestamps
-            are far in the future. Corrupt claims that must not be deleted are listed by their entry
-            key.
+        unrepaired: The reasons why the first `MOST_PAIRS` rows could not be repaired, by row key.
+            For example, a value does not fit the index, another row has the same unique value, or
+            the timestamps are far in the future. Corrupt claims that must not be deleted are listed
+            by their entry key.
         newer_epoch: Normally 0. If the catalog was restored from an earlier time, the newest epoch
-            in the rows' guards, which is above the catalog's epoch; `create_tables` corrects that.
+            in the rows' guards. `create_tables` then raises the catalog's epoch above it.
     """
 
     index: str
@@ -284,9 +284,9 @@ class IndexVerify:
     def _remove(self, pair: RowPair) -> Protocol[None]:
         """Delete a row of the index table that is not an entry.
 
-        If it is a corrupt claim, a row may have the value. So the claim is recorded as unrepaired,
-        unless all rows were compared before and every row with the value was reindexed, which would
-        have replaced the claim. Then no row has the value, and the claim is released.
+        A corrupt claim may belong to a row that has the value. If all rows were compared and
+        repaired before, no row can have the value, and the claim is released. Otherwise the claim
+        is recorded as unrepaired.
         """
         has_seen_rows = "data" in self._sources and self._span == EVER
         if self._target.unique and (not has_seen_rows or pair.entry in self._unclaimed):
@@ -310,7 +310,8 @@ def repair_entries(
 
     Args:
         lease: The permission to write the table.
-        base_keys: By index, a function that returns the row key at the end of an entry's key.
+        base_keys: For each index name, a function that returns the row key at the end of an entry's
+            key.
         min_age_ms: Entries younger than this are not repaired if the repair needs a fence.
     """
     table, context = yield from lease.renewable()
@@ -324,5 +325,5 @@ def repair_entries(
 
 
 def in_table(target: IndexTarget, table: str) -> IndexTarget:
-    """Return an index with `table` as its index table; an empty `table` changes nothing."""
+    """Return `target` with `table` as its index table; return it unchanged if `table` is empty."""
     return replace(target, table=table or target.table)

@@ -1,4 +1,4 @@
-"""Gives numbers to the names in pending row keys, before the rows are written."""
+"""Gives numbers to the names in row keys of objects, before the rows are written."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ def assign_substitute_numbers(
 ) -> Protocol[list[Model]]:
     """Give numbers to the new names in the row keys of many objects, before they are written.
 
-    If an object is to be deleted, its names get no new numbers: its row cannot exist if a name in
-    its key has no number yet.
+    Names of an object to delete get no new numbers. If a name in its key has no number yet, its row
+    cannot exist.
 
     Args:
         pending: The objects, each with the kind of its write.

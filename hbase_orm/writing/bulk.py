@@ -1,10 +1,9 @@
-"""Writes any number of rows in constant memory.
+"""Writes any number of rows with a limited amount of memory.
 
-The caller's thread encodes the rows, and a few other threads send them in batches, so that encoding
-and waiting overlap. At most `IN_FLIGHT` batches are in progress (in loads `LOADS_IN_FLIGHT`), each
-of at most `BATCH_BYTES` or one larger row; at most `WAITING_BATCHES` wait, for all tables together.
-Guarded rows are written by the index protocol; while their table is being loaded, they are sent in
-plain batches that include the guards.
+The caller's thread encodes the rows. A few other threads send them in batches. At most `IN_FLIGHT`
+batches are in progress (in loads `LOADS_IN_FLIGHT`), and at most `WAITING_BATCHES` wait. Guarded
+rows are written by the index protocol. In a load, they are sent in plain batches that include the
+guards.
 """
 
 from __future__ import annotations
@@ -49,11 +48,11 @@ NUMBERED_AT_ONCE: Final = 100
 """The number of objects whose new names get their numbers together, to save requests."""
 
 Progress = Callable[[FlushReport], None]
-"""Called after each batch with the number of rows written so far."""
+"""A function that is called after each batch with the number of rows written so far."""
 
 
 class Bulk:
-    """A bulk writer for a with block. It has sent all rows only when the with block has ended.
+    """A bulk writer, used in a with block. Rows may be unsent until the with block has ended.
 
     Attributes:
         report: The number of rows written so far.
@@ -113,19 +112,18 @@ class Bulk:
                 models only.
 
         Raises:
-            ValidationError, RowKeyError: The object cannot be encoded, or deferred fields are not
-                loaded that must be: the required ones always; all of them if `insert_only` is
-                set, the row was deleted, or the past was read. Other objects are not affected.
+            ValidationError, RowKeyError: The object cannot be encoded. Or it lacks required
+                deferred fields. All deferred fields are required if `insert_only` is set, the row
+                was deleted, or the past was read. Other objects are not affected.
             CorruptRowError: In a load, the codec of an indexed field cannot decode what it encoded.
                 Outside of a load, it is reported later in a FlushError. Other objects are kept.
             DuplicateRowError: The same row was added to the load shortly before; this object is not
                 written.
             FlushError: Some of the rows added before were not written. The bulk writer cannot be
                 used any more.
-            QueryError: The with block has not begun, or it has ended, perhaps by an error; another
-                thread, a hook or the progress function calls `add` while a row is being added; or
-                this process is a forked child. The object is not added; other objects are not
-                affected.
+            QueryError: The with block has not begun, or has ended. Or `add` is called while a row
+                is being added, by another thread, a hook or the progress function. Or this process
+                is a forked child. The object is not added; other objects are not affected.
             ConfigurationError: The session is closed. The object is not added.
         """
         with self._block:
@@ -175,8 +173,8 @@ class Bulk:
     def _take(self, buffer: TableBuffer, key: bytes, item: Any, size_bytes: int) -> None:
         """Add a row to a buffer; first send full buffers and earlier writes of the same row.
 
-        An error ends the bulk writer, because rows may be unsent. Only after the error for a row
-        that is added twice to a load, more objects can be added.
+        An error ends the bulk writer, because rows may be unsent. A DuplicateRowError does not end
+        it.
         """
         waiting, is_under_way = self._earlier(buffer, key)
         try:
@@ -216,7 +214,7 @@ class Bulk:
                     self._take_unnumbered()
 
     def _hold_unnumbered(self, obj: Model) -> None:
-        """Keep an object until the names of many objects get their numbers at once."""
+        """Keep an object until its new names get numbers, together with many other objects."""
         self._block.check()
         self._unnumbered.append(obj)
         if len(self._unnumbered) >= NUMBERED_AT_ONCE:
@@ -224,7 +222,7 @@ class Bulk:
                 self._take_unnumbered()
 
     def _take_unnumbered(self) -> None:
-        """Give numbers to names in waiting objects; add all objects, even if one does not fit."""
+        """Give numbers to names in waiting objects; add all objects that fit."""
         if not self._unnumbered or self._block.ended_by is not None:
             return
         try:
@@ -304,7 +302,7 @@ class Bulk:
         return waiting, under_way
 
     def _keep_order(self, waiting: list[TableBuffer], *, is_under_way: bool) -> None:
-        """Wait for a row's earlier writes, which its next write could overtake otherwise."""
+        """Wait for a row's earlier writes, so that its next write cannot overtake them."""
         for other in waiting:
             self._submit(other)
         if waiting or is_under_way:

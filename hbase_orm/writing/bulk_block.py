@@ -72,7 +72,8 @@ class BulkBlock:
         """Raise an error if objects cannot be added now.
 
         Raises:
-            QueryError: The with block has not begun or has ended; or this is a forked child.
+            QueryError: The with block has not begun, or has ended. Or this process is a forked
+                child.
         """
         if self._state is not _OPEN:
             text, fix = _REFUSALS[self._state]
@@ -119,8 +120,9 @@ class BulkBlock:
         """Wait until no thread is adding an object, then end the with block.
 
         Returns:
-            Whether the caller must send the waiting rows. False if the with block has not begun, if
-            it was closed before, or in a forked child, because the parent process sends the rows.
+            Whether the caller must send the waiting rows. False if the with block has not begun or
+            was closed before. Also False in a forked child, because the parent process sends the
+            rows.
 
         Raises:
             QueryError: A hook or a progress function of the bulk writer calls this method.

@@ -1,4 +1,4 @@
-"""The rows of a bulk writer: waiting rows, by model or table, and batches being sent."""
+"""The rows of a bulk writer: buffers with waiting rows, and batches that are being sent."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ BufferName = tuple[type[Model] | str, bool]
 
 @dataclass(slots=True, eq=False)
 class TableBuffer:
-    """The waiting rows of one model or table.
+    """The waiting rows of one model, or of one table if the model has a table for each period.
 
     Attributes:
         bound: The bound model.
@@ -33,8 +33,9 @@ class TableBuffer:
         batch: The waiting rows by row key, in the form that `sender` needs.
         size_bytes: The size of the rows in `batch`.
         table: The name of the table.
-        name: The key of the buffer in `TableBuffers`, a pair: the model (or the table's name, if
-            the model has a table for each period), and whether the rows are flat.
+        name: The key of the buffer in `TableBuffers`, a pair. The first item is the model, or the
+            table's name if the model has a table for each period. The second is whether the rows
+            are flat.
     """
 
     bound: BoundModel
@@ -87,8 +88,7 @@ class SentBatch:
 class TableBuffers:
     """The buffers of one bulk writer, with the number and the size of all waiting rows.
 
-    If a model has a table for each period, a table has a buffer only while rows wait for it,
-    because there may be very many tables.
+    If a model has a table for each period, a table has a buffer only while rows wait for it.
     """
 
     def __init__(self, batch_rows: int) -> None:
@@ -153,10 +153,11 @@ class TableBuffers:
                 del self._by_table[buffer.table]
 
     def full_buffer(self, buffer: TableBuffer, size_bytes: int) -> TableBuffer | None:
-        """Return a buffer to send before a row of `size_bytes` is added to `buffer`, or None.
+        """Return the buffer that must be sent before a row is added to `buffer`.
 
-        It is `buffer` itself if the row would make its batch too large. Otherwise, if too many rows
-        wait in all buffers together, it is the buffer whose first row has waited longest.
+        None if no buffer must be sent. It is `buffer` itself if a row of `size_bytes` would make
+        its batch too large. Otherwise, if too many rows wait in all buffers together, it is the
+        buffer whose first row has waited longest.
         """
         if buffer.batch and buffer.size_bytes + size_bytes > BATCH_BYTES:
             return buffer

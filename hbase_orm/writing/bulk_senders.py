@@ -58,7 +58,7 @@ class BatchSender(Interface):
         ...
 
     def writes(self, items: Sequence[Any], /) -> Sequence[RowWrite]:
-        """Return the write of each item of a batch, for reports of failures."""
+        """Return the write of each item of a batch; a report of failures lists them."""
         ...
 
 
@@ -114,8 +114,8 @@ class RowFlattener:
         columns: The columns of the values in a flat row.
         encode_key: A function from an object's `__dict__` to its row key.
         flatten: A function from an object's `__dict__` to its flat row.
-        most_bytes: The largest size of a flat row's key and values together. Objects with larger
-            rows are not written as flat rows.
+        most_bytes: The largest size of a flat row's key and values together. Larger rows are not
+            written as flat rows.
     """
 
     bound: BoundModel
@@ -126,14 +126,18 @@ class RowFlattener:
 
     @classmethod
     def of(cls, bound: BoundModel, constants: Sequence[tuple[bytes, bytes]]) -> Self | None:
-        """Return the object that makes flat rows of a model; None if a model cannot have flat rows.
+        """Return the object that makes flat rows of a model; None for a model without flat rows.
 
-        A model cannot have flat rows if it has a table for each period, a hook before writes, or a
-        varying set of columns, or if its row keys need look-ups or a random salt.
+        These models cannot have flat rows:
+
+        - a model with a table for each period
+        - a model with a hook before writes
+        - a model with a varying set of columns, such as dynamic columns
+        - a model whose row keys need look-ups or a random salt
 
         Args:
             bound: The model.
-            constants: Further columns that all rows have, with their values.
+            constants: Further columns, each with the value that it has in all rows.
         """
         schema = bound.schema
         is_alike = bound.tables.is_only and bound.keys.are_computed
@@ -155,8 +159,8 @@ class RowFlattener:
     def item(self, obj: Model, key: bytes) -> tuple[FlatRow, int] | None:
         """Return an object's flat row and its size in HBase, in bytes.
 
-        None if the object must be written by a `RowWrite` instead, for example because a value is
-        wrong, for which the `RowWrite` raises an error.
+        None if the object must be written by a `RowWrite` instead. For example, if a value is
+        wrong, the `RowWrite` raises the error.
         """
         flat = self.flatten(obj.__dict__, key)
         if flat is None or len(key) > self.bound.keys.longest_bytes:
@@ -223,9 +227,8 @@ class FlatLoadSender:
     def item(self, obj: Model, key: bytes) -> tuple[KeyedRow, int] | None:
         """Return an object's flat row with the keys of its index entries, and its size in bytes.
 
-        None if the object must be written by a `RowWrite` instead. The keys of its entries are
-        computed when the object is added, so that a wrong value raises an error for this object
-        only.
+        None if the object must be written by a `RowWrite` instead. A wrong value raises an error
+        for this object only.
 
         Raises:
             ValidationError, RowKeyError, CorruptRowError: An index entry of the row cannot be
@@ -303,8 +306,8 @@ def senders_of(
 ) -> tuple[BatchSender, FlatSender | None]:
     """Return the sender of a model's rows, and the sender of its flat rows.
 
-    The second sender is None if the model cannot have flat rows, or if its rows have guards and no
-    load has begun (`load` is None).
+    The second sender is None if the model cannot have flat rows. It is also None if the rows have
+    guards and `load` is None: no load has begun.
     """
     if bound.guarded is None:
         marker = bound.schema.marker

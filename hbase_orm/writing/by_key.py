@@ -61,7 +61,7 @@ def put_cells(
 
 
 def _of_existing(bound: BoundModel, change: RowChange) -> RowChange:
-    """Return a change like `change` that raises RowNotFoundError if the row does not exist."""
+    """Return `change` for an existing row: it raises RowNotFoundError if the row does not exist."""
 
     def decide(before: RowBefore) -> RowChange:
         if not bound.exists(Row(change.row, dict(before.cells))):
@@ -124,7 +124,9 @@ def _assigned(
 
 
 def _cell(bound: BoundModel, assignment: Assignment) -> tuple[bytes, bytes | None]:
-    """Return the column of an assignment and its new bytes, or None if the column is cleared.
+    """Return the column and the new bytes of an assignment.
+
+    The bytes are None if the assignment clears the column.
 
     Raises:
         QueryError: The argument is not an assignment, or its field cannot be assigned.

@@ -38,7 +38,7 @@ from hbase_orm.writing.send import guarded_write, mutation_of
 
 
 class UnmetError(Exception):
-    """The row does not fulfil the conditions. Caught inside the library."""
+    """The row does not fulfil the conditions; this error is caught inside the library."""
 
 
 def insert_row(write: RowWrite, writer: TableWriter) -> Protocol[RowWrite]:
@@ -108,7 +108,7 @@ def _insert_plain(write: RowWrite, writer: TableWriter) -> Protocol[bool]:
 
 
 def checked_column(schema: TableSchema) -> bytes:
-    """Return the column that HBase checks to be absent when a plain row is inserted.
+    """Return the column that must be absent in HBase's check when a plain row is inserted.
 
     Every insert writes this column. If possible, it is a column whose cell is never empty.
     """
@@ -136,7 +136,9 @@ def need_conditions(schema: TableSchema, writer: TableWriter) -> None:
 def write_if(
     write: RowWrite, conditions: Sequence[Condition], writer: TableWriter
 ) -> Protocol[RowWrite | None]:
-    """Make a write if the row fulfils the conditions; return the write, or None if it was not made.
+    """Make a write if the row fulfils the conditions; return the acknowledged write.
+
+    The result is None if the row does not fulfil them.
 
     Raises:
         QueryError: The conditions do not fit the model, or HBase cannot decide them.
@@ -228,7 +230,7 @@ def _request(write: RowWrite, test: CellTest) -> CheckAndMutate:
 def stored_row(
     bound: BoundModel, key: bytes, loaded: frozenset[str] | None = None
 ) -> Protocol[Row | None]:
-    """Return the row as it is stored, or None if the row does not exist for the model.
+    """Return the stored row; None if the model has no row with this key.
 
     Args:
         bound: The model.

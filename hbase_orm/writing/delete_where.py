@@ -44,7 +44,7 @@ def delete_rows(
 
     Raises:
         FlushError: Some rows were not deleted, or their outcome is unknown. Rows that do not decode
-            are not deleted; the error for them is raised after all other rows are deleted.
+            are not deleted. The error for them is raised at the end.
     """
     deleted, corrupt = 0, FlushOutcome()
     with closing(Pages(rows)) as pages:

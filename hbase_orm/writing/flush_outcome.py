@@ -1,4 +1,4 @@
-"""The outcomes of the writes of a flush or of a bulk writer."""
+"""The outcome of each write in a flush or in a bulk writer."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ class FlushOutcome:
     Attributes:
         written: The acknowledged writes; a bulk writer keeps only their number.
         not_written: The writes that were certainly not made, each with its error.
-        unknown: The writes whose outcome is unknown, each with its error: they were sent but not
-            answered, or ended by an unexpected error.
+        unknown: The writes whose outcome is unknown, each with its error. They were sent but not
+            answered, or an unexpected error ended them.
         settled: The number of acknowledged writes that the session has applied to its objects.
     """
 
@@ -65,7 +65,7 @@ class FlushOutcome:
 
     @property
     def unexpected(self) -> Exception | None:
-        """The first error that is not an error of this library."""
+        """The first error that this library does not define; None if there is none."""
         errors = (error for _, error in self.unknown)
         return next((error for error in errors if not isinstance(error, HBaseORMError)), None)
 
@@ -82,9 +82,9 @@ class FlushOutcome:
     ) -> None:
         """Record the writes of a failed request, as not written or as unknown.
 
-        A request with several rows is not atomic: if it fails for one row, the other rows may be
-        written or not. If a write needs two requests and only the first was answered, its outcome
-        is unknown too. Errors that are not `GatewayError` are raised before a request is sent.
+        If a request with several rows fails, some of its rows may be written. If a write needs two
+        requests and only the first was answered, its outcome is unknown. Errors that are not
+        `GatewayError` are raised before a request is sent.
 
         Args:
             writes: The writes of the request.

@@ -22,8 +22,9 @@ from hbase_orm.writing.row_write import RowWrite, write_with_key
 logger = logging.getLogger("hbase_orm.session")
 
 MAX_ROUNDS: Final = 1000
-"""The largest number of rounds of a flush, each for objects that hooks of the last one changed.
+"""The largest number of rounds of a flush.
 
+A round writes the objects that hooks of the previous round changed.
 Hooks that delete a linked list, one object in each hook, need many rounds. The limit stops hooks
 that add objects without end.
 """
@@ -35,8 +36,8 @@ def prepare(bound: BoundModel, obj: Model, kind: Literal["put", "whole", "delete
     Args:
         bound: The bound model of the object.
         obj: The object.
-        kind: "put" if only changes are written, so that an unchanged object is skipped; "whole" if
-            the whole object is written; or "delete".
+        kind: "put" if only changes are written. Then nothing is done for an unchanged object.
+            "whole" if the whole object is written. "delete" if the object is deleted.
 
     Raises:
         ValidationError: A value from `onupdate` does not fit.
@@ -97,7 +98,7 @@ class HookErrors:
         trace: TracebackType | None,
         /,
     ) -> bool:
-        """Collect the hook's exception; return whether it was collected, and so is not raised."""
+        """Collect the hook's exception; return True if it was collected, so it is not raised."""
         if not isinstance(error, Exception):
             return False
         self.raised.append(error)

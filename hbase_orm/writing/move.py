@@ -1,10 +1,11 @@
 """Moves a row to another row key: insert the copy, verify it, delete the original.
 
 HBase cannot rename a row, and no request changes two rows. A process that dies during a move leaves
-both rows with the same cells; the next move of the row finds the copy and continues. Only copied
-cells of the original are deleted: a guarded row is deleted only if it has not changed since it was
-copied, a plain row only up to the newest copied timestamp. If other programs wrote the original in
-the meantime, it is copied again.
+both rows with the same cells. The next move of the row finds the copy and continues.
+
+Only copied cells of the original are deleted. A guarded row is deleted only if it has not changed
+since it was copied. A plain row is deleted only up to the newest copied timestamp. If other
+programs wrote the original in the meantime, it is copied again.
 """
 
 from __future__ import annotations
@@ -47,11 +48,11 @@ class RowLocation:
 
 
 class _ChangedError(Exception):
-    """The original changed after it was copied. Caught inside this module."""
+    """The original changed after it was copied; this error is caught inside this module."""
 
 
 def new_values(bound: BoundModel, obj: Any, new_key: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of the copy's key fields: those in `new_key`, and otherwise the object's.
+    """Return the key fields of the copy: the object's key fields, changed by `new_key`.
 
     Raises:
         RowKeyError: A name is not a key field, a value does not fit, or no key field is given.
@@ -97,8 +98,8 @@ def move_row(
         old: The location of the row.
         new: The new location.
         values: The new key fields.
-        known: The values of the row's cells that the caller read last, by column. If the row does
-            not exist, they show whether the row at `new` is the copy of an interrupted move.
+        known: The cells of the row that the caller read last: values by column. If the row does not
+            exist, they show whether the row at `new` is the copy of an interrupted move.
         writer: The object that reads and writes the tables.
         check: A function that raises an error for a row that must not be moved, before anything is
             written.
@@ -145,10 +146,10 @@ class _Move:
         new: The location of the copy.
         values: The key fields of the copy.
         writer: The object that reads and writes the tables.
-        copied: The cells of the copy as this move last wrote or read them; None if there is no copy
+        copied: The cells of the copy that this move last wrote or read. None if there is no copy
             yet.
-        has_deleted: Whether this move has deleted the original, and it is a plain row. If the
-            original has cells nevertheless, other programs wrote them after the delete.
+        has_deleted: Whether this move has deleted the original, a plain row. Cells that the
+            original has after the delete were written by other programs.
     """
 
     old: RowLocation
@@ -161,7 +162,8 @@ class _Move:
     def make_copy(self, original: Row, copy: Row | None) -> Protocol[bool]:
         """Write the copy, unless it is equal to the original; return whether it is equal now.
 
-        A copy of this move that is outdated is deleted, and the result is False: call again.
+        An outdated copy of this move is deleted, and the result is False. Then call this method
+        again.
 
         Raises:
             DuplicateRowError: Another row has the new key.
@@ -187,7 +189,7 @@ class _Move:
         return True
 
     def delete_copied(self, original: Row) -> Protocol[None]:
-        """Delete the original, unless it or a copied cell has changed since it was read."""
+        """Delete the original as it was read, unless it or its copy has changed since then."""
         copy = yield from stored_row(self.new.bound, self.new.key)
         now = yield from stored_row(self.old.bound, self.old.key)
         stored = {} if copy is None else _cells(self.new, copy)
@@ -200,7 +202,7 @@ class _Move:
 def _refuse_same_claims(
     old: RowLocation, original: Row, new: RowLocation, wanted: Mapping[bytes, bytes]
 ) -> None:
-    """Raise an error if the copy would have a unique value that the original has.
+    """Raise an error if the copy would have the same unique value as the original.
 
     Raises:
         ValidationError: The copy would have such a value; nothing was written.
@@ -226,7 +228,7 @@ def _refuse_same_claims(
 def _claims(
     target: GuardedTable, row: bytes, cells: Mapping[bytes, bytes]
 ) -> dict[tuple[str, bytes], str]:
-    """Return the claims of a row: the index's name by the index table and the claim's key."""
+    """Return the index names of a row's claims, by index table and claim key."""
     return {
         (index.table, key): index.name
         for index in target.maintained
@@ -259,7 +261,7 @@ def _cells(location: RowLocation, row: Row) -> dict[bytes, bytes]:
 def _visible_cells(
     location: RowLocation, row: Row, known: Mapping[bytes, bytes]
 ) -> dict[bytes, bytes]:
-    """Return the cells of a row, except the cells of deferred columns that are not in `known`."""
+    """Return the cells of a row; leave out deferred columns that are not in `known`."""
     hidden = {each.column for each in location.bound.schema.deferred} - known.keys()
     return {name: value for name, value in _cells(location, row).items() if name not in hidden}
 
@@ -284,7 +286,7 @@ def _cells_of_copy(
 
 
 def _delete(old: RowLocation, original: Row, writer: TableWriter) -> Protocol[None]:
-    """Delete the row at `old`, as it was read in `original`, but no cells that were written later.
+    """Delete the row at `old`, but no cells that were written after `original` was read.
 
     A guarded row that has changed since then is not deleted. In a plain row, only cells up to the
     newest timestamp in `original` are deleted.

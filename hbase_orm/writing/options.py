@@ -23,13 +23,13 @@ class WriteOptions:
     """The options and earlier attempts of a pending write.
 
     Attributes:
-        ttl_ms: The time to live of the cells that are put, in milliseconds; None means the TTL of
-            their family.
+        ttl_ms: The time to live of the put cells, in milliseconds. None means the TTL of their
+            family.
         timestamp_ms: The timestamp of all cells and deletes; None lets the server, or the client's
             clock, set it.
         tries: The earlier attempts of a guarded write; every flush adds to the same list.
-        sent: The last attempt whose outcome is unknown; None if there is none. If the next attempt
-            has the same changes, it gets the timestamp of `sent`, if the client set that.
+        sent: The last attempt whose outcome is unknown; None if there is none. A next attempt with
+            the same changes gets the timestamp that the client set for `sent`.
         in_doubt: The columns that attempts of unknown outcome put or cleared: HBase may have their
             old or their new values.
         is_row_in_doubt: Whether one of the attempts of unknown outcome was a delete.
@@ -56,7 +56,7 @@ class WriteOptions:
     def settling(self, write: RowWrite) -> RowWrite:
         """Return `write`, extended so that it also puts or clears the columns in doubt.
 
-        A column in doubt is put if the write's object has a value for it; otherwise it is cleared.
+        A column in doubt is put if the write's object has a value for it. Otherwise it is cleared.
         Deletes, inserts and replacements are returned unchanged.
         """
         if write.kind not in {"put", "update"}:
@@ -69,7 +69,7 @@ class WriteOptions:
         return replace(write, puts={**write.puts, **puts}, clears=clears)
 
     def with_tries_of(self, known: WriteOptions) -> WriteOptions:
-        """Return options with this TTL and timestamp, and with the attempts recorded in `known`.
+        """Return a copy of these options that has the attempts recorded in `known`.
 
         `known` are the options of an earlier write of the same row.
         """

@@ -1,8 +1,8 @@
 """The writes of a flush, computed before anything is sent.
 
 For a new object, all fields that are not None are put. For a loaded object, changed fields are put,
-and columns whose field became None are cleared. Several writes of one row keep their order: each is
-in another round, and a round is sent when all answers to the previous round have arrived.
+and columns whose field became None are cleared. Several writes of one row keep their order, because
+each is in a different round. A round is sent when all answers to the previous round have arrived.
 """
 
 from __future__ import annotations
@@ -37,22 +37,21 @@ class RowWrite:
         bound: The bound model.
         obj: The object, or None for a write without an object.
         key: The row key.
-        kind: "put" changes cells; "update" changes cells of a loaded row; "insert" writes a row
-            that must not exist; "delete" deletes the row; "replace" writes `puts` and deletes all
+        kind: "put" changes cells. "update" changes cells of a loaded row. "insert" writes a row
+            that must not exist. "delete" deletes the row. "replace" writes `puts` and deletes all
             other cells of the row.
         puts: The values to put, by column.
         clears: The columns to delete.
-        cells: The values of the row after the write, by column, as far as the object has them.
+        cells: The row's values after the write, by column. Columns that the object does not have
+            are left out.
         timestamp_ms: The timestamp of the cells; None if the server sets it.
-        ttl_ms: The time to live of the cells that are put, in milliseconds; None means the TTL of
-            their family.
+        ttl_ms: The time to live of the put cells, in milliseconds. None means the TTL of their
+            family.
         version: The version cell that the row must still have; None if it is not checked.
-        size_bytes: The size of this write in a request: the size of its puts and clears as HBase
-            stores them. A write without puts and clears, as a delete, has the size of one empty
-            cell.
-        tries: The earlier attempts of the same guarded write, so that their changes do not count as
-            changes by another writer. An attempt is recorded before its request is sent, so
-            interrupted attempts are included.
+        size_bytes: The size of the puts and clears as HBase stores them. A write without puts and
+            clears, such as a delete, has the size of one empty cell.
+        tries: The earlier attempts of the same guarded write. Their changes do not count as changes
+            by another writer. An attempt is recorded before its request is sent.
     """
 
     bound: BoundModel
@@ -98,8 +97,8 @@ def write_of(
     """Return the write of `obj`; give numbers to new names in its key.
 
     Raises:
-        ValidationError: A value does not fit its codec; the object lacks deferred fields that the
-            row needs; or its changes belong to a row of another engine.
+        ValidationError: A value does not fit its codec. Or the object lacks deferred fields that
+            the row needs. Or the object's changes belong to a row of another engine.
         RowKeyError: The row key, or the key of an index entry, cannot be computed.
     """
     if obj.__state__.row is not None and kind in {"put", "delete"}:
@@ -159,7 +158,7 @@ def _loaded_version(bound: BoundModel, loaded: Row | None) -> Cell | None:
 
 
 def acknowledged(write: RowWrite, outcome: WriteOutcome | None) -> RowWrite:
-    """Return a guarded write with the timestamp and the version that the row has after it.
+    """Return a guarded write with the timestamp and the version that the row has after the write.
 
     If the model has no version column, `write` is returned unchanged.
     """
@@ -187,8 +186,8 @@ def change_of(write: RowWrite) -> RowChange:
 def check_version(write: RowWrite, column: bytes, before: RowBefore) -> None:
     """Raise an error if another write changed the row after it was loaded.
 
-    Not only the version is compared, but also the timestamp of its cell, which differs for every
-    write of a row: after a delete, versions start at 1 again.
+    Both the version and the timestamp of its cell are compared. After a delete, versions start at 1
+    again, but timestamps differ.
 
     Raises:
         VersionConflictError: The row has another version cell, and no earlier attempt of this write

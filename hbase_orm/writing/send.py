@@ -1,8 +1,8 @@
 """Sends the writes of a flush, and records their outcomes.
 
-Plain rows are sent in batches for one table, with deletes and puts in separate batches. A row with
-puts and deletes is one atomic row mutation if the gateway supports it. Guarded rows are written by
-the index protocol, in parallel.
+Plain rows are sent in batches, each for one table. Deletes of rows are sent in batches of their
+own. A row with puts and cleared columns is one atomic row mutation if the gateway supports it.
+Guarded rows are written by the index protocol, in parallel.
 """
 
 from __future__ import annotations
@@ -75,8 +75,7 @@ def send_writes(
     """Send writes and return their outcomes; errors of single rows are not raised.
 
     Several writes of one row are in different rounds (see `rounds_of`). If some write of a round
-    fails, later rounds are not sent, because they may depend on it; their writes are recorded as
-    not written.
+    fails, later rounds are not sent. Their writes are recorded as not written.
 
     Args:
         writes: The writes to send.
@@ -113,11 +112,10 @@ def _send_round(
 def _is_hidden_by_counters(write: RowWrite) -> bool:
     """Return whether counters with timestamps in the server's future could hide a write.
 
-    They could if the write, or its delete of counters, has the server's time:
+    They could hide these writes, which use the server's time:
 
     - in a plain row, every write without a timestamp of its own
-    - in a guarded row, a delete or replacement, because it deletes counters with the server's time,
-      so that later increments stay visible
+    - in a guarded row, a delete or replacement, because it deletes counters with the server's time
     """
     if write.bound.guarded is not None:
         return write.kind in {"delete", "replace"}
@@ -243,8 +241,8 @@ def _send_guarded(
 ) -> Protocol[None]:
     """Send guarded rows in parallel; repeat writes that were refused because of a unique value.
 
-    Another row of the same round may have had the value and given it up, so that it is free now. A
-    write is repeated only if some other write of the round was not refused.
+    Another row of the same round may have given up the value, so it may be free now. A write is
+    repeated only if some other write of the round was not refused.
     """
     todo = yield from _permitted(writes, writer, outcome)
     while todo:
@@ -288,8 +286,7 @@ def _results(
 ) -> Protocol[list[ProtocolResult[R]]]:
     """Run protocols in parallel and return their results or errors, in the order of `protocols`.
 
-    A single protocol is run directly, with its own time limit, because there is no other protocol
-    that could share its requests.
+    A single protocol is run directly, with its own time limit.
     """
     attempts = tuple(result_of(protocol) for protocol in protocols)
     if len(attempts) == 1:

@@ -18,7 +18,7 @@ from hbase_orm.writing.row_write import RowWrite, acknowledged, keep_row, write_
 
 
 class _UnchangedError(Exception):
-    """The object was not changed. Caught inside this module."""
+    """The object was not changed; this error is caught inside this module."""
 
 
 def key_to_update(bound: BoundModel, key: Mapping[str, Any]) -> Protocol[bytes]:

@@ -2,26 +2,27 @@
 
 The cell is changed only by check-and-mutate.
 
-States of a table:
+A table has one of these states:
 
 - `NEW`: the table was created, and not written yet.
-- `LOADING`: one load writes it in plain batches that include guards; other writers are refused.
-- `READABLE`: all programs may write it, by guarded writes if it has guards. The first writer
-  changes a new table to this state, so that a load and a writer never use it at the same time.
-- `DROPPED`: the table was dropped; its entry only keeps the epoch.
+- `LOADING`: one load writes it in plain batches that include guards. Other writers are refused.
+- `READABLE`: all programs may write it. The first writer changes a new table to this state, so a
+  load and a writer never use it at the same time.
+- `DROPPED`: the table was dropped. Its entry only keeps the epoch.
 
-States of an index:
+An index has one of these states:
 
-- `ABSENT`: no program writes or reads it. An index that is not in the catalog is absent too.
-- `WRITE_ONLY`: every write maintains it, during a build or a drop.
-- `READABLE`: queries use it. Every write maintains it, unless it is manual.
-- `DROPPING`: no program writes or reads it, and its table is being dropped.
+- `ABSENT`: no program writes or reads the index. An index that is not in the catalog has this state
+  too.
+- `WRITE_ONLY`: every write maintains the index, during a build or a drop.
+- `READABLE`: queries use the index. Every write maintains it, unless the index is manual.
+- `DROPPING`: no program writes or reads the index, and its table is being dropped.
 
-A program that changes the state of an index waits until no process uses the previous state, so at
+A program that changes the state of an index waits until no process uses the previous state. So at
 any time processes use at most two adjacent states (`index.catalog.index_steps`).
 
-`CatalogView` is a process's cache of the catalog. An entry is valid for `LEASE_S` seconds, its
-lease; after that, writes are refused until the entry is read again.
+`CatalogView` is a process's cache of the catalog. An entry in the cache is valid for `LEASE_S`
+seconds, its lease. After that, writes are refused until the entry is read again.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ LEASE_S: Final = 30.0
 """How long a process may use an entry after reading it; each change of state waits this long."""
 
 CHANGES: Final = RetryPolicy(attempts=10, first_pause_s=0.05, factor=None)
-"""For changes of an entry that other processes change at the same time."""
+"""The retry policy for changes of an entry that other processes change at the same time."""
 
 
 def catalog_descriptor() -> TableDescriptor:
@@ -80,7 +81,7 @@ def read_entry(table: str) -> Protocol[CatalogEntry | None]:
 def refuse_other_protocol(
     table: str, entry: CatalogEntry, *, is_lww: bool, **details: object
 ) -> None:
-    """Raise an error if only one of the program and the table uses guards.
+    """Raise an error if the program uses guards and the table does not, or the reverse.
 
     If one program wrote a table with guards and another one without guards, entries could be
     missing. Whether a table uses guards does not change until the table is dropped.
@@ -112,7 +113,9 @@ def refuse_other_protocol(
 def refuse_differences(
     table: str, entry: CatalogEntry, declared: Mapping[str, str], **details: object
 ) -> None:
-    """Refuse a program whose indexes differ from the catalog's: its writes would leave out entries.
+    """Raise an error if the indexes of a program differ from the indexes in the catalog.
+
+    Writes of such a program would leave out entries.
 
     Raises:
         SchemaError: The program declares a maintained index differently, or does not declare it.
@@ -137,9 +140,10 @@ def begin_loading(table: str, *, now_ms: int, nonce: bytes) -> Protocol[LoadTick
     """Start a load of a new table, or return the ticket of an interrupted load.
 
     The ticket has the timestamp and the nonce of everything that the load writes. So a load that is
-    repeated with the same rows writes the same cells and duplicates nothing. An interrupted load
-    looks like a load that another process is running: load a table from one process at a time, and
-    repeat a load only after the earlier process ended.
+    repeated with the same rows writes the same cells and duplicates nothing.
+
+    An interrupted load cannot be distinguished from a load that another process is running. So load
+    a table from one process at a time. Repeat a load only after the earlier process ended.
 
     Raises:
         ConflictError: The table is not new, so other programs may be writing it.
@@ -233,7 +237,7 @@ class CatalogView:
         self._read.pop(table, None)
 
     def entry(self, table: str) -> CatalogEntry | None:
-        """Return the cached entry of `table`; None if there is none or its lease has expired."""
+        """Return the cached entry of `table`; None if it is not cached or its lease has expired."""
         begun_s, entry = self._read.get(table, (0.0, None))
         return entry if self._monotonic_s() < begun_s + self._lease_s else None
 
@@ -244,9 +248,9 @@ class CatalogView:
     def permit_under(self, epoch: int) -> Callable[[str], int]:
         """Return a function like `permit` that also raises an error if the catalog has changed.
 
-        It is for a write that was prepared for the indexes of `epoch`. Another thread may refresh
-        this view before the write is sent. With the newer epoch in its guard, the row would seem to
-        have entries in new indexes, but the write makes none there. The error is a
+        Use it for a write that was prepared for the indexes of `epoch`. Another thread may refresh
+        this view before the write is sent, and the catalog may then have new indexes. The write
+        makes no entries in them, so it must not be sent with the newer epoch. The error is a
         CatalogLeaseError.
         """
 
@@ -289,7 +293,7 @@ class CatalogView:
 
 
 def known(table: str, entry: CatalogEntry | None) -> CatalogEntry:
-    """Return `entry`, the catalog's entry of `table`, unless it is None or marks a dropped table.
+    """Return `entry`, the catalog's entry of `table`; raise an error if the table is unknown.
 
     Raises:
         CatalogLeaseError: The catalog has no entry for the table, or marks it as dropped.
@@ -304,9 +308,9 @@ def known(table: str, entry: CatalogEntry | None) -> CatalogEntry:
 
 
 def _read(table: str) -> Protocol[bytes]:
-    """Return the value of the cell of `table` in the catalog.
+    """Return the value of the catalog's cell for `table`.
 
-    Empty if the table has no cell there, or if there is no catalog table.
+    The value is empty if the catalog has no such cell, or if there is no catalog table.
     """
     try:
         (row,) = yield from ask(GetRows(CATALOG_TABLE, (table.encode(),), (CATALOG_COLUMN,)))

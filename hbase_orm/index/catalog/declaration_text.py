@@ -1,7 +1,6 @@
 """The canonical text of a declaration: everything that affects the bytes of row keys and entries.
 
-The catalog stores this text, and programs that write the same table must have the same text. So it
-contains everything that affects these bytes, and nothing else.
+The catalog stores this text. Programs that write the same table must have the same text.
 """
 
 from __future__ import annotations
@@ -19,16 +18,16 @@ from hbase_orm.schema.canonical import condition_text
 
 
 def key_text(schema: TableSchema) -> str:
-    """Return the text of everything that affects a row key's bytes."""
+    """Return the text that describes how the bytes of a row key are computed."""
     shown = [part_text(part) for part in schema.layout.parts]
     return " ".join(shown)
 
 
 def declaration_texts(schema: TableSchema) -> dict[str, str]:
-    """Return, by index name, the text of everything that affects the entries of the index.
+    """Return, for each index name, the text that describes how the index's entries are computed.
 
-    If the model has a version column, the column's name is added under the key `VERSION_COLUMN`,
-    because programs that write the same table must agree on it too.
+    If the model has a version column, the key `VERSION_COLUMN` has the column's name. Programs that
+    write the same table must agree on this column too.
     """
     base_key = key_text(schema)
     texts = {}
@@ -56,7 +55,7 @@ def names_column(description: str, column: bytes) -> bool:
 
 
 def part_text(part: Part) -> str:
-    """Return the text of everything that affects the bytes of one part of a row key."""
+    """Return the text that describes how the bytes of one part of a row key are computed."""
     derivation = part.derivation
     if isinstance(derivation, SaltOf):
         of = " ".join(source.name for source in derivation.inputs) or "rest"
@@ -77,7 +76,8 @@ def _value_text(part: Part, column: ColumnSchema | None) -> str:
 def _stored_text(part: Part | None, column: ColumnSchema) -> str:
     """Return the text of a column: its name, codec and default, and whether it can be None.
 
-    The codec is left out if it is the codec of `part`, the column's part of an index entry.
+    `part` is the column's part of an index entry. The codec is left out if `part` has the same
+    codec.
     """
     codec = column.codec
     is_other = part is None or codec.name != part.codec.name

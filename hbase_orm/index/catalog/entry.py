@@ -22,7 +22,7 @@ such an entry, and so do not write the table.
 """
 
 VERSION_COLUMN: Final = "version column"
-"""The key of a table's version column in mappings of indexes by name; no index has this name."""
+"""In dicts of indexes by name, this key has the version column. No index has this name."""
 
 
 class TableState(Enum):
@@ -65,17 +65,17 @@ class CatalogIndex:
     Attributes:
         entries: The declaration text of the index's entries.
         state: The state of the index.
-        table: The index table that writes and queries use now; empty for the table that the model
-            declares.
-        incarnation: The number of the newest index table, which may be the table of a build in
-            progress; 0 if there was no table yet. Each build creates a new table, so that late
-            writes to the old table do not change the new one.
+        table: The index table that writes and queries use now. It is empty if this is the first
+            index table, which has the name that the model declares.
+        incarnation: The number of the newest index table; 0 if there was none yet. Each build
+            creates a new table, so that late writes to the old table do not change the new one.
+            During a build, the newest table is the one that is being built.
         epoch: The catalog's epoch since which writers maintain the index. Rows whose guards have an
             older epoch may lack entries.
         is_manual: Whether only builds write the index.
         build: The progress of the build; empty if no build is in progress.
-        retired: The previous index table, which is dropped when no process uses it any more; empty
-            if there is none.
+        retired: The previous index table, which is dropped as soon as no process uses it. Empty if
+            there is none.
     """
 
     entries: str
@@ -102,8 +102,7 @@ class CatalogEntry:
         epoch: A number that increases with each change of the catalog that writers must know. Every
             guard contains the epoch under which it was written.
         state: The state of the table.
-        load: The ticket of the load in progress, or of the load that is finished; None if there was
-            no load.
+        load: The ticket of the load that is in progress or finished. None if there was no load.
         indexes: The indexes, by name.
         is_lww: Whether the table's rows are written without guards (last writer wins).
     """
@@ -117,7 +116,11 @@ class CatalogEntry:
     def differing(self, declared: Mapping[str, str]) -> list[str]:
         """Return the names of the indexes that a program declares differently from the catalog.
 
-        Absent indexes and manual indexes are ignored, because writers do not maintain them.
+        An index that only the catalog has differs too. An index that only the program declares is
+        ignored. Manual indexes, and indexes in the state ABSENT or DROPPING, are ignored too,
+        because writes do not maintain them.
+
+        The version column is compared like an index, also if only one side has it.
 
         Args:
             declared: The declaration text of each index in the program.
@@ -132,7 +135,7 @@ class CatalogEntry:
         return {name: index.entries for name, index in self.indexes.items()}
 
     def encode(self) -> bytes:
-        """Return the value of the cell."""
+        """Return this entry as JSON, the value of its cell in the catalog."""
         load = self.load and {"t": self.load.timestamp_ms, "nonce": self.load.nonce.hex()}
         content = {
             "version": LWW_FORMAT_VERSION if self.is_lww else FORMAT_VERSION,
@@ -145,7 +148,7 @@ class CatalogEntry:
 
     @classmethod
     def decode(cls, value: bytes) -> CatalogEntry:
-        """Return the entry that is encoded in `value`.
+        """Return the entry that is encoded in `value`, the value of a cell in the catalog.
 
         Raises:
             CorruptRowError: This version of the library cannot decode the cell.
@@ -222,8 +225,7 @@ def next_epoch(epoch: int) -> int:
     """Return the epoch after `epoch`.
 
     Raises:
-        SchemaError: There is no greater epoch, because an epoch has two bytes in a guard. Epochs
-            cannot start at 1 again, because older and newer ones are compared.
+        SchemaError: `epoch` is the greatest epoch that fits the two bytes in a guard.
     """
     if epoch >= MAX_EPOCH:
         raise SchemaError(

@@ -1,14 +1,15 @@
-"""The steps of an index's life: each is one change of the catalog, and safe to repeat.
+"""The steps of an index's life: each step is one change of the catalog, and safe to repeat.
 
 A build:
 
 1. `begin_build` stores the number of a new index table and the ranges of row keys to process.
 2. The new table is created.
 3. `start_writing` sets the state WRITE_ONLY and a new epoch.
-4. Every row is reindexed under this epoch. That puts the row's entries, and makes later writes of
-   the row fail in programs that do not maintain the index. `checkpoint` stores the progress.
+4. Every row is reindexed under this epoch, which puts the row's entries. After that, a program that
+   does not maintain the index cannot write the row. `checkpoint` stores the progress.
 5. When no process uses an older state any more, every row is compared with its entries
-   (`index.upkeep.build_pages`). Rows that lack entries are reindexed, until no row lacks any.
+   (`index.upkeep.build_pages`). Rows that lack entries are reindexed. This is repeated until no row
+   lacks an entry.
 6. `finish_build` sets READABLE.
 
 A drop:
@@ -18,8 +19,10 @@ A drop:
 3. The tables are dropped.
 4. `finish_drop` sets ABSENT.
 
-Queries use the old table of a manual index until `finish_build` replaces it. Builders need no lock:
-several builders repeat the same work, and a step that does not fit the catalog's state is refused.
+Queries use the old table of a manual index until `finish_build` replaces it.
+
+Builders need no lock. Several builders repeat the same work. A step that does not fit the catalog's
+state is refused.
 """
 
 from __future__ import annotations
@@ -54,9 +57,10 @@ def table_of(declared: str, incarnation: int) -> str:
 
 
 def incarnation_of(declared: str, table: str) -> int:
-    """Return the number of the index table `table`, 1 or more; 0 if the index has no such table.
+    """Return the number of the index table `table`, which is 1 or more.
 
-    It is the reverse of `table_of`: `declared` is the name of the index's first table.
+    The result is 0 if `table` is not a table of the index. `declared` is the name of the index's
+    first table.
 
     Examples:
         >>> incarnation_of("t_ix_by_v", "t_ix_by_v.12")
@@ -70,7 +74,7 @@ def incarnation_of(declared: str, table: str) -> int:
 def ranges_of(regions: Sequence[RegionRange]) -> tuple[BuildRange, ...]:
     """Return the ranges of a build: one for each of the table's `regions`.
 
-    If there are more than `MOST_RANGES` regions, each range has several neighbouring regions.
+    If there are more than `MOST_RANGES` regions, a range has several neighbouring regions.
     """
     step = -(-len(regions) // MOST_RANGES) or 1
     groups = [regions[at : at + step] for at in range(0, len(regions), step)]
@@ -94,9 +98,7 @@ def begin_build(
 ) -> Protocol[CatalogEntry]:
     """Record the beginning of a build in the catalog; return the table's catalog entry.
 
-    If the catalog has an unfinished build of the index, that build is kept instead. A new build
-    gets the number of an index table that does not exist yet, even if the catalog was restored from
-    an earlier time and does not know the newest tables.
+    If the catalog has an unfinished build of the index, that build is kept instead.
 
     Args:
         table: The table of the rows.
@@ -105,12 +107,13 @@ def begin_build(
         ranges: The ranges of row keys to process.
         is_manual: Whether only builds write the index.
         is_lww: Whether this program writes rows without guards.
-        newest_table: The largest number of an index table that exists; 0 if there is none.
+        newest_table: The largest number of an index table that exists; 0 if there is none. The
+            build gets a greater number.
 
     Raises:
-        ConflictError: The table is being loaded, the index is being dropped, or it is readable and
+        ConflictError: The table is being loaded. Or the index is being dropped, or is readable and
             not manual.
-        SchemaError: The index exists with another declaration; or rows have guards and this program
+        SchemaError: The index exists with another declaration. Or rows have guards and this program
             does not write guards, or the reverse.
         CatalogLeaseError: The catalog has no entry for the table.
     """
@@ -184,9 +187,15 @@ def start_writing(table: str, name: str, declared: str, incarnation: int) -> Pro
 def checkpoint(
     table: str, name: str, incarnation: int, done: Iterable[BuildRange]
 ) -> Protocol[CatalogEntry]:
-    """Record the progress of a build: `done` has ranges that were processed further.
+    """Record the progress of a build.
 
     If another builder has recorded more progress in the same range, that progress is kept.
+
+    Args:
+        table: The table of the rows.
+        name: The index.
+        incarnation: The number of the index table that is being built.
+        done: Ranges of the build that were processed further.
 
     Raises:
         ConflictError: This build was cancelled.
@@ -304,7 +313,7 @@ def finish_drop(table: str, name: str) -> Protocol[CatalogEntry]:
 
 
 def is_built(index: CatalogIndex, incarnation: int) -> bool:
-    """Return whether the build of index table number `incarnation` is finished, by any process."""
+    """Return whether some process has finished the build of the index table `incarnation`."""
     is_idle = index.state is IndexState.READABLE and not index.build
     return is_idle and index.incarnation == incarnation
 
@@ -326,8 +335,8 @@ def _change_index(
         name: The index.
         change: A function that gets the catalog entries of the table and of the index, and returns
             the table's new entry.
-        absent: The entry that `change` gets if the catalog does not have the index; if it is None,
-            an error is raised instead.
+        absent: The entry that `change` gets if the catalog does not have the index. If `absent` is
+            None, an error is raised instead.
     """
 
     def edit(entry: CatalogEntry | None) -> CatalogEntry:

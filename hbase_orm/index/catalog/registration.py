@@ -3,12 +3,12 @@
 Tables and the catalog itself can be dropped, truncated, copied or restored without this library.
 Queries must not use indexes that were not maintained in the meantime. So:
 
-- A new index must be built before queries use it, unless the index table is empty and the table has
-  no rows yet.
-- A new catalog entry has a greater epoch than all guards in the table, because rows with a newer
-  epoch than the catalog's cannot be written.
+- A new index must be built before queries use it. If the index table is empty and the table has no
+  rows yet, no build is needed.
+- A new catalog entry has a greater epoch than all guards in the table. Rows with a newer epoch than
+  the catalog's could not be written.
 - A catalog entry with a smaller epoch than a guard was restored from an earlier time. Later writes
-  may not have maintained its indexes, so queries use none until it is built again (`overtake`).
+  may not have maintained its indexes. So queries use no index until it is built again (`overtake`).
 """
 
 from __future__ import annotations
@@ -55,9 +55,10 @@ def register(
 ) -> Protocol[CatalogEntry]:
     """Register a table and its indexes; safe to repeat.
 
-    The indexes of a table without rows are readable at once. The indexes of a table with rows, and
-    all manual indexes, are absent until they are built. If the catalog already has an entry for the
-    table, and programs may have written the table, the entry is not changed.
+    The indexes of a table without rows are readable at once. The indexes of a table with rows are
+    ABSENT until they are built. Manual indexes are always ABSENT until they are built. If the
+    catalog already has an entry for the table, and programs may have written the table, the entry
+    is not changed.
 
     Args:
         table: The table of the rows, with its namespace.
@@ -67,12 +68,12 @@ def register(
         manual: The names of the indexes that only builds write.
         is_lww: Whether this program writes rows without guards.
         newest_epoch: The newest epoch in the guards of the rows; 0 if there is none.
-        incarnations: The number of the index table that was created (see `index_steps.table_of`),
-            by the name of the index. The default is 1, the first table.
+        incarnations: For each index name, the number of the index table that was created (see
+            `index_steps.table_of`). The default is 1, the first table.
 
     Raises:
-        SchemaError: Other programs maintain indexes that this program does not declare or declares
-            differently; or they write guards and this program does not, or the reverse.
+        SchemaError: Other programs maintain indexes that this program does not declare, or declares
+            differently. Or rows have guards and this program does not write guards, or the reverse.
     """
     first = {
         name: _first_index(
@@ -146,7 +147,7 @@ def forget_lost(table: str, seen: CatalogEntry) -> Protocol[CatalogEntry]:
         table: The table.
         seen: The catalog's entry of the table, read before the caller checked whether the table
             exists. If the entry has changed since then, another program has created the table
-            again; the entry is then not changed.
+            again. Then nothing is changed.
     """
 
     def edit(entry: CatalogEntry | None) -> CatalogEntry:
@@ -159,12 +160,12 @@ def forget_lost(table: str, seen: CatalogEntry) -> Protocol[CatalogEntry]:
 def overtake(table: str, newest_epoch: int) -> Protocol[CatalogEntry]:
     """Raise the catalog's epoch of `table` above `newest_epoch`, the epoch of a guard.
 
-    Queries then use no index of the table until it is built again, except manual indexes. Safe to
-    repeat. Nothing is changed in two cases:
+    Queries then use no index of the table until it is built again. Manual indexes are still used.
+    Nothing is changed in two cases:
 
     - The catalog's epoch is greater already.
-    - `newest_epoch` is so much greater than the catalog's epoch that no writer can have had it: the
-      guard is damaged.
+    - `newest_epoch` is implausibly much greater than the catalog's epoch. Then the guard is
+      damaged.
 
     Raises:
         CatalogLeaseError: The catalog has no entry for the table.
@@ -186,7 +187,7 @@ def overtake(table: str, newest_epoch: int) -> Protocol[CatalogEntry]:
 
 
 def _distrusted(index: CatalogIndex) -> CatalogIndex:
-    """Return the entry of `index` after the catalog was restored from an earlier time.
+    """Return the entry of `index` to store after the catalog was restored from an earlier time.
 
     A build in progress is cancelled. READABLE becomes WRITE_ONLY, so that queries do not use the
     index until it is built again. A manual index stays READABLE.
@@ -201,7 +202,7 @@ def newest_epoch(
 ) -> Protocol[int]:
     """Return the newest epoch in the guards of a table's rows; 0 if no row has a guard.
 
-    Guards with an epoch much greater than `known_epoch` are damaged, and are ignored.
+    A guard with an epoch much greater than `known_epoch` is damaged, and is ignored.
 
     Args:
         table: The table of the rows.

@@ -1,9 +1,10 @@
 """Generates functions that make index entries from flat rows, for loads.
 
-They compute the same keys as the functions of `index_entries`, but only for simple indexes, with
-the expressions of the codecs inline. The general functions need more time for one entry's key than
-the load needs for all cells of the row. For a row with a value that does not fit, a generated
-function returns None; the caller then calls the general function, which raises the error.
+They compute the same keys as the functions of `index_entries`, but only for simple indexes. They
+are faster, because they contain the expressions of the codecs.
+
+A generated function returns None for a row with a value that does not fit. The caller then calls
+the general function of `index_entries`, which raises the error.
 """
 
 from __future__ import annotations
@@ -30,21 +31,21 @@ from hbase_orm.schema import (
 )
 
 FlatRow = tuple[bytes | None, ...]
-"""A row key, followed by a value for each column; None stands for an absent cell."""
+"""A row key, followed by a value for each column; None if the row has no such cell."""
 
 KeysOfFlat = Callable[[FlatRow], tuple[bytes, ...] | None]
-"""Returns the entry keys of a flat row in one index.
+"""A function that returns the entry keys of a flat row in one index.
 
-None if only the general function of `index_entries` can compute them.
+It returns None if only the general function of `index_entries` can compute them.
 """
 
 
 def keys_of_flat(
     schema: TableSchema, index: IndexSchema, columns: Sequence[bytes]
 ) -> KeysOfFlat | None:
-    """Return a function from flat rows to entry keys; None if no function can be generated.
+    """Return a function that computes the entry keys of flat rows, for a simple index.
 
-    Callers then use the general function of `index_entries`.
+    None if no function can be generated. Callers then use the general function of `index_entries`.
 
     Args:
         schema: The table.
@@ -158,7 +159,10 @@ class _EntryKeyLines:
 
 
 def _cut(layout: KeyLayout, part: Part) -> str | None:
-    """Return the source that slices `part` out of `key`; None if its position or width varies."""
+    """Return the source of the slice of `key` that holds `part`.
+
+    None if the position or the width of `part` varies.
+    """
     if part.framing is not Framing.FIXED:
         return None
     number = layout.parts.index(part)
@@ -172,6 +176,9 @@ def _cut(layout: KeyLayout, part: Part) -> str | None:
 
 
 def _width_bytes(parts: Sequence[Part]) -> int | None:
-    """Return the sum of the widths of `parts` in bytes; None if the width of any part varies."""
+    """Return how many bytes `parts` have together.
+
+    None if the width of any of them varies.
+    """
     widths = [part.codec.width_bytes for part in parts if part.framing is Framing.FIXED]
     return sum(int(width or 0) for width in widths) if len(widths) == len(parts) else None

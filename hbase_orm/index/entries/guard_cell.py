@@ -4,8 +4,10 @@ The value of the cell has these parts, with big-endian numbers, so that a prefix
 epoch works:
 
 - the flag, `L` (live) or `D` (dead: the row is deleted)
-- the epoch (2 bytes), the timestamp (8 bytes) and the nonce (8 bytes) of the write
-- the nonces of up to 3 writes before it (its predecessors), newest first
+- the epoch of the write (2 bytes)
+- its timestamp (8 bytes)
+- its nonce (8 bytes)
+- its predecessors: the nonces of up to 3 earlier writes, newest first
 
 If a row has no guard, eight zero bytes are used as its nonce.
 """
@@ -53,7 +55,7 @@ class GuardCell:
     is_dead: bool = False
 
     def encode(self) -> bytes:
-        """Return the value of the cell."""
+        """Return the value of the guard's cell."""
         flag = b"D" if self.is_dead else b"L"
         head = _HEAD.pack(flag, self.epoch, self.timestamp_ms, self.nonce)
         return head + b"".join(self.predecessors)
@@ -83,9 +85,9 @@ class GuardCell:
 
 
 def guard_of(cell: Cell | None, known_epoch: int = MAX_EPOCH) -> GuardCell | None:
-    """Return the guard in a stored cell; None if the cell is absent or holds no valid guard.
+    """Return the decoded guard of a stored cell.
 
-    These guards are not valid:
+    The result is None if `cell` is None, or if its guard is not valid. These guards are not valid:
 
     - an empty cell, or bytes that do not decode
     - a guard whose timestamp is later than the timestamp of its cell
@@ -102,15 +104,19 @@ def guard_of(cell: Cell | None, known_epoch: int = MAX_EPOCH) -> GuardCell | Non
 
 
 def is_plausible_epoch(epoch: int, known_epoch: int) -> bool:
-    """Return whether a guard with `epoch` can be undamaged if the catalog's epoch is `known_epoch`.
+    """Return whether `epoch`, from a guard, is not much greater than `known_epoch`.
 
-    A writer may know a newer epoch than the reader, but not a much greater one.
+    `known_epoch` is the catalog's epoch. A writer may know a newer epoch than the reader. A guard
+    with a much greater epoch is damaged.
     """
     return epoch <= known_epoch + MAX_EPOCH_LEAD
 
 
 def nonces_of(guard: GuardCell | None) -> tuple[bytes, ...]:
-    """Return the nonces of a row's latest writes, newest first; empty if the row has no guard."""
+    """Return the nonces of a row's latest writes, newest first.
+
+    If the row has no guard, the only nonce is `ABSENT_NONCE`.
+    """
     return (ABSENT_NONCE,) if guard is None else (guard.nonce, *guard.predecessors)
 
 
@@ -119,8 +125,9 @@ def next_guard(
 ) -> GuardCell:
     """Return the guard that a write puts into a row.
 
-    Its predecessors are the latest nonces of `before`, the row's guard until now (None if there is
-    none). Its epoch is the greater one of `epoch` and the epoch of `before`.
+    `before` is the guard that the row has until now; None if it has none. The new guard has the
+    nonce of `before` as its first predecessor. Its epoch is `epoch`, or the epoch of `before` if
+    that is greater.
     """
     known = 0 if before is None else before.epoch
     ring = nonces_of(before)[:MAX_PREDECESSORS]

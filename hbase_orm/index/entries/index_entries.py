@@ -1,9 +1,12 @@
 """Converts a model's schema to the targets of the index protocols: tables, columns, entry keys.
 
-An entry's key has the indexed values, each delimited and in its declared direction, followed by the
-row key. In a salted index, the keys begin with one byte for the bucket. In a unique index, they do
-not end with the row key. A row in which an indexed value is None has no entry, unless the index has
-`nulls=True`.
+An entry's key has the indexed values, each delimited and in its declared direction. Then the row
+key follows. Some indexes differ:
+
+- In a salted index, the keys begin with one byte for the bucket.
+- In a unique index, the keys do not have the row key.
+
+A row in which an indexed value is None has no entry, unless the index has `nulls=True`.
 """
 
 from __future__ import annotations
@@ -45,7 +48,7 @@ Pieces = Callable[[bytes, Mapping[bytes, bytes]], frozenset[bytes]]
 
 
 def guarded_table(schema: TableSchema, *, is_lww: bool = False) -> GuardedTable:
-    """Return what guarded writes need to know of a model's table and indexes."""
+    """Return the description of a model's table and indexes that guarded writes need."""
     anchor = schema.anchor
     return GuardedTable(
         table=schema.table,
@@ -62,7 +65,7 @@ def guarded_table(schema: TableSchema, *, is_lww: bool = False) -> GuardedTable:
 
 
 def index_target(schema: TableSchema, index: IndexSchema) -> IndexTarget:
-    """Return what guarded writes need to know of one index."""
+    """Return the description of one index that guarded writes need."""
     return IndexTarget(
         name=index.name,
         table=index.table,
@@ -164,9 +167,9 @@ def _from_column(
 ) -> Piece:
     """Return a function that computes a part of an entry from a stored column.
 
-    If a row does not have the column's cell, the field's constant default is its value, or None if
-    there is none. If the value is None and the index has no entries for None, the function returns
-    None.
+    If a row does not have the column's cell, its value is the field's constant default. Without a
+    constant default, the value is None. For None the function returns None, unless the index has
+    entries for None.
     """
     name, decode, encode = column.column, column.codec.decode, part.encode
     absent = absent_value_in_entries(column)
@@ -243,7 +246,7 @@ def base_key_of(index: IndexSchema) -> Callable[[bytes], bytes]:
     """Return a function that cuts the row key out of the end of an entry's key.
 
     The function raises CorruptRowError for bytes that cannot be an entry's key. In a unique index,
-    keys of entries have no row key, and the function returns empty bytes.
+    the keys of entries have no row key. For such an index the function returns empty bytes.
     """
     parts = index.layout.parts
     begin = 1 if index.salt else 0

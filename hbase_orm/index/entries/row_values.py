@@ -21,7 +21,7 @@ from hbase_orm.schema import (
 )
 
 Values = Callable[[bytes, Mapping[bytes, bytes]], Any]
-"""Returns one value of a row; the arguments are the row key and the cells by column."""
+"""A function from a row key, and the row's cells by column, to one value of the row."""
 
 
 def value_reader(schema: TableSchema, index: str, of: Expr[Any]) -> Values:
@@ -32,7 +32,7 @@ def value_reader(schema: TableSchema, index: str, of: Expr[Any]) -> Values:
     Args:
         schema: The table.
         index: The name of the index, for error messages.
-        of: The field, or one name of a field with dynamic columns.
+        of: The field, or a single dynamic column.
     """
     column = stored_column(schema, of)
     read = key_reader(schema, of.name) if column is None else _column_reader(column)

@@ -47,14 +47,14 @@ class Entry(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class IndexTarget:
-    """One secondary index, as writes need it.
+    """The description of one secondary index for writes.
 
     Attributes:
         name: The name of the index.
         table: The index table.
         columns: The data columns from which entries and the index's condition are computed.
-        entry_keys: A function from a row key and the row's cells to the keys of the row's entries;
-            the cells need to have only `columns`. For a unique index it returns the key of the
+        entry_keys: A function from a row key and the row's cells to the keys of the row's entries.
+            Only the cells of `columns` are needed. For a unique index it returns the key of the
             claim: the values without a row key. Only `GuardedTable` calls it.
         unique: Whether no two rows may have the same values.
         included: The data columns that entries copy; see `index.protocol.covering`.
@@ -151,7 +151,7 @@ class GuardedTable:
 
     @property
     def existence_columns(self) -> frozenset[bytes]:
-        """The columns that show whether a row exists: the anchor, else all data families."""
+        """The anchor, which shows whether a row exists; all data families if there is no anchor."""
         return frozenset(self.families) if self.anchor is None else frozenset((self.anchor,))
 
     def exists(self, cells: Mapping[bytes, object]) -> bool:
@@ -175,7 +175,7 @@ class GuardedTable:
     def needed_keys(
         self, index: IndexTarget, row: bytes, cells: Mapping[bytes, bytes]
     ) -> frozenset[bytes]:
-        """Return the keys of the entries that an existing row must have in one index; else empty.
+        """Return the keys of a row's entries in one index; empty if the row does not exist.
 
         Raises:
             ValidationError: A value does not fit the codec of the index.
@@ -265,7 +265,7 @@ class RowBefore:
 
     @property
     def nonce(self) -> bytes:
-        """The nonce of the write that produced this state; `ABSENT_NONCE` without a guard."""
+        """The nonce of the row's last write; `ABSENT_NONCE` if the row has no decoded guard."""
         return ABSENT_NONCE if self.guard is None else self.guard.nonce
 
     @property
@@ -282,10 +282,10 @@ class RowChange:
         row: The row key.
         puts: The new values by column.
         clears: The columns to delete.
-        kind: "put" writes columns and may create the row; "update" is a put that fails if the row
-            does not exist; "insert" is a put that fails if the row exists; "replace" is a put that
-            deletes all other columns; "delete" deletes the row; "reindex" puts all entries of an
-            existing row again and gives the row a new guard.
+        kind: "put" writes columns and may create the row. "update" fails if the row does not exist.
+            "insert" fails if the row exists. "replace" also deletes all columns that are not
+            written. "delete" deletes the row. "reindex" puts all entries of a row again and renews
+            its guard.
         ttl_ms: Must be None; see `check_change`.
         reads: The columns or whole families that `decide` needs, besides `puts` and `clears`.
         decide: A function that is called at each attempt with the row that was read, and returns
@@ -313,9 +313,9 @@ def check_change(target: GuardedTable, change: RowChange) -> None:
     Raises:
         ConfigurationError: The change has its own TTL. The guard would have this TTL too, and a
             late write could succeed after the guard expired.
-        ValidationError: The change writes a counter of an existing row, the version column, or a
-            column outside of the data families; puts and clears the same column; or writes columns
-            in a delete or reindex.
+        ValidationError: The change writes the version column, a counter of an existing row, or a
+            column outside of the data families. Or it puts and clears the same column. Or a delete
+            or reindex writes columns.
     """
     if change.ttl_ms is not None:
         raise ConfigurationError(
@@ -352,7 +352,7 @@ def _check_column(target: GuardedTable, change: RowChange, column: bytes) -> Non
 GUARDED_RETRIES: Final = RetryPolicy(
     attempts=5, first_pause_s=0.005, longest_pause_s=0.1, factor=None
 )
-"""For the requests of guarded rows; add a jitter where several processes may write."""
+"""The retry policy for guarded rows; add a jitter where several processes may write."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -366,10 +366,10 @@ class GuardContext:
         permit: A function that is called with the data table before each attempt and each
             check-and-mutate. It returns the epoch for writes, or raises CatalogLeaseError if this
             process may not write guarded rows now.
-        renew: A function that is called before a fence and renews an expired lease; None if an
-            expired lease raises an error.
-        put_off: A function that takes the deletes of stale entries, to send them later; None if
-            each write sends its deletes itself.
+        renew: A function that renews an expired lease before a fence. If it is None, an expired
+            lease raises an error.
+        put_off: A function that takes the deletes of stale entries, to send them later. If it is
+            None, each write sends its deletes itself.
     """
 
     now_ms: Callable[[], int]
@@ -389,8 +389,7 @@ class WriteOutcome:
         guard: The new value of the guard's cell; empty if the row has no guard.
         cells: The data cells that the write read or wrote, as they are after the write.
         rounds: The number of attempts; more than 1 after conflicts.
-        is_tidy: Whether all stale index entries are deleted; otherwise the index repair deletes the
-            rest.
+        is_tidy: Whether all stale index entries are deleted. The index repair deletes any others.
     """
 
     timestamp_ms: int

@@ -1,7 +1,7 @@
 """One attempt of a guarded write, computed before anything is sent, by pure functions.
 
-From the row that was read (`RowBefore`) and the change, these functions compute the timestamp, the
-entries to put, the row mutation with the new guard, and the entries to delete after success.
+The input is the row that was read (`RowBefore`) and its change. The output is an `Attempt`: a
+timestamp, a row mutation with the new guard, and the row's entries before and after.
 """
 
 from __future__ import annotations
@@ -55,7 +55,8 @@ class Attempt:
         mutation: All changes of the data row, including the guard.
         cells: The known cells of the row if the attempt succeeds.
         rewrites_all_entries: Whether all of `new_entries` are put, because some of `old_entries`
-            may be missing: in a reindex, and if the row's guard is missing or has an older epoch.
+            may be missing. True in a reindex, and if the row's guard is missing or has an older
+            epoch.
     """
 
     row: bytes
@@ -72,7 +73,7 @@ class Attempt:
 def newest_timestamp(
     guard: GuardCell | None, cells: Iterable[Cell], versions: Iterable[StoredVersion]
 ) -> int:
-    """Return the newest one of the timestamps in the arguments; 0 if there are none."""
+    """Return the newest timestamp of `guard`, `cells` and `versions`; 0 if all are empty."""
     seen_ms = [0 if guard is None else guard.timestamp_ms]
     seen_ms += [cell.timestamp_ms for cell in cells]
     seen_ms += [version.timestamp_ms for version in versions]
@@ -80,7 +81,7 @@ def newest_timestamp(
 
 
 def next_timestamp(now_ms: int, newest_seen_ms: int) -> int:
-    """Return the timestamp of a write: the clock's, or `newest_seen_ms` + 1 if that is later."""
+    """Return the timestamp of a write: `now_ms`, or `newest_seen_ms` + 1 if that is later."""
     return max(now_ms, newest_seen_ms + 1)
 
 
@@ -88,7 +89,7 @@ def check_clock(table: str, row: bytes, timestamp_ms: int, now_ms: int) -> None:
     """Log a warning if the timestamp of a write is more than a minute later than `now_ms`.
 
     Raises:
-        ClockError: It is more than an hour later; nothing was written.
+        ClockError: The timestamp is more than an hour later; nothing was written.
     """
     lead_ms = timestamp_ms - now_ms
     if lead_ms > CLOCK_REFUSE_MS:
@@ -166,9 +167,10 @@ def plan_attempt(
 
 
 def _old_entries(target: GuardedTable, row: bytes, before: RowBefore) -> frozenset[Entry]:
-    """Return the entries that the row has, except in indexes with a corrupt value of the row.
+    """Return the entries that the row has before the attempt.
 
-    For these a warning is logged instead of an error, so that the row can be overwritten.
+    If a value of the row is corrupt, log a warning and leave out the entries of its index. So the
+    row can still be overwritten.
     """
     values = before.values
     return frozenset(
@@ -235,7 +237,7 @@ def renewed_values(
 def put_mutation(
     target: GuardedTable, change: RowChange, before: RowBefore, guard: GuardCell
 ) -> RowMutation:
-    """Return the row mutation of a put, update or insert: values, cleared columns and guard."""
+    """Return the row mutation of a write of the kind put, update or insert."""
     t = guard.timestamp_ms
     written = written_values(target, change, before.values)
     values = {**renewed_values(target, change, before), **written}
@@ -250,11 +252,10 @@ def put_mutation(
 def delete_mutation(
     target: GuardedTable, change: RowChange, before: RowBefore, guard: GuardCell
 ) -> RowMutation:
-    """Return the row mutation of a delete: deletes of all cells, and the put of a dead guard.
+    """Return the row mutation of a delete: it deletes all cells, and puts a dead guard.
 
-    Cells are deleted up to one millisecond before the guard's timestamp. In a family with counters
-    each column is deleted separately; deletes of counters have the server's time, so that later
-    increments are kept.
+    Cells are deleted up to one millisecond before the guard's timestamp. Deletes of counters have
+    the server's time instead, so that later increments are kept.
     """
     guard_deletes, guard_puts = guard_changes(guard)
     return RowMutation(
@@ -268,7 +269,7 @@ def delete_mutation(
 def replace_mutation(
     target: GuardedTable, change: RowChange, before: RowBefore, guard: GuardCell
 ) -> RowMutation:
-    """Return the row mutation of a replace: puts of the new values, and the deletes of a delete."""
+    """Return the row mutation of a replace: it deletes all cells, and puts values and a guard."""
     written = written_values(target, change, before.values)
     guard_deletes, guard_puts = guard_changes(guard)
     puts = (Put(column, value, guard.timestamp_ms) for column, value in written.items())
@@ -313,7 +314,7 @@ def _family_deletes(
 def guard_changes(guard: GuardCell) -> tuple[tuple[Delete, ...], tuple[Put, ...]]:
     """Return the deletes and puts in the guard's column (R4: the guard outlives its row).
 
-    A dead guard is put with deletes of all older guards: none may become visible when it expires.
+    A dead guard expires. So all older guards are deleted with its put; none becomes visible then.
     """
     put = Put(GUARD_COLUMN, guard.encode(), guard.timestamp_ms)
     if guard.is_dead:
@@ -338,7 +339,7 @@ def entry_puts(entries: Iterable[Entry], timestamp_ms: int) -> tuple[MutateRows,
 
 
 def dead_entry_deletes(entries: Iterable[Entry], timestamp_ms: int) -> tuple[MutateRows, ...]:
-    """Return the deletes of stale entries, with `timestamp_ms`, not the server's time (R6)."""
+    """Return the deletes of stale entries; they delete no cells after `timestamp_ms` (R6)."""
     deletes = {
         EntryKind.PLAIN: (Delete(ENTRY_COLUMN, timestamp_ms),),
         EntryKind.COVERING: (Delete(ENTRY_FAMILY, timestamp_ms),),
@@ -361,11 +362,11 @@ def by_table(mutations: Iterable[tuple[Entry, RowMutation]]) -> tuple[MutateRows
 def entries_to_put(target: GuardedTable, attempt: Attempt) -> frozenset[Entry]:
     """Return the entries that an attempt puts before it changes the row, including claims.
 
-    Normally these are the entries that the row does not have yet. Two exceptions:
+    Normally these are the entries that the row does not have yet. There are two exceptions:
 
     - If entries may be missing or have a TTL, all new entries and old covering entries are put.
-    - Otherwise old covering entries are put again, as unverified, if they become stale or a copied
-      value changes, so that no verified entry contradicts the new row.
+    - If an old covering entry becomes stale, or a copied value changes, the entry is put as
+      unverified. So no verified entry contradicts the new row.
     """
     new, old = attempt.new_entries, attempt.old_entries
     if target.expires or attempt.rewrites_all_entries:

@@ -1,14 +1,14 @@
-"""Unique values: the index table has one row for each value, the claim, which names the owning row.
+"""Unique values: for each value the index table has a claim, which holds the owner's row key.
 
-A claim is written by check-and-mutate before the data row changes, and released by check-and-mutate
-after the row has changed. So a row that has a value owns the value's claim at every moment. If a
-row owns a claim but does not have the value, the claim is stale, or the row's write is in progress.
-Another writer that needs the value then fences the owner, so that a write in progress fails its
-check, and takes over the claim.
+A claim is written by check-and-mutate before the data row changes. It is released by
+check-and-mutate after the row has changed. So a row that has a value owns the value's claim at
+every moment. If a row owns a claim but does not have the value, the claim is stale, or the row's
+write is in progress. Another writer that needs the value then fences the owner, so that a write in
+progress fails its check, and takes over the claim.
 
-A claim is released by a FREE marker with a TTL, not by a delete, because a tombstone would hide a
-later claim with an earlier timestamp. Every claim and every marker has a different nonce, so that
-a check never confuses two of them.
+A claim is released by a FREE marker with a TTL. A delete is not used: its tombstone would hide a
+later claim with an earlier timestamp. Every claim and every marker has a different nonce, so that a
+check never confuses two of them.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class Claim:
     nonce: bytes
 
     def encode(self) -> bytes:
-        """Return the value of the cell."""
+        """Return the value of the claim's cell."""
         return _HEAD.pack(_OWNED, self.timestamp_ms, self.nonce) + self.owner
 
     @classmethod
@@ -126,10 +126,12 @@ class StoredClaim(NamedTuple):
 
     @classmethod
     def of(cls, cell: Cell | None) -> StoredClaim:
-        """Return the stored claim in `cell`; None as `cell` means that there is no cell.
+        """Return the stored claim in `cell`, which is None if there is no cell.
 
-        The result is corrupt in two cases: the bytes do not decode, or the decoded claim has a
-        later timestamp than the cell, which means that another program wrote it.
+        The result is corrupt in two cases:
+
+        - The bytes do not decode.
+        - The decoded claim has a later timestamp than the cell. Then another program wrote it.
         """
         if cell is None:
             return cls()
@@ -174,7 +176,7 @@ def claim_all(
     """Write the claims `entries` for the row of an attempt.
 
     If another row has one of the values, an error is raised before any claim is written. If the
-    attempt fails later, its claims are stale, and other writers may take them over.
+    attempt fails later, its claims are stale. Other writers may take over stale claims.
 
     Raises:
         UniqueViolationError: Another row has one of the values.
@@ -200,10 +202,10 @@ def _foreign(stored: StoredClaim, row: bytes) -> Claim | None:
 def claim_value(
     target: GuardedTable, attempt: Attempt, entry: Entry, context: GuardContext
 ) -> Protocol[None]:
-    """Write the claim of one value for the row of an attempt, also if the row owns it already.
+    """Write the claim of one value for the row of an attempt.
 
-    The new claim has other bytes than the old one. So another writer that has read the old claim
-    cannot take it over.
+    If the row owns the claim already, the claim is written again with other bytes. So a writer that
+    has read the old claim cannot take it over.
     """
     for rounds in range(1, MAX_CLAIM_ROUNDS + 1):
         stored = yield from read_claim(entry, context)
@@ -233,8 +235,8 @@ def _may_replace(  # noqa: PLR0917  # one question, and all it depends on
 ) -> Protocol[bool]:
     """Return whether a claim may be replaced now; first fence its owner if that is necessary.
 
-    A fence is necessary if another row owns the claim and may have a write in progress. A young
-    claim is left for the first `POLITE_ROUNDS` of `rounds`: the result is False.
+    A fence is necessary if another row owns the claim and may have a write in progress. For a young
+    claim, the result is False in the first `POLITE_ROUNDS` rounds.
     """
     if stored.is_corrupt and entry not in attempt.old_entries:
         raise corrupt_claim(target.index_of(entry), entry.key, stored, row=attempt.row)
@@ -253,7 +255,7 @@ def _may_replace(  # noqa: PLR0917  # one question, and all it depends on
 def _owner_before(
     target: GuardedTable, entry: Entry, claim: Claim, row: bytes, context: GuardContext
 ) -> Protocol[RowBefore]:
-    """Return the row that owns `claim`, if that row does not have the value.
+    """Return the row that owns `claim`; raise an error if that row has the value.
 
     Raises:
         UniqueViolationError: The owner has the value, so `row` cannot have it.
@@ -281,7 +283,7 @@ def fence_owner(
 
 
 def claim_mutation(attempt: Attempt, entry: Entry, stored: StoredClaim) -> RowMutation:
-    """Return the mutation that puts an attempt's claim, later than the stored cell."""
+    """Return the mutation that puts an attempt's claim, with a later timestamp than `stored`."""
     timestamp_ms = covering_timestamp(attempt, stored.claim)
     claim = Claim(attempt.row, timestamp_ms, attempt.guard.nonce)
     cell_ms = max(timestamp_ms, stored.timestamp_ms + 1)
@@ -291,8 +293,8 @@ def claim_mutation(attempt: Attempt, entry: Entry, stored: StoredClaim) -> RowMu
 def covering_timestamp(attempt: Attempt, replaced: Claim | None) -> int:
     """Return the timestamp of a claim: the attempt's, or the replaced claim's if that is later.
 
-    The timestamp of `replaced` counts only if the row of the attempt owns it too: a later attempt
-    of the row has then made it. With an earlier timestamp, other writers could treat the claim as
+    The timestamp of `replaced` counts only if the row of the attempt owns it. A later attempt of
+    the row may have made it. With an earlier timestamp, other writers could treat the claim as
     older than the row's guard.
     """
     if replaced is None or replaced.owner != attempt.row:
@@ -317,8 +319,10 @@ def release(
 ) -> Protocol[None]:
     """Release the claims among `entries` that `row` owns; the row does not have their values now.
 
-    Two kinds of claims are not released: a claim with a timestamp after `up_to_ms`, because it may
-    belong to a write in progress, and a corrupt claim, which the repair handles.
+    Two kinds of claims are not released:
+
+    - a claim with a timestamp after `up_to_ms`, because it may belong to a write in progress
+    - a corrupt claim, because the repair handles it
     """
     for entry in claims_of(entries):
         stored = yield from read_claim(entry, context)
@@ -331,9 +335,10 @@ def release(
 
 
 def swap(entry: Entry, stored: StoredClaim, mutation: RowMutation) -> Protocol[bool]:
-    """Apply `mutation` to a claim if it is still as in `stored`; return True if it was applied.
+    """Apply `mutation` if the claim has not changed since it was read; return True if applied.
 
-    False means that the claim has changed since it was read, or that the outcome is unknown.
+    `stored` is the claim as it was read. False means that the claim has changed since then, or that
+    the outcome is unknown.
     """
     request = CheckAndMutate(entry.table, CLAIM_COLUMN, stored.value, mutation)
     try:

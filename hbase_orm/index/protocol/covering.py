@@ -2,12 +2,12 @@
 
 The entry's cell `d:` holds a flag:
 
-- `u` (unverified): a write is or was in progress, and queries must look up the row.
-- `v` (verified): the entry has copies of the row's values. The flag is followed by one bit for each
-  included column, which is set if the row has a value. The values are in cells `d:<column>`.
+- `u` (unverified): a write is or was in progress. Queries must look up the row.
+- `v` (verified): the entry has copies of the row's values, in cells `d:<column>`.
 
-Because the bits show which values are absent, an entry is verified by puts only, and cells with old
-values may remain.
+The flag `v` is followed by one bit for each included column. The bit is set if the row has a value.
+Cells with old values may remain, because the bits show which values are absent. So an entry is
+verified by puts only.
 """
 
 from __future__ import annotations
@@ -24,16 +24,17 @@ VERIFIED: Final = b"v"
 
 
 def covering_column(column: bytes) -> bytes:
-    """Return the column of an entry that holds the copy of a data column."""
+    """Return the column in which an entry holds its copy of a data column."""
     return ENTRY_FAMILY + b":" + column
 
 
 def covering_puts(
     included: Sequence[bytes], cells: Mapping[bytes, bytes], timestamp_ms: int
 ) -> tuple[Put, ...]:
-    """Return the puts of a verified entry: its flag, and copies of the included columns in `cells`.
+    """Return the puts of a verified entry: its flag, and copies of the included columns.
 
-    All puts are for one row and are sent in one request, so flag and values change together.
+    The copied values are in `cells`. All puts are for one row and are sent in one request, so flag
+    and values change together.
     """
     values = [
         Put(covering_column(column), cells[column], timestamp_ms)
@@ -58,7 +59,8 @@ def covering_row(values: Sequence[bytes | None]) -> tuple[bytes | None, ...]:
     """Return the cells of a verified entry: the flag, then `values`.
 
     Args:
-        values: The values of the included columns, in the declared order; None for an absent cell.
+        values: The values of the included columns, in the declared order; None for a column that
+            the row does not have.
     """
     return _verified([value is not None for value in values]), *values
 
@@ -75,9 +77,10 @@ def _width_bytes(included: Sequence[object]) -> int:
 def trusted_cells(
     included: Sequence[bytes], entry: Mapping[bytes, Cell]
 ) -> dict[bytes, bytes] | None:
-    """Return the copied values of an entry by column; None if its row must be looked up.
+    """Return the copied values of a verified entry by column; None if it is not verified.
 
-    It is like `covering_cells`, but returns None instead of an error.
+    It is like `covering_cells`, but also returns None if the entry was written with other included
+    columns. After None, the caller must look up the row.
     """
     try:
         return covering_cells(included, entry)

@@ -13,8 +13,8 @@ from hbase_orm.ops import CheckAndMutate, Protocol, RowMutation, ask
 def is_dead_entry(before: RowBefore, entry_timestamp_ms: int) -> bool:
     """Return whether an entry that the row does not have is stale.
 
-    It is stale if the row's guard has the entry's timestamp or a later one. Otherwise it may belong
-    to a write in progress.
+    It is stale if the row's guard is not older than the entry. An entry that is newer than the
+    guard may belong to a write in progress.
     """
     return before.guard is not None and before.guard.timestamp_ms >= entry_timestamp_ms
 
@@ -26,7 +26,7 @@ def fence(
     entry_timestamp_ms: int,
     context: GuardContext,
 ) -> Protocol[bool]:
-    """Give a row a new guard, at or after an entry's timestamp; return True if it was applied.
+    """Give a row a new guard that is not older than an entry; return True if it was applied.
 
     False means that another write changed the guard, or that the outcome is unknown. If the row
     does not exist, the new guard is a dead one, which expires.

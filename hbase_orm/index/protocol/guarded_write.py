@@ -1,10 +1,13 @@
 """The guarded write: the protocol that changes a row with index entries.
 
-The steps of `guarded_write`, a sans-I/O protocol: read the row and its guard; claim unique values
-and put the index entries of the new row; change the row by one check-and-mutate on the guard;
-delete the entries that the row no longer has. A reader that checks entries against rows then never
-misses a row, whichever process crashes. Entries of covering indexes are put unverified, and
-verified after the change.
+The steps of `guarded_write`, a sans-I/O protocol:
+
+1. Read the row and its guard.
+2. Claim unique values and put the index entries of the new row.
+3. Change the row by one check-and-mutate on the guard.
+4. Verify covering entries, and delete the entries that the row no longer has.
+
+A reader that checks entries against rows then never misses a row, whichever process crashes.
 
 The rules of the protocol, each in its own function:
 
@@ -103,7 +106,7 @@ class History:
     rounds: int = 0
 
     def forget_other_tables(self, tables: Collection[str]) -> None:
-        """Remove the entries in other index tables than `tables` from `left` and `put`."""
+        """Remove entries from `left` and `put` unless their index table is in `tables`."""
         self.left = frozenset(entry for entry in self.left if entry.table in tables)
         self.put = frozenset(entry for entry in self.put if entry.table in tables)
 
@@ -113,18 +116,16 @@ def guarded_write(
 ) -> Protocol[WriteOutcome]:
     """Change one row and its index entries; return the acknowledged write.
 
-    A "put", "replace" or "delete" is repeated if the outcome of an attempt cannot be found out, so
-    it happens at least once. An "insert", and a change that depends on the row, is never repeated
-    in this case. An error other than ConnectionLostError means that the row was not changed. Stale
-    index entries may remain; readers skip them and the repair deletes them. After the row is
-    changed, no error is raised: failures of the remaining steps are logged.
+    If the outcome of an attempt cannot be found out, a "put", "replace" or "delete" is repeated. An
+    "insert", and a change that depends on the row, is not repeated. An error other than
+    ConnectionLostError means that the row was not changed. After the row is changed, no error is
+    raised: failures of the remaining steps are logged.
 
     Args:
         target: The table with the indexes that the catalog makes writers maintain.
         change: The change of the row.
         context: The clocks, random numbers and catalog leases.
-        history: The state of the same write before a lease expired; the write continues from there,
-            and deletes the entries that it put before.
+        history: The state of the same write before a lease expired. The write continues from there.
 
     Raises:
         DuplicateRowError: The row to insert exists already.
@@ -220,9 +221,9 @@ def _next_attempt(
 
 
 def _refuse_corrupt_guard(target: GuardedTable, change: RowChange, before: RowBefore) -> None:
-    """Raise an error for a guard that does not decode, unless the change is allowed to replace it.
+    """Raise an error for a guard that does not decode, unless the change may replace it.
 
-    A reindex, replace or delete may. Writes that read the guard before it was damaged then fail.
+    A reindex, replace or delete may replace it.
     """
     if before.has_corrupt_guard and change.kind not in {"reindex", "replace", "delete"}:
         raise CorruptRowError(
@@ -245,8 +246,8 @@ def _try_once(
 ) -> Protocol[tuple[Attempt | None, RowBefore | None]]:
     """Make one attempt; return the attempt that was applied, and the row if it was read again.
 
-    The applied attempt may be an earlier one of the same write, whose answer was lost. It is None
-    if no attempt was applied. The row is None if it was not read again.
+    The applied attempt may be an earlier attempt whose answer was lost. It is None if no attempt
+    was applied. The row is None if it was not read again.
     """
     answer = yield from entries_then_row(target, attempt, context, history)
     sends = 1
@@ -327,7 +328,7 @@ def settle(
 
     Return the outcome, the applied attempt (None if none was applied), and the row as it is now. An
     attempt counts as failed only if its nonce is not in the guard. The answer False does not prove
-    it: a gateway that repeats a request after a timeout may see the change of the first request.
+    a failure, because the gateway may have sent the request twice.
     """
     now = yield from read_before(target, attempt.row, columns, context)
     ring = nonces_of(now.guard)

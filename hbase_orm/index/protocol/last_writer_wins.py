@@ -4,15 +4,15 @@ It is for tables in which every index has one required column and rows are never
 of such a column always exists, and its entry has the same timestamp. The rules:
 
 - An entry and its cell have one timestamp, later than all cells read: `attempt.next_timestamp`.
-- Whenever a cell is put, its entry is put first; the cell is put only when every put of an entry
-  was acknowledged: `entries_then_row`.
+- A cell is put only after the put of its entry was acknowledged: `entries_then_row`.
 - The old entry is deleted up to the timestamp of the old cell that was read: `dead_deletes`.
 - The repair deletes an entry only if its row's cell is newer: `is_superseded`.
 
-The timestamp of a cell only increases. So a deleted entry is older than the visible cell and is
-never needed again: no row is missing in the index, whichever process crashes. Two writers with the
-same timestamp leave an entry that looks like that of a write in progress. The repair then puts the
-cell again one millisecond later, and deletes the older entry.
+The timestamp of a cell only increases. So a deleted entry is older than the visible cell, and is
+never needed again. No row is missing in the index, whichever process crashes.
+
+Two writers with the same timestamp leave an entry that seems to belong to a write in progress. The
+repair then puts the cell again one millisecond later, and deletes the older entry.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class StampedWrite:
         row: The row key.
         timestamp_ms: The timestamp of the puts and deletes.
         new: The new entries of the columns that are put.
-        old: The entries of these columns until now, each with the timestamp of its cell.
+        old: The entries that the row had for these columns, each with the timestamp of its cell.
         puts: The cells to put.
         clears: The columns to delete.
     """
@@ -101,13 +101,13 @@ def lww_write(
 
     Raises:
         FeatureMissingError: The change cannot be made without a guard; nothing was sent.
-        RowNotFoundError: The row does not exist, and the change is not a put of all columns that
-            are required or indexed.
+        RowNotFoundError: The row does not exist. Only a put of all required and indexed columns
+            creates a row.
         SchemaError: The row has a guard: other programs write the table with guards.
         ClockError: The row's timestamps are more than an hour in the clock's future.
         CatalogLeaseError: The lease expired: read the catalog again and repeat the write.
         RetryableError: Not written; the same write may be made again.
-        RejectedError: HBase refuses the request; the row is as it was.
+        RejectedError: HBase refuses the request; the row was not changed.
         ConnectionLostError: The outcome is unknown; repeating the write is safe.
     """
     check_kept(target, change)
@@ -171,7 +171,7 @@ def entries_as_stored(
 ) -> Stamped:
     """Return the entries of a row in `indexes`, each with the timestamp of its cell.
 
-    For a corrupt value there is none, so that the row can still be overwritten.
+    A corrupt value has no entry, so that the row can still be overwritten.
     """
     return {
         index.entry(key): before.written_ms(index.columns)
@@ -238,7 +238,7 @@ def _send(
     *,
     is_begun: bool,
 ) -> Protocol[None]:
-    """Send one request of a write until it is acknowledged; `is_begun` unless it is the first."""
+    """Send a request until it is acknowledged; `is_begun` if it is not the first of its write."""
     in_doubt = is_begun
     for sends in range(1, context.retries.attempts + 1):
         try:
@@ -260,7 +260,7 @@ def _send(
 
 
 def _tidy(target: GuardedTable, write: StampedWrite, context: GuardContext) -> Protocol[bool]:
-    """Delete the row's stale entries; return whether that succeeded, else the repair does it."""
+    """Delete the row's stale entries; return whether all are deleted."""
     deletes = dead_deletes(write)
     if context.put_off is not None:
         context.put_off(deletes)
@@ -322,9 +322,9 @@ def _put_above_deletes(
 ) -> Protocol[None]:
     """Put entries that tombstones hide, with the current time, unless the row has changed.
 
-    The entries are then newer than their cells. So writes that change the cells do not delete them,
-    but the repair does. The cells are not put with the new timestamp, because that could hide the
-    write of another writer that has chosen its timestamp already.
+    The entries are then newer than their cells. So writes that change the cells do not delete the
+    entries; the repair deletes them. The cells are not put with the new timestamp, because they
+    could hide a concurrent write with an earlier timestamp.
     """
     read = with_guard(target.existence_columns | target.indexed_columns)
     now = yield from read_before(target, row, read, context)

@@ -1,8 +1,8 @@
 """Loads rows into a table in state LOADING, in plain batches that include the guards.
 
-While the catalog shows LOADING, no guarded writer writes the table, so rows that are known to be
-new need neither a read nor a check. Everything that a load writes has the timestamp and the nonce
-of its ticket; so a repeated load writes the same cells again.
+While the catalog shows LOADING, no guarded writer writes the table. So new rows are written without
+a read and without a check. Everything that a load writes has the timestamp and the nonce of its
+ticket. So a repeated load writes the same cells again.
 """
 
 from __future__ import annotations
@@ -247,12 +247,15 @@ class FlatLoad:
 
 
 def constants(target: GuardedTable, ticket: LoadTicket) -> tuple[tuple[bytes, bytes], ...]:
-    """Return the cells that all loaded rows have: marker, version and guard."""
+    """Return the cells that are equal in all loaded rows: marker, version and guard."""
     own = written_values(target, RowChange(b""), {})
     guards = ((put.column, put.value) for put in _guard_puts(ticket))
     return (*own.items(), *guards)
 
 
 def can_load(target: GuardedTable) -> bool:
-    """Return whether rows may be loaded without checks, which is impossible with unique indexes."""
+    """Return whether rows may be loaded without checks.
+
+    Rows of a table with unique indexes may not.
+    """
     return all(index.entry_kind is not EntryKind.CLAIM for index in target.maintained)

@@ -1,4 +1,4 @@
-"""Helpers of the protocols of guarded rows: reads of a row's state, leases, joined batches."""
+"""Helpers for protocols that write guarded rows: they read rows, renew leases and join batches."""
 
 from __future__ import annotations
 
@@ -48,19 +48,18 @@ def read_before(
 ) -> Protocol[RowBefore]:
     """Read a row, its guard, and its newest timestamp.
 
-    If the guard does not decode, the result has no decoded guard, but its bytes, because a write
-    that replaces the guard checks them.
+    If the guard does not decode, the result has its bytes, but no decoded guard.
 
     If the row has no guard although the table has guards, another program may have deleted it. Then
-    the next timestamp must be later than the row's tombstones, so a raw read of whole families is
-    sent too: a read of single columns does not show tombstones of families.
+    the row's tombstones are read too, by a raw read of whole families. The row's newest timestamp
+    includes them.
 
     Args:
         target: The table.
         row: The row's key.
-        columns: The columns to read, including that of the guard.
+        columns: The columns to read, including the column of the guard.
         context: The source of the pauses between attempts.
-        is_new: Whether the row probably does not exist. If True, the raw read is sent first; if it
+        is_new: Whether the row probably does not exist. If True, the raw read is sent first. If it
             shows nothing, no other read is sent.
     """
     if is_new and not target.is_lww and not (yield from _read_raw(target, row, context)):

@@ -1,4 +1,4 @@
-"""The function that changes a row with index entries, by the protocol of its table."""
+"""The function that changes a row and its index entries, with or without guards."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ def write_row(
     context: GuardContext,
     history: History | None = None,
 ) -> Protocol[WriteOutcome]:
-    """Change one row and its entries, by its guard or, in tables without guards, by timestamps.
+    """Change one row and its entries.
+
+    Rows with guards are written by `guarded_write`, rows without guards by `lww_write`.
 
     Args:
         target: The table with the indexes that the catalog makes writers maintain.

@@ -1,10 +1,11 @@
 """The work of a build on one page: put entries, or find rows and entries to correct.
 
-A writer that does not maintain the index yet may change any row after the build has processed it.
-It writes a guard of an older epoch, or none. Timestamps do not show which rows were changed so,
-because a plain put has the server's time and a guard has a client's time. So when no such writer
-can write any more, every row is compared with its entries. In a covering index, whose copies
-queries use, every entry is also compared with its row.
+A writer that does not maintain the index yet may change a row after the build has processed it.
+Such a writer leaves a guard of an older epoch, or none. Timestamps do not show which rows it
+changed: a plain put has the server's time, and a guard has a client's time.
+
+So when no such writer can write any more, every row is compared with its entries. In a covering
+index, whose copies queries use, every entry is also compared with its row.
 """
 
 from __future__ import annotations
@@ -29,15 +30,14 @@ from hbase_orm.ops import KeyRange, MutateRows, Protocol, Row, ask_all_with_retr
 
 @dataclass(frozen=True, slots=True)
 class LatePage:
-    """The result of comparing one page: rows with their entries, or entries with their rows.
+    """The result of comparing a page of rows, or a page of entries.
 
     Attributes:
         seen: The number of rows or entries that were compared.
         late: The keys of rows that must be reindexed; `late_rows` lists the reasons. For a page of
             entries it is empty.
         moving: The keys of rows that were written during the comparison. They must be reindexed
-            too, because it could not show whether they lack entries. For a page of entries it is
-            empty.
+            too, because they may lack entries. For a page of entries it is empty.
         next: The key at which the next page starts; None after the last page.
     """
 
@@ -63,7 +63,7 @@ def late_rows(
     - It lacks an entry, or has a wrong one.
     - Its entries cannot be computed.
     - Another program has written it, without this library.
-    - Its guard has an epoch before `epoch`.
+    - Its guard has an epoch that is less than `epoch`.
 
     Args:
         target: The table.
@@ -95,8 +95,8 @@ def delete_late_covering_entries(
 ) -> Protocol[LatePage]:
     """Delete the verified covering entries of one page that their rows do not have.
 
-    It is safe while other programs write. Writers leave such entries, because they delete only
-    entries of the row that they have read.
+    Writers leave such entries, because a writer deletes only entries of the row that it has read.
+    Deleting them is safe while other programs write.
     """
     page = yield from scan_page(index.table, (ENTRY_FAMILY,), key_range, page_rows, context)
     pairs, _ = with_base_keys(index, base_key_of, page)  # what is no entry leads queries nowhere
@@ -123,10 +123,9 @@ def put_entries_of_page(
 ) -> Protocol[list[Row]]:
     """Put the entries of one page of rows into a manual index; return the rows.
 
-    Only builders use the index table until the build ends. The timestamp of an entry is the newest
-    timestamp of its row's cells. Rows may change during the build, because readers check entries
-    against rows. Entries of a covering index are never verified, because later writes do not
-    maintain a manual index.
+    An entry has the newest timestamp of its row's cells. Rows may change during the build, because
+    readers check entries against rows. Entries of a covering index are put unverified, because
+    later writes do not maintain a manual index.
 
     Returns:
         The rows of the page; an empty list at the end of the range.

@@ -1,9 +1,10 @@
 """Compares an index with its rows, page by page, in both directions, and counts the findings.
 
-One direction starts from the rows: the entries of each row must exist. The other one starts from
-the entries: the row of each entry must have it. When an entry and a row differ, both are read again
-before the difference is counted, so that concurrent writes do not count as differences. The
-counters have the names that Phoenix's index tool uses.
+- From the rows: the entries of each row must exist.
+- From the entries: each entry must be an entry of its row.
+
+When an entry and a row differ, both are read again before the difference is counted. So concurrent
+writes do not count as differences. The counters have the names that Phoenix's index tool uses.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ FOREVER_MS: Final = (1 << 63) - 1
 
 
 class Finding(Enum):
-    """The result of the verification of one entry."""
+    """The result of comparing one entry with its row."""
 
     VALID = "the row and its entry agree"
     MISSING = "the row should have this entry and has not: queries do not find it"
@@ -97,7 +98,7 @@ EVER: Final = TimeSpan()
 
 @dataclass(slots=True)
 class PageFindings:
-    """The findings of one page.
+    """The findings of one page of a comparison.
 
     Attributes:
         counts: The number of entries by finding.
@@ -107,9 +108,8 @@ class PageFindings:
         next: The key at which the next page starts; None after the last page.
         seen: The number of rows or entries of the page.
         epochs: The epochs in the guards of the rows, by row key.
-        moving: The keys of rows that seemed to lack an entry or to have a wrong one, but not in the
-            second read, perhaps because they were being written. They count as VALID, although
-            that is not certain.
+        moving: The keys of rows that lacked an entry, or had a wrong one, only in the first read.
+            Perhaps they were being written. They count as VALID, although that is not certain.
     """
 
     counts: Counter[Finding] = field(default_factory=Counter[Finding])
@@ -184,7 +184,10 @@ def _keys(
 
 
 def _finding_of(index: IndexTarget, row: Row, entry: Row | None) -> Finding:
-    """Return the finding for a row and one of its entries; `entry` is None if it does not exist."""
+    """Return the finding for a row and one of its entries.
+
+    `entry` is None if the index table does not have the entry.
+    """
     if entry is None or not points_to(index, entry, row.key):
         return Finding.MISSING
     if not index.included:
@@ -204,7 +207,7 @@ def _finding_at_rest(
 ) -> Protocol[Finding]:
     """Read a row and its entry again, and return the finding.
 
-    It is VALID if the row was changed or deleted by another write in the meantime.
+    The finding is VALID if another write changed or deleted the row in the meantime.
     """
     columns = _columns(target, index)
     before = yield from read_before(target, key, columns, context)
@@ -264,7 +267,8 @@ def _entries_with_base_keys(
 ) -> list[tuple[Row, bytes]]:
     """Return the entries, each with the key of its row.
 
-    A row of the index table that is not an entry is left out, and added to `findings` as UNKNOWN.
+    A row of the index table that is not an entry is left out, and recorded as UNKNOWN in
+    `findings`.
     """
     pairs, corrupt = with_base_keys(index, base_key_of, entries)
     for entry in entries if corrupt else ():
@@ -277,7 +281,7 @@ def _entries_with_base_keys(
 def _why_not(
     target: GuardedTable, index: IndexTarget, entry: Row, key: bytes, context: GuardContext
 ) -> Protocol[tuple[Finding, int]]:
-    """Return the finding for an entry that its row seems not to have, and the row's write time.
+    """Return the finding for an entry that its row did not have, and the time of the row's write.
 
     The row is read again. If it has the entry now, the finding is VALID.
     """

@@ -1,11 +1,12 @@
 """Deletes stale index entries, and verifies entries that a crash left unverified.
 
 An entry that its row does not have may be stale, or belong to a write in progress. If the row's
-guard has the entry's timestamp or a later one, the entry is stale, and is deleted. Otherwise the
-repair first *fences* the row: it gives the guard a later timestamp, so that a write in progress
-fails its check-and-mutate. Then it deletes the entry. Young entries are skipped, so that writers
-are not disturbed; correctness does not depend on it. In tables without guards, timestamps are
-compared: see `index.protocol.last_writer_wins`.
+guard is not older than the entry, the entry is stale, and is deleted. Otherwise the repair first
+*fences* the row: it puts a new guard, so that a write in progress fails its check-and-mutate. Then
+it deletes the entry.
+
+Young entries are skipped, so that writers are not disturbed. In tables without guards, the repair
+compares timestamps instead: see `index.protocol.last_writer_wins`.
 """
 
 from __future__ import annotations
@@ -47,11 +48,11 @@ from hbase_orm.index.upkeep.table_pages import (
 from hbase_orm.ops import Delete, KeyRange, MutateRows, Protocol, Row, RowMutation, ask_with_retry
 
 MIN_AGE_MS: Final = 60_000
-"""Younger entries are skipped: their write is probably in progress, and a fence makes it fail."""
+"""Entries younger than this are skipped: a write may be in progress, and a fence makes it fail."""
 
 
 class EntryState(Enum):
-    """The state of one entry before or after its repair."""
+    """The result of repairing one entry."""
 
     VALID = "its row has it"
     VERIFIED = "its row has it; what it repeats is now verified"
@@ -61,17 +62,18 @@ class EntryState(Enum):
 
 @dataclass(frozen=True, slots=True)
 class RepairCounts:
-    """The numbers of entries in one repair pass over an index.
+    """The counts of entries in one repair pass over an index, by result.
 
     Attributes:
         scanned: All entries that were checked: valid + verified + stale + unrepaired.
         valid: The entries that their rows have.
         stale: The entries that their rows do not have: repaired + in_flight.
-        repaired: The stale entries that were deleted, and deleted rows that were not entries.
+        repaired: The stale entries that were deleted. Rows of the index table that are not entries
+            count too, if they were deleted.
         in_flight: The entries that were not repaired, because their writes may be in progress.
         verified: The unverified entries of a covering index that the pass has verified.
-        unrepaired: By entry key, the errors of entries whose rows do not decode and of claims that
-            do not decode.
+        unrepaired: For each entry key, the error. These are entries whose rows do not decode, and
+            claims that do not decode.
     """
 
     scanned: int = 0
@@ -93,7 +95,7 @@ def repair_entry(
     base_key: bytes,
     min_age_ms: int = MIN_AGE_MS,
 ) -> Protocol[EntryState]:
-    """Repair one entry: delete it if its row does not have it, else verify its copied columns.
+    """Repair one entry: delete a stale entry, or verify an unverified covering entry.
 
     If a write of the row may be in progress, the row is fenced first. It is safe to repeat the
     repair, and to repair while other programs write or repair.
@@ -212,8 +214,8 @@ def repair_pass(
     Args:
         target: The write target of the table.
         index: The index.
-        base_key_of: A function that returns the row key at the end of an entry's key; not called
-            for a unique index, whose claims hold the row key.
+        base_key_of: A function that returns the row key at the end of an entry's key. It is not
+            called for a unique index, whose claims hold the row key.
         context: Clocks, randomness and the catalog's permission.
         min_age_ms: Entries younger than this are not repaired if the repair needs a fence.
         key_range: The range of entry keys to check; None means all.

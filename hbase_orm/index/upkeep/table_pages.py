@@ -35,11 +35,11 @@ PAGE_ROWS: Final = 500
 
 
 class TablePage(typing.Protocol):
-    """The result of reading one page of a table; it has the start of the next page."""
+    """A page of a table that was read; `next` is the start of the page after it."""
 
     @property
     def next(self) -> bytes | None:
-        """The key at which the next page starts; None if this page is the last one of its range."""
+        """The key at which the next page starts; None if this page is the last page."""
         ...
 
 
@@ -73,9 +73,9 @@ def read_in_rounds(
 def get_rows(
     table: str, keys: Sequence[bytes], context: GuardContext, columns: tuple[bytes, ...] = ()
 ) -> Protocol[list[Row | None]]:
-    """Return the rows with these keys, None for a row that does not exist.
+    """Return the rows with these keys; for a row that does not exist, the result has None.
 
-    Only `columns` are read, or all columns if it is empty.
+    If `columns` is empty, all columns are read.
     """
     if not keys:
         return []
@@ -108,7 +108,7 @@ def keys_of(target: GuardedTable, index: IndexTarget, row: Row) -> list[bytes]:
 def with_base_keys(
     index: IndexTarget, base_key_of: Callable[[bytes], bytes], entries: Sequence[Row]
 ) -> tuple[list[tuple[Row, bytes]], dict[bytes, CorruptRowError]]:
-    """Return entries, each with the key of its row; leave out FREE markers, which no row owns.
+    """Return entries, each with the key of its row; leave out FREE markers.
 
     Args:
         index: The index.
@@ -116,8 +116,8 @@ def with_base_keys(
         entries: Rows of the index table, with all their cells.
 
     Returns:
-        Two values: the entries, each with the key of its row; and, for each of `entries` that is
-        not an entry of the index, the error by its key.
+        Two values. The first is the entries, each with the key of its row. The second has the
+        errors of rows that are not entries of the index, by their key.
     """
     pairs: list[tuple[Row, bytes]] = []
     corrupt: dict[bytes, CorruptRowError] = {}
@@ -141,7 +141,7 @@ def _owner(index: IndexTarget, base_key_of: Callable[[bytes], bytes], entry: Row
 
 
 def points_to(index: IndexTarget, entry: Row | None, base_key: bytes) -> bool:
-    """Return whether an entry exists and belongs to the row with this key."""
+    """Return whether an entry exists and belongs to the row with the key `base_key`."""
     if entry is None or not index.unique:
         return entry is not None
     claim = StoredClaim.of(entry.cells.get(CLAIM_COLUMN)).claim
