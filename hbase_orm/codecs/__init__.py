@@ -1,9 +1,10 @@
 """Codecs, which convert Python values to bytes and back.
 
 The functions here, such as `codecs.uint32(desc=True)`, return codecs with exact types for type
-checkers. `get` returns the codec that has a stable name, such as "uint32". A codec has the
-attributes `ordered` (whether the bytes sort like the values) and `width_bytes` (the length of every
-encoding, or None if the length varies).
+checkers. `get` returns a codec by its stable name, such as "uint32".
+
+A codec's attribute `ordered` is whether its bytes sort like the values. The attribute `width_bytes`
+is the length of every encoding. It is None if the length varies.
 """
 
 from __future__ import annotations

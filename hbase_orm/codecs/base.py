@@ -1,7 +1,7 @@
 """The interface of codecs, which convert values of one Python type to bytes and back.
 
 A value that does not fit raises `CodecError` with the codec's name, the value and the limit. Codecs
-are frozen values; two codecs of one class with the same parameters are equal.
+are frozen values. Two codecs of one class with the same parameters are equal.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class KeyPlacement(Enum):
     """The positions in a row key at which a codec may be used.
 
     Some formats of other programs, such as Phoenix, cannot be used at every position. The value of
-    a member is the reason for its limit; the error for a wrong position shows this text.
+    each member is a text: the reason for the limit. The error for a wrong position shows it.
     """
 
     ANYWHERE = "anywhere"
@@ -39,7 +39,7 @@ class KeyPlacement(Enum):
     ASCENDING = "descending, the format's owner writes other bytes in row keys than elsewhere"
 
     def holds(self, *, is_last: bool, desc: bool) -> bool:
-        """Return whether the codec may be used for a part of a row key.
+        """Return whether a codec with this placement may be used for a part of a row key.
 
         Args:
             is_last: Whether the part is the last one of the row key.
@@ -90,7 +90,7 @@ class Codec(Generic[T]):
 
     @property
     def nullable(self) -> bool:
-        """Always False: codecs do not encode None; a column that is None has no cell."""
+        """Always False, because codecs do not encode None: a column that is None has no cell."""
         return False
 
     @property
@@ -102,8 +102,8 @@ class Codec(Generic[T]):
     def canonical(self) -> bool:
         """Whether each value has only one encoding.
 
-        If so, equal values have equal encodings, and values can be compared by their encodings.
-        Two exceptions are ignored: 0.0 and -0.0 are equal but have two encodings; NaN has one
+        If so, equal values have equal encodings, and values can be compared by their encodings. Two
+        exceptions of floats are ignored. 0.0 and -0.0 are equal but have two encodings. NaN has one
         encoding but does not equal itself.
         """
         return False
@@ -155,7 +155,7 @@ class Codec(Generic[T]):
         raise NotImplementedError
 
     def encode_prefix(self, prefix: T, /) -> bytes:
-        """Return the bytes that begin the encoding of every value that starts with `prefix`.
+        """Return the common first bytes of the encodings of all values that start with `prefix`.
 
         Only codecs of text and bytes know these bytes; all other codecs return empty bytes.
 
@@ -166,10 +166,10 @@ class Codec(Generic[T]):
         return b""
 
     def inline_encode(self, value: str, scope: Scope) -> str | None:
-        """Return the source of an expression that replaces a call of `encode`, or None.
+        """Return the source of an expression that replaces a call of `encode`.
 
-        None means that no expression is faster than the call. The module `source` describes the
-        rules for such expressions.
+        The result is None if no expression is faster than the call. The module `source` describes
+        the rules for such expressions.
 
         Args:
             value: The name of the variable that holds the value.
@@ -180,19 +180,20 @@ class Codec(Generic[T]):
         return None
 
     def inline_decode(self, data: str, scope: Scope) -> str | None:
-        """Return the source of an expression that replaces a call of `decode`, or None.
+        """Return the source of an expression that replaces a call of `decode`.
 
-        None means that no expression is faster than the call. `data` is the name of the variable
-        that holds the bytes.
+        The result is None if no expression is faster than the call. `data` is the name of the
+        variable that holds the bytes.
         """
         del data, scope
         return None
 
     def inline_settled(self, value: str, scope: Scope) -> str | None:
-        """Return the source of a fast test that a value needs no `normalize`, or None.
+        """Return the source of a fast test that shows that a value needs no `normalize`.
 
         If the test is true, `normalize` would return the value unchanged. If it is false, only a
-        call of `normalize` shows whether the value changes. None means that the codec has no test.
+        call of `normalize` shows whether the value changes. The result is None if the codec has no
+        such test.
         """
         del value, scope
         return None

@@ -32,8 +32,8 @@ class Enumerated(Codec[E]):
     def canonical(self) -> bool:
         """Whether each member has only one encoding.
 
-        This needs two things. The inner codec is canonical and not a codec of floats. The enum does
-        not define `_missing_`, which could return a member for other values than the member's own.
+        False if `inner` is not canonical, or is a codec of floats. Also False if the enum defines
+        `_missing_`, which may convert further values to a member.
         """
         finds_plainly = self.type_._missing_.__func__ is Enum._missing_.__func__  # type: ignore[attr-defined]  # class methods
         return self.inner.canonical and self.inner.python_type is not float and finds_plainly
@@ -61,7 +61,7 @@ class Enumerated(Codec[E]):
     def ordered(self) -> bool:
         """Whether the bytes sort like the members' values.
 
-        They do if the inner codec is ordered, and if it has a fixed width or `desc` is False.
+        They do if the inner codec is ordered. But descending bytes of varying length do not sort.
         """
         return self.inner.ordered and (self.inner.width_bytes is not None or not self.desc)
 
@@ -137,8 +137,8 @@ class Code(Codec[T]):
     def ordered(self) -> bool:
         """Whether the codes sort like the values.
 
-        Always False for descending codes of several widths. Otherwise also True if the values have
-        no order.
+        Always False for descending codes of several widths. Any other codes of values without an
+        order count as sorted.
         """
         values: list[Any] = [value for value, _ in sorted(self.pairs, key=lambda pair: pair[1])]
         try:
@@ -184,8 +184,8 @@ def code_of(values: Mapping[T, bytes], *, desc: bool = False) -> Code[T]:
     """Return a codec that stores each value as its code.
 
     Raises:
-        SchemaError: The argument is not a mapping to bytes or is empty, a code is empty, or a code
-            is a prefix of another code.
+        SchemaError: The argument is not a mapping to bytes, or is empty. Or a code is empty, or is
+            a prefix of another code.
     """
     if not isinstance(values, Mapping):
         raise SchemaError(

@@ -1,7 +1,7 @@
-"""Codecs of datetimes in seconds, dates, times of day and timedeltas, as numbers of fixed width.
+"""Codecs that store datetimes, dates, times of day and timedeltas as numbers of fixed width.
 
-Times that are finer than a codec's unit are rounded down, as in `millis`. Dates and timedeltas are
-signed numbers; their sign bit is flipped, so that negative numbers sort first.
+Times that are finer than a codec's unit are rounded down. Dates and timedeltas are signed numbers.
+Their sign bit is flipped, so that negative numbers sort first.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Seconds(Instant):
     """Datetimes as seconds since 1970, in 4 or 8 bytes.
 
     If descending, the stored number is the largest number minus the seconds. The largest number is
-    Long.MAX with 8 bytes, as for `millis`, and 0xFFFFFFFF with 4 bytes.
+    Long.MAX with 8 bytes, and 0xFFFFFFFF with 4 bytes.
 
     Attributes:
         width_bytes: The width in bytes: 4, which suffices until 2106, or 8.
@@ -134,7 +134,8 @@ class Seconds(Instant):
     def inline_settled(self, value: str, scope: Scope) -> str:
         """Return the source of a test for UTC times of whole seconds.
 
-        The test is true from 1970 to the last year of which every second fits the width.
+        The test is false before 1970. It is also false in years of which some seconds do not fit
+        the width.
         """
         last_year = _SHORT_LAST_YEAR if self.width_bytes == _SHORT.size else MAXYEAR
         return self.inline_whole(

@@ -15,12 +15,14 @@ from hbase_orm.codecs.base import Codec
 
 @dataclass(frozen=True, slots=True)
 class Hundreds:
-    """A number in base 100: 0.abc… * 100 ** exponent, whose first and last digits are not 0.
+    """A number in base 100: 0.abc… * 100 ** exponent.
+
+    The first and the last of the digits abc… are not 0.
 
     Attributes:
         is_negative: Whether the number is below zero.
         digits: The base-100 digits, each 0 to 99; empty for zero.
-        exponent: The number of base-100 digits before the decimal point; it may be negative, or
+        exponent: The number of base-100 digits before the decimal point. It may be negative, or
             larger than the number of `digits`.
     """
 

@@ -47,16 +47,16 @@ def text(
 ) -> Codec[str]:
     """Return a codec of UTF-8 text.
 
-    If other parts of a row key follow text of varying length, the text ends with `separator`.
-    Without a separator it ends with `00 01`, and every `00` in it is escaped, so any text fits.
+    In a row key, text of varying length ends with `separator` if other parts follow it. Without a
+    separator it ends with `00 01`, and every `00` in it is escaped. So any text fits.
 
     Args:
         separator: The bytes that end the text in a row key; values that contain them are refused.
-        width_bytes: A fixed width instead of a separator: shorter text is padded, longer text is
+        width_bytes: A fixed width instead of a separator. Shorter text is padded, longer text is
             refused.
         pad: The ASCII character of the padding; values that have it at the padded end are refused.
         side: The side on which padding is added, "left" or "right".
-        digit_reversed: Whether the text is stored backwards; the bytes then do not sort like the
+        digit_reversed: Whether the text is stored backwards. The bytes then do not sort like the
             text.
         desc: Whether larger values sort first.
 
@@ -84,7 +84,10 @@ def text(
 
 
 def raw(*, width_bytes: int | None = None, desc: bool = False) -> Codec[bytes]:
-    """Return a codec of bytes, which are stored unchanged, of any length or of a fixed width."""
+    """Return a codec that stores bytes unchanged.
+
+    With `width_bytes`, all values must have this length. Without it, they may have any length.
+    """
     return Raw(desc=desc) if width_bytes is None else FixedRaw(width_bytes=width_bytes, desc=desc)
 
 
@@ -93,7 +96,7 @@ def digits(width_bytes: int, *, digit_reversed: bool = False, desc: bool = False
 
     Args:
         width_bytes: The number of digits.
-        digit_reversed: Whether the last digit is stored first; consecutive numbers are then far
+        digit_reversed: Whether the last digit is stored first. Consecutive numbers are then far
             apart, and the bytes do not sort like the numbers.
         desc: Whether larger values sort first.
     """
@@ -174,8 +177,8 @@ def strftime(format: str, /, *, desc: bool = False) -> Codec[datetime]:  # noqa:
     The format may have %Y %m %d %j %H %M %S %f %% and other ASCII text.
 
     Raises:
-        SchemaError: The format has another directive, repeats a unit, or leaves one out between
-            its largest and its smallest unit.
+        SchemaError: The format has another directive, or repeats a unit. Or it leaves out a unit
+            between its largest and its smallest unit.
     """
     return Strftime(format=format, desc=desc)
 
@@ -206,7 +209,10 @@ def uuid(*, desc: bool = False) -> Codec[UUID]:
 
 
 def decimal(*, desc: bool = False) -> Codec[Decimal]:
-    """Return a codec of Decimals of at most 31 digits, in the format of "ordered.numeric"."""
+    """Return a codec of Decimals with at most 31 digits.
+
+    Its bytes are those of the codec "ordered.numeric".
+    """
     return SortedDecimal(desc=desc)
 
 
@@ -221,11 +227,13 @@ def ipv6(*, desc: bool = False) -> Codec[IPv6Address]:
 
 
 def enum(type_: type[E], /, *, desc: bool = False) -> Codec[E]:
-    """Return a codec that stores enum members as their values, by the values' default codec.
+    """Return a codec that stores each enum member as its value.
+
+    The values are stored by the default codec of their type.
 
     Raises:
-        SchemaError: The argument is not an enum; its values have several types; or the type of its
-            values has no default codec, or one that cannot store all of them.
+        SchemaError: The argument is not an enum, or its values have several types. Or no default
+            codec can store all of its values.
     """
     if not isinstance(type_, type) or not issubclass(type_, Enum):
         raise SchemaError(
@@ -264,8 +272,8 @@ def json(
     Args:
         type_: The type of the values, for example `list[Line]`.
         version: The version number that is written.
-        upgrades: For each earlier version, a function that converts a dict of the fields of that
-            version to a dict of the fields of the next version.
+        upgrades: For each earlier version number, a function. It takes a value's fields as a dict,
+            and returns the dict of the next version.
 
     Raises:
         SchemaError: The type cannot be packed, or an upgrade is missing.
@@ -283,8 +291,8 @@ def msgpack(
     Args:
         type_: The type of the values, for example `list[Line]`.
         version: The version number that is written.
-        upgrades: For each earlier version, a function that converts a dict of the fields of that
-            version to a dict of the fields of the next version.
+        upgrades: For each earlier version number, a function. It takes a value's fields as a dict,
+            and returns the dict of the next version.
 
     Raises:
         SchemaError: The type cannot be packed, or an upgrade is missing.
@@ -293,7 +301,7 @@ def msgpack(
 
 
 def default_codecs() -> Mapping[type, Codec[Any]]:
-    """Return the default codecs by their types, without those of enums; see `default_codec`."""
+    """Return the default codecs of all types except enums, by type; see `default_codec`."""
     return _DEFAULTS
 
 
@@ -316,7 +324,7 @@ _DEFAULTS: Mapping[type, Codec[Any]] = MappingProxyType(
 
 
 def default_codec(annotation: Any) -> Codec[Any] | None:
-    """Return the default codec of a type, or None if the type has no default codec.
+    """Return the default codec of a type; None if the type has none.
 
     The default codec of an enum is `enum(annotation)`.
 

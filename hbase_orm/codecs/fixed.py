@@ -1,9 +1,10 @@
 """Codecs of text, bytes and decimal digits of a fixed width.
 
 Shorter text is padded on one side. A text that has the padding character on that side is refused,
-because decoding would remove it. Text and digits may be stored backwards (`digit_reversed`):
-consecutive numbers then differ in their first byte, which spreads their rows over the table, but
-the bytes do not sort like the values.
+because decoding would remove it.
+
+Text and digits may be stored backwards (`digit_reversed`). Consecutive numbers then differ in their
+first byte, which spreads their rows over the table. But the bytes do not sort like the values.
 """
 
 from __future__ import annotations
@@ -98,9 +99,9 @@ class FixedText(Codec[str]):
         return invert(data) if self.desc else data
 
     def encode_prefix(self, prefix: str, /) -> bytes:
-        """Return the bytes with which the encoding of every text that starts with `prefix` begins.
+        """Return the common first bytes of the encodings of all texts that start with `prefix`.
 
-        Empty if padding may come before the text, or if the text is stored backwards.
+        The result is empty if padding may come before the text, or if the text is stored backwards.
         """
         if self.side == "left" or self.digit_reversed:
             return b""
@@ -154,7 +155,7 @@ class ReversedText(Text):
         return False
 
     def stored(self, value: str, /) -> bytes:
-        """Return the UTF-8 bytes of the reversed text, which are searched for the separator.
+        """Return the UTF-8 bytes of the reversed text; they must not contain the separator.
 
         Raises:
             CodecError: The value is not a str, or has a lone surrogate.
@@ -163,7 +164,10 @@ class ReversedText(Text):
         return value[::-1].encode()
 
     def encode_prefix(self, prefix: str, /) -> bytes:
-        """Return no bytes, because the beginning of a value is stored last."""
+        """Return empty bytes.
+
+        The text is stored backwards, so texts with one prefix have no common first bytes.
+        """
         utf8(self, prefix)
         return b""
 
@@ -192,7 +196,7 @@ class FixedRaw(Raw):
 
     @property
     def ordered(self) -> bool:
-        """Always True, also if descending."""
+        """Always True: bytes of one width sort, also if they are inverted."""
         return True
 
     @property
@@ -229,13 +233,13 @@ class FixedRaw(Raw):
         return invert(data) if self.desc else data
 
     def inline_encode(self, value: str, scope: Scope) -> str:
-        """Return an expression for `width_bytes` bytes; for others `encode` raises an error."""
+        """Return an expression for bytes of the right width; other values are given to `encode`."""
         data = inverted(value, scope, desc=self.desc)
         fits = f"len({value}) == {literal(self.width_bytes)}"
         return guarded(value, bytes, data, self.encode, scope, fits)
 
     def inline_decode(self, data: str, scope: Scope) -> str:
-        """Return an expression for `width_bytes` bytes; for others `decode` raises an error."""
+        """Return an expression for bytes of the right width; other bytes are given to `decode`."""
         plain, decode = inverted(data, scope, desc=self.desc), scope.bind(self.decode, "decode")
         return f"({plain} if len({data}) == {literal(self.width_bytes)} else {decode}({data}))"
 
@@ -274,7 +278,7 @@ class Digits(Codec[int]):
 
     @property
     def ordered(self) -> bool:
-        """Whether the digits are stored in their usual order, so that the bytes sort."""
+        """Whether the first digit is stored first, so that the bytes sort like the numbers."""
         return not self.digit_reversed
 
     @property

@@ -1,6 +1,6 @@
 """The common part of floating-point codecs: checks of values, and bytes that sort like numbers.
 
-A 32-bit codec stores the nearest 32-bit float, as a cast in Java does, so the codec is coarse.
+A 32-bit codec stores the nearest 32-bit float, as a cast in Java does. So it is coarse.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Real(Codec[float]):
 
     @property
     def canonical(self) -> bool:
-        """Always True, with the exceptions of `Codec.canonical`: zeros and NaN."""
+        """Always True: -0.0 and NaN are ignored, as `Codec.canonical` explains."""
         return True
 
     @property
@@ -60,8 +60,8 @@ class Real(Codec[float]):
         """Return the IEEE 754 bytes; every NaN has the same bytes, as in Java.
 
         Raises:
-            CodecError: The value is not a number, is an int that is not exactly a double, or is too
-                large for the layout.
+            CodecError: The value is not a number, or is too large for the layout. Or it is an int
+                that no double equals.
         """
         if not isinstance(value, (float, int)):
             raise self.refuse(value, "the value is not a float", expected="float")
@@ -108,7 +108,9 @@ def sorted_encode(
 
 
 def flip(data: bytes) -> bytes:
-    r"""Convert IEEE 754 bytes to bytes that sort: inverted if negative, else with the sign bit set.
+    r"""Convert IEEE 754 bytes to bytes that sort like the numbers.
+
+    If the number is negative, all bits are inverted. Otherwise, only the sign bit is set.
 
     Examples:
         >>> flip(b"\xc0\x00") < flip(b"\xbf\x00") < flip(b"\x3f\x00")
@@ -118,5 +120,5 @@ def flip(data: bytes) -> bytes:
 
 
 def unflip(data: bytes) -> bytes:
-    """Return the IEEE 754 bytes that `flip` made sortable."""
+    """Return the IEEE 754 bytes from which `flip` made `data`."""
     return bytes((data[0] ^ _SIGN,)) + data[1:] if data[0] & _SIGN else invert(data)

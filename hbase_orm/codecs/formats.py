@@ -1,9 +1,11 @@
 """Datetimes as text of fixed width, in UTC and in a format such as `%Y%m%d`.
 
-The format must have every unit between its largest and its smallest unit; finer times are rounded
-down. A format without the year, such as `-%d %H:%M`, does not store the whole time. It is for a
-part of a row key, beside another part that holds the rest of the time. `decode` takes the units
-that are not in the format from 1970-01-01 00:00.
+The format must have every unit between its largest and its smallest unit. Finer times are rounded
+down.
+
+A format without the year, such as `-%d %H:%M`, does not store the whole time. It is for a part of a
+row key, beside another part that holds the rest of the time. `decode` takes the units that are not
+in the format from 1970-01-01 00:00.
 """
 
 from __future__ import annotations
@@ -151,7 +153,7 @@ class Strftime(Instant):
         """Return `value` in UTC, rounded down to the smallest unit of the format.
 
         Raises:
-            CodecError: As for `encode`; or the format has no year.
+            CodecError: As for `encode`. Also if the format has no year.
         """
         if not self.is_whole:
             raise self.refuse(
@@ -166,9 +168,8 @@ class Strftime(Instant):
         """Return the text; times are rounded down to the smallest unit of the format.
 
         Raises:
-            CodecError: The value is not a datetime, has no time zone, is outside of years 1 to
-                9999, or is a day that the format cannot hold without the year, such as 29 February
-                in "%m%d".
+            CodecError: The value is not a datetime, has no time zone, or is outside of years 1 to
+                9999. Or the format has no year and cannot hold this day, such as 29 February.
         """
         self.checked_micros(value)
         at = value.astimezone(UTC)

@@ -1,9 +1,10 @@
 """The encodings of HBase's Java class `Bytes`, as `Bytes.toBytes` writes them.
 
-Numbers are in two's complement or plain IEEE 754: negative numbers sort after positive ones, so no
-codec of numbers here is `ordered`. `Bytes` has no descending form; with `desc`, these codecs invert
-every byte, as HBase's `Order.DESCENDING` does. The codec "bytes.int64", the format of HBase's
-counters, is in the module `counters`.
+Numbers are in two's complement or plain IEEE 754. Negative numbers sort after positive ones, so no
+codec of numbers here is `ordered`.
+
+`Bytes` has no descending form. With `desc`, these codecs invert every byte, as HBase's
+`Order.DESCENDING` does. The codec "bytes.int64" is in the module `counters`.
 """
 
 from __future__ import annotations
@@ -167,8 +168,8 @@ class BytesDecimal(Codec[Decimal]):
         """Return 5 bytes or more.
 
         Raises:
-            CodecError: The value is not a Decimal or not finite, its scale has more than 32 bits,
-                or it has more than 9,863 digits.
+            CodecError: The value is not a Decimal or not finite. Or its scale has more than 32
+                bits, or it has more than 9,863 digits.
         """
         if not isinstance(value, Decimal):
             raise self.refuse(value, "the value is not a Decimal", expected="Decimal")

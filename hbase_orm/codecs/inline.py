@@ -28,7 +28,7 @@ def encode_source(codec: Codec[Any], value: str, scope: Scope) -> str:
 def refuses_none(codec: Codec[Any]) -> bool:
     """Return whether the codec is sure to raise an error for None.
 
-    It is if its `inline_encode` returns a source; any other codec may accept None.
+    A codec surely does so if its `inline_encode` returns a source. Any other codec may accept None.
     """
     return _holds(codec, "inline_encode") and codec.inline_encode("value", Scope()) is not None
 
@@ -46,11 +46,11 @@ def decode_source(codec: Codec[Any], data: str, scope: Scope) -> str:
 
 
 def settled_source(codec: Codec[Any], value: str, scope: Scope) -> str:
-    """Return the source of a fast test that a value needs no `normalize`.
+    """Return the source of a fast test that shows that a value needs no `normalize`.
 
-    If the test is true, `normalize` would not change the value. It could still raise an error: for
-    a codec that is not coarse, the test checks only the value's class, not the range. If the test
-    is false, only a call of `normalize` shows whether the value fits and whether it changes.
+    If the test is true, `normalize` would not change the value. It could still raise an error,
+    because some tests do not check the range. If the test is false, only a call of `normalize`
+    shows whether the value fits and whether it changes.
 
     Args:
         codec: The codec.
@@ -64,11 +64,11 @@ def settled_source(codec: Codec[Any], value: str, scope: Scope) -> str:
 
 
 def _holds(codec: Codec[Any], method: str) -> bool:
-    """Return whether the source that `method` of the codec returns fits its other methods.
+    """Return whether the source from `method` does the same as the codec's other methods.
 
-    A subclass may inherit `method` but override `encode`: the inherited source would ignore that.
-    So the result is False if a subclass of the class that defines `method` defines any method or
-    property. It may define constants, such as another name.
+    A subclass may inherit `method` but override `encode`, which the inherited source ignores. So
+    the result is False if a class below the one that defines `method` defines methods or
+    properties.
     """
     for kind in type(codec).__mro__:
         own = vars(kind)

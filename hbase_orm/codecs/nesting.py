@@ -1,7 +1,7 @@
 """The limit of nesting in packed values.
 
-Programs must be able to decode a value even if their call stack is deep already. Decoding needs one
-level of Python's stack, which usually has 1,000 levels, for each level of nesting.
+Programs must be able to decode a value even if their call stack is deep already. Each level of
+nesting needs one level of Python's stack, which usually has 1,000 levels.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Codecs of numbers with a fixed width, big-endian, whose bytes sort like the values.
 
 Unsigned integers are stored as big-endian bytes. Signed integers have the sign bit flipped, so that
-negative values sort first. Doubles are IEEE 754 bytes: positive doubles have the sign bit flipped,
-and negative doubles have every bit flipped (the total order of IEEE 754-2019 5.10). `desc` inverts
-every bit.
+negative values sort first. Doubles are IEEE 754 bytes. Positive doubles have the sign bit flipped,
+negative doubles have every bit flipped. This is the total order of IEEE 754-2019 5.10. `desc`
+inverts every bit.
 """
 
 from __future__ import annotations
@@ -183,7 +183,7 @@ class Float64(Codec[float]):
 
     @property
     def canonical(self) -> bool:
-        """Always True, with the exceptions of `Codec.canonical`: zeros and NaN."""
+        """Always True: -0.0 and NaN are ignored, as `Codec.canonical` explains."""
         return True
 
     @property
@@ -201,7 +201,7 @@ class Float64(Codec[float]):
         return float(value)
 
     def encode(self, value: float, /) -> bytes:
-        """Return the 8 bytes of a float, or of an int as the equal float.
+        """Return the 8 bytes of a number; an int is stored as the equal float.
 
         Raises:
             CodecError: The value is not a number, or is an int that is not exactly a double.

@@ -1,9 +1,10 @@
 """Decimal numbers in the format of `OrderedBytes.encodeNumeric`, whose bytes sort like the numbers.
 
-A header shows the sign and the size. Then follow the exponent, if it is not part of the header, and
-the base-100 digits: the last digit d is stored as 2·d, every other digit as 2·d + 1. No encoding is
-a prefix of another. The library's own codec "decimal" has the same bytes, but refuses infinities
-and NaN.
+A header shows the sign and the size. The exponent follows, unless it is part of the header. Then
+follow the base-100 digits. The last digit d is stored as 2·d, every other digit as 2·d + 1. So no
+encoding is a prefix of another.
+
+The library's own codec "decimal" has the same bytes. But it refuses infinities and NaN.
 """
 
 from __future__ import annotations
@@ -168,7 +169,11 @@ class SortedDecimal(Number):
 
 @dataclass(frozen=True, slots=True)
 class OrderedNumeric(SortedDecimal):
-    """Decimals as in `SortedDecimal`, and infinities and NaN, as Java encodes them for doubles."""
+    """Decimals of at most 31 digits, infinities and NaN.
+
+    Numbers have the same bytes as in `SortedDecimal`. Java writes infinities and NaN only for
+    doubles.
+    """
 
     name: ClassVar[str] = "ordered.numeric"
 

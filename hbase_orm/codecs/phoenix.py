@@ -1,8 +1,10 @@
 """Phoenix's numbers and booleans, in the format of its class `PDataType`.
 
 Signed integers have the sign bit flipped. FLOAT and DOUBLE have the sortable bytes of
-`codecs.float64`, taken as a number and increased by 1. `desc` inverts every byte. The codecs of
-texts and bytes are in `phoenix_text`, of times in `phoenix_times`, of DECIMAL in `phoenix_decimal`.
+`codecs.float64`, taken as a number and increased by 1. `desc` inverts every byte.
+
+More codecs of Phoenix are in `phoenix_text` (texts and bytes), `phoenix_times` and
+`phoenix_decimal`.
 """
 
 from __future__ import annotations

@@ -23,8 +23,8 @@ class PhoenixDecimal(Number):
     """DECIMAL: at most 38 digits, from 1E-126 to below 1E+126, without trailing zeros.
 
     Attributes:
-        separator: The bytes that end the number if other parts of a row key follow, by default 00
-            as in Phoenix; numbers whose encoding contains these bytes are refused.
+        separator: The bytes that end the number if other parts of a row key follow. The default is
+            00, as in Phoenix. Numbers whose encoding contains these bytes are refused.
     """
 
     name: ClassVar[str] = "phoenix.decimal"
@@ -41,8 +41,8 @@ class PhoenixDecimal(Number):
         """Return 1 to 21 bytes.
 
         Raises:
-            CodecError: The value is not a Decimal or not finite, has more than 38 digits, is out of
-                range, or its bytes contain the separator.
+            CodecError: The value is not a Decimal or not finite, has more than 38 digits, or is out
+                of range. Or its bytes contain the separator.
         """
         hundreds = self.split(value)
         if not hundreds.digits:

@@ -104,8 +104,9 @@ class Char(Codec[str]):
         """Return `width_bytes` bytes.
 
         Raises:
-            CodecError: The value is not a str, is not ASCII, is too long, ends with a space (which
-                would be lost), or has a control character (which would sort before the padding).
+            CodecError: The value is not a str, is not ASCII, or is too long. Or it ends with a
+                space, which decoding would remove. Or it has a control character, which would sort
+                before the padding.
         """
         data = self._ascii(value)
         if data.endswith(_BLANK):

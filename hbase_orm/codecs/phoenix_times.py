@@ -2,7 +2,7 @@
 
 All of these codecs encode datetimes with a time zone, because even a Phoenix DATE has a time of
 day. The unsigned types begin at 1970. DATE and TIME round times down to milliseconds when they are
-written; a TIMESTAMP's nanoseconds are rounded down to microseconds when they are read. `desc`
+written. A TIMESTAMP's nanoseconds are rounded down to microseconds when they are read. `desc`
 inverts every byte.
 """
 
@@ -41,7 +41,7 @@ class _PhoenixInstant(Instant):
         return (ms if self.is_unsigned else ms + _SIGN).to_bytes(_MILLIS_BYTES, "big"), micros
 
     def at(self, data: bytes, plain: bytes, micros: int) -> datetime:
-        """Return the datetime that some bytes stand for, in UTC.
+        """Return the datetime, in UTC, that an encoding stands for.
 
         Args:
             data: The whole encoding, for the error.

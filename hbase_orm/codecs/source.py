@@ -1,8 +1,9 @@
 """Helpers for generated source: its global names, and expressions that several codecs share.
 
-An expression that replaces a codec's method returns the same result, calls the method, or raises
-one of `MISFITS`. After such an error, the generated function calls the methods of the codecs, which
-raise precise errors. So an expression need not check anything that its operations check anyway.
+An expression that replaces a codec's method may do three things: return the same result, call the
+method, or raise one of `MISFITS`. After such an error, the generated function calls the codecs'
+methods, which raise precise errors. So an expression need not check what its operations check
+anyway.
 """
 
 from __future__ import annotations
@@ -96,7 +97,7 @@ def literal(value: Any) -> str:
 def renamed(function: Any, names: Mapping[str, str]) -> Any:
     """Rename the keyword arguments of a generated function, and return the function.
 
-    `names` maps the old names to the new names. The new names come from outside the library; they
+    `names` maps the old names to the new names. The new names come from outside the library. They
     never become source, because they are set after the source is compiled.
     """
     code = function.__code__

@@ -1,10 +1,11 @@
 """Packed values: JSON or MessagePack of dataclasses, lists, sets, dicts, attrs and pydantic values.
 
-Each value is stored with its version number. A value of an older version is converted by `upgrades`
-one version at a time, as plain dicts; then missing fields get their defaults, and unknown fields
-are ignored. JSON is `{"v": version, "d": value}`; MessagePack is the version in one byte, then the
-value. The members of sets, and of dicts with str keys, are sorted, so that equal values have equal
-bytes.
+Each value is stored with its version number. The functions in `upgrades` convert a value of an
+older version, as plain dicts, one version at a time. Then missing fields get their defaults, and
+unknown fields are ignored.
+
+JSON is `{"v": version, "d": value}`. MessagePack is the version in one byte, then the value. The
+members of sets, and of dicts with str keys, are sorted, so that equal values have equal bytes.
 """
 
 from __future__ import annotations
@@ -106,8 +107,8 @@ class Packed(Codec[T]):
     Attributes:
         type_: The type of the values, for example `list[Line]`.
         version: The version number that is written, 1 to 127.
-        upgrades: For each earlier version, a function that converts a dict of the fields of that
-            version to a dict of the fields of the next version.
+        upgrades: For each earlier version number, a function. It takes a value's fields as a dict,
+            and returns the dict of the next version.
     """
 
     type_: Any = field(kw_only=True)
@@ -154,11 +155,11 @@ class Packed(Codec[T]):
         raise NotImplementedError
 
     def unpack(self, data: bytes, /) -> T:
-        """Return the value that was packed by the current version into `data`."""
+        """Return the value in `data`, which the current version packed."""
         raise NotImplementedError
 
     def unpack_plain(self, data: bytes, /) -> Any:
-        """Return the value that was packed by any version into `data`, as dicts and lists."""
+        """Return the value in `data`, which any version packed, as dicts and lists."""
         raise NotImplementedError
 
     def containers(self, packed: bytes, /) -> int:
@@ -177,8 +178,8 @@ class Packed(Codec[T]):
         """Return the version and the packed value, joined.
 
         Raises:
-            CodecError: The value or a part of it does not fit the type; it is nested deeper than
-                200 levels; or it would be read back as a different value, such as NaN in JSON.
+            CodecError: The value or a part of it does not fit the type. Or it is nested deeper than
+                200 levels. Or it would be read back as a different value, such as NaN in JSON.
         """
         if not isinstance(value, self.python_type):
             raise self.refuse(value, "the value has another type", expected=self.type_)
@@ -251,7 +252,7 @@ class Packed(Codec[T]):
 
 
 def _upgraded(plain: Any, upgrade: Upgrade) -> Any:
-    """Upgrade the fields of a value, or of each value of a list."""
+    """Upgrade a value by one version; of a list, upgrade each item."""
     if isinstance(plain, list):
         return [_upgraded(one, upgrade) for one in plain]
     return upgrade(plain) if isinstance(plain, dict) else plain

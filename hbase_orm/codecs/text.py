@@ -1,7 +1,7 @@
 """Codecs of text and bytes of varying length.
 
-UTF-8 sorts like the code points. In a row key, a text ends with the codec's `separator` or, if the
-codec has none, with `00 01`. Ascending text at the end of a row key needs neither.
+UTF-8 sorts like the code points. In a row key, a text ends with the codec's `separator`, or with
+`00 01` if the codec has none. Ascending text at the end of a row key needs neither.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ class Text(Codec[str]):
     """UTF-8 text of any length.
 
     Attributes:
-        separator: The bytes that end the text if other parts follow in a row key; values that
+        separator: The bytes that end the text if other parts follow in a row key. Values that
             contain them are refused. With None, the text ends with `00 01`, and every `00` in it is
-            encoded as `00 ff`, so any text fits.
+            encoded as `00 ff`. So any text fits.
     """
 
     name: ClassVar[str] = "text"
@@ -153,7 +153,7 @@ class Raw(Codec[bytes]):
 
     @property
     def ordered(self) -> bool:
-        """True if ascending, as for text."""
+        """True if ascending; inverted bytes of varying length sort only with a terminator."""
         return not self.desc
 
     @property

@@ -1,8 +1,10 @@
-"""Codecs of datetimes as whole milliseconds or microseconds since 1970, 8 bytes big-endian.
+"""Codecs that store datetimes as milliseconds or microseconds since 1970, in 8 bytes.
 
-Datetimes must have a time zone, and are read back in UTC. `millis` has the bytes that Java programs
-usually write: the `long` ms, from 0 to Long.MAX, or Long.MAX - ms if descending. `micros` stores
-every datetime without loss; its sign bit is flipped, so that times before 1970 sort first.
+Datetimes must have a time zone, and are read back in UTC. The numbers are big-endian.
+
+`millis` has the bytes that Java programs usually write: the `long` ms, from 0 to Long.MAX. If
+descending, it is Long.MAX - ms. `micros` stores every datetime without loss. Its sign bit is
+flipped, so that times before 1970 sort first.
 """
 
 from __future__ import annotations
@@ -66,7 +68,7 @@ class Instant(Codec[datetime]):
         return isinstance(value, datetime) and value.utcoffset() is not None
 
     def comparable(self, value: Any, /) -> Any:
-        """Return `value` in UTC, because Python compares ambiguous local times differently."""
+        """Return `value` in UTC, where no time is ambiguous."""
         try:
             return value.astimezone(UTC)
         except OverflowError:

@@ -1,8 +1,8 @@
 """`Model`: the class that users derive their models from.
 
-Creating a subclass resolves its declarations into a frozen `TableSchema` and compiles its mapping;
-every mistake raises an error at that time. An instance has its values in `__dict__` and the
-library's own data in `__state__`.
+Creating a subclass resolves its declarations into a frozen `TableSchema` and compiles its mapping.
+Every mistake in a declaration raises an error at that time. An instance has its values in
+`__dict__`, and the library's own data in `__state__`.
 """
 
 from __future__ import annotations
@@ -84,10 +84,10 @@ class Model:
             abstract: Whether the class is a mixin without a table.
             record_type: The record type of the class, for a class that shares the table of its
                 base.
-            timestamps: Who sets the timestamps of cells: "server" or "client". With "client",
-                writes can be repeated exactly, and of two writers the one with the later clock
-                wins. None means the engine's option. A guarded model cannot have this option,
-                because its rows take their timestamps from their guards.
+            timestamps: Who sets the timestamps of cells: "server" or "client". None means the
+                engine's option. With "client", writes can be repeated exactly, and of two writers
+                the one with the later clock wins. A guarded model cannot have this option, because
+                its guards set the timestamps.
 
         Raises:
             SchemaError: Something in the declaration is wrong.
@@ -225,9 +225,13 @@ class Model:
     def to_dict(self) -> dict[str, Any]:
         """Return the fields by name; fields without a value are left out.
 
-        These fields have no value: a required column whose cell the row lacks, a deferred field
-        that was not read, and dynamic columns that were not read. Properties and related objects
-        are not fields.
+        These fields have no value:
+
+        - a required column whose cell the row lacks,
+        - a deferred field that was not read,
+        - dynamic columns that were not read.
+
+        Properties and related objects are not fields.
         """
         values = self.__dict__ | self._entries()
         numbers = {column.name: 0 for column in self.__schema__.numbers}
@@ -292,11 +296,11 @@ class Model:
 
     @classmethod
     def describe_key(cls, data: bytes | None = None, /) -> str:
-        """Return a text: the parts and values of the row key `data`, or the layout of all row keys.
+        """Return a text that shows the parts of a row key and their values.
 
         Args:
-            data: A row key. With None, the text is the layout in one line, such as
-                `[salt 16][host text][at millis desc]`.
+            data: The row key. With None, the text shows the layout of all row keys in one line,
+                such as `[salt 16][host text][at millis desc]`.
 
         Raises:
             CorruptRowError: The bytes are not a row key of this model.

@@ -1,8 +1,7 @@
 """The library's own data about an object, `obj.__state__`.
 
-It has the row that the object was read from, the row's table, the session that records changes,
-and, for a few objects, the deferred fields that were read, related objects, or a row key with a
-random salt.
+It has the row that the object was read from, the row's table, and a function that records changes.
+A few objects have more data, such as the names of the deferred fields that were read.
 """
 
 from __future__ import annotations
@@ -32,10 +31,10 @@ class InstanceState:
     """The state of one object; made by `new_state`, or by a model's generated functions.
 
     Attributes:
-        row: The row that the object was read from or last written as. None for a new object, for
-            an object that was read as of a time in the past, and for an object whose row was
-            deleted or belongs to another object now.
-        origin: The table and the servers of that row; None if they are not recorded.
+        row: The row that the object was read from or last written as. None for a new object, and
+            for one that was read as of a time in the past. Also None if the row was deleted, or
+            belongs to another object now.
+        origin: The table and the cluster of that row, as one text; None if they are not recorded.
         on_change: A function that is called with the object after a field was set, or None.
         rare: Data that only few objects have, by name. The mapping is never changed in place,
             because objects share it.

@@ -1,1 +1,1 @@
-"""The objects of a session: their identity, their owners, refreshing, and references to them."""
+"""The objects of a session: one object for each row, refreshed when the row is read again."""

@@ -31,10 +31,10 @@ def refuse_foreign(bound: BoundModel, obj: Model) -> None:
 
 
 def refuse_incomplete(bound: BoundModel, obj: Any, *, is_new: bool) -> None:
-    """Raise an error if an object lacks fields that its row would lack after the write.
+    """Raise an error if a write of the object would leave its row without some of its fields.
 
-    An object that this engine read from its row may lack deferred fields that are not required,
-    because the row keeps their cells. These objects must have all fields:
+    An object that this engine read may lack deferred fields that are not required, because the row
+    keeps their cells. These objects must have all fields:
 
     - a new object,
     - an object that another engine read or wrote,

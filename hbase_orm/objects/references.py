@@ -1,8 +1,9 @@
-"""Tests whether the program still refers to values, and so may change them in place.
+"""Functions that test whether the program still refers to some values.
 
-CPython counts the references to each object. The values are traversed to count the references
-between them; all further references belong to the program. Without exact counts the tests cannot be
-used.
+If it does, it may change them in place.
+
+CPython counts the references to each object. The functions count the references between the values.
+All further references belong to the program. Without exact counts these functions cannot be used.
 """
 
 from __future__ import annotations
@@ -61,8 +62,8 @@ def is_part_held(values: Mapping[str, Any], names: Iterable[str]) -> bool:
 
     Args:
         values: The values by name.
-        names: The names of the values to test. The other values are not tested; a reference from
-            one of them to a part of a tested value does not count as the program's.
+        names: The names of the values to test. References from the other values do not count as the
+            program's.
     """
     within = Counter(map(id, values.values()))
     parts = _parts([values[name] for name in names if name in values], within)

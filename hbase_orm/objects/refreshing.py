@@ -1,8 +1,8 @@
 """Updates an object from its row when the row is read again, and keeps the program's changes.
 
-A changed field keeps its value. The object's row keeps the old cell of that field and the old
-version cell, with which the flush compares. So reading a row again does not affect how a flush
-writes the program's changes.
+A changed field keeps its value. The object's stored row keeps the old cell of that field and the
+old version cell, because the flush compares with them. So reading a row again does not affect how a
+flush writes the changes.
 """
 
 from __future__ import annotations
@@ -178,7 +178,7 @@ def _changed_entries(
 
 
 def _entries_among(dynamic: DynamicSchema, columns: frozenset[bytes]) -> frozenset[Any]:
-    """Return the names of those dynamic columns of one field that are among `columns`."""
+    """Return the names of one field's dynamic columns that are among `columns`."""
     names = (column[len(dynamic.prefix) :] for column in columns if dynamic.holds(column))
     return frozenset(map(dynamic.name_codec.decode, names))
 

@@ -1,8 +1,8 @@
 """Converts declared components to a `KeyLayout`, and refuses every mistake in a row key.
 
-Rows with different key fields must have different row keys. So every key field must be in the key:
-itself, or as a digest, a number from a dictionary table, a period with its offset, or the result of
-a function. A field that cannot be decoded from the key must be stored in a column.
+Rows with different key fields must have different row keys. So the key must distinguish the values
+of every key field: see `distinct_keys`. A field that cannot be decoded from the key must be stored
+in a column.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class _Assembly:
     def _placed(self, part: Part, source: KeySource, *, is_last: bool) -> Part:
         """Check that a part's codec can be used at its position in the key; return the part.
 
-        The returned part refuses empty values if Phoenix would write another key for them there.
+        If Phoenix would write another key for an empty value there, the returned part refuses it.
 
         Raises:
             SchemaError: The codec cannot be used at this position; the error names another codec.

@@ -1,4 +1,4 @@
-"""Generates the functions that encode and decode row keys, without loops and calls per part.
+"""Generates functions that encode and decode row keys without a loop over the parts.
 
 "Source" means Python source here: the source of a value is an expression that computes it.
 """
@@ -167,7 +167,10 @@ def compile_encoder(
 
 
 def compile_decoder(parts: Sequence[Part], decoded: Sequence[str], joined: Joined) -> Decoder:
-    """Return a function of a row key and a context that returns the values of `decoded`."""
+    """Return a function that takes a row key and returns the values of the fields `decoded`.
+
+    Its second argument is a `KeyContext`, or None.
+    """
     scope = Scope(surplus=_refuse_surplus, refuse=_refuse_other, strange=_refuse_strange)
     lines = ["def decode(key, context=None):"]
     wanted = _wanted(parts, decoded, joined)

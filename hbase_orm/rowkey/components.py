@@ -92,16 +92,17 @@ class Numbered(Component):
 
     Attributes:
         bucket_count: The number of different values.
-        form: The encoding of a number: "byte" (at most 256 values), "text" (decimal digits of the
-            same width), or a function from the number to bytes of the same width.
+        form: The encoding of a number: "byte", "text" or a function from the number to bytes.
+            "byte" is for at most 256 values, "text" is decimal digits. The encodings of all numbers
+            have the same width.
     """
 
     def __init__(self, bucket_count: int, form: Form) -> None:
         """Declare a numbered component.
 
         Raises:
-            SchemaError: The number of buckets is out of range, or `form` does not write different
-                bytes of the same width.
+            SchemaError: `bucket_count` is out of range. Or `form` does not give each number
+                different bytes of the same width.
         """
         most = MAX_BUCKETS if form == "byte" else _MAX_NUMBERED_BUCKETS
         if (
@@ -153,7 +154,7 @@ class Numbered(Component):
 
 
 class Salt(Numbered):
-    """The salt bucket at the beginning of the key, which spreads a table's writes over its regions.
+    """A salt bucket at the beginning of the key: it spreads a table's writes over the regions.
 
     Attributes:
         bucket_count: The number of buckets: 2 to 256 if `form` is "byte", else 2 to 10,000. By
@@ -195,9 +196,10 @@ class Salt(Numbered):
 class RandomSalt(Numbered):
     """A bucket at the beginning of the key, chosen at random when an object is first written.
 
-    A get requests the key in every bucket. A loaded object keeps its bucket. If two programs write
-    the same new key at the same time, they may store two rows: use `Salt`, unless each key is
-    written only once.
+    A get requests the key in every bucket. A loaded object keeps its bucket.
+
+    Two programs that write the same new key at the same time may store two rows. So use `Salt`,
+    unless each key is written only once.
 
     Attributes:
         bucket_count: The number of buckets: 2 to 256 if `form` is "byte", else 2 to 10,000.
@@ -220,9 +222,9 @@ class Bucket(Numbered):
 
     Attributes:
         bucket_count: The number of buckets: 2 to 256 if `form` is "byte", else 2 to 10,000.
-        of: A key field that is a number, a time or a date, or a `Period`. The bucket of a time or a
-            date is computed from the number that its codec stores without `desc`, the bucket of a
-            `Period` from the number of periods since a fixed one.
+        of: A key field that is a number, a time or a date, or a `Period`. For a time or a date, the
+            number is what its codec stores without `desc`. For a `Period`, it is the number of
+            periods since a fixed one.
         form: The encoding of the bucket; see `Numbered`.
     """
 
@@ -327,7 +329,7 @@ class Digest(HashPrefix):
 
 
 class Substitute(Component):
-    """A number that the row key has instead of a name, and that a dictionary table assigns.
+    """A number that stands for a name in the row key; a dictionary table assigns the numbers.
 
     Attributes:
         of: The key field that holds the name, a text.

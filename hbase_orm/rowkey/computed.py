@@ -1,4 +1,4 @@
-"""Row key components that a user's function computes: declaration and conversion to parts."""
+"""Parts of row keys whose values a user's function computes."""
 
 from __future__ import annotations
 
@@ -17,13 +17,12 @@ class Computed(Component):
 
     Attributes:
         function: A function that takes the values of `of` by position and returns the part's value.
-            It must always return the same value for the same arguments, because stored keys contain
-            it.
+            It must always return the same value for the same arguments.
         of: The key fields or components that are the arguments.
         codec: The codec of the value.
-        values: A list of all possible values, or a function with the parameters of `function` that
-            returns the possible values. The function gets None for each argument that a statement
-            does not fix. If the attribute is None, the possible values are unknown.
+        values: The possible values: a list, or a function that returns them. The function takes the
+            arguments of `function`, with None for each argument that a statement does not fix. If
+            the attribute is None, the possible values are unknown.
     """
 
     kind = "computed part"

@@ -2,8 +2,10 @@
 
 Each derivation has `inputs`, the parts that the value is computed from. `compute` returns the value
 of the part for the values of the inputs. If a part has few possible values, `choices` returns all
-of them: a read that does not know the inputs reads the rows of each possible value. Hashes are
-computed from the encoded bytes of their inputs, all other derivations from their values.
+of them. A read that does not know the inputs reads the rows of each possible value.
+
+Hashes are computed from the encoded bytes of the inputs. All other derivations are computed from
+the values.
 """
 
 from __future__ import annotations
@@ -49,11 +51,11 @@ class Hashed(Derivation):
         return True
 
     def of_bytes(self, data: bytes) -> bytes:
-        """Return the part's bytes: the result of the computation for the bytes `data`."""
+        """Return the part's bytes, computed from the bytes `data`."""
         raise NotImplementedError
 
     def compute(self, *values: Any) -> bytes:
-        """Return the part's bytes: the result for the joined bytes of the inputs' `values`."""
+        """Return the part's bytes, computed from the values of the inputs."""
         return self.of_bytes(
             b"".join(part.bare(value) for part, value in zip(self.inputs, values, strict=True))
         )
@@ -202,8 +204,8 @@ class BucketOf(OneOfNumbers):
 def number_of(codec: Codec[Any], value: Any) -> int:
     """Return the number from which the bucket of a value is computed.
 
-    A number is returned unchanged. A datetime or a date is counted in the codec's units since 1970,
-    a time since midnight, and a timedelta from zero.
+    A number is returned unchanged. Any other value is counted in the codec's units: a datetime or a
+    date since 1970, a time since midnight, a timedelta from zero.
 
     Raises:
         CodecError: The value does not fit the codec.
@@ -220,7 +222,7 @@ def check_numbered(codec: Codec[Any], name: str) -> None:
     """Raise an error if no bucket can be computed from a field with this codec.
 
     Raises:
-        SchemaError: The codec stores neither integers nor times as a number of units; the error
+        SchemaError: The codec stores neither integers nor times as a number of units. The error
             names the field and the codec.
     """
     is_int = issubclass(codec.python_type, int) and codec.python_type is not bool
@@ -258,8 +260,8 @@ class OffsetOf(Derivation):
         resolution_micros: The unit of an offset that is a number, in microseconds.
         python_type: The type of the part's codec: int, timedelta, time or datetime.
         sorts: Whether the part's bytes sort like the times of one period.
-        repeating: The part's codec if its bytes also hold units of the period itself, such as the
-            day if the period is an hour; else None.
+        repeating: The part's codec if its bytes also hold units of the period itself, else None. An
+            example is the day if the period is an hour.
     """
 
     unit: Unit = None  # type: ignore[assignment]  # always given

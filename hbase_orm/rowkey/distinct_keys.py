@@ -1,9 +1,14 @@
 """Checks that rows with different key fields have different row keys.
 
-A key distinguishes the values of a field if it has the field itself, its period and offset, its
-number from a dictionary table, a whole hash of the field, or the result of a user's function for
-which no list of possible values is declared. A field that cannot be decoded from the key must also
-be stored in a column.
+A key distinguishes the values of a field if it has one of these:
+
+- the field itself,
+- its period and its offset,
+- its number from a dictionary table,
+- a whole hash of the field,
+- the result of a user's function without a list of possible values.
+
+A field that cannot be decoded from the key must also be stored in a column.
 """
 
 from __future__ import annotations

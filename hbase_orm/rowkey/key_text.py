@@ -22,10 +22,10 @@ class Piece:
 
     Attributes:
         name: The key field, or the kind of the derived component.
-        codec: The name of the codec; empty if the bytes are not an encoded value, such as a hash.
+        codec: The name of the codec. Empty for hashes and the like, which are not encoded values.
         data: The bytes, including the terminator.
-        value: The decoded value. None if the bytes are not an encoded value, or are an offset as
-            formatted text, which is a time only together with its period.
+        value: The decoded value. None if the bytes are not an encoded value. Also None for an
+            offset as formatted text, which is a time only together with its period.
     """
 
     name: str
@@ -70,7 +70,7 @@ def _part_text(part: Part) -> str:
 def describe(layout: KeyLayout, key: bytes) -> str:
     """Return one line for each component of a row key.
 
-    The line has the component's name, its codec, its bytes in HBase's notation, and its value.
+    The line shows the name, the codec, the bytes in HBase's notation, and the value.
 
     Raises:
         CorruptRowError: The key does not have this layout.

@@ -1,8 +1,8 @@
 """Computes the possible beginnings of a layout's row keys, which `reach` compares with regions.
 
-The beginnings end before the first part that has neither a known width nor a known list of values.
-The parts are treated as independent, although some combinations of their values do not exist: for
-example of a salt and the values that it is computed from, or of February and day 31.
+A beginning ends before the first part that has neither a known width nor a known list of values.
+The parts are treated as independent. So some of the beginnings do not exist, for example those with
+February and day 31.
 """
 
 from __future__ import annotations
@@ -86,7 +86,10 @@ def part_steps(part: Part) -> tuple[ByteWords, ...]:
 
 
 def choices_of(part: Part) -> tuple[Any, ...]:
-    """Return all possible values of a derived part; empty if unknown, or for other parts."""
+    """Return all possible values of a derived part; empty if they are unknown.
+
+    Also empty for a part that is not derived.
+    """
     derivation = part.derivation
     if derivation is None:
         return ()

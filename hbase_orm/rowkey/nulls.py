@@ -1,6 +1,6 @@
-"""A part of an index's key that may be None: a marker byte, then the value unless it is None.
+"""A part of an index's key whose value may be None: a marker byte, then the value.
 
-None is `00`, and a value is `01` followed by its own bytes; so None sorts first and cannot be
+None is only `00`. A value is `01` followed by its own bytes. So None sorts first and cannot be
 confused with a value. In a descending part all bytes are inverted, so None sorts last.
 """
 
@@ -37,7 +37,10 @@ class OrNone(Codec[Any]):
 
     @property
     def ordered(self) -> bool:
-        """Whether the bytes sort like the values, with None first, or last in a descending part."""
+        """Whether the bytes sort like the values.
+
+        None sorts first, and in a descending part last.
+        """
         return self.part.is_ordered
 
     @property
@@ -81,7 +84,7 @@ class OrNone(Codec[Any]):
         return position + 1 if marker == none else self.part.span(data, position + 1)
 
     def encode_prefix(self, prefix: Any, /) -> bytes:
-        """Return the bytes with which every encoded value that starts with `prefix` begins."""
+        """Return the common first bytes of the encodings of all values that start with `prefix`."""
         return self._markers[1] + self.part.leading(prefix)
 
 

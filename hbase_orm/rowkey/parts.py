@@ -2,9 +2,10 @@ r"""The parts of a row key in bytes: their terminators, decoding and sort order.
 
 A part of fixed width needs no terminator. Text that is followed by other parts ends with the
 separator of its codec. If the codec has no separator, the text ends with `00 01`, and every `00` in
-it is encoded as `00 ff`, so that any text fits and the order is kept (as in FoundationDB's tuple
-layer and Phoenix's VARBINARY_ENCODED). A descending part is inverted together with its terminator.
-Codecs that end their values themselves (HBase's `OrderedBytes`) are used unchanged.
+it is encoded as `00 ff`. So any text fits, and the order is kept.
+
+A descending part is inverted together with its terminator. Codecs that end their values themselves
+(HBase's `OrderedBytes`) are used unchanged.
 
 A part holds a key field, or a value derived from other parts (`derivation`).
 """
@@ -54,7 +55,7 @@ class Derivation:
 
     @property
     def spreads(self) -> bool:
-        """Whether the part only spreads rows over the regions, such as a salt.
+        """Whether the part only spreads rows over the regions, as a salt does.
 
         Scans return rows in the order of the parts after it.
         """
@@ -72,7 +73,7 @@ class Derivation:
     def dictionary(self) -> str | None:
         """The name of the dictionary table in which the value is looked up.
 
-        None if the value is not the number that a dictionary table assigns to a name.
+        None if the value is not looked up in a dictionary table.
         """
         return None
 
@@ -94,7 +95,7 @@ class Derivation:
         return None
 
     def admits(self, value: Any) -> bool:
-        """Return whether a decoded part can have this value, independent of other parts."""
+        """Return whether a decoded part can have this value, whatever the other parts are."""
         del value
         return True
 
@@ -114,9 +115,9 @@ class Part:
             terminator.
         separator: The terminator that the part has if it is ascending; empty if it needs none.
         end: The terminator as it is in the key: that of a descending part is inverted.
-        is_ordered: Whether the part's bytes sort like its values (or in the reverse order, if
-            descending). Those of text with a separator do not, unless the separator is a zero byte:
-            with "_", "host12_" would sort before "host1_".
+        is_ordered: Whether the part's bytes sort like its values, or in the reverse order if
+            descending. Text with a separator does not sort, unless the separator is a zero byte.
+            For example, "host12_" sorts before "host1_".
         is_delimited: Whether the bytes of a key show where the part ends, so that no encoded value
             is a prefix of another.
         is_descending: Whether larger values have smaller bytes.
@@ -195,7 +196,7 @@ class Part:
         return invert(data) if self.is_descending else data
 
     def leading(self, prefix: Any) -> bytes:
-        """Return the bytes with which every encoded value that starts with `prefix` begins.
+        """Return the common first bytes of the encodings of all values that start with `prefix`.
 
         Unlike a value, `prefix` may end with the beginning of the separator.
         """
@@ -210,7 +211,7 @@ class Part:
     def span(self, data: bytes, position: int) -> int:
         """Return the position after the part that begins at `position`, terminator included.
 
-        The end of a part of fixed width may be after the end of `data`.
+        A part of fixed width may end after the end of `data`.
 
         Raises:
             CodecError: The end of the part is not in `data`.
@@ -307,7 +308,7 @@ def _unique(names: Iterable[str]) -> tuple[str, ...]:
 
 
 Made = tuple[str, Codec[Any], Derivation]
-"""A derived component's name in words, codec and derivation, from which its part is made."""
+"""The name in words, the codec and the derivation from which a derived part is made."""
 
 
 def part_of(

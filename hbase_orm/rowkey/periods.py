@@ -28,7 +28,7 @@ class Unit:
         step: The length of the unit; None if it varies.
         longest: The length of the longest period.
         directives: The letters of the `strftime` fields that a table's name needs to identify a
-            period; "?" if there are no tables for this unit.
+            period. "?" if there are no tables for this unit.
     """
 
     name: str
@@ -66,7 +66,7 @@ class Unit:
             return None
 
     def starts(self, first: datetime, last: datetime) -> Iterator[datetime]:
-        """Yield the start of each period from the period of `first` to the period of `last`."""
+        """Yield the start of each period, from the one that contains `first` to that of `last`."""
         start: datetime | None = self.start(first)
         while start is not None and start <= last:
             yield start

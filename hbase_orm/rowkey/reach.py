@@ -1,10 +1,10 @@
 r"""Computes which regions can ever hold a row, from the possible beginnings of row keys.
 
-Split keys that are computed as numbers (`Bytes.split`) ignore that keys may have only hexadecimal
-digits: 39 bytes are between "9" and "a" with which no such key begins, and a region there stays
-empty forever. `survey` counts the beginnings in each region exactly, without listing them;
-`even_split` splits a table so that the counts are equal. Both are independent of models: `leading`
-computes the `LeadingBytes` of a key's layout.
+Keys may have only hexadecimal digits. Split keys that are computed as numbers (`Bytes.split`)
+ignore this: a region between "9" and "a" stays empty forever.
+
+`survey` counts the beginnings in each region exactly, without listing them. `even_split` splits a
+table so that the counts are equal. Both take `LeadingBytes`, which `leading` computes.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _DECIMAL = b"0123456789"
 
 
 class ByteWords(Protocol):
-    """One step of the beginnings of keys: words (bytes), of which none is a prefix of another."""
+    """One step of the beginnings of keys: words (bytes) that are not prefixes of each other."""
 
     @property
     def count(self) -> int:
@@ -277,9 +277,9 @@ class LeadingBytes:
         """Return the place of a key among the possible beginnings of row keys.
 
         Returns:
-            The number of beginnings before `key`, without one that is a prefix of it; whether a
-            beginning is a prefix of `key`; and the bytes of `key` after this prefix. Without such a
-            prefix these bytes have no meaning.
+            - The number of beginnings before `key`. A prefix of `key` does not count.
+            - Whether a beginning is a prefix of `key`.
+            - The bytes of `key` after this prefix. Without such a prefix they have no meaning.
         """
         before = 0
         following = prod(step.count for step in self.steps)
@@ -300,14 +300,14 @@ class LeadingBytes:
 
 @dataclass(frozen=True, slots=True)
 class RegionReach:
-    """A region and the share of the possible keys in it.
+    """A region, and its share of the possible beginnings of row keys.
 
     Attributes:
         start: The first key of the region.
         stop: The end of the region, excluded; None for the last region.
         is_reachable: Whether the region can ever hold a row.
         beginnings: The number of possible beginnings in the region; None if they are unknown.
-        share: The fraction of all beginnings that is in the region, 0 to 1; None if the beginnings
+        share: The fraction of all beginnings that is in the region, 0 to 1. None if the beginnings
             are unknown. The shares of all regions may add up to more than 1, because a beginning
             can be in two regions: see `LeadingBytes.count_within`.
     """
@@ -349,7 +349,7 @@ def even_split(regions: int, leading: LeadingBytes) -> tuple[bytes, ...]:
 
 
 def survey(split_keys: Sequence[bytes], leading: LeadingBytes) -> tuple[RegionReach, ...]:
-    r"""Return the regions between the split keys, in order, with their shares of the possible keys.
+    r"""Return the regions between the split keys, in order, with their shares of the beginnings.
 
     Args:
         split_keys: The split keys, in any order.

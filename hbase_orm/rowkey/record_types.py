@@ -1,4 +1,4 @@
-"""Record types in row keys: the part that shows which model a row of a shared table has."""
+"""Record types: the part of a row key that shows which model a row of a shared table has."""
 
 from __future__ import annotations
 

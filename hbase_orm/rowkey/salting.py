@@ -1,8 +1,8 @@
 """Salt buckets: a small number that is computed from a row key's bytes and put before them.
 
-The hash "phoenix" is Apache Phoenix's `SaltingUtil`: a 31-polynomial over *signed* bytes in 32-bit
-arithmetic, and the bucket is `abs(hash % n)` with Java's truncating remainder, which equals
-`abs(hash) % n` also for Integer.MIN_VALUE.
+The hash "phoenix" is that of Apache Phoenix's `SaltingUtil`: a 31-polynomial over *signed* bytes in
+32-bit arithmetic. The bucket is Java's `Math.abs(hash % n)`. In Python this is `abs(hash) % n`,
+also for Integer.MIN_VALUE.
 """
 
 from __future__ import annotations

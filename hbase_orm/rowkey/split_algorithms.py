@@ -1,10 +1,12 @@
 """Split keys by arithmetic: the results of HBase's own algorithms, to the byte.
 
-`hex_string_split`, `uniform_split` and `decimal_string_split` are the algorithms of
-`org.apache.hadoop.hbase.util.RegionSplitter`; `bytes_split` is `Bytes.split`, and `range_split`
-returns what `Admin.createTable` computes from a first key, a last key and a number of regions. None
-of these algorithms considers which keys are possible: `reach` finds the regions that can ever hold
-a row.
+- `hex_string_split`, `uniform_split` and `decimal_string_split` are algorithms of `RegionSplitter`.
+- `bytes_split` is `Bytes.split`.
+- `range_split` is the split of `Admin.createTable`.
+- `guide_hex_split` is an example in HBase's reference guide.
+
+None of these algorithms considers which keys are possible. `reach` finds the regions that can ever
+hold a row.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ def hex_string_split(
 ) -> tuple[bytes, ...]:
     """Return the split keys of `HexStringSplit`, for keys that begin with hexadecimal digits.
 
-    The split keys are in lower case, as long as `last`, and evenly spaced; the last region gets the
+    The split keys are in lower case, as long as `last`, and evenly spaced. The last region gets the
     remainder. Digits in upper case sort differently from 'A' on, so such keys need other split
     keys.
 
@@ -33,8 +35,8 @@ def hex_string_split(
         last: The largest key, in the same form.
 
     Raises:
-        SchemaError: `regions` is less than 1 or more than the number of keys, `first` or
-            `last` is not hexadecimal, or `last` is not greater than `first`.
+        SchemaError: `regions` is less than 1 or more than the number of keys. Or `first` or `last`
+            is not hexadecimal. Or `last` is not greater than `first`.
 
     Examples:
         >>> hex_string_split(4)
@@ -68,9 +70,8 @@ def guide_hex_split(
 ) -> tuple[bytes, ...]:
     """Return the split keys of `getHexSplits`, the example in HBase's reference guide.
 
-    It is in the guide's chapter on row keys and region splits. Unlike `hex_string_split`, it
-    excludes the last key, so that 16 regions begin at 0fff… and not at 1000…, and always writes 16
-    digits.
+    Unlike `hex_string_split`, it excludes the last key: the first of 15 split keys is 0fff… and not
+    1000…. It always writes 16 digits.
 
     Args:
         regions: The number of regions; the number of returned keys is one less.
@@ -143,15 +144,15 @@ def bytes_split(
 ) -> tuple[bytes, ...]:
     r"""Return `Bytes.split(start, stop, inclusive, count)`: both ends and `count` keys between.
 
-    The keys are computed as numbers as wide as the longer of `start` and `stop`. The numbers are
-    wider if too few numbers of this width are between `start` and `stop`.
+    The keys are as long as the longer of `start` and `stop`. They are longer if there are too few
+    keys of this length between the two.
 
     Args:
         start: The first key returned.
         stop: The last key returned.
         count: The number of keys between `start` and `stop`, 1 or more.
-        inclusive: Whether `stop` is part of the range that is divided. If so, and the range has few
-            keys, the last of the `count` keys may be `stop` itself.
+        inclusive: Whether `stop` is part of the range that is divided. In a range of few keys, the
+            last of the `count` keys may then be `stop` itself.
 
     Raises:
         SchemaError: `count` is less than 1, or `stop` is not greater than `start` when the shorter

@@ -30,8 +30,8 @@ def split_keys(layout: KeyLayout, regions: int | None = None) -> tuple[bytes, ..
         regions: The number of regions, 1 or more; None means the number that suits the key.
 
     Raises:
-        SchemaError: `regions` is given and less than 1, or the possible beginnings of row keys are
-            unknown or fewer than `regions`.
+        SchemaError: `regions` is less than 1. Or the possible beginnings of row keys are unknown,
+            or are fewer than `regions`.
     """
     if regions is not None:
         return even_split(regions, leading_bytes(layout))

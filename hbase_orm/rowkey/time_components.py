@@ -52,9 +52,13 @@ class Offset(Component):
         unit: The period: "minute", "hour", "day", "month" or "year".
         of: The key field that holds the time.
         resolution: The unit of an offset that is a number: "micros", "millis" or "seconds".
-        codec: The codec of the offset: of int (counted in `resolution`), of timedelta, of time (for
-            the unit "day"), or of datetime (`strftime` with the units smaller than `unit`). None
-            means an unsigned integer of 4 bytes if every offset fits, else of 8 bytes.
+        codec: The codec of the offset. None means an unsigned integer of 4 bytes if every offset
+            fits, else of 8 bytes. A codec must have one of these types:
+
+            - int, counted in `resolution`,
+            - timedelta,
+            - time, for the unit "day",
+            - datetime: a `strftime` codec with the units smaller than `unit`.
     """
 
     kind = "offset"
@@ -101,8 +105,8 @@ class TablePerPeriod:
         """Declare a table for each period.
 
         Raises:
-            SchemaError: The period is not allowed, `of` is not a name, or the pattern does not have
-                each unit down to the period exactly once, from the largest to the smallest.
+            SchemaError: The period is not allowed, or `of` is not a name. Or the pattern lacks or
+                repeats a unit, or has them in the wrong order.
         """
         check_unit(period)
         if period == "minute":

@@ -37,7 +37,7 @@ def period_made(component: Period, inputs: tuple[Part, ...], _: Any) -> Made:
     """Return the name, the codec and the derivation of the part for a `Period`.
 
     Raises:
-        SchemaError: The field is not a datetime, or the codec does not store datetimes or would
+        SchemaError: The field is not a datetime. Or the codec does not store datetimes, or would
             round the start of the period.
     """
     source = _time_source(inputs, "period")

@@ -24,10 +24,11 @@ def absent_value(schema: TableSchema, column: ColumnSchema) -> Any:
 def absent_value_in_entries(column: ColumnSchema) -> Any:
     """Return the value that indexes use for a field if the row has no cell for it.
 
-    The row's index entries have this value, and the conditions of indexes compare it. It is None,
-    unless the field cannot be None and has a default; then it is the default. A `default_factory`
-    that may return another value at each read does not count as a default here, because an entry
-    with such a value would match no later read.
+    The row's index entries have this value, and the conditions of indexes compare it. It is the
+    default of a field that has a default and cannot be None. For every other field it is None.
+
+    A `default_factory` that may return another value at each call does not count as a default. An
+    entry with such a value would match no later read.
     """
     if column.nullable or not column.has_default:
         return None

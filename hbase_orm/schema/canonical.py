@@ -1,4 +1,7 @@
-"""Conditions as text that is the same in every process, independent of the order of sets."""
+"""Converts conditions to texts, which are the same in every process.
+
+The order of a set differs from process to process, so its members are sorted.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ from hbase_orm.schema.entries import EntryRange
 
 
 def condition_text(condition: Condition) -> str:
-    """Return the text of a condition; equal conditions with equal values have the same text."""
+    """Return the text of a condition; equal conditions have the same text."""
     match condition:
         case And(conditions=inner) | Or(conditions=inner):
             parts = "),(".join(map(condition_text, inner))

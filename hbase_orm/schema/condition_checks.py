@@ -1,4 +1,4 @@
-"""Checks of conditions: their fields belong to the model, and their values have the right type."""
+"""Refuses conditions on fields of other models or with values of a wrong type."""
 
 from __future__ import annotations
 
@@ -65,11 +65,12 @@ def codec_of(schema: TableSchema, of: Expr[Any]) -> Codec[Any]:
 
     Args:
         schema: The schema of the model.
-        of: A field of the model, an entry of its dynamic columns, or a function of one of them.
+        of: A field of the model, one of its dynamic columns, or a function such as
+            `func.lower(field)`.
 
     Raises:
-        QueryError: The field belongs to another model, no entry can have the name, or a function
-            does not work on the field's type.
+        QueryError: The field belongs to another model. Or no dynamic column can have the name. Or
+            the function does not work on the field's type.
     """
     if isinstance(of, FunctionExpr):
         return function_codec(of, codec_of(schema, of.of))
@@ -119,8 +120,8 @@ def check_value(of: Expr[Any], codec: Codec[Any], value: Any) -> None:
     """Raise an error for a value that cannot be compared with stored values.
 
     Raises:
-        QueryError: The value has another type, or is a Decimal NaN, a datetime without a time zone,
-            or a time of day with a time zone.
+        QueryError: The value has another type, or is a Decimal NaN. Or it is a datetime without a
+            time zone, or a time of day with one.
     """
     if value is None or codec.compares(value):
         return
@@ -204,7 +205,7 @@ def _has_order(type_: Any) -> bool:
 
 
 def _item_types(type_: Any) -> tuple[Any, ...]:
-    """Return the types that the items of a collection type may have; empty if they are unknown."""
+    """Return the possible types of a collection's items; empty if they are unknown."""
     types_: list[Any] = []
     for one in get_args(type_):
         is_union = get_origin(one) in {Union, types.UnionType}

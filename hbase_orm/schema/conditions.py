@@ -1,7 +1,7 @@
 """Fields of a model as expressions, and the conditions made from them.
 
-A condition is a frozen value; nothing is encoded or sent here. Conditions are True or False, never
-unknown as in SQL: None equals only None, `!=` is the negation of `==`, and every other comparison
+A condition is a frozen value; nothing is encoded or sent here. A condition is True or False, never
+unknown as in SQL. None equals only None, and `!=` is the negation of `==`. Every other comparison
 with None is False.
 """
 
@@ -31,7 +31,10 @@ class Condition:
 
     @property
     def shape(self) -> Hashable:
-        """A value that is equal for conditions that differ only in the compared values."""
+        """The condition without its compared values, as a hashable value.
+
+        Conditions that differ only in the compared values have equal shapes.
+        """
         return type(self).__name__
 
     def __and__(self, other: Condition, /) -> Condition:
@@ -127,7 +130,7 @@ class Contains(Condition):
 class ItemBetween(Condition):
     """The condition that an item of a collection is between `low` and `high`, both included.
 
-    Two separate comparisons could be true for two different items; here both ends are compared with
+    Two separate comparisons could be true for two different items. Here both ends are compared with
     the same item.
     """
 
@@ -175,7 +178,7 @@ class Not(Condition):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Order:
-    """An ascending or descending order by one field's values, not by its bytes."""
+    """An order of rows by the values of one field, ascending or descending."""
 
     field: Expr[Any]
     descending: bool
@@ -211,7 +214,7 @@ class Owned:
     Attributes:
         model_name: The name of the class that the field belongs to.
         owner: The class that the field belongs to; None until the class is created.
-        inherited_from: The field of a base class that this field is a copy of, or None.
+        inherited_from: The field of a base class from which this field was copied, or None.
     """
 
     model_name: str = ""
@@ -250,11 +253,11 @@ class Expr(RefusesBooleanUse, Owned, KeySource, Generic[T]):
     __hash__: ClassVar[None]  # type: ignore[assignment]  # pyright: ignore[reportIncompatibleMethodOverride]
 
     def __eq__(self, other: T, /) -> Condition:  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride]
-        """Return the condition that the field equals a value; `== None` means that it is absent."""
+        """Return the condition that the field equals a value, which may be None."""
         return Comparison(self, "==", other)
 
     def __ne__(self, other: T, /) -> Condition:  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride]
-        """Return the negation of `==`; an absent field fulfils `!= 5`."""
+        """Return the negation of `==`; a field that is None fulfils `!= 5`."""
         return Comparison(self, "!=", other)
 
     def __lt__(self, other: T, /) -> Condition:
@@ -287,7 +290,7 @@ class Expr(RefusesBooleanUse, Owned, KeySource, Generic[T]):
         return And((Comparison(self, ">=", low), Comparison(self, "<=", high)))
 
     def is_null(self) -> Condition:
-        """Return the condition that the field is absent."""
+        """Return the condition that the field is None."""
         return Comparison(self, "==", None)
 
     @overload
@@ -382,7 +385,7 @@ def fields_of(condition: Condition) -> tuple[str, ...]:
 
 
 def compared_by(condition: Condition) -> tuple[Expr[Any], ...]:
-    """Return the fields, functions and entries that a condition compares, with repetitions."""
+    """Return the expressions that a condition compares, in order, with repetitions."""
     match condition:
         case And(conditions=inner) | Or(conditions=inner):
             return tuple(field for part in inner for field in compared_by(part))

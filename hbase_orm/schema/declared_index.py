@@ -14,7 +14,7 @@ IndexComponent = Expr[Any] | Order | tuple[Expr[Any], Codec[Any]]
 
 
 class Index:
-    """A secondary index: an index table whose entries every write of a row updates.
+    """A secondary index: a table of entries that every write of a row updates.
 
     Without `nulls=True`, a row in which an indexed field is None has no entry.
 
@@ -44,29 +44,28 @@ class Index:
         """Declare an index over fields in this order.
 
         Args:
-            components: Fields, functions of fields such as `func.lower(field)`, and entries of
-                dynamic columns. `.desc()` puts larger values first, `.asc()` puts them last;
-                without either the codec decides. `(field, codec)` uses another codec in the index.
+            components: Fields, single dynamic columns, and functions of them such as
+                `func.lower(field)`. `.desc()` puts larger values first, `.asc()` puts them last.
+                Without either, the codec decides. `(field, codec)` uses another codec in the index.
                 `func.each(field)` gives a row one entry for each item of a list, set or tuple.
-            include: Columns that entries copy; a write that changes one of them also writes the
-                entry.
-            covering: Whether statements that need only indexed fields, included columns and the row
-                key are answered from the entries, without a look-up of the rows.
-            unique: Whether two rows can never have the same values: the second write raises
+            include: The columns that each entry copies. A write that changes one of them also
+                writes the entry.
+            covering: Whether the entries answer statements without a look-up of the rows. Such
+                statements need only indexed fields, included columns and the row key.
+            unique: Whether two rows can never have the same values. The second write then raises
                 UniqueViolationError. Rows in which a value is None are not compared.
             where: A condition; only rows that fulfil it have entries. The planner uses such a
                 partial index only if a statement's conditions imply this condition.
-            salt: The number of buckets, 2 to 256, over which the entries are spread by a leading
-                byte: for values that increase with time, or that very many rows share. Every read
-                scans all buckets.
+            salt: The number of buckets, 2 to 256, over which a leading byte spreads the entries; 0
+                for no salt. Use a salt for values that increase with time, or that very many rows
+                share. Every read scans all buckets.
             nulls: Whether rows in which an indexed field is None have entries too. None sorts
                 before all values, or after all values if the field is indexed in descending order.
             maintained: With "manual", only builds of the index write the entries, and writes of
                 rows do not. Only statements with `.using(M.index)` read the index. They return the
                 rows that had an entry at the last build and would still have that entry.
 
-        A wrong declaration raises SchemaError when the model's class is created, because only then
-        the fields have names.
+        A wrong declaration raises SchemaError when the model's class is created.
         """
         self.name = ""
         self.components = components

@@ -74,7 +74,7 @@ class Family:
             block_encoding: The encoding of keys inside a block.
             block_size_bytes: The size of a block in a store file.
             block_cache: Whether reads fill the block cache.
-            keep_deleted_cells: Whether deleted cells are kept, for reads of the past; "TTL" keeps
+            keep_deleted_cells: Whether deleted cells are kept, for reads of the past. "TTL" keeps
                 them until the delete is older than `ttl`.
             in_memory: Whether the block cache prefers this family's blocks.
             cache_data_on_write: Whether blocks are cached when they are written.
@@ -124,8 +124,9 @@ def check_family_name(name: str) -> None:
     """Raise an error for a name that HBase does not allow or this library reserves.
 
     Raises:
-        SchemaError: The name is not a str, is empty, has a colon, a slash, a backslash, a control
-            character or a leading dot, is HBase's own "recovered.edits", or is `_`.
+        SchemaError: The name is not a str, is empty, or begins with a dot. Or it has a colon, a
+            slash, a backslash or a control character. Or it is `_`, or HBase's own
+            "recovered.edits".
     """
     is_text = isinstance(name, str) and name.isprintable() and not set(name) & set(":/\\")
     if not name or not is_text or name.startswith(".") or name == "recovered.edits":
@@ -164,9 +165,9 @@ class Table:
 
         Args:
             name: The name of the table, with its namespace unless that is the default one.
-            splits: The split keys of a new table, or a number of regions, which divide the possible
-                beginnings of row keys evenly. "auto" makes one region for each salt bucket or
-                partition, and 16 regions for keys that begin with a hash.
+            splits: The split keys of a new table, or a number of regions. Such regions divide the
+                possible beginnings of row keys evenly. "auto" makes one region for each salt bucket
+                or partition. For keys that begin with a hash, it makes 16 regions.
             durability: Whether and how a write reaches the write-ahead log before it is
                 acknowledged.
             region_replication: The number of copies of each region that serve reads, 1 or more.
@@ -189,7 +190,7 @@ def resolve_splits(table: Table, layout: KeyLayout) -> tuple[bytes, ...]:
     """Return the split keys of a new table, sorted.
 
     Raises:
-        SchemaError: A split key is empty or given twice; or a number of regions is given, but the
+        SchemaError: A split key is empty or given twice. Or a number of regions is given, but the
             possible beginnings of row keys are unknown.
     """
     if table.splits == "auto":

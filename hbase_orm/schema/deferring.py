@@ -12,7 +12,7 @@ from typing import Final
 from hbase_orm.schema.tables import ColumnSchema, TableSchema
 
 NO_FIELDS: Final[frozenset[str]] = frozenset()
-"""An empty set of names of fields, for example if no deferred field is read."""
+"""An empty set of field names."""
 
 
 def record_types_of(schema: TableSchema) -> tuple[TableSchema, ...]:
@@ -27,7 +27,10 @@ def record_types_of(schema: TableSchema) -> tuple[TableSchema, ...]:
 
 
 def deferred_names(schema: TableSchema) -> frozenset[str]:
-    """Return the names of the deferred fields of a model and of the record types in its table."""
+    """Return the names of a model's deferred fields.
+
+    For the base of record types, the deferred fields of all its record types are included.
+    """
     every = (schema, *record_types_of(schema)) if schema.record_types is not None else (schema,)
     return frozenset(column.name for each in every for column in each.deferred)
 
@@ -35,8 +38,8 @@ def deferred_names(schema: TableSchema) -> frozenset[str]:
 def left_out(schema: TableSchema, loaded: AbstractSet[str]) -> tuple[ColumnSchema, ...]:
     """Return the columns that reads of objects leave out.
 
-    A column is left out if it is deferred and its field is not in `loaded`, unless another record
-    type of the table has the same column and reads it.
+    A column is left out if it is deferred and its field is not in `loaded`. It is not left out if
+    another record type of the table reads the same column.
 
     Args:
         schema: The schema of the model.
@@ -58,8 +61,8 @@ def left_out(schema: TableSchema, loaded: AbstractSet[str]) -> tuple[ColumnSchem
 def columns_read(schema: TableSchema, loaded: AbstractSet[str]) -> tuple[bytes, ...]:
     """Return the columns and families that a get of objects requests.
 
-    A family from which no column is left out is requested whole, and so is a family with dynamic
-    columns. Of any other family, the get requests each column that is not left out.
+    A family is requested whole if none of its columns is left out, or if it has dynamic columns. Of
+    any other family, the get requests each column that is not left out.
 
     Args:
         schema: The schema of the model.

@@ -1,7 +1,7 @@
 """Dynamic columns: a field that maps names to the cells of many columns in one family.
 
-An entry is one name with its column. The column's qualifier is the prefix of the field followed by
-the encoded name.
+A column's qualifier is the prefix of the field followed by the encoded name. In names of the code,
+an entry is one name with its column.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ V = TypeVar("V")
 
 
 class DynamicExpr(NoColumn, Owned, Generic[K, V]):
-    """A field of dynamic columns as an expression; `Reading.tags["rack"]` is an entry of `tags`.
+    """A field of dynamic columns as an expression, such as `Reading.tags`.
 
     Attributes:
         name: The field's name; empty until its class is created.
-        name_codec: The codec of the entries' names; None until the class is created.
+        name_codec: The codec of the columns' names; None until the class is created.
     """
 
     name: str = ""
@@ -34,25 +34,29 @@ class DynamicExpr(NoColumn, Owned, Generic[K, V]):
     __iter__: ClassVar[None] = None
 
     def __getitem__(self, name: K, /) -> Expr[V | None]:
-        """Return one entry as an expression, which is None in a row without the entry.
+        """Return one dynamic column as an expression, such as `Reading.tags["rack"]`.
+
+        Its value is None in a row without this column.
 
         Raises:
-            QueryError: No entry can have this name: its type is wrong, or it does not fit the
-                codec.
+            QueryError: No dynamic column can have this name. Its type is wrong, or it does not fit
+                the codec.
         """
         return EntryExpr(self, self.stored_name(name))
 
     @property
     def instead(self) -> str:
-        """The advice in the error of a comparison: name one entry, which has a column."""
+        """The advice in the error of a comparison: compare one dynamic column."""
         is_text = self.name_codec is None or self.name_codec.python_type is str
         return f'name one entry: {self!r}["x"]' if is_text else f"name one entry: {self!r}[name]"
 
     def stored_name(self, name: Any) -> Any:
-        """Return an entry's name as it is stored; until the class is created, return it unchanged.
+        """Return the name of a dynamic column as it is stored.
+
+        Until the class is created, the name is returned unchanged.
 
         Raises:
-            QueryError: No entry can have this name.
+            QueryError: No dynamic column can have this name.
         """
         return name if self.name_codec is None else stored_name(self, self.name_codec, name)
 
@@ -62,15 +66,15 @@ class DynamicExpr(NoColumn, Owned, Generic[K, V]):
 
 
 class EntryExpr(Expr[V]):
-    """One entry of a field of dynamic columns as an expression, such as `Reading.tags["rack"]`.
+    """One dynamic column as an expression, such as `Reading.tags["rack"]`.
 
     Attributes:
         of: The field of dynamic columns.
-        key: The entry's name.
+        key: The name of the dynamic column.
     """
 
     def __init__(self, of: DynamicExpr[Any, Any], key: Any) -> None:
-        """Make the expression of the entry with the name `key`; a row need not have this entry."""
+        """Make the expression of the dynamic column with the name `key`."""
         self.of = of
         self.key = key
 
@@ -97,13 +101,13 @@ class EntryExpr(Expr[V]):
 
 @dataclass(frozen=True, slots=True)
 class EntryRange:
-    """The range of dynamic columns that a statement reads of each row.
+    """The range of dynamic columns that a statement reads from each row.
 
     Attributes:
         of: The field of dynamic columns.
         start: The first name of the range.
         stop: The name before which the range ends.
-        limit: The largest number of dynamic columns that are read of each row; None for no limit.
+        limit: The largest number of dynamic columns that are read from each row; None for no limit.
     """
 
     of: DynamicExpr[Any, Any]
@@ -118,11 +122,13 @@ class EntryRange:
 
 
 def stored_name(of: DynamicExpr[Any, Any], codec: Codec[Any], name: Any) -> Any:
-    """Check an entry's name; return the equal name that is stored, for example a time in UTC.
+    """Check the name of a dynamic column, and return it as it is stored.
+
+    For example, a time is stored in UTC.
 
     Raises:
-        QueryError: No entry can have this name: its type is wrong, it does not fit the codec, or it
-            would be rounded when it is stored.
+        QueryError: No dynamic column can have this name. Its type is wrong, it does not fit the
+            codec, or it would be rounded when it is stored.
     """
     if not codec.accepts_type(name):
         raise QueryError(
@@ -164,11 +170,11 @@ def dynamic_of(schema: TableSchema, of: DynamicExpr[Any, Any]) -> DynamicSchema:
 
 
 def stored_column(schema: TableSchema, of: Expr[Any]) -> ColumnSchema | None:
-    """Return the column that stores a field or an entry; None for a field without a column.
+    """Return the column of a field or of a dynamic column; None for a field without a column.
 
     Raises:
-        QueryError: The entry belongs to another model's field, no entry can have its name, or its
-            column is that of a declared field.
+        QueryError: The dynamic column belongs to another model, or no dynamic column can have its
+            name. Or a declared field has the same column.
     """
     if not isinstance(of, EntryExpr):
         return schema.column_by_name.get(of.name)

@@ -1,10 +1,10 @@
-"""Functions of fields as expressions, which indexes can store instead of the field's value.
+"""Functions of fields, such as `func.lower(field)`, in conditions and indexes.
 
 A function is pure, and its results must never change, because index entries store them. Every
 function returns None for None.
 
-`func.each(field)` stands for every item of a collection: a comparison with it is true for a row if
-it is true for at least one item. `!=` is the negation of `==`, so it is true if no item is equal.
+`func.each(field)` stands for every item of a collection. A comparison with it is true if at least
+one item fulfils it. But `!=` is the negation of `==`: it is true if no item is equal.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ COLLECTIONS: Final = (list, set, frozenset, tuple)
 
 
 class FunctionExpr(Expr[T]):
-    """A function of a field, or of an entry of dynamic columns.
+    """A function of a field or of one dynamic column.
 
     Attributes:
         function: The name of the function.
@@ -77,7 +77,7 @@ class FunctionExpr(Expr[T]):
     def between(self, low: T, high: T, /) -> Condition:
         """Return the condition that the result is between `low` and `high`, both included.
 
-        For `func.each`, it is the condition that one item of the collection is between them.
+        For `func.each`, at least one item of the collection must be between them.
         """
         return ItemBetween(self, low, high) if self.is_each else super().between(low, high)
 
@@ -123,7 +123,8 @@ class FieldFunction:
 def items_codec(codec: Codec[Any]) -> Codec[Any] | None:
     """Return the default codec of the items of the collections that `codec` stores.
 
-    None if the items have an unknown type or several types, or their type has no default codec.
+    None if the type of the items is unknown, or there are several types. Also None if the type has
+    no default codec.
     """
     type_ = codec.type_ if isinstance(codec, Packed) else codec.python_type
     kinds = {one for one in get_args(type_) if one is not Ellipsis}
@@ -149,12 +150,14 @@ FUNCTIONS: Final[Mapping[FunctionName, FieldFunction]] = MappingProxyType(
 
 
 def column_field(of: Expr[Any]) -> Expr[Any]:
-    """Return the argument of a function of a field; return any other expression unchanged."""
+    """Return the field of a function of a field; return any other expression unchanged."""
     return of.of if isinstance(of, FunctionExpr) else of
 
 
 def function_codec(of: FunctionExpr[Any], codec: Codec[Any]) -> Codec[Any]:
-    """Return the codec of the results of `of`, a function of a field with the codec `codec`.
+    """Return the codec of a function's results.
+
+    `of` is the function of a field, and `codec` is the field's codec.
 
     Raises:
         QueryError: The function does not work on the field's type, or the type of a collection's

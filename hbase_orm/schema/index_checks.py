@@ -1,4 +1,7 @@
-"""Refuses indexes that cannot work or cannot be maintained, when the model's class is created."""
+"""Refuses wrong indexes when the model's class is created.
+
+Such an index could not work, or writes of the rows could not maintain it.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ def check_declared(index: Index) -> None:
     """Refuse a declaration that is wrong for every model.
 
     Raises:
-        SchemaError: The index has no field, an argument is not a field, an option has a wrong
+        SchemaError: The index has no field, or an argument is not a field. Or an option has a wrong
             value, or two options exclude each other.
     """
     try:
@@ -138,9 +141,13 @@ def check_made(index: IndexSchema, schema: TableSchema) -> None:
     """Refuse an index that writes of a model cannot maintain, or that can have no entries.
 
     Raises:
-        SchemaError: The index is covering, and a family has a ttl; a column is included twice; the
-            default of a field does not fit the index's codec; nulls=True is useless, because no
-            indexed field can be None; or the condition excludes every row that could have an entry.
+        SchemaError: The index has one of these faults:
+
+            - It is covering, and a family has a ttl.
+            - It includes a column twice.
+            - The default of a field does not fit the index's codec.
+            - It has `nulls=True`, but no indexed field can be None.
+            - Its condition excludes every row that could have an entry.
     """
     _check_expiry(index, schema)
     _check_included(index)

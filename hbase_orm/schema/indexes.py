@@ -26,8 +26,8 @@ def index_schema(index: Index, schema: TableSchema) -> IndexSchema:
         schema: The base table's schema, without indexes.
 
     Raises:
-        SchemaError: A field cannot be indexed, or its codec does not keep the order of the values;
-            the condition is wrong; or a column cannot be included.
+        SchemaError: A field cannot be indexed, or its codec does not keep the order of the values.
+            Or the condition is wrong, or a column cannot be included.
     """
     check_declared(index)
     parts = tuple(_part(index, component, schema) for component in index.components)

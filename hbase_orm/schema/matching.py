@@ -1,4 +1,4 @@
-"""Compiles conditions into one generated function of an object's values.
+"""Compiles conditions to a function that checks the values of an object.
 
 The client checks each row with this function. The function also decides which rows have entries in
 a partial index.
@@ -46,14 +46,14 @@ def compile_match(
 ) -> Match | None:
     """Return a function that checks an object's `__dict__`, or None if there are no conditions.
 
-    The function returns whether all conditions are true. None equals only None; every other
-    comparison with None is false; a counter without a value is 0.
+    The function returns whether all conditions are true. None equals only None. Every other
+    comparison with None is false. A counter without a value is 0.
 
     Args:
         schema: The schema of the model.
         conditions: The conditions.
-        names: If given, the function takes a tuple of the values of these fields instead of an
-            object's `__dict__`.
+        names: The fields whose values the function takes, as a tuple. With None, the function takes
+            an object's `__dict__`.
     """
     if not conditions:
         return None
@@ -126,7 +126,7 @@ class _MatchShape:
     def match(self, conditions: Sequence[Condition]) -> Match | None:
         """Return the function that checks conditions of this shape, with their own values.
 
-        None if a condition compares another field than the code, even one of the same name.
+        None if a condition compares a field that is not in `fields`, even if the names are equal.
         """
         scope: dict[str, Any] = {}
         for condition, field, codec in zip(conditions, self.fields, self.codecs, strict=True):
@@ -137,7 +137,7 @@ class _MatchShape:
 
 
 def _mapping(conditions: Sequence[Condition], names: Sequence[str], scope: dict[str, Any]) -> str:
-    """Return the source of a dict of the compared fields, made from a tuple `d` of values."""
+    """Return the source that makes a dict of the compared fields from the tuple `d`."""
     items: dict[str, str] = {}
     maps: dict[str, dict[str, str]] = {}
     for field in (column_field(of) for each in conditions for of in compared_by(each)):

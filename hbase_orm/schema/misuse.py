@@ -1,4 +1,4 @@
-"""Python operators that raise an error on fields, because Python would misinterpret them."""
+"""Operators that raise an error on fields, because Python would give them another meaning."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ _NO_SEVERAL: Final = (str, bytes, bytearray, memoryview, Mapping)
 _METHODS: Final = frozenset(
     {"in_", "between", "is_null", "is_", "startswith", "contains", "asc", "desc", "to", "by"}
 )
-"""The methods that only a field of one column has."""
+"""The methods that only a field with one column has."""
 
 
 class RefusesBooleanUse:
-    """The base of fields of one column, which raise an error if one is used as a condition."""
+    """The base of fields with one column; using such a field as a condition raises an error."""
 
     def __and__(self, other: object, /) -> Never:
         """Raise an error: a field by itself is not a condition.
@@ -168,7 +168,7 @@ def several(field: object, values: Iterable[Any]) -> tuple[Any, ...]:
     """Return the values that were given to `in_`, as a tuple.
 
     Raises:
-        QueryError: The argument is a single value: a text would count as its letters, a dict as its
+        QueryError: The argument is a single value. A text would count as its letters, a dict as its
             keys.
     """
     if isinstance(values, _NO_SEVERAL) or not isinstance(values, Iterable):

@@ -1,7 +1,7 @@
 """The storage of objects: each object as a row, or each as one cell of a shared row.
 
-Sessions and plans use one key for each object. A `Storage`, chosen when the model is declared,
-converts these keys to requests, and the answers to one row for each object.
+Sessions and plans use one key for each object. A `Storage` converts these keys to requests, and the
+answers to one row for each object.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Storage(Protocol):
 
     @property
     def batch_group(self) -> tuple[int, bytes]:
-        """A group: writes of models with the same table and the same group may share a request."""
+        """The model's group: models of one table with the same group may share a write request."""
         ...
 
     def row_of(self, key: bytes, /) -> bytes:
@@ -50,15 +50,16 @@ class Storage(Protocol):
     def get(
         self, request: GetRows, families: tuple[bytes, ...] = (), /
     ) -> ops.Protocol[Sequence[Row | None]]:
-        """Read objects by key; return each as a row, or None if it does not exist.
+        """Read objects by key; return each as a row.
 
-        The result is in the order of the keys in `request`.
+        The result is in the order of the keys in `request`. None stands for an object that does not
+        exist.
 
         Args:
             request: The request that would read the objects if each had its own row.
-            families: The families that a second read requests for the rows that have none of the
-                requested columns. Such a row may have other cells, for example if it was written
-                before a column was deferred. Empty means no second read.
+            families: The families that a second read requests. It reads the rows that have none of
+                the requested columns, because they may have other cells. Empty means no second
+                read.
         """
         ...
 
@@ -71,7 +72,7 @@ class Storage(Protocol):
     def objects(
         self, rows: Sequence[Row], ranges: Iterable[KeyRange], /, *, reverse: bool = False
     ) -> Sequence[Row]:
-        """Return the objects in the scanned `rows` whose keys are in `ranges`, each as a row."""
+        """Return the scanned objects whose keys are in `ranges`, each as a row."""
         ...
 
 
@@ -97,10 +98,10 @@ class StoredAsRows:
     def get(
         self, request: GetRows, families: tuple[bytes, ...] = (), /
     ) -> ops.Protocol[Sequence[Row | None]]:
-        """Read rows by key, in the order of the keys; return None for an absent row.
+        """Read rows by key, in the order of the keys; None stands for a row that does not exist.
 
-        A second request reads `families` of the rows that have none of the requested columns,
-        unless `families` is empty or equal to the requested columns.
+        A second request reads `families` of the rows that have none of the requested columns. It is
+        not sent if `families` is empty or equal to the requested columns.
         """
         rows = yield from ask(request)
         if not families or families == request.columns:
@@ -136,15 +137,16 @@ class StoredAsRows:
 
 @dataclass(frozen=True, slots=True)
 class StoredAsCells:
-    """Each object is one cell; its key is the row key followed by the cell's qualifier, an offset.
+    """Each object is one cell of a row.
 
-    The offset has a fixed width. Because it follows the row key in the key of an object, every part
-    of the row key shows where the part ends, so no row key is a prefix of another.
+    The key of an object is the row key followed by the cell's qualifier. The qualifier is an offset
+    of fixed width. Every part of the row key shows its own end. So no row key is a prefix of
+    another.
 
     Attributes:
         model_name: The name of the model.
         layout: The layout of the objects' keys, with the offset.
-        column: The column of the model's only field, without the offset that follows it.
+        column: The beginning of every object's column; the offset follows it.
         width_bytes: The width of the offset in bytes.
     """
 
@@ -157,7 +159,7 @@ class StoredAsCells:
 
     @property
     def batch_group(self) -> tuple[int, bytes]:
-        """A group: writes of models with the same table and the same group may share a request."""
+        """The model's group: models of one table with the same group may share a write request."""
         return self.width_bytes, self.column
 
     def row_of(self, key: bytes, /) -> bytes:
@@ -192,9 +194,10 @@ class StoredAsCells:
         families: tuple[bytes, ...] = (),  # noqa: ARG002  # the object is this one cell
         /,
     ) -> ops.Protocol[Sequence[Row | None]]:
-        """Read the cells of objects by the keys of the objects; return each cell as a row.
+        """Read the cells of objects by the objects' keys; return each cell as a row.
 
-        The result has None for an absent cell. One request reads all rows and columns of the cells.
+        None stands for a cell that does not exist. One request reads all rows and columns of the
+        cells.
         """
         rows = dict.fromkeys(self.row_of(key) for key in request.keys)
         names = dict.fromkeys(self.column_of(key, self.column) for key in request.keys)
@@ -215,7 +218,7 @@ class StoredAsCells:
     def objects(
         self, rows: Sequence[Row], ranges: Iterable[KeyRange], /, *, reverse: bool = False
     ) -> Sequence[Row]:
-        """Return the cells whose objects' keys are in these ranges, each as a row.
+        """Return the scanned objects whose keys are in `ranges`, each cell as a row.
 
         The cells of one row are in the order of their qualifiers, descending if `reverse`.
 
@@ -233,9 +236,10 @@ class StoredAsCells:
         return KeyRange(start if row is None else row, stop if last is None else last + b"\x00")
 
     def _row_in(self, key: bytes) -> bytes | None:
-        """Return the row key with which an object's key begins.
+        """Return the row key with which the key of an object begins.
 
-        `key` may be incomplete. None if it does not continue after the row key.
+        `key` may be only the beginning of an object's key. The result is None if `key` has no bytes
+        after the row key.
         """
         position = 0
         try:

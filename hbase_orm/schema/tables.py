@@ -27,7 +27,7 @@ class ColumnSchema:
         name: The name of the field.
         column: `family:qualifier`.
         codec: The codec of the values.
-        nullable: Whether None stands for an absent cell.
+        nullable: Whether the field may be None; a field that is None has no cell.
         has_default: Whether the field has a `default` or a `default_factory`.
         default: The declared default, or None.
         default_factory: A function that returns the default, or None.
@@ -60,12 +60,12 @@ class ColumnSchema:
 
 @dataclass(frozen=True, slots=True)
 class DynamicSchema:
-    """A field of dynamic columns: the columns of a family whose qualifiers have a prefix.
+    """A field of dynamic columns: all columns that begin with the field's prefix.
 
     Attributes:
         name: The name of the field.
         prefix: The prefix of the columns: `family:prefix`.
-        name_codec: The codec of an entry's name, which follows the prefix in the column.
+        name_codec: The codec of the names; a column is the prefix followed by an encoded name.
         codec: The codec of the values.
         taken: The columns with this prefix that do not belong to the field: declared columns and
             the marker.
@@ -78,11 +78,11 @@ class DynamicSchema:
     taken: frozenset[bytes] = frozenset()
 
     def holds(self, column: bytes) -> bool:
-        """Return whether a column belongs to an entry of this field."""
+        """Return whether a column is one of this field's dynamic columns."""
         return column.startswith(self.prefix) and column not in self.taken
 
     def column_of(self, name: Any) -> bytes:
-        """Return the column of an entry.
+        """Return the dynamic column with this name.
 
         Raises:
             CodecError: The name does not fit the codec.
@@ -99,8 +99,7 @@ class IndexSchema:
         table: The physical index table.
         layout: The indexed parts of an entry's key, in order. The row key of the base table's row
             follows them, except in a unique index.
-        expressions: The expression whose values each part stores: a field, an entry of dynamic
-            columns, or a function of one of them.
+        expressions: For each part, the expression whose values it stores.
         columns: The columns that a row's entries are computed from, including those of `where`.
         unique: Whether no two rows may have the same indexed values. An entry's key then consists
             of these values only.
@@ -162,18 +161,18 @@ class TableSchema:
         fields: Every field by name; conditions refer to the same objects.
         split_keys: The split keys of a new table.
         durability: How writes of a new table reach the write-ahead log.
-        region_replication: The number of copies of each region of a new table.
-        packed_bytes: If each object is stored as one cell, the width in bytes of the cell's
-            qualifier, which is the last part of `layout`; otherwise 0.
-        record_types: If the model is the base of record types, these record types; otherwise None.
+        region_replication: The number of copies that each region of a new table has.
+        packed_bytes: If each object is stored as one cell, the width of the cell's qualifier in
+            bytes. The qualifier is then the last part of `layout`. Otherwise 0.
+        record_types: The record types of a model that is the base of record types, else None.
         dynamics: The fields of dynamic columns.
         version: The column that counts the writes of a row, or None.
         timestamps: Who sets the timestamps of cells, "server" or "client"; None means the engine's
             option.
-        anchor: The first required plain column that is not deferred: a guarded row exists exactly
+        anchor: The first required plain column that is not deferred. A guarded row exists exactly
             if it has a cell in this column.
-        marker: The column that every put of a model without an anchor writes, so that the row
-            exists; None for a model with an anchor.
+        marker: The column that every put writes if the model has no anchor, so that the row exists.
+            None for a model with an anchor.
         deferred: The plain columns that reads of objects leave out.
         column_by_name: The plain columns, counters and the version by the name of their field.
         codecs: The codec of each field by name. A key field has the codec of the row key, every

@@ -140,7 +140,7 @@ def stamped(schema: TableSchema, timestamps: str | None) -> TableSchema:
 
 
 def with_own_fields(cls: type, schema: TableSchema) -> TableSchema:
-    """Give a model its own copies of inherited fields, and return its schema with them.
+    """Copy the inherited fields of a model; return the model's schema with the copies.
 
     `Sub.host` then refers to the rows of `Sub`, even if a base of `Sub` declares `host`.
     """

@@ -40,8 +40,8 @@ class RowPlacement:
         periods: The declaration of one table for each period, or None.
         record: The record type of the model. For the base of record types, the codec of the record
             types. None if the model has no record type.
-        packed: If each object is stored as one cell, the offset that is the cell's qualifier;
-            otherwise None.
+        packed: The offset that is the cell's qualifier if each object is stored as one cell, else
+            None.
     """
 
     table: Table
@@ -167,9 +167,9 @@ def _components(
 ) -> tuple[KeySource, ...]:
     """Return the components of a model's row key.
 
-    A model has the components of its `__rowkey__`, which it may inherit; without `__rowkey__`, it
-    has its key fields. A record type that inherits `__rowkey__` has the components of the base's
-    `__rowkey__`, then the key fields that the record type declares itself.
+    These are the components of `__rowkey__`, which the model may inherit. Without `__rowkey__`,
+    they are the key fields. For a record type that inherits `__rowkey__`, the key fields that it
+    declares itself follow.
     """
     declared = rowkey_of(cls)
     if declared is None:

@@ -24,7 +24,7 @@ def packed_offset(fields: Mapping[str, Any], indexes: Mapping[str, Index]) -> Of
     None for a usual model, whose qualifiers are texts.
 
     Raises:
-        SchemaError: The model has another column or an index, or stores a key field in a column.
+        SchemaError: The model has another column or an index. Or it stores a key field in a column.
     """
     packed = {n: f for n, f in fields.items() if isinstance(getattr(f, "qualifier", None), Offset)}
     if not packed:

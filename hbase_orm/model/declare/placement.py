@@ -1,4 +1,7 @@
-"""The table of a model's rows: its own, one for each period, or the shared table of its base."""
+"""Decides which table holds a model's rows.
+
+It is the model's own table, one table for each period, or the shared table of its base.
+"""
 
 from __future__ import annotations
 

@@ -68,9 +68,8 @@ class Counter(_Counted[CounterExpr], CounterExpr):
 class Version(_Counted[Expr[int]], Expr[int]):
     """The number of writes of the row by this library: `revision: Version = version(d)`.
 
-    The version of a new object is 0. Rows of a model with a version column have a guard: a flush
-    raises `VersionConflictError` for an object whose row another program wrote after the object was
-    loaded.
+    The version of a new object is 0. Rows of a model with a version column have a guard. If another
+    program wrote the row after its object was loaded, a flush raises `VersionConflictError`.
     """
 
 

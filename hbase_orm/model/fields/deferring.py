@@ -31,8 +31,8 @@ def not_loaded(obj: Any, name: str) -> NotLoadedError:
 def _reading(obj: Any, name: str) -> str:
     """Return the advice, for an error, how to read a deferred field.
 
-    An object without a row, such as one read as of a time in the past, cannot be refreshed, so its
-    values must be selected.
+    An object without a row cannot be refreshed, so its values must be selected. An example is an
+    object that was read as of a time in the past.
     """
     field = f"{type(obj).__name__}.{name}"
     if row_key_of(obj) is None:
@@ -114,7 +114,7 @@ def deferred_among(schema: TableSchema, fields: Iterable[Any]) -> frozenset[str]
 
 
 def set_unread(obj: Any) -> frozenset[str]:
-    """Return the names of the set deferred fields whose cells in the row are unknown.
+    """Return the names of the deferred fields that were set, but whose cells are unknown.
 
     Such a cell was neither read nor written since the object was loaded.
     """

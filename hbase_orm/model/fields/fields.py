@@ -1,9 +1,10 @@
 """Field descriptors: the attributes that a model's body declares and its instances have.
 
-On the class a field is an expression (`Reading.host == "a"`); on an instance it is the value. A
-value is in the instance's `__dict__`, so that reading it calls no code of the library: Python calls
-the descriptor only if there is no value. The descriptor of a counter or a version then returns 0,
-the descriptor of any other field raises an error. Setting a field calls `Model.__setattr__`.
+On the class a field is an expression (`Reading.host == "a"`). On an instance it is the value.
+
+A value is in the instance's `__dict__`, so reading it calls no code of the library. Python calls
+the descriptor only if there is no value. The descriptor of a counter or a version then returns 0.
+Any other descriptor raises an error. Setting a field calls `Model.__setattr__`.
 """
 
 from __future__ import annotations
@@ -203,7 +204,7 @@ def key(
         codec: The codec in the row key; None takes the default of the annotated type.
         default: The value of objects that are created without this field.
         default_factory: A function that returns the default.
-        family: The family in which the value is also stored in a column; None stores the value only
+        family: The family in which the value is also stored in a column. None stores the value only
             in the row key.
         qualifier: The qualifier of that column; None means the field's name.
     """
@@ -322,14 +323,14 @@ def column(
             object is written and other fields were changed, but not this one. New objects take the
             default.
         validate: A function that raises ValueError for a value that is not allowed; see
-            `validators`. It is called when an object is created and when the field is set, but not
-            for None and not for values read from HBase.
+            `validators`. It is called when an object is created and when the field is set. It is
+            not called for None, nor for values read from HBase.
         repr: Whether the `repr` of objects shows the field.
         deferred: Whether reads of objects leave the field out, for large values that are seldom
-            needed. The attribute then raises NotLoadedError until `session.refresh(obj, M.body)`
-            reads it or the program sets it; `select(M.body)` returns the values only. A statement
-            that compares the field or sorts by it does read it. A field that is not loaded is not
-            written.
+            needed. The attribute then raises NotLoadedError until the program sets it or
+            `session.refresh(obj, M.body)` reads it. `select(M.body)` returns only the values. A
+            statement that compares the field or sorts by it does read it. A field that is not
+            loaded is not written.
     """
     return Mapped(
         family=family,

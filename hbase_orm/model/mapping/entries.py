@@ -1,4 +1,4 @@
-"""Converts the entries of dynamic columns from cells to an object's maps and back.
+"""Converts dynamic columns from cells to an object's maps and back.
 
 `reading_lines` and `writing_lines` return Python source for the generated functions of a model. The
 source converts the usual names and values. For all other names and values, the generated functions
@@ -126,7 +126,7 @@ def entry_cells(schema: TableSchema, dynamic: DynamicSchema, entries: object) ->
     """Return the cells of one field of dynamic columns; a value that is None has no cell.
 
     Raises:
-        ValidationError: An entry has the wrong type or does not fit; the error names it.
+        ValidationError: A name or a value has the wrong type or does not fit; the error names it.
     """
     cells: dict[bytes, bytes] = {}
     for name, value in _checked_map(schema, dynamic, entries).items():
@@ -155,7 +155,7 @@ def checked_entries(schema: TableSchema, dynamic: DynamicSchema, entries: object
     """Return a copy of `entries`, rounded as they are stored, without values that are None.
 
     Raises:
-        ValidationError: The value is not a mapping, or an entry does not fit.
+        ValidationError: `entries` is not a mapping, or a name or a value in it does not fit.
     """
     entry_cells(schema, dynamic, entries)
     checked = dict(_checked_map(schema, dynamic, entries))

@@ -1,7 +1,7 @@
 """Converts objects to flat rows: the key, then one value per column, as in `ops.PutRows`.
 
-Bulk writes convert each object to a flat row. For values that need special treatment the generated
-function returns None; the bulk writer then uses the usual conversion, which raises the errors.
+Bulk writes convert each object to a flat row. The generated function returns None for values that
+need special treatment. The bulk writer then uses the usual conversion, which raises the errors.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _KEPT = 256
 FlatRow = tuple[bytes | None, ...]
 
 Flattener = Callable[[dict[str, Any], bytes], tuple[int, FlatRow] | None]
-"""A function from an object's `__dict__` and row key to the size of its cells and its flat row.
+"""A function that takes an object's `__dict__` and row key, and returns a size and a flat row.
 
 The size is the sum of the sizes of all cells, in bytes. The result is None for values that need
 special treatment.

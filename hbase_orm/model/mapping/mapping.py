@@ -1,8 +1,8 @@
-"""Instances to cells and back, by functions generated once for each model and set of columns.
+"""Converts instances to cells and back, by functions that are generated once for each model.
 
 For speed, the generated source names each column and contains what its codec does with usual
-values, so that no codec is looked up or called for a cell. For other values the codecs are called
-cell by cell, and raise an error or convert the value.
+values. So no codec is looked up or called for a cell. For other values the codecs are called cell
+by cell, and raise an error or convert the value.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ class Mapping:
 
     Attributes:
         initialize: A function that fills a new object's `__dict__` from constructor arguments.
-        hydrate: A function that makes an object from a row that was read without deferred columns,
-            and from the `KeyContext` if the row key needs one.
+        hydrate: A function that makes an object from a row that was read without deferred columns.
+            Its second argument is the `KeyContext` if the row key needs one.
         hydrator: A function that takes the names of deferred fields, and returns a function like
             `hydrate` for rows that were read with these fields.
         dehydrate: A function from an object's `__dict__` to its cells. A field that is None has no
@@ -137,7 +137,7 @@ def _absent(column: ColumnSchema, scope: Scope) -> list[str]:
 
 
 def _with_default(column: ColumnSchema, values: dict[str, Any], row: Row) -> Row:
-    """Set a field that has no cell to its default; return the row with a cell of this value."""
+    """Set a field that has no cell to its default; return the row with a cell for it."""
     value = column.new_default()
     values[column.name] = value
     return Row(row.key, {**row.cells, column.column: Cell(column.codec.encode(value), 0)})

@@ -4,7 +4,7 @@ A value is decoded from the row key if the row key holds the field, otherwise fr
 If the row has no such cell, the value depends on the field:
 
 - A counter or a version is 0.
-- A field that cannot be None and has a default is its default.
+- A field that has a default and cannot be None is the default.
 - Any other field is None. For a required field this is an error, which `check_present` raises.
 """
 
