@@ -20,7 +20,7 @@ Numbers = dict[tuple[str, str], int]
 
 
 def in_namespace(table: str, namespace: str) -> str:
-    """Return a table's name with `namespace`, unless the name has a namespace already."""
+    """Return `namespace:table`; or `table`, if it has a namespace or `namespace` is empty."""
     return table if ":" in table or not namespace else f"{namespace}:{table}"
 
 

@@ -90,13 +90,13 @@ def _parts(waiting: list[Any], counts: Counter[int]) -> list[Any]:
 
 
 def _containers_of(parts: list[Any], among: Iterable[Any], counts: Counter[int]) -> list[Any]:
-    """Return the containers that refer to one of `parts`, directly or through other containers.
+    """Return the lists, dicts, sets and tuples that refer to one of `parts`, however indirectly.
 
-    The references in these containers are added to `counts`.
+    Each reference that a returned container holds is added to `counts`.
 
     Args:
-        parts: The parts.
-        among: The values in which containers are searched.
+        parts: Objects that can change in place.
+        among: The values from which the search for containers starts.
         counts: The number of known references to each object, by its id.
     """
     reached = {id(part) for part in parts}

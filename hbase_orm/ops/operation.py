@@ -67,10 +67,10 @@ class SideBySide(Operation[list[Any]]):
 
 @dataclass(frozen=True, slots=True)
 class Nested(Operation[R]):
-    """Run `protocol` to its end, with a time limit of its own; the answer is its result.
+    """Run another protocol to its end, with a separate time limit; the answer is its result.
 
-    A read makes this request to write rows or to load related objects before it continues. The
-    functions that check or record the requests of the read do not see the inner requests.
+    It is used inside a read that must write rows or load related objects before it can continue.
+    The functions that check or record the read's own requests do not see the other protocol's.
     """
 
     protocol: Protocol[R]

@@ -139,9 +139,9 @@ def compile_encoder(
 
     Args:
         parts: The parts.
-        inputs: The names of the function's arguments.
-        plain: The slow function for values that the source cannot encode, and for keys of a wrong
-            length. It takes the same arguments, and returns the key or raises a precise error.
+        inputs: The names of the values, in the order of the arguments.
+        plain: The slow encoder, with the same arguments. The compiled function calls it if a value
+            does not fit, or if the key is empty or too long. It returns the key or raises an error.
     """
     writer = _EncoderSource(inputs)
     first = parts[0].derivation

@@ -324,7 +324,7 @@ class KeyLayout:
         return f"the key holds only {', '.join(used)}" if used else "the key does not hold it"
 
     def decode_parts(self, key: bytes, context: KeyContext | None = None) -> tuple[Any, ...]:
-        """Return the values of the `decoded` fields of a row key, in that order.
+        """Return the values of the key fields that a row key holds, in the order of `decoded`.
 
         A value that needs a context is None if the context is not given.
 

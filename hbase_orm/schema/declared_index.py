@@ -62,8 +62,9 @@ class Index:
             nulls: Whether rows in which an indexed field is None have entries too. None sorts
                 before all values, or after all values if the field is indexed in descending order.
             maintained: With "manual", only builds of the index write the entries, and writes of
-                rows do not. Only statements with `.using(M.index)` read the index. They return the
-                rows that had an entry at the last build and would still have that entry.
+                rows do not. Only statements with `.using(M.index)` read the index. They miss rows
+                that were added, or whose indexed values were changed, after the last build. They
+                never return a row that does not match now.
 
         A wrong declaration raises SchemaError when the model's class is created.
         """

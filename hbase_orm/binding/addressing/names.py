@@ -57,7 +57,7 @@ class KeyNames:
         return fields is None or not frozenset(fields).isdisjoint(self.schema.layout.decoded)
 
     def numbered(self, values: Values) -> dict[str, Any] | None:
-        """Return `values` with the cached numbers of its names; None if a number is not cached."""
+        """Return `values` and the cached number of each name in it; None if one is not cached."""
         numbers = self.dictionaries.known(self.schema.layout.lookups, values)
         return None if numbers is None else {**values, **numbers}
 

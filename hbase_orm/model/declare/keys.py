@@ -106,11 +106,11 @@ def _check_dictionary(dictionary: str, placement: RowPlacement) -> None:
 
 
 def _check_salt(first: KeySource) -> None:
-    """Refuse a salt of the whole key for a model whose qualifier stores a part of the key.
+    """Refuse a salt that is computed from the whole key if the qualifier stores the time's offset.
 
     Raises:
-        SchemaError: The salt would depend on the qualifier, and put the cells of one period into
-            several rows.
+        SchemaError: The salt would depend on the offset, so the cells of one period, which must
+            share a row, would be in several rows.
     """
     if isinstance(first, Salt) and not first.of:
         raise SchemaError(

@@ -61,17 +61,17 @@ class Path:
 
 @dataclass(frozen=True, slots=True)
 class KeyAccess:
-    """The paths of a key that bounds allow, each with the range of the next part.
+    """The paths that the bounds allow for a key, each with the range of the next part.
 
     Attributes:
         paths: One path for each combination of known values.
         limits: For each path, the range of the part after the known parts. None for a path
             means that the bounds do not narrow this part.
-        run: The number of known parts at the beginning of the key, after the part that spreads
-            keys.
-        decided_count: The number of parts in the run whose values come from conditions.
+        run: How many parts from the beginning of the key are known. The part that spreads keys is
+            not counted.
+        decided_count: How many of these parts have values that come from conditions.
         is_complete: Whether every part is known, so that the paths are whole keys.
-        narrows: Whether only a part of the table, or only some tables of the model, are read.
+        narrows: Whether the read leaves out some rows of the table, or some tables of the model.
         constant: The fields and parts that have the same value in all paths.
     """
 

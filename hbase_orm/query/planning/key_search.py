@@ -327,7 +327,7 @@ class Search:
         return starts
 
     def _within(self, name: str, unit: Unit, starts: Sequence[datetime]) -> list[datetime]:
-        """Return the `starts` of the periods that the bounds of time field `name` allow."""
+        """Return those of `starts` whose periods the bounds of the time field `name` allow."""
         bounds = self._spans.get(name, Bounds())
         low = None if bounds.low is None else unit.start(bounds.low.value)
         return [
