@@ -58,7 +58,7 @@ def models(*modules: str | ModuleType) -> list[type[Model]]:
         raise ConfigurationError("no module was named", fix=_FIX)
     declared: dict[type[Model], None] = {}
     for each in modules:
-        declared |= dict.fromkeys(_models_of(_imported(each)))
+        declared |= dict.fromkeys(_models_of(imported(each)))
     return [model for model in declared if base_of(model) not in declared]
 
 
@@ -125,8 +125,8 @@ def _no_models(
 # --- imports --------------------------------------------------------------------------------------
 
 
-def _imported(module: object) -> ModuleType:
-    """Return a module that is given itself or by its name.
+def imported(module: object) -> ModuleType:
+    """Return a module that is given itself or by its name, and import it if necessary.
 
     Raises:
         ModelImportError: The module cannot be imported.
@@ -157,7 +157,7 @@ def _import(name: str) -> ModuleType:
     """
     try:
         return importlib.import_module(name)
-    except (Exception, SystemExit) as error:  # noqa: BLE001 -- the user's module may raise anything
+    except (Exception, SystemExit) as error:  # the user's module may raise anything
         raise _import_error(name, error) from error
 
 
