@@ -210,10 +210,15 @@ def test_without_models_anywhere_the_ways_to_name_them_are_shown(shop: Shop, com
     assert "[tool.hbase-orm] in pyproject.toml" in message
 
 
-def test_debug_shows_the_traceback_of_a_wrong_argument_in_front_of_it(shop: Shop) -> None:
-    _, _, err = shop.run("tables", "show", "shp", "--debug")
+def test_debug_shows_the_traceback_of_a_wrong_option_in_front_of_it(shop: Shop) -> None:
+    _, _, err = shop.run("index", "verify", "shop", "--since", "yesterday", "--debug")
 
     assert err.startswith("Traceback")
+
+
+def test_a_wrong_module_is_chained_to_the_error_of_its_import(shop: Shop) -> None:
+    _, _, err = shop.run("tables", "show", "shp", "--debug")
+
     assert "No module named 'shp'" in err
 
 

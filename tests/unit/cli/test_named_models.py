@@ -120,6 +120,16 @@ def test_folders_are_searched_first_in_order(
     assert sys.path == ["/here", str(tmp_path), "/own", "/lib"]
 
 
+def test_a_record_type_is_left_out_if_another_module_gives_its_base(here: Path) -> None:
+    kinds = "from cli_try_models import Event\nclass Logout(Event, record_type='O'): pass\n"
+    (here / "cli_try_kinds.py").write_text(kinds)
+
+    both = named_models(["cli_try_kinds", "cli_try_models"])
+
+    assert [model.__name__ for model in named_models(["cli_try_kinds"])] == ["Logout"]
+    assert [model.__name__ for model in both] == ["Order", "Event", "Inner"]
+
+
 @pytest.mark.usefixtures("here")
 def test_models_of_one_class_name_are_distinguished_by_their_modules(here: Path) -> None:
     (here / "cli_try_others.py").write_text(_MODELS)
