@@ -131,13 +131,13 @@ def _project(path: Path, section: Mapping[str, Any]) -> Project:
         isinstance(models, list) and models and all(isinstance(each, str) for each in models)
     ):
         raise _wrong(path, "the key must be a list of names of models", "models", _MODELS_FIX)
-    for each in models or ():
+    for place, each in enumerate(models or (), 1):
         if not MODEL_NAME.fullmatch(each):
             raise ConfigurationError(
                 "the name is neither of the form module nor module:Class",
                 file=str(path),
                 key="models",
-                place=models.index(each) + 1,
+                place=place,
                 fix=_MODELS_FIX,
             )
     if url is not None and not (isinstance(url, str) and url):

@@ -179,7 +179,7 @@ def test_a_class_that_is_gone_is_not_kept_alive(write: Write) -> None:
     gone = weakref.ref(models("shop")[0])
     module = sys.modules["shop.models"]
 
-    del module.Order, module.Special  # type: ignore[attr-defined]  # they are
+    del module.Order, module.Special
     gc.collect()
 
     assert gone() is None
