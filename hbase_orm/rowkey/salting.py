@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
+from typing import Final
 from zlib import crc32
 
 from hbase_orm.codecs.source import Scope, literal
@@ -58,6 +59,14 @@ HASHES: Mapping[str, Callable[[bytes], int]] = MappingProxyType(
     {"phoenix": phoenix_hash, "crc32": crc32}
 )
 """Hash functions a salt can use, by their stable names."""
+
+ENTRY_HASH: Final = "crc32"
+"""The hash for the buckets of index entries.
+
+With the hash of Phoenix, an entry whose value and row key count up together, as times and numbers
+do, would get only every second bucket; and always the same bucket if the value is descending,
+because the two changes cancel out.
+"""
 
 
 def bucket_of(data: bytes, bucket_count: int, hash_name: str = "phoenix") -> int:

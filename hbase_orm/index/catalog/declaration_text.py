@@ -13,6 +13,7 @@ from hbase_orm.index.entries.row_values import fields_in
 from hbase_orm.rowkey import Part
 from hbase_orm.rowkey.derivations import SaltOf
 from hbase_orm.rowkey.nulls import OrNone
+from hbase_orm.rowkey.salting import ENTRY_HASH
 from hbase_orm.schema import ColumnSchema, IndexSchema, TableSchema, column_field, stored_column
 from hbase_orm.schema.canonical import condition_text
 
@@ -91,7 +92,7 @@ def _stored_text(part: Part | None, column: ColumnSchema) -> str:
 
 
 def _options_text(schema: TableSchema, index: IndexSchema) -> list[str]:
-    texts = [f"salt {index.salt}"] if index.salt else []
+    texts = [f"salt {index.salt} {ENTRY_HASH}"] if index.salt else []
     texts += ["unique"] if index.unique else []
     texts += [f"include {_stored_texts(index.included)}"] if index.included else []
     if index.where:

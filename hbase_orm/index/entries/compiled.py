@@ -19,7 +19,7 @@ from hbase_orm.rowkey import Framing, KeyLayout, Part
 from hbase_orm.rowkey.compiler import part_source
 from hbase_orm.rowkey.layout import part_bytes
 from hbase_orm.rowkey.nulls import OrNone
-from hbase_orm.rowkey.salting import bucket_source
+from hbase_orm.rowkey.salting import ENTRY_HASH, bucket_source
 from hbase_orm.schema import (
     ColumnSchema,
     Expr,
@@ -66,7 +66,7 @@ def keys_of_flat(
         lines.append(f"if {' or '.join(entry_lines.nones)}: return ()")
     lines.append(f"entry = {' + '.join([*filter(None, pieces), 'key'])}")
     if index.salt:
-        lines.append(f"entry = {bucket_source('entry', index.salt, 'phoenix', scope)} + entry")
+        lines.append(f"entry = {bucket_source('entry', index.salt, ENTRY_HASH, scope)} + entry")
     longest = longest_row_key_bytes(index.table)
     lines.append(f"if len(entry) <= {longest}: return (entry,)")
     scope.values["MISFITS"] = MISFITS

@@ -29,7 +29,7 @@ from hbase_orm.ops import MAX_ROW_KEY_BYTES, longest_row_key_bytes
 from hbase_orm.rowkey import KeyLayout, Part
 from hbase_orm.rowkey.layout import part_bytes
 from hbase_orm.rowkey.nulls import OrNone
-from hbase_orm.rowkey.salting import bucket_of
+from hbase_orm.rowkey.salting import ENTRY_HASH, bucket_of
 from hbase_orm.schema import (
     FUNCTIONS,
     ColumnSchema,
@@ -228,7 +228,7 @@ def _finisher(index: IndexSchema) -> Callable[[bytes], bytes]:
 
     def finished(key: bytes) -> bytes:
         if bucket_count:
-            key = bytes((bucket_of(key, bucket_count),)) + key
+            key = bytes((bucket_of(key, bucket_count, ENTRY_HASH),)) + key
         if len(key) > longest:
             raise RowKeyError(
                 "the index entry's row key is longer than HBase stores",

@@ -19,7 +19,7 @@ from hbase_orm.query.statements.statement import AnyIndex, Select
 from hbase_orm.rowkey import KeyLayout, Part
 from hbase_orm.rowkey.derivations import OffsetOf, PeriodOf
 from hbase_orm.rowkey.nulls import OrNone
-from hbase_orm.rowkey.salting import bucket_of
+from hbase_orm.rowkey.salting import ENTRY_HASH, bucket_of
 from hbase_orm.schema import (
     FUNCTIONS,
     ColumnSchema,
@@ -330,7 +330,7 @@ def _stores(codec: Codec[Any], value: Any) -> bool:
 
 def bucket_before(index: IndexSchema, key: bytes) -> bytes:
     """Return an entry's key, with the byte of its bucket in front if the index is salted."""
-    return bytes((bucket_of(key, index.salt),)) + key if index.salt else key
+    return bytes((bucket_of(key, index.salt, ENTRY_HASH),)) + key if index.salt else key
 
 
 def in_buckets(index: IndexSchema, ranges: Sequence[KeyRange]) -> list[list[KeyRange]]:

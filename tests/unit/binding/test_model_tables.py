@@ -23,7 +23,7 @@ from hbase_orm import (
 )
 from hbase_orm.gateway.memory.gateway import MemoryGateway
 from hbase_orm.index.protocol.attempt import DEAD_GUARD_TTL_MS
-from hbase_orm.ops import DescribeTable, DropTable, ListRegions
+from hbase_orm.ops import DescribeTable, DropTable, ListRegions, Scan, fetch_once
 from tests.support.recording import gateway_of
 from tests.support.shop_processes import Clock, engine_on
 from tests.support.thrift1_only import Account, engine_without_thrift2
@@ -81,6 +81,7 @@ class Event(Model, table="events"):
     token: Mapped[UUID] = column(d)
     kind: Mapped[str] = column(d)
     by_at = Index(at, salt=8)
+    by_falling_at = Index(at.desc(), salt=8)
     by_token = Index(token)
     by_kind = Index(kind, splits=[b"g", b"p"])
     by_kind_and_at = Index(kind, at)
@@ -99,6 +100,29 @@ def test_index_tables_are_split_as_their_indexes_say() -> None:
         assert starts(engine, "events_ix_by_kind") == [b"", b"g", b"p"]
         assert starts(engine, "events_ix_by_kind_and_at") == [b""]
         assert starts(engine, "events") == [b""]
+
+
+@pytest.mark.parametrize("name", ["by_at", "by_falling_at"])
+def test_entries_of_values_and_row_keys_that_rise_together_are_spread_over_all_regions(
+    name: str,
+) -> None:
+    with connect("memory://") as engine, engine.session() as session:
+        engine.create_tables(Event)
+        for number in range(200):
+            at, token = 1_700_000_000 + number, UUID(int=number)
+            session.add(Event(number=number, at=at, token=token, kind="a"))
+        session.flush()
+
+        regions = gateway_of(engine).execute(ListRegions(f"events_ix_{name}"))
+        entries = engine._runtime.run(fetch_once(Scan(f"events_ix_{name}", caching_rows=1000)))
+        keys = [entry.key for entry in entries]
+        of_region = [
+            sum(region.start <= k and (region.stop is None or k < region.stop) for k in keys)
+            for region in regions
+        ]
+
+        assert (len(of_region), sum(of_region)) == (8, 200)
+        assert min(of_region) > 10
 
 
 def test_the_table_of_a_build_is_split_like_the_first() -> None:

@@ -161,9 +161,9 @@ def test_a_row_without_the_cell_has_no_entry_of_what_is_made_anew(
     assert target.entry_keys(ROW, {b"d:a": b"\x05"}) == expected
 
 
-def test_the_bucket_of_a_salted_entry_is_phoenix_hash_of_the_rest() -> None:
-    # 31 * (31 * 1 + 9) + 7 = 1247, and 1247 % 4 = 3
-    assert entries("spread", size=9) == ["030907"]
+def test_the_bucket_of_a_salted_entry_is_the_crc32_of_the_rest() -> None:
+    # crc32 of 0907 is e7f3c15, and that modulo 4 is 1
+    assert entries("spread", size=9) == ["010907"]
 
 
 @pytest.mark.parametrize("index", ["labelled", "or_none", "falling_or_none", "spread", "by_id"])
@@ -208,7 +208,7 @@ def test_all_that_decides_entries_is_described() -> None:
     described = declaration_texts(SCHEMA)
 
     assert described["spread"] == (
-        "kept_ix_spread: [size uint8 1 of d:size default 05] salt 4 | [n uint8 1]"
+        "kept_ix_spread: [size uint8 1 of d:size default 05] salt 4 crc32 | [n uint8 1]"
     )
     assert described["or_none"] == (
         "kept_ix_or_none: [wide uint16 2 or None of d:wide nullable] | [n uint8 1]"
