@@ -67,7 +67,9 @@ _LASTING_TOMBSTONES: Final = {"hbase.hstore.time.to.purge.deletes": str(DEAD_GUA
 _DEAD_GUARD_TTL_S: Final = DEAD_GUARD_TTL_MS // 1000
 
 
-def create(bound: BoundModel) -> Protocol[list[str]]:
+def create(
+    bound: BoundModel, families: tuple[FamilyDescriptor, ...] | None = None
+) -> Protocol[list[str]]:
     """Create a model's missing tables and return their names.
 
     An existing table is not changed. There are three special cases:
@@ -77,6 +79,11 @@ def create(bound: BoundModel) -> Protocol[list[str]]:
       index table is created. Its name has another number.
     - The guards of rows have a newer epoch than the catalog's entry: the entry gets this epoch, and
       the indexes must be built again.
+
+    Args:
+        bound: The bound model.
+        families: The families of a new base table, including those of other models; None for the
+            model's own families.
 
     Raises:
         SchemaError: The base table belongs to a dictionary or to sequences, or it does not fit its
@@ -99,7 +106,7 @@ def create(bound: BoundModel) -> Protocol[list[str]]:
         yield from ensure_namespace(schema.table)
     made = yield from _make_dictionaries(bound)
     if bound.guarded is None:
-        return made + (yield from _make_base_table(schema, existing, is_lww=False))
+        return made + (yield from _make_base_table(schema, families, existing, is_lww=False))
     made += yield from create_if_missing(CreateTable(catalog.catalog_descriptor()))
     if existing is None and entry is not None and not is_unknown(entry):
         logger.warning("table %s was dropped by other means than this library", schema.table)
@@ -107,7 +114,7 @@ def create(bound: BoundModel) -> Protocol[list[str]]:
     incarnations: dict[str, int] = {}
     if is_unwritten(entry) and not may_have_writers:
         incarnations = yield from _make_index_tables(bound, made)
-    made_base = yield from _make_base_table(schema, existing, is_lww=is_lww)
+    made_base = yield from _make_base_table(schema, families, existing, is_lww=is_lww)
     yield from register(
         schema.table,
         bound.indexes,
@@ -131,10 +138,15 @@ def _is_made_here(existing: TableDescriptor | None, *, is_lww: bool) -> bool:
 
 
 def _make_base_table(
-    schema: TableSchema, existing: TableDescriptor | None, *, is_lww: bool
+    schema: TableSchema,
+    families: tuple[FamilyDescriptor, ...] | None,
+    existing: TableDescriptor | None,
+    *,
+    is_lww: bool,
 ) -> Protocol[list[str]]:
     if existing is not None:
         return []
+    schema = schema if families is None else replace(schema, families=families)
     wanted = _bare(base_table(schema)) if is_lww else base_table(schema)
     return (yield from create_if_missing(CreateTable(wanted, schema.split_keys)))
 

@@ -14,6 +14,7 @@ from hbase_orm.binding.bound_model import BoundModel
 from hbase_orm.binding.bound_tables import bind, checked_model
 from hbase_orm.binding.dictionaries import Dictionaries, in_namespace
 from hbase_orm.binding.runtime import Runtime
+from hbase_orm.binding.shared_tables import Creation, creations
 from hbase_orm.binding.url import EngineOptions, parse_url
 from hbase_orm.errors import ConfigurationError
 from hbase_orm.gateway.base import Gateway
@@ -148,7 +149,8 @@ class Engine(IndexAdmin):
 
         Families get their declared options, and tables are pre-split, by the salt or as declared.
         Missing namespaces, index tables and dictionaries of substitutes are created too. An
-        existing table is not changed.
+        existing table is not changed. If several of the models have the same table, a new table gets
+        the families of all of them.
 
         Args:
             models: The models.
@@ -156,7 +158,9 @@ class Engine(IndexAdmin):
                 each period.
 
         Raises:
-            SchemaError: One of these is wrong with an existing table:
+            SchemaError: Two models of one table declare different options of the table or of a
+                family, or different codecs for one column; then nothing was sent. Or one of these
+                is wrong with an existing table:
 
                 - It has no family for guards, or the table of an index is missing.
                 - It is empty although its index has entries.
@@ -168,10 +172,10 @@ class Engine(IndexAdmin):
         wanted = [bound for model in models for bound in self._tables_of(model, periods)]
         names = [model.__name__ for model in models]
         refuse_needless_periods(periods, [bound.tables for bound in wanted], names)
-        return self._runtime.run(self._creation(models, wanted))
+        return self._runtime.run(self._creation(models, creations(wanted)))
 
     def _creation(
-        self, models: Iterable[type[Model]], wanted: Iterable[BoundModel]
+        self, models: Iterable[type[Model]], wanted: Iterable[Creation]
     ) -> Protocol[list[str]]:
         """Create the missing tables of `wanted`, and return the names of the created tables."""
         for model in models:
@@ -182,10 +186,10 @@ class Engine(IndexAdmin):
                 yield from ask(RenewTimeLimit())
                 yield from tables.refuse_lost_dictionaries(shared, existing)
         made: list[str] = []
-        for bound in wanted:
+        for creation in wanted:
             yield from ask(RenewTimeLimit())
-            new = yield from tables.create(bound)
-            self._runtime.catalog.forget(bound.schema.table)
+            new = yield from tables.create(creation.bound, creation.families)
+            self._runtime.catalog.forget(creation.bound.schema.table)
             self._dictionaries.forget(new)
             made += new
         return made
