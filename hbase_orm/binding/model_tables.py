@@ -309,7 +309,11 @@ def base_table(schema: TableSchema) -> TableDescriptor:
     return TableDescriptor(
         name=schema.table,
         families=(*schema.families, *guards),
-        attributes={KEY_ATTRIBUTE: key_text(schema), **(_SLOP if schema.is_guarded else {})},
+        attributes={
+            **schema.attributes,
+            KEY_ATTRIBUTE: key_text(schema),
+            **(_SLOP if schema.is_guarded else {}),
+        },
         durability=schema.durability,
         region_replication=schema.region_replication,
     )
