@@ -182,7 +182,8 @@ def _get_rows(client: Any, operation: GetRows) -> list[Row | None]:
     kind = ("get", operation.table, operation.columns)
     portion = Portion(client.sizes, kind, first=FIRST_ROWS, most=MOST_ROWS)
     for keys in portions(operation.keys, portion):
-        # A single key uses the call for one row: the call for several hangs on a disabled table.
+        # A single key uses the call for one row. For a disabled table, the call for several never
+        # answers.
         wanted = keys[0] if len(keys) == 1 else keys
         name = "getRow" if len(keys) == 1 else "getRows"
         read = _reader(client, name, columns, operation.before_ms)
@@ -283,8 +284,8 @@ def _mutate_rows(client: Any, operation: MutateRows) -> None:
 
 
 def _put_rows(client: Any, operation: PutRows) -> None:
-    # A single row is put by the call for one row: the call for several hangs on a missing or
-    # disabled table.
+    # A single row is put by the call for one row. For a missing or disabled table, the call for
+    # several never answers.
     if len(operation.rows) < 2 or not client.line.is_binary:  # noqa: PLR2004 - many
         _mutate_rows(client, operation.as_mutations())
         return

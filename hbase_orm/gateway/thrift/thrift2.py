@@ -179,7 +179,8 @@ def _get_rows(client: Any, operation: GetRows) -> list[Row | None]:
         requests = [
             HBASE2.GetRequest(row=key, columns=columns, time_range=time_range) for key in keys
         ]
-        # A single key uses the call for one row: the call for several hangs on a disabled table.
+        # A single key uses the call for one row. For a disabled table, the call for several never
+        # answers.
         results = (
             [client.get(table, requests[0])]
             if len(requests) == 1
