@@ -91,7 +91,11 @@ class SharedWork(Generic[T, R]):
         if self._failures:
             raise self._failures[0]
         if len(self._outcomes) < self._items:
-            raise HBaseORMError("a helper thread ended before its work was finished")
+            raise HBaseORMError(
+                "a helper thread ended before its work was finished",
+                fix="read what was to be changed before you repeat the call: some of its requests "
+                "may have been applied",
+            )
         return [self._outcomes[number] for number in range(self._items)]
 
 

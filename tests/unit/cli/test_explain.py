@@ -191,8 +191,19 @@ def test_a_condition_is_read_as_one_writes_it(text: str, condition: object) -> N
         ("of_host", [], "of_host() cannot be called without arguments"),
         ("broken", [], "broken() raised OSError: the file is gone"),
         ("refused", [], "the number must be a positive integer"),
-        ("Named", ["--where", "host=a"], "give --url: the row key stores names as numbers"),
-        ("Daily", ["--allow-full-scan"], "give --url: Daily has a table for each period"),
+        (
+            "Named",
+            ["--where", "host=a"],
+            (
+                "give --url: the row key stores names as numbers, which must be looked up: "
+                "'a' (in hosts)."
+            ),
+        ),
+        (
+            "Daily",
+            ["--allow-full-scan"],
+            "give --url: Daily has a table for each period, and the statement reads all of them.",
+        ),
         ("NEWEST", ["--analyze"], "no URL was given"),
     ],
 )

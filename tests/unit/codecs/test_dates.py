@@ -169,3 +169,21 @@ def test_only_dates_are_of_the_type_date() -> None:
 def test_only_naive_times_of_day_compare() -> None:
     assert codecs.minute_of_day().compares(time(1))
     assert not codecs.minute_of_day().compares(time(1, tzinfo=UTC))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "text", "details"),
+    [
+        ("%Y%q", "the format has directives that this codec does not support", ["%q"]),
+        ("%y%m", "the format has directives that this codec does not support", ["%y"]),
+        ("%Y\u00e4", "the format has text that is not ASCII", None),
+    ],
+)
+def test_the_cause_of_a_refused_format_is_named(
+    wrong: str, text: str, details: list[str] | None
+) -> None:
+    with pytest.raises(SchemaError, match=text) as caught:
+        codecs.strftime(wrong)
+
+    assert caught.value.details.get("directives") == details
+    assert caught.value.fix
