@@ -97,6 +97,16 @@ class SchemaError(HBaseORMError):
     """A declaration is wrong, or the tables or the catalog in HBase do not match it."""
 
 
+class SchemaDriftError(SchemaError):
+    """A model contradicts the record of its table: it would misread or hide rows.
+
+    Attributes:
+        model: The name of the model.
+        table: The table.
+        differences: What differs, as lines: what the record says, and what the model declares.
+    """
+
+
 class RowKeyError(HBaseORMError, ValueError):
     """A key field is missing, unknown or does not fit, or the row key is empty or too long."""
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 from hbase_orm.binding.addressing.keys import RowKeys
 from hbase_orm.binding.addressing.tables import Tables
 from hbase_orm.binding.dictionaries import LoadedNames, Numbers
-from hbase_orm.errors import CorruptRowError, RowKeyError, ValidationError
+from hbase_orm.errors import CorruptRowError, RowKeyError, SchemaDriftError, ValidationError
 from hbase_orm.gateway.checks import CELL_OVERHEAD_BYTES
 from hbase_orm.index.entries.targets import MARKER_VALUE, GuardedTable
 from hbase_orm.model import Model
@@ -50,6 +50,8 @@ class BoundModel:
         defers: Whether the model has deferred columns, which are not read with its objects.
         shapes: The cache of plans, which are used again for statements of the same shape.
         matches: The cache of compiled functions that check conditions of statements.
+        repairs: Whether statements and repairs may delete stale index entries; False if the model
+            differs from the record of its table.
         as_catalogued: The results of `maintained_table` and `readable_model` for the last catalog
             entry that was read.
     """
@@ -66,6 +68,7 @@ class BoundModel:
     is_mutable: bool = False
     origin: str = ""
     defers: bool = False
+    repairs: bool = True
     shapes: Shapes = field(default_factory=Shapes, init=False, repr=False, compare=False)
     matches: Matches = field(init=False, repr=False, compare=False)
     as_catalogued: dict[str, Any] = field(
@@ -80,6 +83,11 @@ class BoundModel:
         object.__setattr__(self, "matches", Matches(self.schema))
 
     # --- which table ------------------------------------------------------------------------------
+
+    @property
+    def declared_table(self) -> str:
+        """The table as it is declared: for a table for each period the pattern of their names."""
+        return self.tables.declared
 
     def with_table_of(self, values: Mapping[str, Any]) -> BoundModel:
         """Return this bound model for the table that holds the row of these field values.
@@ -212,6 +220,16 @@ class BoundModel:
             ValidationError: A value does not fit; the error names the model, the field and the row
                 key.
         """
+        if self.schema.lacks_anchor:
+            raise SchemaDriftError(
+                "the model leaves out the column that shows that a row exists, so it cannot write "
+                "whole rows",
+                model=self.schema.model_name,
+                table=self.schema.table,
+                row=key,
+                column=None if self.schema.anchor is None else self.schema.anchor.column,
+                fix="declare the column in the model, or change rows that other models wrote",
+            )
         try:
             cells = self.model.__mapping__.dehydrate(obj.__dict__)
         except ValidationError as error:

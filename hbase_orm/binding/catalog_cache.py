@@ -6,16 +6,23 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from hbase_orm.errors import ConnectionLostError, RetryableError
-from hbase_orm.index.catalog.catalog import CatalogView, read_entry
+from hbase_orm.index.catalog.catalog import CatalogView, read_cells
 from hbase_orm.index.catalog.entry import CatalogEntry
 from hbase_orm.ops import Protocol
 
 
 class ReadEntry(NamedTuple):
-    """The catalog's entry of a table (None if it has none), and the time when it was read."""
+    """The catalog's entry of a table, or None, its record, and the time when they were read.
+
+    Attributes:
+        at_s: The time of the monotonic clock before the request.
+        entry: The entry, or None.
+        record: The bytes of the table's record; empty without one.
+    """
 
     at_s: float
     entry: CatalogEntry | None
+    record: bytes = b""
 
 
 class CatalogCache:
@@ -45,11 +52,20 @@ class CatalogCache:
         This method never changes the catalog. In contrast, `renew_lease` changes the entry of a
         new table, so that guarded writes are permitted.
         """
+        return (yield from self._read(table)).entry
+
+    def record(self, table: str) -> Protocol[bytes]:
+        """Return the bytes of a table's record, at most `lease_s` old; empty without one."""
+        return (yield from self._read(table)).record
+
+    def _read(self, table: str) -> Protocol[ReadEntry]:
         read = self.fresh(table)
         if read is None:
             at_s = self.monotonic_s()
-            read = self._entries[table] = ReadEntry(at_s, (yield from read_entry(table)))
-        return read.entry
+            entry, record = yield from read_cells(table)
+            decoded = CatalogEntry.decode(entry) if entry else None
+            read = self._entries[table] = ReadEntry(at_s, decoded, record)
+        return read
 
     def renew_lease(self, table: str, row: bytes) -> Protocol[CatalogEntry]:
         """Read a table's entry for guarded writes, start a new lease, and return the entry.
@@ -62,6 +78,10 @@ class CatalogCache:
             RetryableError: The catalog could not be read; the row was not written.
             CatalogLeaseError: The catalog has no entry for the table.
         """
+        read = self.fresh(table)
+        entry = None if read is None else self.leases.begin(table, read.at_s, read.entry)
+        if entry is not None:
+            return entry
         try:
             return (yield from self.leases.refresh(table))
         except ConnectionLostError as error:

@@ -54,6 +54,7 @@ from hbase_orm.ops import (
     TableDescriptor,
     ask,
 )
+from hbase_orm.record.store import ID_ATTRIBUTE
 from hbase_orm.schema import TableSchema
 
 logger = logging.getLogger("hbase_orm.session")
@@ -67,7 +68,7 @@ _LASTING_TOMBSTONES: Final = {"hbase.hstore.time.to.purge.deletes": str(DEAD_GUA
 _DEAD_GUARD_TTL_S: Final = DEAD_GUARD_TTL_MS // 1000
 
 
-def create(bound: BoundModel) -> Protocol[list[str]]:
+def create(bound: BoundModel, table_id: str) -> Protocol[list[str]]:
     """Create a model's missing tables and return their names.
 
     An existing table is not changed. There are three special cases:
@@ -99,7 +100,7 @@ def create(bound: BoundModel) -> Protocol[list[str]]:
         yield from ensure_namespace(schema.table)
     made = yield from _make_dictionaries(bound)
     if bound.guarded is None:
-        return made + (yield from _make_base_table(schema, existing, is_lww=False))
+        return made + (yield from _make_base_table(schema, existing, table_id, is_lww=False))
     made += yield from create_if_missing(CreateTable(catalog.catalog_descriptor()))
     if existing is None and entry is not None and not is_unknown(entry):
         logger.warning("table %s was dropped by other means than this library", schema.table)
@@ -107,7 +108,7 @@ def create(bound: BoundModel) -> Protocol[list[str]]:
     incarnations: dict[str, int] = {}
     if is_unwritten(entry) and not may_have_writers:
         incarnations = yield from _make_index_tables(bound, made)
-    made_base = yield from _make_base_table(schema, existing, is_lww=is_lww)
+    made_base = yield from _make_base_table(schema, existing, table_id, is_lww=is_lww)
     yield from register(
         schema.table,
         bound.indexes,
@@ -131,11 +132,12 @@ def _is_made_here(existing: TableDescriptor | None, *, is_lww: bool) -> bool:
 
 
 def _make_base_table(
-    schema: TableSchema, existing: TableDescriptor | None, *, is_lww: bool
+    schema: TableSchema, existing: TableDescriptor | None, table_id: str, *, is_lww: bool
 ) -> Protocol[list[str]]:
     if existing is not None:
         return []
-    wanted = _bare(base_table(schema)) if is_lww else base_table(schema)
+    wanted = base_table(schema, table_id)
+    wanted = _bare(wanted) if is_lww else wanted
     return (yield from create_if_missing(CreateTable(wanted, schema.split_keys)))
 
 
@@ -293,13 +295,17 @@ def add_guard_family(bound: BoundModel) -> Protocol[None]:
             raise
 
 
-def base_table(schema: TableSchema) -> TableDescriptor:
-    """Return the descriptor of the model's table."""
+def base_table(schema: TableSchema, table_id: str) -> TableDescriptor:
+    """Return the descriptor of the model's table, with the id that its record has."""
     guards = (_guard_family(schema),) if schema.is_guarded else ()
     return TableDescriptor(
         name=schema.table,
         families=(*schema.families, *guards),
-        attributes={KEY_ATTRIBUTE: key_text(schema), **(_SLOP if schema.is_guarded else {})},
+        attributes={
+            KEY_ATTRIBUTE: key_text(schema),
+            ID_ATTRIBUTE: table_id,
+            **(_SLOP if schema.is_guarded else {}),
+        },
         durability=schema.durability,
         region_replication=schema.region_replication,
     )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final, TypeVar, cast
 
-from hbase_orm.binding import model_tables as tables
 from hbase_orm.binding.bound_model import BoundModel
+from hbase_orm.binding.table_records import create_recorded
 from hbase_orm.errors import NamespaceNotFoundError, TableNotFoundError
 from hbase_orm.gateway.base import Feature
 from hbase_orm.model.declare.placement import base_of
@@ -54,7 +54,7 @@ def send_to_missing_table(
         raise _missing(bound, _HOW_TO_MAKE) from error
     if Feature.SCHEMA not in features:
         raise _missing(bound, _WHO_MAKES) from error
-    yield from tables.create(_shared(bound))
+    yield from create_recorded(_shared(bound))
     return (yield from ask_with_retry(operation, _RETRIES))
 
 

@@ -17,6 +17,7 @@ from hbase_orm.binding.bound_model import BoundModel
 from hbase_orm.binding.catalog_cache import CatalogCache
 from hbase_orm.binding.maintained_indexes import maintained_table, refuse_indexed
 from hbase_orm.binding.period_tables import MISSING_TABLE, send_to_missing_table
+from hbase_orm.binding.recorded_models import usable_model
 from hbase_orm.binding.write_clock import WriteClock
 from hbase_orm.errors import CatalogLeaseError, ConnectionLostError, RetryableError
 from hbase_orm.gateway.base import Feature
@@ -78,6 +79,7 @@ class TableWriter:
         """
         table, model = bound.schema.table, bound.schema.model_name
         try:
+            yield from usable_model(bound, self.catalog, self.features)
             entry = yield from self.catalog.entry(table)
         except ConnectionLostError as error:
             raise RetryableError(
@@ -130,12 +132,13 @@ class TableWriter:
         for renewals_left in reversed(range(LEASE_RENEWALS)):
             entry = self.catalog.leases.entry(table)
             if entry is None:
+                yield from usable_model(bound, self.catalog, self.features)
                 entry = yield from self.catalog.renew_lease(table, change.row)
             target, context = maintained_table(bound, entry), self.context_under(entry.epoch)
             try:
                 return (yield from write_row(target, change, context, history))
             except CatalogLeaseError:
-                self.catalog.leases.forget(table)
+                self.catalog.forget(table)
                 if not renewals_left:
                     raise
         raise AssertionError(change)  # the last renewal returned or raised

@@ -11,7 +11,7 @@ from typing import Final, Literal
 from hbase_orm.binding.bound_model import BoundModel
 from hbase_orm.binding.runtime import Runtime
 from hbase_orm.binding.url import EngineOptions
-from hbase_orm.errors import ConfigurationError
+from hbase_orm.errors import ConfigurationError, SchemaDriftError
 from hbase_orm.index.catalog import catalog
 from hbase_orm.index.catalog.entry import (
     VERSION_COLUMN,
@@ -80,6 +80,18 @@ class IndexAdmin(ABC):
     def _bound_of(self, model: type[Model]) -> BoundModel:
         """Return the bound model of `model` in this engine."""
 
+    @abstractmethod
+    def _usable(self, model: type[Model]) -> Protocol[BoundModel]:
+        """Compare a model with the record of its table; return the model as it is used."""
+
+    @abstractmethod
+    def _used(self, model: type[Model]) -> BoundModel:
+        """Return the bound model, compared with the record of its table within the lease.
+
+        Raises:
+            SchemaDriftError: The model contradicts the record.
+        """
+
     def indexes(self, model: type[Model]) -> dict[str, IndexStatus]:
         """Return, by index name, the status of each index in the model or in the catalog."""
         bound = self._bound_of(model)
@@ -130,7 +142,7 @@ class IndexAdmin(ABC):
             SchemaError: The index exists with another declaration: drop it first.
             UniqueViolationError: Two rows have the same values of a unique index.
         """
-        bound = self._bound_of(model)
+        bound = self._used(model)
         name = _declared_name(bound, index)
         check_pace(rows_per_second, gateway_timeout_s)
         # In memory one process does everything, and nothing is under way between requests.
@@ -247,10 +259,11 @@ class IndexAdmin(ABC):
         Raises:
             SchemaError: The catalog has other indexes for the table.
         """
-        bound = self._bound_of(model)
+        bound = self._used(model)
         check_number("min_age_ms", min_age_ms, -MAX_TIMESTAMP_MS, MAX_TIMESTAMP_MS)
         if bound.guarded is None:
             return {}
+        _refuse_repair(bound)
         base_keys = {index.name: base_key_of(index) for index in bound.schema.indexes}
         lease = lease_on(bound, self._runtime.writer)
         return self._runtime.run(repair_entries(lease, base_keys, min_age_ms))
@@ -267,9 +280,11 @@ class IndexAdmin(ABC):
         *,
         on_progress: Callable[[int], None] = _silent,
     ) -> Protocol[Verification]:
-        bound = self._bound_of(model)
         if min_age_ms is not None:
             check_number("min_age_ms", min_age_ms, -MAX_TIMESTAMP_MS, MAX_TIMESTAMP_MS)
+        bound = yield from self._usable(model)
+        if min_age_ms is not None:
+            _refuse_repair(bound)
         table, target = _guarded(bound, _declared_name(bound, index))
         entry = yield from catalog.read_entry(bound.schema.table)
         known = None if entry is None else entry.indexes.get(target.name)
@@ -395,3 +410,19 @@ def _ms(at: datetime | None, otherwise_ms: int) -> int:
             "the time has no time zone", got=at, fix="datetime(..., tzinfo=UTC)"
         )
     return int(at.timestamp() * 1000)
+
+
+def _refuse_repair(bound: BoundModel) -> None:
+    """Raise an error if a model differs from the record of its table.
+
+    Raises:
+        SchemaDriftError: An entry that the record calls good could be deleted.
+    """
+    if not bound.repairs:
+        raise SchemaDriftError(
+            "the model differs from the record of its table, so it must not repair index entries",
+            model=bound.schema.model_name,
+            table=bound.schema.table,
+            fix="repair with the model that the record describes; or, if the new columns are meant "
+            "to stay, call engine.create_tables with this model first, which records them",
+        )

@@ -176,7 +176,8 @@ def read_of(
     if not isinstance(chosen, IndexPlan):
         return PlannedRead(rows)
     repairs = None
-    if note is None and writer.repairs_on_read and chosen.index.maintained == "always":
+    is_kept = chosen.index.maintained == "always"
+    if note is None and writer.repairs_on_read and bound.repairs and is_kept:
         repairs = Repairs(chosen.index, bound, writer)
         note = repairs.note
     rows = while_usable(rows, chosen, bound, writer.catalog, note)

@@ -7,6 +7,7 @@ cells without their values. So the scan also returns a row that has only deferre
 from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
 from typing import Final
 
 from hbase_orm.schema.tables import ColumnSchema, TableSchema
@@ -23,7 +24,11 @@ def record_types_of(schema: TableSchema) -> tuple[TableSchema, ...]:
     """
     if schema.record_types is None:
         return (schema,)
-    return tuple(model.__schema__ for model in schema.record_types.models.values())
+    known = schema.type_existence
+    return tuple(
+        replace(model.__schema__, existence=known[data]) if data in known else model.__schema__
+        for data, model in schema.record_types.models.items()
+    )
 
 
 def deferred_names(schema: TableSchema) -> frozenset[str]:
@@ -77,8 +82,9 @@ def columns_read(schema: TableSchema, loaded: AbstractSet[str]) -> tuple[bytes, 
     columns = [name for name in schema.family_names if name not in in_parts]
     for each in every:
         own = [column.column for column in (*each.columns, *each.numbers)]
-        own += [] if each.marker is None else [each.marker]
         columns += [name for name in own if _family(name) in in_parts and name not in hidden]
+        shows = each.marker if each.anchor is None else each.anchor.column
+        columns += [shows] if shows is not None and _family(shows) in in_parts else []
     return tuple(dict.fromkeys(columns))
 
 

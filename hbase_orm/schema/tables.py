@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from hbase_orm.codecs import Codec
+from hbase_orm.codecs.text import Raw
 from hbase_orm.ops import FamilyDescriptor
 from hbase_orm.rowkey import KeyLayout
 from hbase_orm.rowkey.record_types import RecordTypeCodec
@@ -147,6 +148,21 @@ class RecordTypes:
 
 
 @dataclass(frozen=True, slots=True)
+class Existence:
+    """What shows that a row exists, as the record of its table says.
+
+    Attributes:
+        anchor: The column that every row has; None without one.
+        marker: The column that every put writes if there is no anchor; else None.
+        required: The columns that every row has, in the order of the record.
+    """
+
+    anchor: bytes | None
+    marker: bytes | None
+    required: tuple[bytes, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class TableSchema:
     """The resolved and checked declarations of a model.
 
@@ -169,10 +185,13 @@ class TableSchema:
         version: The column that counts the writes of a row, or None.
         timestamps: Who sets the timestamps of cells, "server" or "client"; None means the engine's
             option.
-        anchor: The first required plain column that is not deferred. A guarded row exists exactly
-            if it has a cell in this column.
-        marker: The column that every put writes if the model has no anchor, so that the row exists.
-            None for a model with an anchor.
+        existence: What shows that a row exists, if the record of the table says so; None if the
+            order of this model's columns decides.
+        type_existence: The same for the record types of a base, by their bytes in row keys.
+        anchor: A guarded row exists exactly if it has a cell in this column: the record's anchor,
+            or the first required plain column that is not deferred.
+        marker: The column that every put of a model without an anchor writes, so that the row
+            exists; None for a model with an anchor.
         deferred: The plain columns that reads of objects leave out.
         column_by_name: The plain columns, counters and the version by the name of their field.
         codecs: The codec of each field by name. A key field has the codec of the row key, every
@@ -197,6 +216,8 @@ class TableSchema:
     dynamics: tuple[DynamicSchema, ...] = ()
     version: ColumnSchema | None = None
     timestamps: str | None = None
+    existence: Existence | None = None
+    type_existence: Mapping[bytes, Existence] = field(default_factory=dict[bytes, Existence])
     anchor: ColumnSchema | None = field(init=False, compare=False, repr=False)
     marker: bytes | None = field(init=False, compare=False, repr=False)
     deferred: tuple[ColumnSchema, ...] = field(init=False, compare=False, repr=False)
@@ -208,12 +229,8 @@ class TableSchema:
     def __post_init__(self) -> None:
         """Compute once the values that every read needs."""
         set_ = object.__setattr__
-        read = (c for c in self.columns if not c.deferred)
-        anchor = next((c for c in read if c.is_required), None)
-        set_(self, "anchor", anchor)
-        has_marker = anchor is None and bool(self.families)
-        marker = self.families[0].name + b":" + MARKER_QUALIFIER if has_marker else None
-        set_(self, "marker", marker)
+        set_(self, "anchor", self._anchor())
+        set_(self, "marker", self._marker())
         set_(self, "deferred", tuple(c for c in self.columns if c.deferred))
         by_name = {column.name: column for column in (*self.columns, *self.numbers)}
         set_(self, "column_by_name", by_name)
@@ -227,6 +244,28 @@ class TableSchema:
         set_(self, "storage", storage)
 
     @property
+    def lacks_anchor(self) -> bool:
+        """Whether the record of the table has an anchor that the model does not declare."""
+        return self.existence is not None and self.anchor is not None and not self.anchor.name
+
+    def _anchor(self) -> ColumnSchema | None:
+        if self.existence is None:
+            read = (column for column in self.columns if not column.deferred)
+            return next((column for column in read if column.is_required), None)
+        wanted = self.existence.anchor
+        if wanted is None:
+            return None
+        own = next((column for column in self.columns if column.column == wanted), None)
+        # A view may leave the column out; nobody reads its value, only that it is there.
+        return own or ColumnSchema("", wanted, Raw(), nullable=False)
+
+    def _marker(self) -> bytes | None:
+        if self.existence is not None:
+            return self.existence.marker
+        has_marker = self.anchor is None and bool(self.families)
+        return self.families[0].name + b":" + MARKER_QUALIFIER if has_marker else None
+
+    @property
     def row_layout(self) -> KeyLayout:
         """The layout of the row key, without the parts that are stored in a qualifier."""
         layout = self.layout
@@ -236,6 +275,17 @@ class TableSchema:
     def is_guarded(self) -> bool:
         """Whether rows have guards and are written by the index protocol."""
         return bool(self.indexes) or self.version is not None
+
+    @property
+    def in_every_row(self) -> tuple[ColumnSchema, ...]:
+        """The plain columns that every row has: old rows may lack a column that is newly required.
+
+        With a record of the table they are in its order, which all programs have in common.
+        """
+        required = {column.column: column for column in self.columns if column.is_required}
+        if self.existence is None:
+            return tuple(required.values())
+        return tuple(required[name] for name in self.existence.required if name in required)
 
     def has_field(self, field: Any) -> bool:
         """Return whether a field belongs to the model or is inherited by it."""

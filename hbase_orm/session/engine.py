@@ -12,8 +12,15 @@ from hbase_orm.binding import model_tables as tables
 from hbase_orm.binding.addressing.tables import refuse_needless_periods
 from hbase_orm.binding.bound_model import BoundModel
 from hbase_orm.binding.bound_tables import bind, checked_model
+from hbase_orm.binding.recorded_models import last_usable, usable_model
 from hbase_orm.binding.dictionaries import Dictionaries, in_namespace
 from hbase_orm.binding.runtime import Runtime
+from hbase_orm.binding.table_records import (
+    distinct_schemas,
+    new_table_id,
+    refuse_contradictions,
+    write_record,
+)
 from hbase_orm.binding.url import EngineOptions, parse_url
 from hbase_orm.errors import ConfigurationError
 from hbase_orm.gateway.base import Gateway
@@ -31,6 +38,7 @@ from hbase_orm.model import Model
 from hbase_orm.model.declare.placement import base_of, model_of_key
 from hbase_orm.numbering.sequence import DEFAULT_BLOCK, SEQUENCES_TABLE, Sequence
 from hbase_orm.ops import ListRegions, Ping, Protocol, RegionRange, RenewTimeLimit, ask
+from hbase_orm.record.store import delete_record
 from hbase_orm.reading.by_key import row_keys
 from hbase_orm.schema import TableSchema
 from hbase_orm.session.session import Session
@@ -97,7 +105,7 @@ class Engine(IndexAdmin):
 
     def session(self) -> Session:
         """Return a new session."""
-        return Session(self._runtime, self._bound_of)
+        return Session(self._runtime, self._bound_of, self._usable)
 
     def sequence(
         self, name: str, *, block: int = DEFAULT_BLOCK, loaders: int = 1, loader: int = 0
@@ -181,13 +189,30 @@ class Engine(IndexAdmin):
                 existing = yield from shared.tables.existing()
                 yield from ask(RenewTimeLimit())
                 yield from tables.refuse_lost_dictionaries(shared, existing)
+        wanted = list(wanted)
+        by_table: dict[str, list[BoundModel]] = {}
+        for bound in wanted:
+            by_table.setdefault(bound.declared_table, []).append(bound)
+        ids: dict[str, str] = {}
+        for table, bounds in by_table.items():
+            yield from ask(RenewTimeLimit())
+            schemas = distinct_schemas(bounds)
+            record = yield from refuse_contradictions(table, schemas, bounds[0].schema.table)
+            ids[table] = new_table_id() if record is None else record.table_id
         made: list[str] = []
         for bound in wanted:
             yield from ask(RenewTimeLimit())
-            new = yield from tables.create(bound)
+            new = yield from tables.create(bound, ids[bound.declared_table])
             self._runtime.catalog.forget(bound.schema.table)
             self._dictionaries.forget(new)
             made += new
+        for table, bounds in by_table.items():
+            yield from ask(RenewTimeLimit())
+            is_new = bounds[0].schema.table in made
+            yield from write_record(
+                table, distinct_schemas(bounds), bounds[0].schema.table, is_new=is_new
+            )
+            self._runtime.catalog.forget(table)
         return made
 
     def drop_tables(self, *models: type[Model]) -> list[str]:
@@ -203,12 +228,14 @@ class Engine(IndexAdmin):
         """Drop the tables of models, and return the names of the dropped tables."""
         dropped: list[str] = []
         for model in models:
-            bound = self._shared_bound_of(model)
+            bound = self._declared_of(base_of(checked_model(model)) or model)
             yield from ask(RenewTimeLimit())
             for name in (yield from bound.tables.existing()):
                 yield from ask(RenewTimeLimit())
                 dropped += yield from tables.drop(bound.in_table(name))
                 self._runtime.catalog.forget(name)
+            yield from delete_record(bound.declared_table)
+            self._runtime.catalog.forget(bound.declared_table)
         return dropped
 
     def _tables_of(
@@ -219,7 +246,7 @@ class Engine(IndexAdmin):
         Raises:
             ConfigurationError: `periods` does not fit the model.
         """
-        bound = self._shared_bound_of(model)
+        bound = self._declared_of(base_of(checked_model(model)) or model)
         starts = bound.tables.starts(periods)
         return [bound if start is None else bound.with_table_at(start) for start in starts]
 
@@ -299,11 +326,26 @@ class Engine(IndexAdmin):
         entry = self._runtime.run(catalog.read_entry(table))
         return None if entry is None else entry.state
 
+    def _used(self, model: type[Model]) -> BoundModel:
+        """Compare a model with the record of its table; return the model as it is used."""
+        return self._runtime.run(self._usable(model))
+
+    def _usable(self, model: type[Model]) -> Protocol[BoundModel]:
+        """Compare a model with the record of its table; return the model as it is used."""
+        bound = self._declared_of(model)
+        return (yield from usable_model(bound, self._runtime.catalog, self._runtime.features))
+
+    def _declared_of(self, model: type[Model]) -> BoundModel:
+        """Return a model as it is declared, whatever the record of its table says."""
+        self._bound_of(model)
+        return self._bound[model][1]
+
     def _bound_of(self, model: type[Model]) -> BoundModel:
+        """Return a model as it is used: as it is declared, until it is compared with a record."""
         entry = self._bound.get(model) if isinstance(model, type) else None
         # A base's schema changes when a record type joins.
         if entry is not None and entry[0] is model.__schema__:
-            return entry[1]
+            return last_usable(entry[1])
         options = self.options
         bound = bind(
             model, options.namespace, self._runtime.features, self._dictionaries, options.servers

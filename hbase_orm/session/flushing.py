@@ -10,7 +10,13 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from hbase_orm.errors import HBaseORMError, QueryError, ValidationError
+from hbase_orm.binding.recorded_models import is_fresh
+from hbase_orm.errors import (
+    HBaseORMError,
+    QueryError,
+    RetryableError,
+    ValidationError,
+)
 from hbase_orm.model import Model
 from hbase_orm.ops import Protocol, RenewTimeLimit, ask
 from hbase_orm.session.pending import PendingWrites
@@ -98,6 +104,7 @@ class Flush:
     def _send_pending(self, outcome: FlushOutcome) -> Protocol[Sequence[RowWrite]]:
         """Send the pending writes, record their results, and return the acknowledged writes."""
         runtime = self._state.runtime
+        unchecked = yield from self._use()
         self._prepare()
         self._refuse_lost_changes()
         yield from self._assign_numbers()
@@ -108,7 +115,11 @@ class Flush:
         self._pending.outcome = ended = FlushOutcome()
         try:
             yield from ask(RenewTimeLimit())
-            yield from send_writes(writes, runtime.writer, ended)
+            for write in writes:
+                if write.bound.model in unchecked:
+                    ended.record_not_written((write,), unchecked[write.bound.model])
+            checked = [write for write in writes if write.bound.model not in unchecked]
+            yield from send_writes(checked, runtime.writer, ended)
         except BaseException:  # also GeneratorExit, when an interrupt has ended the flush
             self._note_interrupted(writes, ended)
             raise
@@ -119,6 +130,25 @@ class Flush:
             if write.is_idle:
                 self._pending.mark_clean(write)
         return ended.written
+
+    def _use(self) -> Protocol[dict[type[Model], HBaseORMError]]:
+        """Compare the models of pending objects with the records of their tables.
+
+        Return the models whose record could not be read, each with the reason: their objects are
+        not written.
+
+        Raises:
+            SchemaDriftError: A model contradicts the record of its table; nothing is sent.
+        """
+        state, unchecked = self._state, dict[type[Model], HBaseORMError]()
+        for model in dict.fromkeys(type(obj) for obj, _ in state.pending.values()):
+            if is_fresh(state.bound(model), state.runtime.catalog):
+                continue
+            try:
+                yield from state.usable(model)
+            except RetryableError as error:
+                unchecked[model] = error
+        return unchecked
 
     def _refuse_lost_changes(self) -> None:
         if self._state.is_tracking:

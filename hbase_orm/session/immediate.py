@@ -68,6 +68,7 @@ class ImmediateWrites:
             ConnectionLostError: The outcome is unknown: read the row again, and decide whether to
                 repeat the write.
         """
+        self._state.use(type(obj))
         self._refuse_without_guards(obj, "insert")
         refuse_part(obj)
         write = self._run(self._insertion(obj))
@@ -89,6 +90,7 @@ class ImmediateWrites:
             ConflictError: Other writers kept writing the row with timestamps in the future.
             ConnectionLostError: The outcome is unknown; replacing again is safe.
         """
+        self._state.use(type(obj))
         self._refuse_without_guards(obj, "replace")
         refuse_part(obj)
         call_after_write_hooks((self._run(self._replacement(obj)),))
@@ -153,6 +155,7 @@ class ImmediateWrites:
             FeatureMissingError: The engine has no Thrift2 gateway.
             ConnectionLostError: Some steps may be done, others not; call `move` again.
         """
+        self._state.use(type(obj))
         return self._run(self._moving(obj, new_key))
 
     def _moving(self, obj: M, new_key: dict[str, Any]) -> Protocol[M]:
@@ -205,6 +208,7 @@ class ImmediateWrites:
             ConflictError: Other writers changed the row at every attempt.
             ConnectionLostError: The outcome is unknown.
         """
+        self._state.use(model)
         bound = self._state.bound_at(model, key)
         refuse_without_guards(bound.schema, bound.guarded, "update")
         row = self._run(key_to_update(bound, key))
@@ -231,6 +235,7 @@ class ImmediateWrites:
                 assigned.
             ConnectionLostError: The outcome is unknown; writing again is safe.
         """
+        self._state.use(model)
         bound = self._state.bound_at(model, key)
         self._run(put_cells(bound, assignments, key, self._writer))
 
@@ -241,6 +246,7 @@ class ImmediateWrites:
             RowKeyError: A key field is missing or does not fit.
             ConnectionLostError: The outcome is unknown; deleting again is safe.
         """
+        self._state.use(model)
         self._run(delete_cells(self._state.bound_at(model, key), key, self._writer))
 
     def append(self, model: type[Model], field: Expr[T], value: T, /, **key: Any) -> T:
@@ -256,6 +262,7 @@ class ImmediateWrites:
             CorruptRowError: The column's value does not decode; in a plain row the value was
                 appended nevertheless.
         """
+        self._state.use(model)
         bound = self._state.bound_at(model, key)
         tail = self._run(tail_of(bound, field, value, key))
         appending: Protocol[T] = append_tail(tail, self._writer)
@@ -278,6 +285,7 @@ class ImmediateWrites:
             CounterOverflowError: A counter overflowed 64 bits. The amounts were added; `values` has
                 the new values.
         """
+        self._state.use(model)
         amounts = amounts_by_column(self._state.bound(model), increments)
         bound = self._state.bound_at(model, key)
         return self._run(increment_counters(bound, key, amounts, self._writer))
@@ -307,6 +315,7 @@ class ImmediateWrites:
         """
         check_statement(stmt)
         state = self._state
+        state.use(stmt.model)
         bound = state.bound(stmt.model)
         refuse_without_guards(bound.schema, bound.guarded, "delete_where")
         state.note_changes_in_place()
@@ -371,6 +380,7 @@ class ImmediateWrites:
 
     def _prepared(self, obj: Model, kind: Any) -> BoundModel:
         """Check an object, call its `before_*` hook, and return its bound model."""
+        self._state.use(type(obj))
         self._refuse_without_guards(obj, f"{kind}_if")
         bound = self._state.refuse_other(obj)
         refuse_foreign(bound, obj)

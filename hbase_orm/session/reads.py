@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from hbase_orm.binding.bound_model import BoundModel
 from hbase_orm.binding.dictionaries import LoadedNames
+from hbase_orm.binding.recorded_models import is_fresh
 from hbase_orm.binding.runtime import Runtime
 from hbase_orm.errors import MultipleRowsError, RowNotFoundError
 from hbase_orm.model import Model
@@ -48,6 +49,7 @@ class Reader:
         self, model: type[M], keys: Iterable[tuple[Any, ...] | Mapping[str, Any]]
     ) -> list[M | None]:
         """Return the objects of rows in the order of the keys; None where a row does not exist."""
+        self._state.use(model)
         bound = self._state.bound(model)
         wanted = several_keys(keys)
         self._runtime.open_reads.close_dropped()
@@ -59,10 +61,12 @@ class Reader:
 
     def history(self, obj: Model, field: Expr[T], limit: int) -> list[CellVersion[T]]:
         """Return the newest versions of a field of an object's row, newest first."""
+        self._state.use(type(obj))
         return self._runtime.run(history_of(self._state.bound_to(obj), obj, field, limit))
 
     def stored_cells(self, model: type[Model], key: dict[str, Any]) -> list[StoredCell]:
         """Return what HBase stores of a row: every version, deleted cells, and tombstones."""
+        self._state.use(model)
         bound = self._state.bound_at(model, key)
         return self._runtime.run(stored_cells(bound, key, self._runtime.features))
 
@@ -70,6 +74,7 @@ class Reader:
         """Read the row of an object again; drop the object's changes and its pending write."""
         state = self._state
         pending.settle()
+        state.use(type(obj))
         bound = state.refuse_other(obj)
         deferred = obj.__state__.deferred | deferred_among(bound.schema, fields)
         key, row, names = self._runtime.run(_stored(bound, obj, deferred))
@@ -98,6 +103,7 @@ class Reader:
         if stmt.selection is not None:
             with self.stream(stmt) as values:
                 return list(values)
+        self._use(stmt)
         bound = self._state.bound(stmt.model)
         items, close = self._selected(replace(stmt, related=()))
         with Stream[Any](items, close) as stream:
@@ -130,6 +136,7 @@ class Reader:
     def page(self, stmt: Select[T], size: int, token: str | None) -> Page[T]:
         """Return one page of the objects that the statement selects, with the next page's token."""
         check_statement(stmt)
+        self._use(stmt)
         bound, runtime = self._state.bound(stmt.model), self._runtime
         request = page_request(stmt, size, token, bound=bound, now_ms=runtime.guard_context.now_ms)
         chosen = request.plan_from(runtime.run(planned(request.stmt, bound, runtime.catalog)))
@@ -155,6 +162,7 @@ class Reader:
     def explain(self, stmt: Select[Any], *, analyze: bool) -> Plan:
         """Return the plan of the statement; with `analyze`, run it and add measurements."""
         check_statement(stmt)
+        self._use(stmt)
         if analyze:
             return analyzed(stmt, self._state.bound, self._runtime)
         return self._runtime.run(
@@ -163,11 +171,27 @@ class Reader:
 
     # --- shared -----------------------------------------------------------------------------------
 
+    def _use(self, stmt: Select[Any]) -> None:
+        """Compare the statement's model, and those of related objects, with their tables' records.
+
+        A statement that cannot be planned is refused before anything is sent.
+
+        Raises:
+            SchemaDriftError: A model contradicts the record of its table.
+            QueryError: The statement cannot be planned.
+        """
+        bound, catalog = self._state.bound(stmt.model), self._runtime.catalog
+        if not is_fresh(bound, catalog):
+            self._runtime.run(planned(stmt, bound, catalog))
+        related = (stmt.model.__related__[field.name].target for field in stmt.related)
+        self._state.use(stmt.model, *related)
+
     def _selected(self, stmt: Select[Any]) -> tuple[Iterator[Any], Callable[[], None]]:
         """Return an iterator over the results of a statement, and a function that ends the read.
 
         The load hooks of related objects are called. The load hooks of the results are not called.
         """
+        self._use(stmt)
         bound, runtime = self._state.bound(stmt.model), self._runtime
         chosen = runtime.run(planned(stmt, bound, runtime.catalog))
         read = read_of(stmt, chosen, bound, runtime.writer)

@@ -15,6 +15,7 @@ from typing import Any, Self, TypeVar
 from hbase_orm.binding.bound_model import BoundModel
 from hbase_orm.binding.runtime import Runtime
 from hbase_orm.model import Model
+from hbase_orm.ops import Protocol
 from hbase_orm.query import Plan, Select
 from hbase_orm.reading.history import CellVersion, StoredCell
 from hbase_orm.reading.pages import Page
@@ -39,9 +40,14 @@ class Session(ImmediateWrites):
     exception in the `with` block it closes without a flush.
     """
 
-    def __init__(self, runtime: Runtime, bound_of: Callable[[type[Model]], BoundModel]) -> None:
+    def __init__(
+        self,
+        runtime: Runtime,
+        bound_of: Callable[[type[Model]], BoundModel],
+        usable: Callable[[type[Model]], Protocol[BoundModel]],
+    ) -> None:
         """Start without objects and without pending writes."""
-        state = SessionState(runtime, bound_of)
+        state = SessionState(runtime, bound_of, usable)
         self._bound_of = bound_of
         self._state = state
         self._pending = PendingWrites(state)
@@ -352,6 +358,7 @@ class Session(ImmediateWrites):
             self._runtime,
             self._bound_of,
             self._state.refuse_closed,
+            self._state.use,
             batch_rows=batch_rows,
             insert_only=insert_only,
             parallel=parallel,

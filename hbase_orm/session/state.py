@@ -7,11 +7,13 @@ from typing import Any
 from weakref import ref
 
 from hbase_orm.binding.bound_model import BoundModel
+from hbase_orm.binding.recorded_models import is_fresh
 from hbase_orm.binding.runtime import Runtime
 from hbase_orm.errors import ConfigurationError, QueryError, ValidationError
 from hbase_orm.model import Model, check_key_arguments
 from hbase_orm.objects.identity import IdentityMap
 from hbase_orm.objects.refreshing import refresh
+from hbase_orm.ops import Protocol
 from hbase_orm.query import Select
 from hbase_orm.session.tracking import MutationTracker
 from hbase_orm.writing.hook_calls import call_after_load_hook
@@ -51,10 +53,22 @@ class SessionState:
         options: The options and the earlier attempts of the pending writes, by the `id()` of the
             written object.
         listener: The function that the objects call when they change.
+        usable: Compares a model with the record of its table, and returns its bound model.
     """
 
-    def __init__(self, runtime: Runtime, bound_of: Callable[[type[Model]], BoundModel]) -> None:
-        """Start without objects and without pending writes."""
+    def __init__(
+        self,
+        runtime: Runtime,
+        bound_of: Callable[[type[Model]], BoundModel],
+        usable: Callable[[type[Model]], Protocol[BoundModel]],
+    ) -> None:
+        """Start without objects and without pending writes.
+
+        Args:
+            runtime: The runtime that sends the session's requests.
+            bound_of: Returns a model's bound model; sends nothing.
+            usable: Compares a model with the record of its table, and returns its bound model.
+        """
         self.runtime = runtime
         self.is_closed = False
         self.identity = IdentityMap()
@@ -63,6 +77,7 @@ class SessionState:
         self.listener = ChangeListener(self)
         self._tracker: MutationTracker | None = None
         self._bound_of = bound_of
+        self.usable = usable
 
     @property
     def tracker(self) -> MutationTracker:
@@ -109,6 +124,18 @@ class SessionState:
             raise ConfigurationError(
                 "the session is closed", fix="open a new session: engine.session()"
             )
+
+    def use(self, *models: type[Model]) -> None:
+        """Compare models with the records of their tables, unless that was done within a lease.
+
+        Raises:
+            SchemaDriftError: A model contradicts the record of its table.
+            ConfigurationError: The session is closed.
+        """
+        for model in models:
+            bound = self.bound(model)
+            if not is_fresh(bound, self.runtime.catalog):
+                self.runtime.run(self.usable(model))
 
     def bound(self, model: type[Model]) -> BoundModel:
         """Return the bound model of a model: the model with its tables in this engine.

@@ -63,6 +63,7 @@ class Bulk:
         runtime: Runtime,
         bound_of: Callable[[type[Model]], BoundModel],
         refuse_closed: Callable[[], None],
+        use: Callable[[type[Model]], None],
         *,
         batch_rows: int,
         insert_only: bool,
@@ -87,6 +88,8 @@ class Bulk:
         self._runtime = runtime
         self._bound_of = bound_of
         self._refuse_closed = refuse_closed
+        self._use = use
+        self._used: set[type[Model]] = set()
         self._batch_rows = batch_rows
         self._insert_only = insert_only
         self._buffers = TableBuffers(batch_rows)
@@ -129,6 +132,9 @@ class Bulk:
         with self._block:
             self._refuse_closed()
             self._take_unnumbered()
+            if type(obj) not in self._used:
+                self._use(type(obj))
+                self._used.add(type(obj))
             self._encode(obj, ttl)
 
     def _encode(self, obj: Model, ttl: timedelta | None = None) -> None:

@@ -46,6 +46,7 @@ def put_cells(
     puts, clears = _assigned(bound, assignments)
     puts |= _stored_key_fields(bound, key)
     required = {column.column for column in bound.schema.columns if column.is_required}
+    required |= set() if bound.schema.anchor is None else {bound.schema.anchor.column}
     makes_row = required <= puts.keys()
     if bound.schema.marker is not None:
         puts[bound.schema.marker] = MARKER_VALUE

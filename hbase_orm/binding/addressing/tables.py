@@ -21,6 +21,11 @@ class Tables(Protocol):
     """The tables of a model; a period's table is identified by the start of the period."""
 
     @property
+    def declared(self) -> str:
+        """The name of the table, or the pattern of the names of the tables."""
+        ...
+
+    @property
     def is_only(self) -> bool:
         """Whether the model has one table for all its rows."""
         ...
@@ -119,6 +124,11 @@ class OneTable:
     is_only = True
     are_made_by_writes = False
 
+    @property
+    def declared(self) -> str:
+        """The name of the table."""
+        return self.table
+
     def start_of(self, values: Mapping[str, Any], /) -> None:  # none decides
         """Return None, because the model has no periods."""
 
@@ -173,6 +183,11 @@ class PeriodTables:
     chosen: datetime | None = None
 
     is_only = False
+
+    @property
+    def declared(self) -> str:
+        """The pattern of the names of the tables."""
+        return self.schema.table
 
     @property
     def are_made_by_writes(self) -> bool:

@@ -60,6 +60,9 @@ from hbase_orm.ops import (
 CATALOG_TABLE: Final = "hbase_orm_catalog"
 CATALOG_COLUMN: Final = b"d:entry"
 
+RECORD_COLUMN: Final = b"d:record"
+"""The record of the table: the declaration that its rows follow; see `hbase_orm.record`."""
+
 LEASE_S: Final = 30.0
 """How long a process may use an entry after reading it; each change of state waits this long."""
 
@@ -232,6 +235,24 @@ class CatalogView:
         self._read[table] = (begun_s, entry)
         return entry
 
+    def begin(
+        self, table: str, read_at_s: float, entry: CatalogEntry | None
+    ) -> CatalogEntry | None:
+        """Begin a lease with an entry that was read for another purpose, and return the entry.
+
+        Args:
+            table: The table.
+            read_at_s: The time before the entry was read; the lease begins then.
+            entry: The entry, or None.
+
+        Returns:
+            None if guarded writes of the table are not permitted yet: `refresh` permits them.
+        """
+        if entry is None or entry.state is not TableState.READABLE:
+            return None
+        self._read[table] = (read_at_s, entry)
+        return entry
+
     def forget(self, table: str) -> None:
         """Remove the entry of `table` from the cache, so that the catalog is read again."""
         self._read.pop(table, None)
@@ -312,12 +333,23 @@ def _read(table: str) -> Protocol[bytes]:
 
     The value is empty if the catalog has no such cell, or if there is no catalog table.
     """
+    entry, _ = yield from read_cells(table)
+    return entry
+
+
+def read_cells(table: str) -> Protocol[tuple[bytes, bytes]]:
+    """Return the catalog's two cells of a table: its entry and its record.
+
+    A cell that is missing is empty; without a catalog both are.
+    """
+    columns = (CATALOG_COLUMN, RECORD_COLUMN)
     try:
-        (row,) = yield from ask(GetRows(CATALOG_TABLE, (table.encode(),), (CATALOG_COLUMN,)))
+        (row,) = yield from ask(GetRows(CATALOG_TABLE, (table.encode(),), columns))
     except TableNotFoundError:
-        return b""
-    cell = row.cells.get(CATALOG_COLUMN) if row else None
-    return cell.value if cell else b""
+        return b"", b""
+    cells = [None if row is None else row.cells.get(column) for column in columns]
+    entry, record = [b"" if cell is None else cell.value for cell in cells]
+    return entry, record
 
 
 def change_entry(

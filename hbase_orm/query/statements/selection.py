@@ -341,8 +341,7 @@ def _is_needed(schema: TableSchema, field: Expr[Any]) -> bool:
     return not isinstance(field, EntryExpr) and all(
         field.name not in each.layout.names
         and any(
-            column.name == field.name and not (column.nullable or column.has_default)
-            for column in each.columns
+            column.name == field.name and not column.has_default for column in each.in_every_row
         )
         for each in record_types_of(schema)
     )

@@ -11,7 +11,7 @@ from hbase_orm.binding.url import parse_url
 from hbase_orm.binding.write_clock import wall_clock_ms
 from hbase_orm.errors import ConflictError, CorruptRowError, FlushError, SchemaError
 from hbase_orm.gateway.memory.gateway import MemoryGateway
-from hbase_orm.index.catalog.catalog import CATALOG_COLUMN, CATALOG_TABLE
+from hbase_orm.index.catalog.catalog import CATALOG_COLUMN, CATALOG_TABLE, RECORD_COLUMN
 from hbase_orm.ops import GetRows, MutateRows, Put, RowMutation
 from tests.support.recording import RecordsRequests, gateway_of, through
 
@@ -84,7 +84,7 @@ def test_a_model_without_indexes_replaces_no_row_of_a_table_that_has_some_nor_re
     with pytest.raises(SchemaError):
         through(gateway, engine).session().replace(PlainPerson(name="ann", city="Rome"))
 
-    assert gateway.requests == [GetRows(CATALOG_TABLE, (b"people",), (CATALOG_COLUMN,))]
+    assert gateway.requests == [GetRows(CATALOG_TABLE, (b"people",), (CATALOG_COLUMN, RECORD_COLUMN))]
     person = engine.session().get(Person, name="ann")
     assert person is not None
     assert person.city == "Oslo"

@@ -171,7 +171,7 @@ def test_a_dictionary_that_was_lost_is_not_made_anew_for_rows_that_have_its_numb
         later.create_tables(*models)
 
     assert (caught.value.dictionary, caught.value.table) == ("names", "named")
-    assert engine._runtime.execute(ListTables()) == ["named"]
+    assert engine._runtime.execute(ListTables()) == ["hbase_orm_catalog", "named"]
 
 
 def test_a_dictionary_that_was_lost_is_made_again_for_a_table_without_rows() -> None:

@@ -32,6 +32,7 @@ from hbase_orm.errors import (
     PageTokenError,
     QueryError,
 )
+from hbase_orm.index.catalog.catalog import CATALOG_TABLE
 from hbase_orm.ops import FetchRows, GetRows, Operation
 from tests.support.recording import RecordsRequests, gateway_of, through
 from tests.support.selection_statements import (
@@ -437,6 +438,8 @@ class MeasuresValues(RecordsRequests):
 
     def execute(self, operation: Operation[R], /) -> R:
         answer = super().execute(operation)
+        if isinstance(operation, GetRows) and operation.table == CATALOG_TABLE:
+            return answer
         for row in answer if isinstance(answer, list) else ():
             self.rows += 1
             self.value_bytes += sum(len(cell.value) for cell in row.cells.values())

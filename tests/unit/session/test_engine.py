@@ -27,6 +27,7 @@ from hbase_orm.binding.write_clock import TIE_S
 from hbase_orm.errors import (
     ConfigurationError,
     CorruptRowError,
+    SchemaDriftError,
     SchemaError,
     StreamInterruptedError,
     TableNotFoundError,
@@ -146,7 +147,7 @@ def test_the_guards_family_is_not_added_to_a_table_that_does_not_exist() -> None
         engine.add_guard_family(Guarded)
 
 
-def test_a_table_made_for_another_row_key_is_warned_of(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_table_with_rows_of_another_row_key_is_refused() -> None:
     class Salted(Model, table="keyed"):
         d = Family()
         name: Key[str] = key()
@@ -159,13 +160,14 @@ def test_a_table_made_for_another_row_key_is_warned_of(caplog: pytest.LogCapture
 
     engine = connect("memory://")
     engine.create_tables(Salted)
-    assert (engine.create_tables(Salted), caplog.messages) == ([], [])
+    assert engine.create_tables(Salted) == []
 
-    assert engine.create_tables(Unsalted) == []
+    with pytest.raises(SchemaDriftError) as caught:
+        engine.create_tables(Unsalted)
 
-    lacking, other_key = caplog.messages
-    assert "lacks families of Unsalted: [b'extra']" in lacking
-    assert "[salt 4 phoenix of rest]" in other_key
+    key_of, extra = caught.value.differences
+    assert "row key" in key_of and "SaltOf" in key_of
+    assert extra == "family extra: recorded none, declared declared"
 
 
 def test_a_repair_deletes_entries_that_no_row_has() -> None:

@@ -735,12 +735,13 @@ def test_a_flush_that_is_repeated_writes_the_same_value(
 
 
 def test_a_value_that_does_not_fit_is_refused_and_nothing_is_sent(engine: Engine) -> None:
-    class Wrong(Model, table="docs"):
+    class Wrong(Model, table="wrong_docs"):
         d = Family()
         name: Key[str] = key()
         text: Mapped[str] = column(d)
         changed: Mapped[int] = column(d, default=0, onupdate=lambda: "now")
 
+    engine.create_tables(Wrong)
     gateway = RecordsRequests(gateway_of(engine))
     session = through(gateway, engine).session()
     obj = loaded(session, Wrong, "a", text="x")

@@ -36,6 +36,7 @@ from hbase_orm.gateway.base import Feature, Gateway
 from hbase_orm.gateway.memory.gateway import MemoryGateway
 from hbase_orm.index.catalog import catalog
 from hbase_orm.index.catalog.entry import TableState
+from hbase_orm.record.store import delete_record
 from hbase_orm.ops import (
     CheckAndMutate,
     CreateTable,
@@ -334,7 +335,7 @@ def test_the_catalog_does_not_know_a_table_that_others_made() -> None:
     gateway = MemoryGateway()
     engine = Engine(gateway, MEMORY)
     gateway.execute(CreateTable(catalog.catalog_descriptor()))
-    gateway.execute(CreateTable(base_table(Guarded.__schema__)))
+    gateway.execute(CreateTable(base_table(Guarded.__schema__, "")))
     session = engine.session()
     session.add(Guarded(name="x", a="1"))
 
@@ -350,7 +351,10 @@ def test_a_table_without_the_models_family_is_named() -> None:
         name: Key[str] = key()
         b: Mapped[str] = column(e)
 
-    session = engine_on(MemoryGateway()).session()
+    engine = engine_on(MemoryGateway())
+    engine._runtime.run(delete_record("other"))  # as if another program had made the table
+    engine._runtime.catalog.forget("other")
+    session = engine.session()
     session.add(Wider(name="x", b="b"))
 
     (_, _, reason) = flush_error(session).not_written[0]

@@ -1,0 +1,208 @@
+"""Compares a model with the record of its table before the first use.
+
+A table says what its rows are. A model that agrees with the record is used as it is; one that
+differs harmlessly is used with the record's anchor and families; one that contradicts it is
+refused before anything is read or written. A table without a record is used as the model says.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from hbase_orm.binding.bound_model import BoundModel
+from hbase_orm.binding.catalog_cache import CatalogCache
+from hbase_orm.binding.protocol import written_table
+from hbase_orm.errors import (
+    ConnectionLostError,
+    FeatureMissingError,
+    RejectedError,
+    RetryableError,
+    SchemaDriftError,
+    TableNotFoundError,
+)
+from hbase_orm.gateway.base import Feature
+from hbase_orm.ops import DescribeTable, Protocol, ask
+from hbase_orm.record.declaration import Declaration, TableRecord
+from hbase_orm.record.differences import Difference, Weight, differences
+from hbase_orm.record.recorded_schema import recorded_schema
+from hbase_orm.record.snapshots import declaration_of, rows_of
+from hbase_orm.record.store import ID_ATTRIBUTE
+from hbase_orm.schema import TableSchema, record_types_of
+
+logger = logging.getLogger("hbase_orm.session")
+
+_CHECKED: Final = "recorded"
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """The result of a comparison.
+
+    Attributes:
+        record: The bytes of the record that the model was compared with.
+        model: The model as it is used; None if it contradicts the record.
+        found: What differs.
+    """
+
+    record: bytes
+    model: BoundModel | None
+    found: tuple[Difference, ...] = ()
+
+
+def usable_model(
+    bound: BoundModel, catalog: CatalogCache, features: frozenset[Feature]
+) -> Protocol[BoundModel]:
+    """Return the model as the record of its table lets it be used.
+
+    The record is read once per table and lease; only for a model that contradicts it, the table is
+    described too.
+
+    Raises:
+        SchemaDriftError: The model contradicts the record; nothing of the table was read.
+        CorruptRowError: The record is damaged, or a newer version of the library wrote it.
+        GatewayError: The catalog could not be read.
+    """
+    table = bound.declared_table
+    try:
+        stored = yield from catalog.record(table)
+    except ConnectionLostError as error:
+        raise RetryableError(
+            "nothing was sent to the table: the catalog could not be read",
+            model=bound.schema.model_name,
+            table=table,
+            reason=str(error),
+            fix="try again",
+        ) from error
+    except RejectedError as error:
+        logger.warning("model %s is used unchecked: %s", bound.schema.model_name, error)
+        return bound
+    known = bound.as_catalogued.get(_CHECKED)
+    if known is None or known.record != stored:
+        known = yield from _compared(bound, stored, features)
+        bound.as_catalogued[_CHECKED] = known
+        if known.model is not None:
+            known.model.as_catalogued[_CHECKED] = known
+    if known.model is None:
+        raise drift_error(bound.schema, known.found)
+    model: BoundModel = known.model
+    return model
+
+
+def last_usable(bound: BoundModel) -> BoundModel:
+    """Return a model as it was last found usable; send nothing."""
+    known = bound.as_catalogued.get(_CHECKED)
+    return bound if known is None or known.model is None else known.model
+
+
+def is_fresh(bound: BoundModel, catalog: CatalogCache) -> bool:
+    """Return whether a model was found usable, and its record was read less than a lease ago."""
+    read = catalog.fresh(bound.declared_table)
+    known = bound.as_catalogued.get(_CHECKED)
+    return (
+        read is not None
+        and known is not None
+        and known.model is not None
+        and read.record == known.record
+    )
+
+
+def _compared(
+    bound: BoundModel, stored: bytes, features: frozenset[Feature]
+) -> Protocol[Checked]:
+    if not stored:
+        return Checked(stored, bound)
+    record = TableRecord.decode(stored)
+    found = tuple(compared(bound.schema, record))
+    if any(each.weight is Weight.CONTRADICTION for each in found):
+        is_same = yield from _is_of(record, bound.declared_table, features)
+        if is_same is not False:
+            if is_same is None:
+                found = (*found, _UNDECIDED)
+            return Checked(stored, None, found)
+        logger.warning(
+            "table %s was made by other means since its record was written: the record is ignored; "
+            "write it again with 'hbase-orm tables adopt'",
+            bound.declared_table,
+        )
+        return Checked(stored, bound)
+    _warn(bound.schema, found)
+    return Checked(stored, _as_recorded(bound, record, features, found), found)
+
+
+_UNDECIDED: Final = Difference(
+    Weight.HARMLESS, "the table itself", "cannot be told from a newer one of its name", "-"
+)
+
+
+def compared(schema: TableSchema, record: TableRecord) -> list[Difference]:
+    """Return the differences between a model and a record; for a base those of its record types."""
+    current, own = record.current, declaration_of([schema])
+    found: list[Difference] = []
+    for each in record_types_of(schema) or (schema,):
+        declared = rows_of(each)
+        rows = current.rows_of(declared)
+        if rows is not None:
+            found += differences(rows, declared, current, own)
+        elif not declared.record_type or not any(known.record_type for known in current.rows):
+            found.append(_of_record_types(declared.record_type, current))
+    return list(dict.fromkeys(found))
+
+
+def _of_record_types(declared: str, recorded: Declaration) -> Difference:
+    """Return the contradiction of a table whose rows have record types, and a model without."""
+    types = ", ".join(filter(None, (rows.record_type for rows in recorded.rows)))
+    return Difference(Weight.CONTRADICTION, "record types", types, declared)
+
+
+def _as_recorded(
+    bound: BoundModel,
+    record: TableRecord,
+    features: frozenset[Feature],
+    found: Sequence[Difference],
+) -> BoundModel:
+    schema = recorded_schema(bound.schema, record.current)
+    differs = any(each.weight is Weight.HARMLESS for each in found)
+    guarded = written_table(schema, features)
+    return replace(bound, schema=schema, guarded=guarded, repairs=not differs)
+
+
+def _warn(schema: TableSchema, found: Sequence[Difference]) -> None:
+    options = [str(each) for each in found if each.weight is Weight.OPTION]
+    if options:
+        logger.warning(
+            "table %s has other options than model %s declares: %s; apply them with "
+            "'hbase-orm tables alter'",
+            schema.table,
+            schema.model_name,
+            "; ".join(options),
+        )
+
+
+def _is_of(
+    record: TableRecord, table: str, features: frozenset[Feature]
+) -> Protocol[bool | None]:
+    """Return whether a table is the one that a record was written for; None if nobody can tell."""
+    if not record.table_id or Feature.SCHEMA not in features:
+        return None
+    try:
+        there = yield from ask(DescribeTable(table))
+    except TableNotFoundError:
+        return True  # nothing can be misread, and create_tables must not follow another declaration
+    except (FeatureMissingError, RejectedError):
+        return None
+    return there.attributes.get(ID_ATTRIBUTE) == record.table_id
+
+
+def drift_error(schema: TableSchema, found: Sequence[Difference]) -> SchemaDriftError:
+    """Return the error of a model that contradicts the record of its table."""
+    return SchemaDriftError(
+        "the model contradicts the record of its table: it would misread or hide rows",
+        model=schema.model_name,
+        table=schema.table,
+        differences=[str(each) for each in found if each.weight is not Weight.OPTION],
+        fix="declare what the record says; or change the rows with a migration; or, if the table "
+        "was made by other means, run 'hbase-orm tables adopt'",
+    )

@@ -1,0 +1,258 @@
+"""The declaration of a table as values: what `TableRecord` holds, and its encoding as JSON.
+
+A table has one record, or one for all tables of a `TablePerPeriod`. The record describes the rows,
+not one class: several models may be views of the same table, with fewer columns or other names for
+them. Rows of different record types are described one by one, because each type has its own row
+key, columns and anchor.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Final
+
+from hbase_orm.errors import CorruptRowError
+from hbase_orm.ops import FamilyDescriptor
+from hbase_orm.record.specifications import Spec
+
+RECORD_VERSION: Final = 1
+"""The version of the encoding; a record with a greater version was written by a newer library."""
+
+NO_TYPE: Final = ""
+"""The record type of a model without record types."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedColumn:
+    """A column, or a range of dynamic columns.
+
+    Attributes:
+        role: "column", "counter", "version" or "dynamic".
+        codec: The codec of the values.
+        is_required: Whether every row has a cell in the column.
+        names: The codec of the rest of the qualifier, for dynamic columns; else None.
+    """
+
+    role: str
+    codec: Spec
+    is_required: bool = False
+    names: Spec | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedModel:
+    """The names that a model gives to the parts of a row.
+
+    Attributes:
+        key: The key fields, in the order in which the row key mentions them.
+        fields: The columns (for dynamic columns, the prefix) by the name of the field.
+    """
+
+    key: tuple[str, ...]
+    fields: Mapping[str, bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedRows:
+    """The rows of a table that have one kind of row key.
+
+    Attributes:
+        record_type: The record type in the row key; `NO_TYPE` without record types.
+        key: The specification of the row key.
+        anchor: The column that every row has, which shows that a row exists; None without one.
+        marker: The column that each put writes if there is no anchor; None if there is one.
+        columns: The columns, by `family:qualifier`; dynamic columns by their prefix.
+        models: The models that declare these rows, by the name of their class; the first one is
+            the model that the table was created with.
+        packed_bytes: The width of the qualifiers if each object is a cell, else 0.
+    """
+
+    record_type: str
+    key: tuple[Spec, ...]
+    anchor: bytes | None
+    marker: bytes | None
+    columns: Mapping[bytes, RecordedColumn]
+    models: Mapping[str, RecordedModel]
+    packed_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """Everything that a program must know to read and write a table.
+
+    Attributes:
+        families: The data families by name.
+        rows: The rows; several kinds if the table has record types, or models with different row
+            keys. The first kind is that of the model that the table was created with.
+        period: The unit of a table for each period; empty for one table.
+        is_guarded: Whether rows have guards.
+    """
+
+    families: Mapping[bytes, FamilyDescriptor]
+    rows: tuple[RecordedRows, ...]
+    period: str = ""
+    is_guarded: bool = False
+
+    def rows_of(self, declared: RecordedRows) -> RecordedRows | None:
+        """Return the recorded rows that a model's declaration is compared with.
+
+        They are the rows that a model of this name declared, or else those with the same row key,
+        or else the first of the same record type. None if the record type is not recorded.
+        """
+        (name,) = declared.models
+        kinds = [each for each in self.rows if each.record_type == declared.record_type]
+        named = [each for each in kinds if name in each.models]
+        alike = [each for each in kinds if each.key == declared.key]
+        return next(iter((*named, *alike, *kinds)), None)
+
+
+@dataclass(frozen=True, slots=True)
+class TableRecord:
+    """The record of a table.
+
+    Attributes:
+        table_id: A random id that the table has too, as an attribute; empty for a table without it.
+            A table of the same name with another id was made by other means.
+        current: The declaration that the rows follow.
+        next: The declaration that a migration is changing the rows to, or None.
+    """
+
+    table_id: str
+    current: Declaration
+    next: Declaration | None = None
+
+    def encode(self) -> bytes:
+        """Return the value of the record's cell: JSON that is the same for equal records."""
+        content = {
+            "version": RECORD_VERSION,
+            "id": self.table_id,
+            "current": _stored(self.current),
+            "next": None if self.next is None else _stored(self.next),
+        }
+        return json.dumps(content, separators=(",", ":"), ensure_ascii=True).encode()
+
+    @classmethod
+    def decode(cls, value: bytes) -> TableRecord:
+        """Return the record that is encoded in `value`.
+
+        Raises:
+            CorruptRowError: The cell is damaged, or a newer version of the library wrote it.
+        """
+        try:
+            content = json.loads(value)
+            if content["version"] > RECORD_VERSION:
+                raise CorruptRowError(
+                    "the table's record was written by a newer version of hbase_orm",
+                    version=content["version"],
+                    own_version=RECORD_VERSION,
+                    fix="use a version of hbase_orm that is not older than the one that created or "
+                    "migrated the table",
+                )
+            following = content["next"]
+            return cls(
+                str(content["id"]),
+                _declaration_of(content["current"]),
+                None if following is None else _declaration_of(following),
+            )
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise CorruptRowError(
+                "the table's record does not decode",
+                value=value,
+                fix="restore the catalog's row of the table, or write the record again: "
+                "'hbase-orm tables adopt'",
+            ) from error
+
+
+def _text(data: bytes | None) -> str | None:
+    """Return bytes as text of one character per byte, which JSON can hold."""
+    return None if data is None else data.decode("latin-1")
+
+
+def _bytes(text: str | None) -> bytes | None:
+    return None if text is None else text.encode("latin-1")
+
+
+def _stored(declaration: Declaration) -> Spec:
+    return {
+        "families": {
+            name.decode("latin-1"): _options(family)
+            for name, family in declaration.families.items()
+        },
+        "period": declaration.period,
+        "guarded": declaration.is_guarded,
+        "rows": [_stored_rows(rows) for rows in declaration.rows],
+    }
+
+
+def _options(family: FamilyDescriptor) -> Spec:
+    """Return the options of a family that differ from HBase's defaults."""
+    usual = asdict(FamilyDescriptor(b""))
+    return {
+        name: value
+        for name, value in asdict(family).items()
+        if name != "name" and value != usual[name]
+    }
+
+
+def _stored_rows(rows: RecordedRows) -> Spec:
+    return {
+        "type": rows.record_type,
+        "key": list(rows.key),
+        "anchor": _text(rows.anchor),
+        "marker": _text(rows.marker),
+        "packed": rows.packed_bytes,
+        "columns": {
+            column.decode("latin-1"): {
+                "role": each.role,
+                "codec": each.codec,
+                "required": each.is_required,
+                **({} if each.names is None else {"names": each.names}),
+            }
+            for column, each in rows.columns.items()
+        },
+        "models": {
+            name: {
+                "key": list(model.key),
+                "fields": {field: _text(column) for field, column in model.fields.items()},
+            }
+            for name, model in rows.models.items()
+        },
+    }
+
+
+def _declaration_of(content: Any) -> Declaration:
+    families = {
+        name.encode("latin-1"): replace(FamilyDescriptor(name.encode("latin-1")), **options)
+        for name, options in content["families"].items()
+    }
+    rows = tuple(_rows_of(each) for each in content["rows"])
+    if not rows:
+        raise ValueError(content)
+    return Declaration(families, rows, content["period"], bool(content["guarded"]))
+
+
+def _rows_of(content: Any) -> RecordedRows:
+    columns = {
+        column.encode("latin-1"): RecordedColumn(
+            str(each["role"]), dict(each["codec"]), bool(each["required"]), each.get("names")
+        )
+        for column, each in content["columns"].items()
+    }
+    models = {
+        name: RecordedModel(
+            tuple(each["key"]),
+            {field: column.encode("latin-1") for field, column in each["fields"].items()},
+        )
+        for name, each in content["models"].items()
+    }
+    return RecordedRows(
+        str(content["type"]),
+        tuple(dict(part) for part in content["key"]),
+        _bytes(content["anchor"]),
+        _bytes(content["marker"]),
+        columns,
+        models,
+        int(content["packed"]),
+    )

@@ -1,0 +1,39 @@
+"""The schema of a model as the record of its table says: which rows exist, and all families."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hbase_orm.record.declaration import Declaration, RecordedRows
+from hbase_orm.record.snapshots import rows_of
+from hbase_orm.schema import Existence, TableSchema
+
+
+def recorded_schema(schema: TableSchema, declaration: Declaration) -> TableSchema:
+    """Return a schema with the anchor, the marker and the families that the record has.
+
+    Families that the model does not declare are read and deleted too: they belong to the row.
+    """
+    own = {family.name for family in schema.families}
+    families = (*schema.families, *(f for n, f in declaration.families.items() if n not in own))
+    rows = declaration.rows_of(rows_of(schema))
+    existence = None if rows is None else _existence(rows)
+    types = _of_types(schema, declaration)
+    return replace(schema, families=families, existence=existence, type_existence=types)
+
+
+def _existence(rows: RecordedRows) -> Existence:
+    required = tuple(name for name, column in rows.columns.items() if column.is_required)
+    return Existence(rows.anchor, rows.marker, required)
+
+
+def _of_types(schema: TableSchema, declaration: Declaration) -> dict[bytes, Existence]:
+    """Return what shows that a row exists, for the recorded types of a base."""
+    if schema.record_types is None:
+        return {}
+    known: dict[bytes, Existence] = {}
+    for data, model in schema.record_types.models.items():
+        rows = declaration.rows_of(rows_of(model.__schema__))
+        if rows is not None:
+            known[data] = _existence(rows)
+    return known

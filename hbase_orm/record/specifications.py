@@ -1,0 +1,140 @@
+"""Specifications: codecs, row keys and columns as plain JSON values.
+
+A specification has everything that affects stored bytes and nothing else: two declarations whose
+specifications are equal read and write the same bytes. Names of fields are left out, because a
+field may be renamed without a change of the bytes; a part of a row key names its inputs by their
+position among the key fields, in the order in which the parts mention them.
+
+A function that the application gives (`Computed`, a packed value's upgrades) is not a part of a
+specification, because two functions cannot be compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from typing import Any, Final
+
+from hbase_orm.codecs import Codec
+from hbase_orm.codecs.choices import Code, Enumerated
+from hbase_orm.codecs.structures import Packed
+from hbase_orm.rowkey import KeyLayout, Part
+from hbase_orm.rowkey.nulls import OrNone
+from hbase_orm.rowkey.parts import Derivation
+from hbase_orm.rowkey.periods import Unit
+from hbase_orm.rowkey.record_types import RecordTypeCodec
+from hbase_orm.schema.canonical import value_text
+
+Spec = dict[str, Any]
+"""A JSON object."""
+
+# Fields of derivations that follow from other fields, or affect only how statements are planned.
+_UNSTORED: Final = frozenset({"inputs", "sorts", "repeating", "values", "function"})
+
+
+def codec_spec(codec: Codec[Any]) -> Spec:
+    """Return the specification of a codec."""
+    spec: Spec = {"codec": codec.name}
+    match codec:
+        case Packed() | RecordTypeCodec():
+            pass  # their values carry a version, or are declared by the classes of a base
+        case Enumerated(inner=inner):
+            spec["values"] = codec_spec(inner)
+        case Code(pairs=pairs):
+            spec["codes"] = {value_text(value): data.hex() for value, data in pairs}
+        case OrNone(part=part):
+            spec["value"] = _part_spec(part, {})
+        case _ if is_dataclass(codec):
+            own = {each.name: getattr(codec, each.name) for each in fields(codec) if each.compare}
+            spec |= {name: _plain(value) for name, value in own.items() if name != "desc"}
+    return spec | {"desc": True} if codec.desc else spec
+
+
+def key_spec(layout: KeyLayout) -> list[Spec]:
+    """Return the specification of a row key: one object for each part."""
+    positions = key_fields(layout)
+    numbers = {name: number for number, name in enumerate(positions)}
+    return [_part_spec(part, numbers) for part in layout.parts]
+
+
+def key_fields(layout: KeyLayout) -> list[str]:
+    """Return the key fields in the order in which the parts mention them."""
+    return list(dict.fromkeys(name for part in layout.parts for name in _mentioned(part)))
+
+
+def _mentioned(part: Part) -> Iterator[str]:
+    if part.derivation is None:
+        yield part.name
+    for each in part.inputs:
+        yield from _mentioned(each)
+
+
+def _part_spec(part: Part, numbers: Mapping[str, int]) -> Spec:
+    spec: Spec = {}
+    if part.derivation is None:
+        if part.name in numbers:
+            spec["field"] = numbers[part.name]
+    else:
+        spec |= _derivation_spec(part.derivation, numbers)
+    spec |= codec_spec(part.codec)
+    spec["ends"] = part.framing.name.lower()
+    if part.end:
+        spec["end"] = part.end.hex()
+    return spec
+
+
+def _derivation_spec(derivation: Derivation, numbers: Mapping[str, int]) -> Spec:
+    own = {each.name: getattr(derivation, each.name) for each in fields(derivation)}
+    spec: Spec = {"derived": type(derivation).__name__}
+    spec |= {name: _plain(value) for name, value in own.items() if name not in _UNSTORED}
+    if derivation.inputs:
+        spec["of"] = [_part_spec(each, numbers) for each in derivation.inputs]
+    return spec
+
+
+def _plain(value: Any) -> Any:
+    """Return a parameter of a codec or of a derivation as a JSON value."""
+    match value:
+        case None | bool() | int() | float() | str():
+            return value
+        case bytes():
+            return value.hex()
+        case Enum():
+            return value.name
+        case type():
+            return value.__name__
+        case Codec():
+            return codec_spec(value)
+        case Unit():
+            return value.name
+        case Sequence():
+            return _plain_list(value)
+    return value_text(value)
+
+
+def _plain_list(values: Sequence[Any]) -> Any:
+    """Return a list; the numbers 0, 1, 2 … as single bytes are given as their count."""
+    if values and all(each == bytes((n,)) for n, each in enumerate(values[:256])):
+        return len(values)
+    return [_plain(each) for each in values]
+
+
+def same_codec(recorded: Spec, declared: Spec) -> bool:
+    """Return whether two codecs read each other's bytes alike.
+
+    New codes and new members of an enum do not change what the old bytes mean.
+    """
+    old, new = recorded.get("codes"), declared.get("codes")
+    if old is None or new is None:
+        return recorded == declared
+    return (
+        {**recorded, "codes": 0} == {**declared, "codes": 0}
+        and all(new.get(value, data) == data for value, data in old.items())
+        and len({**old, **new}) == len({*old.values(), *new.values()})
+    )
+
+
+def same_key(recorded: Sequence[Spec], declared: Sequence[Spec]) -> bool:
+    """Return whether two row keys have the same bytes for the same values."""
+    return len(recorded) == len(declared) and all(map(same_codec, recorded, declared))

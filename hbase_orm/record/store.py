@@ -1,0 +1,68 @@
+"""Reads, writes and deletes records: one cell for each table in the catalog."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from hbase_orm.errors import ConflictError, ConnectionLostError, RetryableError, TableNotFoundError
+from hbase_orm.index.catalog.catalog import CATALOG_TABLE, CHANGES, RECORD_COLUMN, read_cells
+from hbase_orm.ops import CheckAndMutate, Delete, MutateRows, Protocol, Put, RowMutation, ask
+from hbase_orm.record.declaration import TableRecord
+
+ID_ATTRIBUTE: Final = "hbase_orm.id"
+"""The attribute of a table that has the id of its record."""
+
+ID_BYTES: Final = 8
+
+
+def read_record(table: str) -> Protocol[TableRecord | None]:
+    """Return the record of a table, or None.
+
+    Raises:
+        CorruptRowError: The record is damaged, or a newer version of the library wrote it.
+    """
+    _, stored = yield from read_cells(table)
+    return TableRecord.decode(stored) if stored else None
+
+
+def change_record(
+    table: str, edit: Callable[[TableRecord | None], TableRecord]
+) -> Protocol[TableRecord]:
+    """Replace a record by the result of `edit`, which must be idempotent; return the new record.
+
+    Raises:
+        ConflictError: Other programs changed the record at every attempt.
+        CorruptRowError: The record is damaged, or a newer version of the library wrote it.
+    """
+    for tries in range(1, CHANGES.attempts + 1):
+        _, stored = yield from read_cells(table)
+        wanted = edit(TableRecord.decode(stored) if stored else None)
+        if wanted.encode() == stored:
+            return wanted
+        if (yield from _swap(table, stored, wanted.encode())):
+            return wanted
+        yield from CHANGES.pause(tries)
+    raise ConflictError(
+        "other programs changed the table's record at every attempt",
+        table=table,
+        tries=CHANGES.attempts,
+        fix="call create_tables again",
+    )
+
+
+def _swap(table: str, stored: bytes, wanted: bytes) -> Protocol[bool]:
+    mutation = RowMutation(table.encode(), puts=(Put(RECORD_COLUMN, wanted),))
+    try:
+        return (yield from ask(CheckAndMutate(CATALOG_TABLE, RECORD_COLUMN, stored, mutation)))
+    except (RetryableError, ConnectionLostError):
+        return False
+
+
+def delete_record(table: str) -> Protocol[None]:
+    """Delete the record of a table that was dropped; without a catalog there is none."""
+    mutation = RowMutation(table.encode(), deletes=(Delete(RECORD_COLUMN),))
+    try:
+        yield from ask(MutateRows(CATALOG_TABLE, (mutation,)))
+    except TableNotFoundError:
+        return
