@@ -32,6 +32,7 @@ from hbase_orm.model import (
     counter,
     dynamic,
     key,
+    models,
     related,
     version,
 )
@@ -136,6 +137,7 @@ __all__ = [
     "errors",
     "func",
     "key",
+    "models",
     "related",
     "rowkey",
     "select",

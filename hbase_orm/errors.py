@@ -135,6 +135,17 @@ class ConfigurationError(HBaseORMError, ValueError):
     """A URL, an option or an argument is wrong, or a closed session is used."""
 
 
+class ModelImportError(ConfigurationError):
+    """A module that should declare models does not exist, or its import failed.
+
+    Attributes:
+        module: The name of the module.
+        missing: The name of the missing module; only if a module is missing.
+        at: The file and line where the import failed; only if known.
+        error: The class and text of the error that the module raised; only if its code raised one.
+    """
+
+
 # --- statements -----------------------------------------------------------------------------------
 
 

@@ -10,13 +10,13 @@ from hbase_orm.binding.bound_tables import named_schema
 from hbase_orm.binding.url import parse_url
 from hbase_orm.cli.conditions import read_condition, read_index, read_order
 from hbase_orm.cli.frame import Command, answer, settings
-from hbase_orm.cli.parameters import STATEMENT
+from hbase_orm.cli.model_arguments import statement
 from hbase_orm.query import Plan, Select, names_in, plan
 from hbase_orm.session import connect
 
 
 @click.command(cls=Command)
-@click.argument("stmt", type=STATEMENT, metavar="MODULE:NAME")
+@statement()
 @click.option(
     "--where",
     "conditions",
@@ -83,7 +83,7 @@ def explain(
 
 
 def _plan(stmt: Select[Any], *, analyze: bool) -> Plan:
-    url = settings().url
+    url = settings().find_url()
     reason = _reason_to_read(stmt)
     if not analyze and reason is None:
         namespace = "" if url is None else parse_url(url).namespace

@@ -5,11 +5,13 @@ from __future__ import annotations
 import importlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import click
 
+from hbase_orm.cli.project import SECTION, Project, find_project
 from hbase_orm.errors import ConfigurationError
 
 
@@ -18,28 +20,57 @@ class Settings:
     """The global options, which click passes to every command as its context object.
 
     Attributes:
-        url: The URL from `--url` or `HBASE_ORM_URL`; None if neither is given.
+        url: The URL from `--url`, from `HBASE_ORM_URL` or, once it was asked for, from
+            pyproject.toml; empty if `--url` is empty; None if there is none so far.
         is_json: Whether the answer is printed as JSON.
         is_debug: Whether an error is printed with its traceback.
+        is_without_model: Whether no model was named, so that those of pyproject.toml are used.
     """
 
     url: str | None = None
     is_json: bool = False
     is_debug: bool = False
+    is_without_model: bool = False
+    _projects: list[Project | None] = field(default_factory=list)
+
+    def project(self) -> Project | None:
+        """Return the settings of the project that the current directory belongs to; None without.
+
+        Raises:
+            ConfigurationError: A pyproject.toml cannot be read, or its section is wrong.
+        """
+        if not self._projects:
+            self._projects.append(find_project(Path.cwd()))
+        return self._projects[0]
+
+    def find_url(self) -> str | None:
+        """Return the URL of the option, of the environment or of pyproject.toml, in this order.
+
+        None if there is none, or if the option is empty: then nothing is sent.
+
+        Raises:
+            ConfigurationError: The URL in pyproject.toml is wrong, or the file is.
+        """
+        if self.url is None:
+            project = self.project()
+            self.url = None if project is None else project.checked_url()
+        return self.url or None
 
     def require_url(self) -> str:
         """Return the URL.
 
         Raises:
-            ConfigurationError: No URL was given.
+            ConfigurationError: No URL was given, or that of pyproject.toml is wrong.
         """
-        if self.url is None:
+        url = self.find_url()
+        if url is None:
             raise ConfigurationError(
                 "no URL was given",
-                fix="give --url hbase://HOST:PORT or set HBASE_ORM_URL; "
+                fix="give --url hbase://HOST:PORT, set HBASE_ORM_URL, or write url = "
+                f'"hbase://HOST:PORT" below {SECTION} in pyproject.toml; '
                 "'hbase-orm server start' starts a server and prints its URL",
             )
-        return self.url
+        return url
 
 
 def settings() -> Settings:
@@ -64,6 +95,7 @@ def _shared_options() -> list[click.Parameter]:
         click.Option(
             ["--json"],
             is_flag=True,
+            is_eager=True,  # an error in another option is shown in the same way
             expose_value=False,
             callback=_set_json,
             help="Print the answer as JSON.",
@@ -71,11 +103,21 @@ def _shared_options() -> list[click.Parameter]:
         click.Option(
             ["--debug"],
             is_flag=True,
+            is_eager=True,  # an error in another option is shown in the same way
             expose_value=False,
             callback=_set_debug,
             help="Show the traceback of an error.",
         ),
     ]
+
+
+class NotedArgument(click.Argument):
+    """An argument that is explained below the options in the help of its command."""
+
+    def __init__(self, *args: Any, note: str, **kwargs: Any) -> None:
+        """Create an argument with its explanation."""
+        super().__init__(*args, **kwargs)
+        self.note = note
 
 
 class Command(click.Command):
@@ -84,6 +126,8 @@ class Command(click.Command):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         """Create a command, and add the options `--json` and `--debug`."""
         super().__init__(*args, **kwargs)
+        notes = [each.note for each in self.params if isinstance(each, NotedArgument)]
+        self.epilog = self.epilog or "\n\n".join(notes) or None
         self.params.extend(_shared_options())
 
 

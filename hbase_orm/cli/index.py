@@ -11,17 +11,21 @@ from typing import Any, Final, Literal
 
 import click
 
-from hbase_orm.cli.confirm import confirm
+from hbase_orm.cli.confirm import confirm_at
 from hbase_orm.cli.errors import ExitCode
-from hbase_orm.cli.frame import Group, answer, settings, table
-from hbase_orm.cli.parameters import INSTANT, MODEL
+from hbase_orm.cli.frame import Group, answer, note, settings, table
+from hbase_orm.cli.index_report import as_json, lines, short_lines, unrepaired
+from hbase_orm.cli.model_arguments import IndexTargets, one_index, several_indexes, several_models
+from hbase_orm.cli.named_models import labels
+from hbase_orm.cli.parameters import INSTANT
 from hbase_orm.index.catalog.entry import IndexState
-from hbase_orm.index.upkeep.compare import Finding
 from hbase_orm.index_admin.admin import GATEWAY_TIMEOUT_S
 from hbase_orm.model import Model
-from hbase_orm.rowkey.notation import to_string_binary
 from hbase_orm.session import BuildProgress, Engine, IndexStatus, Verification, connect
 
+_Target = tuple[type[Model], str]
+_BUILT: Final = frozenset({IndexState.READABLE, IndexState.WRITE_ONLY})
+_NO_INDEX: Final = "no index is built"
 _STEPS: Final = 1000
 _SHOWN_PAIRS: Final = 20
 _PHASES: Final = {
@@ -30,9 +34,6 @@ _PHASES: Final = {
     "check": "comparing rows with entries",
 }
 
-_model = click.argument("model", type=MODEL, metavar="MODULE:CLASS")
-_index = click.argument("name", metavar="INDEX")
-_maybe_index = click.argument("name", metavar="[INDEX]", required=False)
 _pairs = click.option(
     "--pairs",
     type=click.IntRange(0),
@@ -55,27 +56,29 @@ def _engine() -> Iterator[Engine]:
 
 
 @index.command("list")
-@click.argument("models", nargs=-1, required=True, type=MODEL, metavar="MODULE:CLASS…")
+@several_models()
 def list_(models: tuple[type[Model], ...]) -> None:
     """List the indexes that models declare and those in the catalog."""
     with _engine() as engine:
         statuses = [
-            (model, status) for model in models for status in engine.indexes(model).values()
+            (label, status)
+            for model, label in labels(models).items()
+            for status in engine.indexes(model).values()
         ]
-    shown = [{"model": model.__name__, **_plain(status)} for model, status in statuses]
+    shown = [{"model": label, **_plain(status)} for label, status in statuses]
     head = ("model", "index", "state", "table", "remarks")
     rows = [
-        (model.__name__, status.name, status.state.value, status.table or "-", _remarks(status))
-        for model, status in statuses
+        (label, status.name, status.state.value, status.table or "-", _remarks(status))
+        for label, status in statuses
     ]
-    answer(shown, lambda: table(head, rows))
+    answer(shown, lambda: table(head, rows) if rows else ["there are no indexes"])
 
 
 @index.command()
-@_model
-@_index
-def status(model: type[Model], name: str) -> None:
+@one_index()
+def status(target: _Target) -> None:
     """Show the catalog's entry of one index, and the progress of a build."""
+    model, name = target
     with _engine() as engine:
         known = engine.indexes(model)
     if name not in known:
@@ -85,8 +88,7 @@ def status(model: type[Model], name: str) -> None:
 
 
 @index.command()
-@_model
-@_index
+@one_index()
 @click.option("--rebuild", is_flag=True, help="Build it again even if it is readable.")
 @click.option(
     "--rows-per-second",
@@ -105,8 +107,7 @@ def status(model: type[Model], name: str) -> None:
 )
 def build(
     *,
-    model: type[Model],
-    name: str,
+    target: _Target,
     rebuild: bool,
     rows_per_second: float | None,
     gateway_timeout: float,
@@ -122,6 +123,7 @@ def build(
       hbase-orm index build shop.models:Order by_customer
       hbase-orm index build shop.models:Order by_customer --rows-per-second 500
     """  # noqa: D301 -- click's mark, not an escape
+    model, name = target
     with _engine() as engine, _bar() as show_progress:
         built = engine.build_index(
             model,
@@ -135,8 +137,7 @@ def build(
 
 
 @index.command()
-@_model
-@_index
+@several_indexes()
 @click.option(
     "--source",
     type=click.Choice(["both", "data", "index"]),
@@ -150,15 +151,14 @@ def build(
 @_pairs
 def verify(
     *,
-    model: type[Model],
-    name: str,
+    targets: IndexTargets,
     source: Literal["both", "data", "index"],
     since: datetime | None,
     until: datetime | None,
     repair: bool,
     pairs: int,
 ) -> int:
-    """Compare an index with its rows, in both directions or one.
+    """Compare an index, or all built indexes, with the rows, in both directions or one.
 
     The counters have the names that Phoenix uses. MISSING and INVALID entries make queries wrong,
     and UNKNOWN rows were not written by this library: in these cases the exit code is 1. Queries
@@ -169,17 +169,17 @@ def verify(
     With --repair, missing and wrong entries are put, and rows that other programs wrote get guards.
     Entries that rows do not have are deleted, unless they are younger than a minute.
     """
-    with _engine() as engine:
-        verification = engine.verify_index(
+
+    def compare(engine: Engine, model: type[Model], name: str) -> Verification:
+        return engine.verify_index(
             model, name, source=source, since=since, until=until, repair=repair
         )
-    _show(verification, pairs, repaired=repair)
-    return ExitCode.OK if verification.is_sound else ExitCode.FAILED
+
+    return _compared(targets, compare, pairs, repaired=repair)
 
 
 @index.command("scrutinize")
-@_model
-@_index
+@several_indexes()
 @click.option(
     "--source",
     type=click.Choice(["data", "index"]),
@@ -188,29 +188,29 @@ def verify(
     help="Look for the entries of each row, or for the row of each entry.",
 )
 @_pairs
-def verify_one_way(
-    model: type[Model], name: str, source: Literal["data", "index"], pairs: int
-) -> int:
+def verify_one_way(targets: IndexTargets, source: Literal["data", "index"], pairs: int) -> int:
     """Compare an index with its rows in one direction, like 'index verify --source'.
 
     The exit code is 1 if queries would be wrong.
     """
-    with _engine() as engine:
-        verification = engine.verify_index(model, name, source=source)
-    _show(verification, pairs)
-    return ExitCode.OK if verification.is_sound else ExitCode.FAILED
+
+    def compare(engine: Engine, model: type[Model], name: str) -> Verification:
+        return engine.verify_index(model, name, source=source)
+
+    return _compared(targets, compare, pairs)
 
 
 @index.command()
-@_model
-@_maybe_index
-def repair(model: type[Model], name: str | None) -> None:
+@several_indexes()
+def repair(targets: IndexTargets) -> None:
     """Repair one index, or all built indexes; safe during writes, safe to repeat."""
     with _engine() as engine:
-        names = [name] if name else _repairable(engine.indexes(model).values())
-        verifications = [engine.verify_index(model, each, repair=True) for each in names]
+        verifications = {
+            name if targets.is_one_model else label: engine.verify_index(model, name, repair=True)
+            for label, model, name in _chosen(engine, targets)
+        }
     shown = {
-        each.index: {
+        label: {
             "missing": each.missing,
             "invalid": each.invalid,
             "stale": each.stale,
@@ -218,32 +218,87 @@ def repair(model: type[Model], name: str | None) -> None:
             "repaired": each.repaired,
             "unrepaired": len(each.unrepaired),
         }
-        for each in verifications
+        for label, each in verifications.items()
     }
     head = ("index", "missing", "invalid", "stale", "foreign", "repaired", "unrepaired")
     rows = [[name, *counts.values()] for name, counts in shown.items()]
-    left = [line for each in verifications for line in _unrepaired(each)]
-    answer(shown, lambda: [*table(head, rows), *left])
+    left = [line for each in verifications.values() for line in unrepaired(each)]
+    answer(shown, lambda: [*table(head, rows), *left] if rows else [_NO_INDEX])
 
 
 @index.command()
-@_model
-@_index
+@one_index()
 @click.option("--yes", is_flag=True, help="Do not ask.")
-def drop(model: type[Model], name: str, *, yes: bool) -> None:
+def drop(target: _Target, *, yes: bool) -> None:
     """Drop an index and its table, after queries and then writers have stopped using them.
 
     The command waits twice until no process uses an old catalog entry any more. The model need not
     declare the index any more. Repeat the command to finish an interrupted drop.
     """
+    model, name = target
     if not yes:
-        confirm(f"drop index {name} of {model.__name__}")
+        confirm_at(f"drop index {name} of {model.__name__}", settings().require_url())
     with _engine() as engine:
         dropped = engine.drop_index(model, name)
     answer(
         {"dropped": dropped},
         lambda: [f"dropped {each}" for each in dropped] or ["it had no table"],
     )
+
+
+# --- several indexes ------------------------------------------------------------------------------
+
+
+def _compared(
+    targets: IndexTargets,
+    compare: Callable[[Engine, type[Model], str], Verification],
+    pairs: int,
+    *,
+    repaired: bool = False,
+) -> ExitCode:
+    """Compare indexes with their rows, and print each result as soon as it is there.
+
+    With `--json` the results are printed together at the end: an object for one named index of one
+    model, else a list.
+    """
+    verifications: dict[str, Verification] = {}
+    with _engine() as engine:
+        for label, model, name in _chosen(engine, targets):
+            one = verifications[label] = compare(engine, model, name)
+            if not settings().is_json and not targets.is_one_index:
+                _print(short_lines(label, one, pairs, repaired=repaired))
+    if targets.is_one_index:
+        (one,) = verifications.values()
+        answer(as_json(one, pairs, repaired=repaired), lambda: lines(one, pairs, repaired=repaired))
+    else:
+        shown = [
+            {"model": label.rpartition(".")[0], **as_json(each, pairs, repaired=repaired)}
+            for label, each in verifications.items()
+        ]
+        answer(shown, lambda: [] if shown else [_NO_INDEX])
+    is_sound = all(each.is_sound for each in verifications.values())
+    return ExitCode.OK if is_sound else ExitCode.FAILED
+
+
+def _print(text: Iterable[str]) -> None:
+    for line in text:
+        click.echo(line)
+
+
+def _chosen(engine: Engine, targets: IndexTargets) -> Iterator[tuple[str, type[Model], str]]:
+    """Yield the indexes to work on: a label as `Order.by_state`, the model, and the index's name.
+
+    If no index was named, declared indexes that are not built are left out, with a note.
+    """
+    for model, label in labels(targets.models).items():
+        if targets.name is not None:
+            yield f"{label}.{targets.name}", model, targets.name
+            continue
+        for each in engine.indexes(model).values():
+            if each.is_declared and each.state in _BUILT:
+                yield f"{label}.{each.name}", model, each.name
+            elif each.is_declared:
+                note(f"{label}.{each.name} is {each.state.value} and left out")
 
 
 # --- what is shown --------------------------------------------------------------------------------
@@ -282,68 +337,3 @@ def _remarks(index_status: IndexStatus) -> str:
 
 def _there_are(known: Iterable[str]) -> str:
     return f"there are: {', '.join(known) or 'none'}."
-
-
-def _repairable(known: Iterable[IndexStatus]) -> list[str]:
-    usable = {IndexState.READABLE, IndexState.WRITE_ONLY}
-    return [each.name for each in known if each.is_declared and each.state in usable]
-
-
-def _show(verification: Verification, pairs: int, *, repaired: bool = False) -> None:
-    shown = [
-        {
-            "finding": pair.finding.name,
-            "row": to_string_binary(pair.row),
-            "row_ms": pair.row_ms,
-            "entry": to_string_binary(pair.entry),
-            "entry_ms": pair.entry_ms,
-        }
-        for pair in verification.pairs[:pairs]
-    ]
-    counters = verification.counters()
-    whole: dict[str, Any] = {
-        "index": verification.index,
-        **counters,
-        "foreign": verification.foreign,
-        "pairs": shown,
-    }
-    if verification.newer_epoch:
-        whole["newer_epoch"] = verification.newer_epoch
-    if repaired:
-        whole["repaired"] = verification.repaired
-        whole["unrepaired"] = {
-            to_string_binary(row): why for row, why in verification.unrepaired.items()
-        }
-    answer(whole, lambda: _lines(verification, counters, shown, repaired=repaired))
-
-
-def _unrepaired(verification: Verification) -> Iterator[str]:
-    for row, why in verification.unrepaired.items():
-        yield f"not repaired: {to_string_binary(row)}: {why}"
-
-
-def _lines(
-    verification: Verification,
-    counters: dict[str, dict[str, int]],
-    pairs: list[dict[str, Any]],
-    *,
-    repaired: bool,
-) -> Iterator[str]:
-    names = list(counters["rows"])
-    yield from table(
-        ("", "from rows", "from entries"),
-        [(name, counters["rows"][name], counters["entries"][name]) for name in names],
-    )
-    if verification.foreign:
-        yield f"rows written by other programs: {verification.foreign}"
-    if verification.newer_epoch:
-        epoch = verification.newer_epoch
-        yield f"the catalog is older than rows of epoch {epoch}: create its tables"
-    if repaired:
-        yield f"repaired: {verification.repaired}"
-    yield from _unrepaired(verification)
-    if pairs:
-        yield ""
-        yield from table(tuple(pairs[0]), [tuple(pair.values()) for pair in pairs])
-    for kind in dict.fromkeys(pair["finding"] for pair in pairs):
-        yield f"{kind}: {Finding[kind].value}"

@@ -12,7 +12,8 @@ import click
 
 from hbase_orm.binding.addressing.tables import tables_of
 from hbase_orm.cli.frame import Group, answer, settings
-from hbase_orm.cli.parameters import KEY, MODEL
+from hbase_orm.cli.model_arguments import model_and_texts
+from hbase_orm.cli.parameters import KEY
 from hbase_orm.cli.values import json_value, read_value
 from hbase_orm.errors import RowKeyError, TableNotFoundError
 from hbase_orm.model import Model
@@ -36,30 +37,29 @@ def key() -> None:
     """
 
 
-_model = click.argument("model", type=MODEL, metavar="MODULE:CLASS")
-
-
 @key.command()
-@_model
-@click.argument("text", metavar="KEY")
+@model_and_texts("KEY")
 @click.option("--hex", "is_hex", is_flag=True, help="KEY is written in hexadecimal digits.")
 @click.option("--table", metavar="NAME", help="The table of the key, where each period has one.")
-def decode(*, model: type[Model], text: str, is_hex: bool, table: str | None) -> None:
+def decode(*, target: tuple[type[Model], tuple[str, ...]], is_hex: bool, table: str | None) -> None:
     """Show the components of a row key and their values.
 
     The command also shows if the model would write the same fields with another key, for example
     because of a wrong salt. With a URL, the names of numbers in the key are looked up. For a model
     with a table for each period, --table is needed to show the whole time.
     """
+    model, texts = target
+    if len(texts) != 1:
+        raise click.UsageError(f"exactly one KEY is expected, not {len(texts)}.")
+    (text,) = texts
     data = _from_hex(text) if is_hex else KEY.convert(text, None, None)
     with _engine() as engine:
         _show(model, data, engine, table=table)
 
 
 @key.command()
-@_model
-@click.argument("values", nargs=-1, required=True, metavar="FIELD=VALUE…")
-def encode(*, model: type[Model], values: tuple[str, ...]) -> None:
+@model_and_texts("FIELD=VALUE...", is_text=lambda text: "=" in text)
+def encode(*, target: tuple[type[Model], tuple[str, ...]]) -> None:
     """Show the row key for these values of the key fields.
 
     Times are ISO 8601 with an offset, and durations are seconds. Bytes are written like row keys,
@@ -67,13 +67,14 @@ def encode(*, model: type[Model], values: tuple[str, ...]) -> None:
     numbers are looked up, and no name gets a new number. If a table or column has a part of the
     time in its name, its name is shown too.
     """
+    model, values = target
     fields = _read(model, values)
     with _engine() as engine:
         _show(model, _encoded(model, fields, engine), engine, given=fields)
 
 
 def _engine() -> AbstractContextManager[Engine | None]:
-    url = settings().url
+    url = settings().find_url()
     return nullcontext() if url is None else connect(url)
 
 

@@ -44,17 +44,28 @@ def _version() -> str:
     "--url",
     envvar="HBASE_ORM_URL",
     metavar="URL",
-    help="The gateways: hbase://HOST[:PORT][?thrift2=HOST:PORT]. Else HBASE_ORM_URL is used.",
+    help="The gateways: hbase://HOST[:PORT][?thrift2=HOST:PORT]. Without the option, HBASE_ORM_URL "
+    "is used, else the url of pyproject.toml; --url '' uses none of them.",
 )
 @click.version_option(_version(), prog_name="hbase-orm")
 @click.pass_obj
 def cli(options: Settings, url: str | None) -> None:
     """Work with HBase tables by their models, and run a small HBase for development.
 
-    Write models as MODULE:CLASS, for example shop.models:Order; the current directory is searched
-    first.
-    """
-    options.url = url or None
+    Write a MODEL as MODULE:CLASS, for example shop.models:Order, or as MODULE for all models of a
+    module or package. The current directory is searched first.
+
+    A pyproject.toml in the current directory or a parent can name the models and the URL of a
+    project, for commands without a MODEL and without a URL:
+
+    \b
+      [tool.hbase-orm]
+      models = ["shop.models", "shop.audit:Event"]
+      url = "hbase://127.0.0.1:9090?thrift2=127.0.0.1:9091"
+
+    Its folder is searched for the models.
+    """  # noqa: D301 -- click's mark, not an escape
+    options.url = url
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -95,7 +106,7 @@ def _death_behind(error: HBaseORMError, url: str | None) -> str:
 
     The hint is empty for any other error.
     """
-    if url is None or not isinstance(error, GatewayError):
+    if not url or not isinstance(error, GatewayError):
         return ""
     from hbase_orm.cli.deaths import death_behind  # noqa: PLC0415 -- slow; only needed here
 

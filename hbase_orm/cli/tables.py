@@ -9,10 +9,12 @@ from typing import Any
 
 import click
 
-from hbase_orm.cli.confirm import confirm
+from hbase_orm.cli.confirm import confirm_at
 from hbase_orm.cli.errors import ExitCode
 from hbase_orm.cli.frame import Group, answer, settings, table
-from hbase_orm.cli.parameters import INSTANT, MODEL
+from hbase_orm.cli.model_arguments import one_model, several_models
+from hbase_orm.cli.named_models import labels
+from hbase_orm.cli.parameters import INSTANT
 from hbase_orm.index.upkeep.repair import RepairCounts
 from hbase_orm.model import Model
 from hbase_orm.model.declare.placement import base_of
@@ -29,11 +31,8 @@ def tables() -> None:
     """Create, show and drop the tables of models."""
 
 
-_models = click.argument("models", nargs=-1, required=True, type=MODEL, metavar="MODULE:CLASS…")
-
-
 @tables.command()
-@_models
+@several_models()
 @click.option(
     "--periods",
     nargs=2,
@@ -58,17 +57,23 @@ def create(models: tuple[type[Model], ...], periods: tuple[datetime, datetime] |
 
 
 @tables.command()
-@_models
+@several_models()
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def drop(models: tuple[type[Model], ...], *, yes: bool) -> None:
     """Drop the models' tables with all their rows, index tables included.
 
-    Dictionaries are kept, because other tables may hold their numbers.
+    Dictionaries are kept, because other tables may hold their numbers. Without MODEL, the tables of
+    all models in pyproject.toml are dropped, but not with --yes.
     """
+    url = settings().require_url()
+    names = ", ".join(dict.fromkeys(map(_all_of, models)))
+    is_named = not settings().is_without_model
     if not yes:
-        names = ", ".join(dict.fromkeys(map(_all_of, models)))
-        confirm(f"drop {names} with all rows")
-    with connect(settings().require_url()) as engine:
+        fix = "give --yes" if is_named else "name the models, and give --yes"
+        confirm_at(f"drop {names} with all rows", url, fix=fix)
+    elif not is_named:
+        raise click.UsageError(f"--yes needs a MODEL; without it, this would drop {names}.")
+    with connect(url) as engine:
         dropped = engine.drop_tables(*models)
     answer(
         {"dropped": dropped},
@@ -77,13 +82,13 @@ def drop(models: tuple[type[Model], ...], *, yes: bool) -> None:
 
 
 @tables.command()
-@_models
+@several_models()
 def repair(models: tuple[type[Model], ...]) -> None:
     """Delete stale index entries; safe during writes, safe to repeat."""
     with connect(settings().require_url()) as engine:
         seen = {
-            f"{model.__name__}.{index}": _plain(counts)
-            for model in models
+            f"{label}.{index}": _plain(counts)
+            for model, label in labels(models).items()
             for index, counts in engine.repair_indexes(model).items()
         }
     answer(seen, lambda: _repaired(seen))
@@ -105,7 +110,7 @@ def _repaired(seen: dict[str, dict[str, Any]]) -> Iterator[str]:
 
 
 @tables.command()
-@_models
+@several_models()
 def show(models: tuple[type[Model], ...]) -> None:
     """Show what the models declare: row key, families, indexes, dictionaries; nothing is sent."""
     shown = [_described(model) for model in models]
@@ -114,7 +119,7 @@ def show(models: tuple[type[Model], ...]) -> None:
 
 
 @tables.command()
-@click.argument("model", type=MODEL, metavar="MODULE:CLASS")
+@one_model()
 @click.option(
     "--regions", type=click.IntRange(1), help="Split evenly into this many regions instead."
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hbase_orm.model.base import Model, check_key_arguments
+from hbase_orm.model.discovery import models
 from hbase_orm.model.fields.counters import Counter, CounterExpr, Version, counter, version
 from hbase_orm.model.fields.dynamics import Dynamic, dynamic
 from hbase_orm.model.fields.fields import Key, Mapped, column, key
@@ -23,6 +24,7 @@ __all__ = [
     "counter",
     "dynamic",
     "key",
+    "models",
     "related",
     "version",
 ]

@@ -65,6 +65,7 @@ PUBLIC = [
     "errors",
     "func",
     "key",
+    "models",
     "related",
     "rowkey",
     "select",

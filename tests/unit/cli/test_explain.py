@@ -185,7 +185,7 @@ def test_a_condition_is_read_as_one_writes_it(text: str, condition: object) -> N
         ("of_host_b", ["--limit", "0"], "0 is not in the range x>=1"),
         ("of_host_b", ["--using", "by_host"], "no index 'by_host'; write one of: by_unit, none"),
         ("Reading", [], "compare host, the first part of the key"),
-        ("nothing", [], "there is no 'nothing'"),
+        ("nothing", [], "the module has no such name"),
         ("NOT_A_STATEMENT", [], "name a model, a statement, or a function"),
         ("not_a_statement", [], "'not_a_statement' gives no statement"),
         ("of_host", [], "of_host() cannot be called without arguments"),
