@@ -45,7 +45,8 @@ def check_distinct(layout: KeyLayout, names: Sequence[str], stored: Collection[s
             left_out=left_out,
             rowkey=[part.name for part in layout.parts],
             fix=f"name each of these once in rowkey(...): {', '.join(names)}; instead of a "
-            "field itself, its Digest, its Substitute, or its Period and Offset will do",
+            "field itself, its Digest, its Substitute, or its Period and the Offset in the same "
+            "period will do",
         )
     lost = [name for name in hidden if name not in stored]
     if lost:

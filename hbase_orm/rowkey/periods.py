@@ -1,10 +1,13 @@
-"""Calendar periods in UTC: the start of a time's hour, day or month, and the following period."""
+"""Calendar periods in UTC: the start of a time's hour, day or month, and the following period.
+
+A period may also be several minutes or hours long: `unit_of("minute", 5)`.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
 from typing import Final
@@ -21,7 +24,7 @@ _PATTERNS: Final[Mapping[str, str]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A unit of calendar time.
+    """A unit of calendar time, or a number of minutes or hours.
 
     Attributes:
         name: "minute", "hour", "day", "month" or "year".
@@ -29,12 +32,18 @@ class Unit:
         longest: The length of the longest period.
         directives: The letters of the `strftime` fields that a table's name needs to identify a
             period. "?" if there are no tables for this unit.
+        every: The number of minutes or hours of a period; 1 for the other units.
     """
 
     name: str
     step: timedelta | None
     longest: timedelta
     directives: str
+    every: int = 1
+
+    def __str__(self) -> str:
+        """Return the unit in words: "hour", or "5 minutes"."""
+        return self.name if self.every == 1 else f"{self.every} {self.name}s"
 
     def start(self, at: datetime) -> datetime:
         """Return the start, in UTC, of the period that contains the aware datetime `at`."""
@@ -45,7 +54,9 @@ class Unit:
             return datetime(at.year, 1, 1, tzinfo=UTC)
         if self.name == "day":
             return datetime(at.year, at.month, at.day, tzinfo=UTC)
-        minute = at.minute if self.name == "minute" else 0
+        if self.name == "hour":
+            return datetime(at.year, at.month, at.day, at.hour - at.hour % self.every, tzinfo=UTC)
+        minute = at.minute - at.minute % self.every
         return datetime(at.year, at.month, at.day, at.hour, minute, tzinfo=UTC)
 
     def number(self, start: datetime) -> int:
@@ -64,6 +75,12 @@ class Unit:
             return start.replace(month=start.month + 1)
         except (OverflowError, ValueError):
             return None
+
+    def contains(self, other: Unit) -> bool:
+        """Return whether each period of another unit is within one period of this unit."""
+        if self.step is None or other.step is None:
+            return self.longest >= other.longest
+        return self.step % other.step == timedelta()
 
     def starts(self, first: datetime, last: datetime) -> Iterator[datetime]:
         """Yield the start of each period, from the one that contains `first` to that of `last`."""
@@ -146,11 +163,42 @@ UNITS: Final[Mapping[str, Unit]] = MappingProxyType(
 """Every unit of time, by name."""
 
 
-def check_unit(unit: str) -> None:
-    """Raise an error for an unknown unit of time.
+# A period of an hour or of a day has a name of its own: "hour", "day".
+_WHOLES: Final[Mapping[str, int]] = MappingProxyType({"minute": 60, "hour": 24})
+
+
+def unit_of(name: str, every: int = 1) -> Unit:
+    """Return a unit of time, or a period of `every` minutes or hours.
+
+    The periods begin with the hour (minutes) or with the day in UTC (hours), so `every` must divide
+    60 or 24.
 
     Raises:
-        SchemaError: The unit is unknown; the error names the known units.
+        SchemaError: The unit is unknown, or `every` does not divide its hour or day; the error
+            names the known units, or the allowed numbers.
     """
-    if not isinstance(unit, str) or unit not in UNITS:
-        raise SchemaError("no period has this name", unit=unit, known=tuple(UNITS))
+    if not isinstance(name, str) or name not in UNITS:
+        raise SchemaError("no period has this name", unit=name, known=tuple(UNITS))
+    whole = _WHOLES.get(name, 1)
+    allowed = tuple(number for number in range(1, whole) if whole % number == 0) or (1,)
+    if not isinstance(every, int) or isinstance(every, bool) or every not in allowed:
+        raise SchemaError(
+            "periods of this length do not divide the hour (minutes) or the day (hours)",
+            unit=name,
+            every=every,
+            allowed=allowed,
+            fix=_advice(name, every),
+        )
+    unit = UNITS[name]
+    if every == 1 or unit.step is None:
+        return unit
+    return replace(unit, step=unit.step * every, longest=unit.longest * every, every=every)
+
+
+def _advice(name: str, every: object) -> str:
+    if name not in _WHOLES:
+        return 'leave every= out: only "minute" and "hour" have it'
+    if every == _WHOLES[name]:
+        larger = "hour" if name == "minute" else "day"
+        return f'write "{larger}", which is as long, and leave every= out'
+    return "use one of the allowed numbers"

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from hbase_orm.codecs import Codec
 from hbase_orm.errors import SchemaError
 from hbase_orm.rowkey.components import Component, KeySource, checked_codec, single_source
-from hbase_orm.rowkey.periods import UNITS, check_unit
+from hbase_orm.rowkey.periods import UNITS, unit_of
 
 
 class Period(Component):
@@ -18,6 +18,9 @@ class Period(Component):
 
     Attributes:
         unit: "minute", "hour", "day", "month" or "year".
+        every: The number of minutes or hours of a period: `Period("minute", every=5, of=at)`. It
+            must divide 60 (minutes) or 24 (hours). The first period begins with the hour, or with
+            the day in UTC.
         of: The key field that holds the time.
         codec: The codec of the start; None means the codec of the field.
     """
@@ -30,15 +33,18 @@ class Period(Component):
         /,
         *,
         of: KeySource,
+        every: int = 1,
         codec: Codec[Any] | None = None,
     ) -> None:
         """Declare a period.
 
         Raises:
-            SchemaError: The unit is unknown, `of` is not a field, or `codec` is not a codec.
+            SchemaError: The unit is unknown, `every` does not divide 60 minutes or 24 hours, `of`
+                is not a field, or `codec` is not a codec.
         """
-        check_unit(unit)
+        unit_of(unit, every)
         self.unit = unit
+        self.every = every
         self.of = single_source(self.kind, of)
         self.codec = checked_codec(self.kind, codec)
 
@@ -46,10 +52,11 @@ class Period(Component):
 class Offset(Component):
     """The time since the start of a period.
 
-    An offset and its `Period` together give the whole time.
+    An offset and the `Period` with the same `unit` and `every` together give the whole time.
 
     Attributes:
         unit: The period: "minute", "hour", "day", "month" or "year".
+        every: The number of minutes or hours of a period, as in `Period`.
         of: The key field that holds the time.
         resolution: The unit of an offset that is a number: "micros", "millis" or "seconds".
         codec: The codec of the offset. None means an unsigned integer of 4 bytes if every offset
@@ -69,16 +76,17 @@ class Offset(Component):
         /,
         *,
         of: KeySource,
+        every: int = 1,
         resolution: Literal["micros", "millis", "seconds"] = "millis",
         codec: Codec[Any] | None = None,
     ) -> None:
         """Declare an offset.
 
         Raises:
-            SchemaError: The unit or the resolution is unknown, `of` is not a field, or `codec` is
-                not a codec.
+            SchemaError: The unit or the resolution is unknown, `every` does not divide 60 minutes
+                or 24 hours, `of` is not a field, or `codec` is not a codec.
         """
-        check_unit(unit)
+        unit_of(unit, every)
         if resolution not in ("micros", "millis", "seconds"):
             raise SchemaError(
                 "no resolution has this name",
@@ -86,6 +94,7 @@ class Offset(Component):
                 known=("micros", "millis", "seconds"),
             )
         self.unit = unit
+        self.every = every
         self.of = single_source(self.kind, of)
         self.resolution = resolution
         self.codec = checked_codec(self.kind, codec)
@@ -108,7 +117,7 @@ class TablePerPeriod:
             SchemaError: The period is not allowed, or `of` is not a name. Or the pattern lacks or
                 repeats a unit, or has them in the wrong order.
         """
-        check_unit(period)
+        unit_of(period)
         if period == "minute":
             raise SchemaError(
                 'the period of a table must be "hour", "day", "month" or "year"',

@@ -13,7 +13,7 @@ from hbase_orm.codecs.formats import Strftime
 from hbase_orm.errors import CodecError, SchemaError
 from hbase_orm.rowkey.derivations import MICROSECONDS, OffsetOf, PeriodOf
 from hbase_orm.rowkey.parts import Made, Part
-from hbase_orm.rowkey.periods import UNITS, Unit
+from hbase_orm.rowkey.periods import Unit, unit_of
 from hbase_orm.rowkey.time_components import Offset, Period
 
 # A time in which no unit has its smallest value, so that rounding down always changes it.
@@ -42,7 +42,7 @@ def period_made(component: Period, inputs: tuple[Part, ...], _: Any) -> Made:
     """
     source = _time_source(inputs, "period")
     codec = source.codec if component.codec is None else component.codec
-    unit = UNITS[component.unit]
+    unit = unit_of(component.unit, component.every)
     if not issubclass(codec.python_type, datetime):
         raise SchemaError(
             "the codec of a period must store datetimes",
@@ -54,10 +54,10 @@ def period_made(component: Period, inputs: tuple[Part, ...], _: Any) -> Made:
             raise SchemaError(
                 "the codec's resolution is too coarse for the period",
                 codec=codec.name,
-                unit=component.unit,
+                unit=str(unit),
                 fix="use a codec that writes every unit down to that of the period",
             )
-    return f"{component.unit} of {source.name}", codec, PeriodOf(inputs, unit)
+    return f"{unit} of {source.name}", codec, PeriodOf(inputs, unit)
 
 
 def offset_made(component: Offset, inputs: tuple[Part, ...], _: Any) -> Made:
@@ -67,7 +67,7 @@ def offset_made(component: Offset, inputs: tuple[Part, ...], _: Any) -> Made:
         SchemaError: The field is not a datetime, or the codec cannot hold every offset.
     """
     source = _time_source(inputs, "offset")
-    unit, codec = UNITS[component.unit], component.codec
+    unit, codec = unit_of(component.unit, component.every), component.codec
     resolution = MICROSECONDS[component.resolution]
     if codec is None:
         fits = unit.longest / timedelta(microseconds=resolution) < 1 << 32
@@ -82,14 +82,14 @@ def offset_made(component: Offset, inputs: tuple[Part, ...], _: Any) -> Made:
         raise SchemaError(
             "the codec cannot write this offset",
             codec=codec.name,
-            unit=component.unit,
+            unit=str(unit),
             fix="use a codec of ints or timedelta; of time for a day; strftime up to a month",
         )
     sorts = codec.ordered or (isinstance(codec, Strftime) and codec.is_in_order)
     repeating = codec if kind is datetime and _repeats(codec, unit) else None
     derivation = OffsetOf(inputs, unit, resolution, kind, sorts, repeating)
     _check_exact(derivation, codec, source)
-    return f"offset in {component.unit} of {source.name}", codec, derivation
+    return f"offset in {unit} of {source.name}", codec, derivation
 
 
 def _repeats(codec: Codec[Any], unit: Unit) -> bool:

@@ -173,19 +173,20 @@ class _Body:
             return [Substitute(of=of, dictionary="names", codec=self.pick(None, codecs.uint8()))]
         if form == "period and offset":
             unit = self.pick("hour", "day", "month", "year")
-            return [self.period(of, unit), self.offset(of, unit)]
+            every = self.pick(1, 1, 6) if unit == "hour" else 1
+            return [self.period(of, unit, every), self.offset(of, unit, every)]
         if form == "table":
             offset = self.offset(of, self.values["__period__"])
             return [self.pick(of, offset, offset)]
         return [of]
 
-    def period(self, of: Any, unit: str) -> Period:
+    def period(self, of: Any, unit: str, every: int = 1) -> Period:
         form = {"hour": "%Y%m%d%H", "day": "%Y%m%d", "month": "%Y-%m", "year": "%Y"}[unit]
         falls = self.flip()
         codec = self.pick(None, codecs.seconds(desc=falls), codecs.strftime(form, desc=falls))
-        return Period(unit, of=of, codec=codec)
+        return Period(unit, of=of, every=every, codec=codec)
 
-    def offset(self, of: Any, unit: str) -> Offset:
+    def offset(self, of: Any, unit: str, every: int = 1) -> Offset:
         resolution: Any = {"millis": "millis", "seconds": "seconds", "strftime": "seconds"}.get(
             of.codec.name, "micros"
         )
@@ -193,7 +194,7 @@ class _Body:
         codec = self.pick(None, wide, codecs.timedelta_(desc=wide.desc))
         if unit == "day" and resolution == "millis" and self.flip():
             codec = codecs.millis_of_day(desc=wide.desc)
-        return Offset(unit, of=of, resolution=resolution, codec=codec)
+        return Offset(unit, of=of, every=every, resolution=resolution, codec=codec)
 
     # --- components beside ------------------------------------------------------------------------
 

@@ -77,6 +77,8 @@ OFFSETS = (
     codecs.timedelta_(desc=True),
     *map(codecs.strftime, ("%S.%f", "%M%S%f", "-%H:%M:%S.%f", "-%d %H:%M:%S.%f")),
 )
+# Units, and the number of them in one period.
+LENGTHS = (*((unit, 1) for unit in UNITS), ("minute", 5), ("hour", 6))
 RESOLUTIONS = ("micros", "millis", "seconds")
 
 several = settings(
@@ -159,17 +161,17 @@ def splits_of(codec: Codec[Any]) -> list[tuple[str, Any, str, Any]]:
     found = []
     at = KeySource()
     fields = {"at": Field(at, codec, st.nothing())}
-    for unit, resolution, offset in product(UNITS, RESOLUTIONS, OFFSETS):
+    for (unit, every), resolution, offset in product(LENGTHS, RESOLUTIONS, OFFSETS):
         for period in PERIODS:
             parts = (
-                Period(unit, of=at, codec=period),
-                Offset(unit, of=at, codec=offset, resolution=resolution),  # type: ignore[arg-type]  # one of the three
+                Period(unit, of=at, every=every, codec=period),
+                Offset(unit, of=at, every=every, codec=offset, resolution=resolution),  # type: ignore[arg-type]  # one of the three
             )
             try:
                 _assembled(parts, fields)
             except SchemaError:
                 continue
-            found.append((unit, period, resolution, offset))
+            found.append((unit, every, period, resolution, offset))
     return found
 
 
@@ -188,10 +190,10 @@ def told(draw: st.DrawFn, field: Field) -> list[KeySource]:
         codec = draw(st.sampled_from((None, codecs.uint32(desc=True), codecs.digits(9))))
         return [Substitute(of=field.source, dictionary="names", codec=codec)]
     if way == "split" and splits_of(field.codec):
-        unit, period, resolution, offset = draw(st.sampled_from(splits_of(field.codec)))
+        unit, every, period, resolution, offset = draw(st.sampled_from(splits_of(field.codec)))
         return [
-            Period(unit, of=field.source, codec=period),
-            Offset(unit, of=field.source, codec=offset, resolution=resolution),
+            Period(unit, of=field.source, every=every, codec=period),
+            Offset(unit, of=field.source, every=every, codec=offset, resolution=resolution),
         ]
     return [field.source]
 
@@ -215,11 +217,11 @@ def derived(draw: st.DrawFn, fields: Sequence[Field], others: Sequence[KeySource
         makers.append(lambda: Bucket(draw(st.integers(2, 9)), of=number, form=draw(forms)))
     if times:
         at, codec = draw(st.sampled_from(times)).source, draw(st.sampled_from(PERIODS))
-        makers.append(lambda: Period(draw(units), of=at, codec=codec))
+        unit, every = draw(st.sampled_from(LENGTHS))
+        makers.append(lambda: Period(unit, of=at, every=every, codec=codec))
     return draw(st.sampled_from(makers))()
 
 
-units = st.sampled_from(sorted(UNITS))
 forms: st.SearchStrategy[Any] = st.sampled_from(FORMS)
 
 
@@ -272,7 +274,7 @@ def tables(
 ) -> TablePerPeriod | None:
     """Draw a table for each period of a time; it may stand for the period in the key."""
     patterns = {"hour": "t%Y%m%d%H", "day": "t%Y%m%d", "month": "t%Y%m", "year": "t%Y"}
-    offsets = [c for c in components if isinstance(c, Offset) and c.unit in patterns]
+    offsets = [c for c in components if isinstance(c, Offset) and c.unit in patterns and c.every == 1]
     if not offsets or draw(st.booleans()):
         return None
     unit, of = offsets[0].unit, offsets[0].of

@@ -25,7 +25,7 @@ from hbase_orm.rowkey import (
     TablePerPeriod,
     assemble,
 )
-from hbase_orm.rowkey.periods import UNITS
+from hbase_orm.rowkey.periods import UNITS, unit_of
 from hbase_orm.rowkey.record_types import RecordTypeCodec
 from hbase_orm.schema import Table
 from hbase_orm.schema.options import check_table_name
@@ -131,8 +131,8 @@ def _check_together(components: tuple[KeySource, ...], packed: Offset) -> None:
             raise SchemaError(
                 "the component would put the cells of one period into different rows",
                 component=component,
-                offset=packed.unit,
-                fix=f"leave it out, compute it without the time, or from Period({packed.unit!r})",
+                offset=str(unit_of(packed.unit, packed.every)),
+                fix=f"leave it out, compute it without the time, or from {_period_of(packed)}",
             )
 
 
@@ -141,8 +141,14 @@ def _differs_in_period(source: KeySource, packed: Offset) -> bool:
     if source is packed.of[0]:
         return True
     if isinstance(source, Period) and source.of == packed.of:
-        return UNITS[source.unit].longest < UNITS[packed.unit].longest
+        periods = unit_of(source.unit, source.every)
+        return not periods.contains(unit_of(packed.unit, packed.every))
     return isinstance(source, Component) and any(_differs_in_period(of, packed) for of in source.of)
+
+
+def _period_of(packed: Offset) -> str:
+    every = "" if packed.every == 1 else f", every={packed.every}"
+    return f"Period({packed.unit!r}{every})"
 
 
 def rowkey_of(cls: type) -> RowKey | None:
