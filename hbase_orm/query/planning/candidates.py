@@ -10,6 +10,7 @@ from hbase_orm.codecs import Codec
 from hbase_orm.errors import CodecError, QueryError
 from hbase_orm.ops import KeyRange
 from hbase_orm.query.conditions.bounds import Alternative, Bounds, End
+from hbase_orm.query.planning.constants import constant_names
 from hbase_orm.query.planning.implied import is_implied
 from hbase_orm.query.planning.key_ranges import KeyAccess, united
 from hbase_orm.query.planning.key_search import Search
@@ -229,12 +230,20 @@ def _candidate(
     if not all(_covers(schema, index, alternative) for alternative in alternatives):
         return None
     layout = index.layout
-    searches = [Search(layout, index_bounds(schema, index, each.bounds)) for each in alternatives]
-    access = united([search.access() for search in searches], are_whole_keys=index.unique)
+    bounds = [index_bounds(schema, index, each.bounds) for each in alternatives]
+    access = united([Search(layout, of).access() for of in bounds], are_whole_keys=index.unique)
     if access is None:
-        access = Search(layout, index_bounds(schema, index, whole.bounds)).access()
+        bounds = [index_bounds(schema, index, whole.bounds)]
+        access = Search(layout, bounds[0]).access()
     # Where row keys begin with a salt, entries of equal values are not in the order of other parts.
     behind = () if schema.layout.spread is not None or index.unique else schema.layout.parts
+    # A row may be read by the entry of another item than the one that is compared.
+    single = [
+        part
+        for part, of in zip(layout.parts, index.expressions, strict=True)
+        if not (isinstance(of, FunctionExpr) and of.is_each)
+    ]
+    access = access.with_constants(constant_names([*single, *behind], bounds))
     return Candidate(index, layout, (*layout.parts, *behind), access)
 
 

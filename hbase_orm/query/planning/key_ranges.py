@@ -72,7 +72,7 @@ class KeyAccess:
         decided_count: How many of these parts have values that come from conditions.
         is_complete: Whether every part is known, so that the paths are whole keys.
         narrows: Whether the read leaves out some rows of the table, or some tables of the model.
-        constant: The fields and parts that have the same value in all paths.
+        constant: The fields and parts that have the same value in all rows.
     """
 
     paths: tuple[Path, ...]
@@ -96,6 +96,10 @@ class KeyAccess:
         A range after the known parts decides a tie.
         """
         return self.is_complete, self.decided_count, self.has_range
+
+    def with_constants(self, names: frozenset[str]) -> KeyAccess:
+        """Return the access with more names of fields and parts that have one value in all rows."""
+        return replace(self, constant=self.constant | names)
 
     def within(self, start: datetime) -> KeyAccess:
         """Return the access with only the paths in the table of one period."""

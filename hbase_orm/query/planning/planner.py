@@ -37,6 +37,7 @@ from hbase_orm.query.planning.candidates import (
     in_buckets,
     is_covered,
 )
+from hbase_orm.query.planning.constants import constant_names
 from hbase_orm.query.planning.key_ranges import KeyAccess, united
 from hbase_orm.query.planning.key_search import NO_NUMBERS, Numbers, Search
 from hbase_orm.query.planning.pushdown import push_down
@@ -184,7 +185,8 @@ def _candidates(
     if access is None:  # too many ranges: use only bounds that hold in every alternative
         alternatives = [whole]
         access = Search(layout, whole.bounds, numbers, tables).access()
-    by_key = Candidate(None, layout, layout.behind, access)
+    constants = constant_names(layout.behind, [each.bounds for each in alternatives])
+    by_key = Candidate(None, layout, layout.behind, access.with_constants(constants))
     if statement.index is None:
         return [by_key]
     by_index = candidates_by_index(statement, schema, alternatives, whole)

@@ -28,7 +28,7 @@ def refused(
         "the statement would not read the rows of a group one after another",
         groups=[repr(group) for group in statement.groups],
         key=[part.name for part in schema.layout.parts],
-        fix="group by the first fields of the row key, after those compared by ==; or read "
+        fix="group by the first fields of the row key, without those compared by ==; or read "
         "through an index that begins with them, by using(); or group the rows of "
         "session.stream in Python",
     )
@@ -38,7 +38,7 @@ def _unordered(
     statement: Select[Any], schema: TableSchema, candidates: Sequence[Candidate]
 ) -> QueryError:
     """Return the error for an order that no scan gives."""
-    own = "the key fields that follow those compared by =="
+    own = "the key fields in the order of the key, where those compared by == may be left out"
     period = schema.layout.table_period
     if period is None:
         index = ordering_index(statement, schema)

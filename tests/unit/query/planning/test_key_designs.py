@@ -466,7 +466,7 @@ def test_an_order_within_one_table_needs_no_time() -> None:
     found = planned(Payment, *day, order=[Payment.account.desc()])
 
     assert found.order == "account desc, offset in day of at desc"
-    with pytest.raises(QueryError, match="by the key fields that follow"):
+    with pytest.raises(QueryError, match="by the key fields in the order of the key"):
         planned(Payment, *day, order=[Payment.at.asc()])
 
 

@@ -1,0 +1,48 @@
+"""The parts of a key that have one value in all rows of a statement: they decide no order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from hbase_orm.errors import CodecError
+from hbase_orm.query.conditions.bounds import Bounds
+from hbase_orm.rowkey import Part
+from hbase_orm.rowkey.derivations import Fixed
+
+
+def constant_names(
+    parts: Sequence[Part], alternatives: Sequence[Mapping[str, Bounds]]
+) -> frozenset[str]:
+    """Return the names of the parts and fields that have one value in all rows that can match.
+
+    A part has one value if `==` decides its value, or the values of all parts that it is computed
+    from. The part may stand anywhere in the key.
+
+    Args:
+        parts: The parts of the key.
+        alternatives: The bounds of each alternative of the statement's conditions.
+    """
+    waiting, names = list(parts), set()
+    while waiting:
+        part = waiting.pop()
+        waiting += part.inputs
+        if _is_constant(part, alternatives):
+            names.add(part.name)
+    return frozenset(names)
+
+
+def _is_constant(part: Part, alternatives: Sequence[Mapping[str, Bounds]]) -> bool:
+    if isinstance(part.derivation, Fixed):
+        return True
+    if part.derivation is not None:
+        return bool(part.inputs) and all(_is_constant(each, alternatives) for each in part.inputs)
+    stored: set[bytes] = set()
+    for bounds in alternatives:
+        own = bounds.get(part.name)
+        if own is None or own.equals is None:
+            return False
+        try:
+            stored.update([part.codec.encode(value) for value in own.equals])
+        except CodecError:
+            return False  # no row has the value: the client checks
+    return len(stored) == 1
