@@ -3,9 +3,9 @@
 Aggregates can be selected: `select(func.count(), func.max(Reading.at)).where(...)` returns one
 tuple. With `.group_by(Reading.host)` it returns one tuple for each group.
 
-The other functions can be used in conditions and in indexes. `Index(func.lower(email))` speeds up
-`.where(func.lower(Account.email) == "a@x.org")`. Without the index this condition is checked row by
-row. No function needs an index.
+The other functions can be used in conditions, in `order_by`, in `group_by` and in indexes.
+`Index(func.lower(email))` speeds up `.where(func.lower(Account.email) == "a@x.org")`. Without the
+index this condition is checked row by row. No condition needs an index.
 """
 
 from __future__ import annotations

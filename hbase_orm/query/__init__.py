@@ -21,7 +21,7 @@ from hbase_orm.query.plans.plans import (
     TablesPlan,
 )
 from hbase_orm.query.statements.aggregates import Aggregate, Grouping
-from hbase_orm.query.statements.selection import fields_read, loaded_by
+from hbase_orm.query.statements.selection import fields_given, fields_read, loaded_by
 from hbase_orm.query.statements.statement import (
     ANY_INDEX,
     ROWS_ONLY,
@@ -54,6 +54,7 @@ __all__ = [
     "check_flat",
     "codec_of",
     "compile_match",
+    "fields_given",
     "fields_read",
     "holds_for_absent_row",
     "loaded_by",

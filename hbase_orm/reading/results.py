@@ -14,8 +14,16 @@ from hbase_orm.binding.bound_model import BoundModel
 from hbase_orm.errors import QueryError
 from hbase_orm.model.mapping.projection import check_present, reader_of, required
 from hbase_orm.ops import Row
-from hbase_orm.query import Aggregate, Grouping, Select, Sort, codec_of, compile_match, fields_read
-from hbase_orm.schema import ColumnSchema, EntryExpr, Order
+from hbase_orm.query import (
+    Grouping,
+    Select,
+    Sort,
+    codec_of,
+    compile_match,
+    fields_given,
+    fields_read,
+)
+from hbase_orm.schema import FUNCTIONS, ColumnSchema, EntryExpr, FunctionExpr, Order
 
 Values = tuple[Any, ...]
 
@@ -28,8 +36,7 @@ class ValueReader:
         self.fields = fields_read(stmt)
         self.names = [field.name for field in self.fields]
         self._bound = bound
-        fields = [item.field if isinstance(item, Aggregate) else item for item in stmt.items]
-        self._selected = {field.name for field in (*fields, *stmt.groups) if field is not None}
+        self._selected = {field.name for field in fields_given(stmt)}
         self._check = compile_match(bound.schema, stmt.conditions, self.names)
         self._required: dict[Any, list[tuple[int, ColumnSchema]]] = {}
 
@@ -117,11 +124,24 @@ def aggregated(
     """
     reader = ValueReader(bound, stmt)
     kinds = {field.name: codec_of(bound.schema, field).python_type for field in reader.fields}
-    grouping = Grouping(stmt.items, stmt.groups, reader.names, kinds)
-    results = grouping.results(kept(values for _, values in reader.rows(pages)))
+    functions = {of.name: of for of in stmt.groups if isinstance(of, FunctionExpr)}
+    grouping = Grouping(stmt.items, stmt.groups, [*reader.names, *functions], kinds)
+    rows = kept(values for _, values in reader.rows(pages))
+    if functions:
+        rows = _with_functions(rows, reader.names, [*functions.values()])
+    results = grouping.results(rows)
     if stmt.selection is not None and stmt.selection.is_bare:
         return (result for (result,) in results)
     return results
+
+
+def _with_functions(
+    rows: Iterable[Values], names: Sequence[str], functions: Sequence[FunctionExpr[Any]]
+) -> Iterator[Values]:
+    """Yield the values of each row, followed by the results of functions of them."""
+    applied = [(FUNCTIONS[each.function].of, names.index(each.of.name)) for each in functions]
+    for values in rows:
+        yield (*values, *[function(values[place]) for function, place in applied])
 
 
 def in_order(pairs: Iterable[tuple[Values, Any]], sort: Sort) -> Iterator[Any]:

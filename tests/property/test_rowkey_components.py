@@ -274,7 +274,9 @@ def tables(
 ) -> TablePerPeriod | None:
     """Draw a table for each period of a time; it may stand for the period in the key."""
     patterns = {"hour": "t%Y%m%d%H", "day": "t%Y%m%d", "month": "t%Y%m", "year": "t%Y"}
-    offsets = [c for c in components if isinstance(c, Offset) and c.unit in patterns and c.every == 1]
+    offsets = [
+        c for c in components if isinstance(c, Offset) and c.unit in patterns and c.every == 1
+    ]
     if not offsets or draw(st.booleans()):
         return None
     unit, of = offsets[0].unit, offsets[0].of

@@ -11,11 +11,12 @@ from hbase_orm.errors import CodecError, QueryError
 from hbase_orm.ops import KeyRange
 from hbase_orm.query.conditions.bounds import Alternative, Bounds, End
 from hbase_orm.query.planning.constants import constant_names
+from hbase_orm.query.planning.grouping import streams_groups
 from hbase_orm.query.planning.implied import is_implied
 from hbase_orm.query.planning.key_ranges import KeyAccess, united
 from hbase_orm.query.planning.key_search import Search
 from hbase_orm.query.plans.plans import IndexPlan
-from hbase_orm.query.statements.selection import OBJECTS, Fetch, fields_read, streams_groups
+from hbase_orm.query.statements.selection import OBJECTS, Fetch, fields_read
 from hbase_orm.query.statements.statement import AnyIndex, Select
 from hbase_orm.rowkey import KeyLayout, Part
 from hbase_orm.rowkey.derivations import OffsetOf, PeriodOf
@@ -93,8 +94,13 @@ class Candidate:
         groups = {group.name for group in statement.groups}
         if self.is_placed and not groups <= self.access.constant:
             return None
-        is_grouped = streams_groups(statement, self.following, self.access.constant)
+        is_grouped = streams_groups(
+            statement.groups, self.following, self.access.constant, self._sorts_by
+        )
         return reverse if is_grouped else None
+
+    def _sorts_by(self, parts: Sequence[Part], name: str) -> bool:
+        return self._take([*parts], name) is not None
 
     def order_direction(self, orders: Sequence[Order]) -> bool | None:
         """Return True if a reverse scan gives `orders`, False if a forward scan does, else None."""

@@ -32,7 +32,6 @@ from hbase_orm.query.conditions.filters import (
 from hbase_orm.query.statements.aggregates import SORTED_TYPES, Aggregate, check_type
 from hbase_orm.query.statements.slices import slice_of
 from hbase_orm.query.statements.statement import Select
-from hbase_orm.rowkey import Part
 from hbase_orm.rowkey.notation import to_string_binary
 from hbase_orm.schema import (
     NO_FIELDS,
@@ -83,7 +82,8 @@ def check_selection(schema: TableSchema, statement: Select[Any]) -> None:
             raise QueryError(
                 "a field that is selected beside an aggregate is missing in group_by()",
                 field=repr(item),
-                fix=f"add .group_by({item!r}), or select func.min({item!r})",
+                fix=f"add .group_by({item!r})"
+                + ("" if isinstance(item, FunctionExpr) else f", or select func.min({item!r})"),
             )
     if statement.groups and not statement.items:
         raise QueryError(
@@ -99,15 +99,29 @@ def check_selection(schema: TableSchema, statement: Select[Any]) -> None:
 
 
 def _check_functions(statement: Select[Any]) -> None:
-    """Raise an error for selected functions of fields and for orders by items of a collection."""
+    """Raise an error for functions of fields where only fields can be.
+
+    A function can be selected if the statement groups by it. Rows are neither grouped nor ordered
+    by the items of a collection.
+    """
     sorts = () if statement.sort is None else statement.sort.orders
-    for field in (*fields_given(statement), *(order.field for order in sorts)):
+    aggregated = [item.field for item in statement.items if isinstance(item, Aggregate)]
+    plain = () if statement.groups else statement.items
+    for field in (*plain, *aggregated, *(order.field for order in sorts)):
         if isinstance(field, FunctionExpr):
             raise QueryError(
-                "a function of a field cannot be selected; it can be compared, indexed and "
-                "ordered by",
+                "a function of a field cannot be selected, unless the statement groups by it; it "
+                "can be compared, indexed and ordered by",
                 field=repr(field),
                 fix=f"select {field.of!r}, and compute the function in Python",
+            )
+    for group in statement.groups:
+        if isinstance(group, FunctionExpr) and group.is_each:
+            raise QueryError(
+                "rows cannot be grouped by the items of a collection, since a row may have "
+                "several items",
+                group=repr(group),
+                fix=f"select {group.of!r}, and count the items in Python",
             )
     for order in statement.orders:
         if isinstance(order.field, FunctionExpr) and order.field.is_each:
@@ -162,12 +176,12 @@ def fields_read(statement: Select[Any]) -> tuple[Expr[Any], ...]:
 
 
 def fields_given(statement: Select[Any]) -> list[Expr[Any]]:
-    """Return the expressions of the fields that are selected, aggregated or grouped by.
+    """Return the fields that are selected, aggregated or grouped by, themselves or by a function.
 
     A field that is named several times is returned several times.
     """
     items = [item.field if isinstance(item, Aggregate) else item for item in statement.items]
-    return [field for field in (*items, *statement.groups) if field is not None]
+    return [column_field(of) for of in (*items, *statement.groups) if of is not None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -369,27 +383,3 @@ def steps_after(statement: Select[Any]) -> tuple[str, ...]:
         steps.append(f"give the first {statement.row_limit}")
     steps += [f"load {field!r}: 1 multi-get a page" for field in statement.related]
     return tuple(steps)
-
-
-def streams_groups(statement: Select[Any], parts: Sequence[Part], constant: frozenset[str]) -> bool:
-    """Return whether the rows of each group are read one after another.
-
-    Args:
-        statement: The statement.
-        parts: The parts of the key that decide the order of the rows.
-        constant: The fields that have the same value in all rows.
-    """
-    groups = {group.name for group in statement.groups}
-    missing = groups - constant
-    groups |= constant
-    for part in parts:
-        if not missing:
-            return True
-        # A part that is computed only from grouped fields has one value in each group.
-        if not part.fields or not groups.issuperset(part.fields):
-            return False
-        if not (part.codec.canonical or part.is_ordered):
-            return False
-        of = part.lookup.field if part.lookup is not None else part.name
-        missing.discard(of)
-    return not missing

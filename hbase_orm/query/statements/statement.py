@@ -203,8 +203,8 @@ class Select(Generic[T]):
     def group_by(self, *fields: Expr[Any]) -> Self:
         """Return the statement with one result for each group of rows with equal `fields`.
 
-        The fields must be the first parts of the key that is read. Fields compared by `==` may be
-        left out. A limit counts groups.
+        A group may also be named by a function: `func.day(M.at)`. The fields must be the first of
+        the key that is read. Fields compared by `==` may be left out. A limit counts groups.
 
         Raises:
             QueryError: An argument is not a field.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -49,7 +50,7 @@ def test_periods_follow_each_other_without_a_gap() -> None:
 
         assert starts[0] <= NOON < starts[1]
         assert all(unit.start(start) == start for start in starts)
-        assert {b - a for a, b in zip(starts, starts[1:], strict=False)} == {unit.step}
+        assert {b - a for a, b in pairwise(starts)} == {unit.step}
 
 
 @pytest.mark.parametrize("desc", [False, True])

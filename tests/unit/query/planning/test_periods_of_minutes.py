@@ -60,9 +60,7 @@ def test_the_end_of_a_range_is_not_read_if_it_is_excluded() -> None:
 
 
 def test_a_whole_key_is_a_get() -> None:
-    chosen = plan(
-        select(Load).where(Load.metric == 7, Load.at == later(7)), Load.__schema__
-    )
+    chosen = plan(select(Load).where(Load.metric == 7, Load.at == later(7)), Load.__schema__)
 
     assert isinstance(chosen, GetPlan)
     assert list(chosen.keys) == [b"1205 2024-02-29\x07\x00\x00\x00\x78"]

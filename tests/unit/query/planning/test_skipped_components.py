@@ -121,10 +121,7 @@ def test_rows_come_in_order_behind_a_bound_component(
         first = [(row.a, row.c) for row in session.all(statement.limit(2))]
 
     expected = [
-        (a, 1, c)
-        for a in (0, 1, 2)
-        for c in (2, 1, 0)
-        if model is not Indexed or (a + c) % 2
+        (a, 1, c) for a in (0, 1, 2) for c in (2, 1, 0) if model is not Indexed or (a + c) % 2
     ]
     assert rows == (expected[::-1] if falls else expected)
     assert first == [(a, c) for a, _, c in rows[:2]]
