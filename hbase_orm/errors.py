@@ -305,6 +305,16 @@ class FlushConflictError(FlushError, VersionConflictError):
     """
 
 
+class FlushSchemaError(FlushError, SchemaError):
+    """A flush did not write rows because the model and its table differ.
+
+    For example, the catalog has an index of the table that the model lacks.
+
+    Attributes:
+        table: The table of the first such row, if the two differ in their indexes or row keys.
+    """
+
+
 def _first(failed: tuple[str, bytes, object]) -> str:
     table, row, reason = failed
     return f"{table} {shown(row)}: {type(reason).__name__}: {_text_of(reason)}"

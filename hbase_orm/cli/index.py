@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any, Final, Literal
 
 import click
@@ -18,6 +19,7 @@ from hbase_orm.cli.index_report import as_json, lines, short_lines, unrepaired
 from hbase_orm.cli.model_arguments import IndexTargets, one_index, several_indexes, several_models
 from hbase_orm.cli.named_models import labels
 from hbase_orm.cli.parameters import INSTANT
+from hbase_orm.index.catalog.differences import Difference
 from hbase_orm.index.catalog.entry import IndexState
 from hbase_orm.index_admin.admin import GATEWAY_TIMEOUT_S
 from hbase_orm.model import Model
@@ -33,6 +35,14 @@ _PHASES: Final = {
     "wait": "waiting for other processes",
     "check": "comparing rows with entries",
 }
+
+_DIFFERENCES: Final[Mapping[Difference, str]] = MappingProxyType(
+    {
+        "not in the model": "not declared by the model",
+        "declared otherwise": "declared otherwise by the model",
+        "another row key": "the model has another row key",
+    }
+)
 
 _pairs = click.option(
     "--pairs",
@@ -330,8 +340,8 @@ def _remarks(index_status: IndexStatus) -> str:
         remarks.append(f"a build is {index_status.built:.0%} done")
     if index_status.is_manual:
         remarks.append("written by builds alone")
-    if not index_status.is_declared:
-        remarks.append("not declared so")
+    if index_status.difference is not None:
+        remarks.append(_DIFFERENCES[index_status.difference])
     return ", ".join(remarks)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Literal
 
@@ -22,10 +21,11 @@ from hbase_orm.index.entries.index_entries import base_key_of
 from hbase_orm.index.entries.targets import GuardedTable, IndexTarget
 from hbase_orm.index.upkeep.compare import FOREVER_MS, TimeSpan
 from hbase_orm.index.upkeep.repair import MIN_AGE_MS, RepairCounts
-from hbase_orm.index_admin.build import IndexBuild, OnProgress, fraction_of
+from hbase_orm.index_admin.build import IndexBuild, OnProgress
 from hbase_orm.index_admin.drop import drop_tables, stop_using
 from hbase_orm.index_admin.lease import lease_on
 from hbase_orm.index_admin.reindex import RowReindexer
+from hbase_orm.index_admin.status import IndexStatus, status_of
 from hbase_orm.index_admin.verify import (
     BOTH,
     IndexVerify,
@@ -45,29 +45,6 @@ GATEWAY_TIMEOUT_S: Final = 1200.0
 
 def _silent(_: object) -> None:
     """Do nothing: the default progress function."""
-
-
-@dataclass(frozen=True, slots=True)
-class IndexStatus:
-    """The state of an index according to the catalog.
-
-    Attributes:
-        name: The name of the index.
-        state: The state, which decides whether writes maintain the index and queries use it.
-        table: The index table; empty if there is none.
-        is_declared: Whether the model declares the index, and the catalog has no other declaration.
-        is_manual: Whether only builds write the index.
-        built: The finished fraction of a build, from 0 to 1; None if no build is in progress.
-        epoch: The catalog's epoch since which writers maintain the index.
-    """
-
-    name: str
-    state: IndexState
-    table: str
-    is_declared: bool
-    is_manual: bool = False
-    built: float | None = None
-    epoch: int = 0
 
 
 class IndexAdmin(ABC):
@@ -98,7 +75,7 @@ class IndexAdmin(ABC):
         known = self._catalogued(bound)
         declared = {index.name: index.table for index in bound.schema.indexes}
         names = dict.fromkeys([*declared, *(name for name in known if name != VERSION_COLUMN)])
-        return {name: _status(bound, name, known.get(name)) for name in names}
+        return {name: status_of(bound, name, known.get(name)) for name in names}
 
     def build_index(
         self,
@@ -322,25 +299,6 @@ class IndexAdmin(ABC):
         """Read the catalog; return its entry of each index of the model's table, by index name."""
         entry = self._runtime.run(catalog.read_entry(bound.schema.table))
         return {} if entry is None else dict(entry.indexes)
-
-
-def _status(bound: BoundModel, name: str, known: CatalogIndex | None) -> IndexStatus:
-    declared = bound.indexes.get(name)
-    if known is None:
-        return IndexStatus(name, IndexState.ABSENT, "", declared is not None)
-    has_table = known.state is not IndexState.ABSENT
-    built = None
-    if known.build:
-        built = sum(map(fraction_of, known.build)) / len(known.build)
-    return IndexStatus(
-        name,
-        known.state,
-        (known.table or f"{bound.schema.table}_ix_{name}") if has_table else "",
-        declared == known.entries,
-        known.is_manual,
-        built,
-        known.epoch,
-    )
 
 
 def _declared_name(bound: BoundModel, index: Index | str) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hbase_orm.index.catalog.entry import IndexState
 from hbase_orm.index.upkeep.compare import Finding, RowPair
-from hbase_orm.index_admin.admin import IndexStatus
 from hbase_orm.index_admin.build import BuildProgress
+from hbase_orm.index_admin.status import IndexStatus
 from hbase_orm.index_admin.verify import Verification
 from hbase_orm.reading.history import CellVersion, StoredCell
 from hbase_orm.reading.pages import Page

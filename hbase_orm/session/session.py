@@ -301,6 +301,8 @@ class Session(ImmediateWrites):
                 error or a `ValidationError`, correct or `expunge` the object, and flush again.
             FlushConflictError: Other programs wrote some of the rows after their objects were
                 loaded.
+            FlushSchemaError: The model does not fit its table; for example, the model lacks an
+                index that other programs maintain.
             ConflictError: A dict or list was changed in place after its object got a newer value
                 from the row. Nothing was sent.
             FlushError: Some rows were not written, or their outcome is unknown. After the first

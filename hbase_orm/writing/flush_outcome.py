@@ -10,9 +10,11 @@ from hbase_orm.errors import (
     ConnectionLostError,
     FlushConflictError,
     FlushError,
+    FlushSchemaError,
     GatewayError,
     HBaseORMError,
     NamespaceNotFoundError,
+    SchemaError,
     TableDisabledError,
     TableNotFoundError,
     VersionConflictError,
@@ -135,6 +137,13 @@ class FlushOutcome:
                     **{**error.details, **rows},
                     fix="refresh or expunge the objects in conflict, and flush again: rows that "
                     "were written are not sent twice",
+                )
+        for _, error in self.failures:
+            if isinstance(error, SchemaError):
+                return FlushSchemaError(
+                    "not all rows were written: the model and its table do not fit together",
+                    **{**error.details, **rows},
+                    fix=f"{error.fix}; then flush again: rows that were written are not sent twice",
                 )
         return FlushError(
             "not all rows were written",

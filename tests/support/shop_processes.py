@@ -38,6 +38,29 @@ class Order(Model, table="orders"):
     by_customer = Index(customer)
 
 
+class TurnedOrder(Model, table="orders"):
+    """The orders with another declaration of an index."""
+
+    d = Family()
+    number: Key[int] = key(codecs.uint16())
+    customer: Mapped[str | None] = column(d, default=None)
+    state: Mapped[str] = column(d)
+    by_state = Index(state)
+    by_customer = Index(customer.desc())
+
+
+class OrderByShop(Model, table="orders"):
+    """The orders with another row key."""
+
+    d = Family()
+    shop: Key[str] = key()
+    number: Key[int] = key(codecs.uint16())
+    customer: Mapped[str | None] = column(d, default=None)
+    state: Mapped[str] = column(d)
+    by_state = Index(state)
+    by_customer = Index(customer)
+
+
 @dataclass
 class Clock:
     """Stands still but for sleepers; `on_sleep` is told of each."""

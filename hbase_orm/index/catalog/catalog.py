@@ -40,6 +40,7 @@ from hbase_orm.errors import (
     SchemaError,
     TableNotFoundError,
 )
+from hbase_orm.index.catalog.differences import refuse_other_row_key
 from hbase_orm.index.catalog.entry import (
     CatalogEntry,
     TableState,
@@ -121,11 +122,13 @@ def refuse_differences(
     Writes of such a program would leave out entries.
 
     Raises:
-        SchemaError: The program declares a maintained index differently, or does not declare it.
+        SchemaError: The program declares a maintained index differently, or does not declare it; or
+            its row key differs from the key of the table's rows.
     """
     differing = entry.differing(declared)
     if not differing:
         return
+    refuse_other_row_key(differing, declared, entry.declarations, **details, table=table)
     raise SchemaError(
         "the model's indexes differ from those that the catalog has for its table",
         **details,

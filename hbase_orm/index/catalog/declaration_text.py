@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from hbase_orm.index.catalog.differences import BEFORE_ROW_KEY
 from hbase_orm.index.catalog.entry import VERSION_COLUMN
 from hbase_orm.index.entries.row_values import fields_in
 from hbase_orm.rowkey import Part
@@ -37,7 +38,7 @@ def declaration_texts(schema: TableSchema) -> dict[str, str]:
             for part, of in zip(index.layout.parts, index.expressions, strict=True)
         ]
         shown = " ".join([*parts, *_options_text(schema, index)])
-        texts[index.name] = f"{index.table}: {shown} | {base_key}"
+        texts[index.name] = f"{index.table}: {shown}{BEFORE_ROW_KEY}{base_key}"
     if schema.version is not None:
         texts[VERSION_COLUMN] = schema.version.column.decode()
     return texts

@@ -33,6 +33,7 @@ from typing import Final
 
 from hbase_orm.errors import ConflictError, SchemaError
 from hbase_orm.index.catalog.catalog import change_entry, known, refuse_other_protocol
+from hbase_orm.index.catalog.differences import refuse_other_row_key
 from hbase_orm.index.catalog.entry import (
     BuildRange,
     CatalogEntry,
@@ -113,8 +114,9 @@ def begin_build(
     Raises:
         ConflictError: The table is being loaded. Or the index is being dropped, or is readable and
             not manual.
-        SchemaError: The index exists with another declaration. Or rows have guards and this program
-            does not write guards, or the reverse.
+        SchemaError: The index exists with another declaration. Or the model's row key differs from
+            the key of the table's rows. Or rows have guards and this program does not write guards,
+            or the reverse.
         CatalogLeaseError: The catalog has no entry for the table.
     """
 
@@ -128,6 +130,9 @@ def begin_build(
                 fix="wait until it is dropped, or finish dropping it: 'hbase-orm index drop'",
             )
         if index.entries != entries and (index.is_kept or index.build):
+            refuse_other_row_key(
+                [name], {name: entries}, {name: index.entries}, table=table, index=name
+            )
             raise SchemaError(
                 "the index exists with another declaration",
                 table=table,

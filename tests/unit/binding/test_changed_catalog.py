@@ -3,15 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
+from typing import Any
 
 import pytest
 
-from hbase_orm import Engine, Family, Index, Key, Mapped, Model, column, key, select
+from hbase_orm import (
+    Engine,
+    Family,
+    Index,
+    Key,
+    Mapped,
+    Model,
+    Version,
+    codecs,
+    column,
+    key,
+    select,
+    version,
+)
 from hbase_orm.binding.url import parse_url
 from hbase_orm.binding.write_clock import wall_clock_ms
-from hbase_orm.errors import ConflictError, CorruptRowError, FlushError, SchemaError
+from hbase_orm.errors import (
+    ConflictError,
+    CorruptRowError,
+    FlushError,
+    FlushSchemaError,
+    SchemaError,
+)
 from hbase_orm.gateway.memory.gateway import MemoryGateway
-from hbase_orm.index.catalog.catalog import CATALOG_COLUMN, CATALOG_TABLE, RECORD_COLUMN
+from hbase_orm.index.catalog.catalog import CATALOG_COLUMN, CATALOG_TABLE, RECORD_COLUMN, read_entry
+from hbase_orm.index.catalog.index_steps import begin_build
 from hbase_orm.ops import GetRows, MutateRows, Put, RowMutation
 from tests.support.recording import RecordsRequests, gateway_of, through
 
@@ -72,6 +94,24 @@ def test_a_model_without_indexes_writes_nothing_into_a_table_that_has_some(engin
 
     assert isinstance(caught.value.not_written[0][2], SchemaError)
     assert engine.session().get(Person, name="ann") is None
+
+
+def test_a_flush_that_is_refused_is_a_schema_error_and_names_its_rows(engine: Engine) -> None:
+    session = engine.session()
+    session.add(PersonByCity(name="ann", city="Oslo"))
+    session.add(PersonByCity(name="bob", city="Rome"))
+
+    with pytest.raises(SchemaError) as caught:
+        session.flush()
+
+    error = caught.value
+    assert isinstance(error, FlushSchemaError)
+    assert isinstance(error, FlushError)
+    assert [row for _, row, _ in error.not_written] == [b"ann", b"bob"]
+    assert (error.table, error.differing) == ("people", ["by_mail"])
+    assert "flush again" in error.fix
+    assert "hbase-orm index drop" in error.fix
+    assert "not_written=2" in str(error)
 
 
 def test_a_model_without_indexes_replaces_no_row_of_a_table_that_has_some_nor_reads_it(
@@ -206,3 +246,136 @@ def test_a_corrupt_indexed_value_can_be_read_about_and_mended(engine: Engine) ->
         session.delete(Counted(name="a", size=7))
 
     assert (caught.value.table, caught.value.row) == ("counted", b"a")
+
+
+# --- another row key ------------------------------------------------------------------------------
+
+
+class PersonByNumber(Model, table="people"):
+    """The same index and the same column, but rows with another key."""
+
+    d = Family()
+    name: Key[str] = key()
+    number: Key[int] = key(codecs.uint16())
+    city: Mapped[str] = column(d)
+    mail: Mapped[str | None] = column(d, default=None)
+    by_city = Index(city)
+    by_mail = Index(mail)
+
+
+class FewerByNumber(Model, table="people"):
+    """Another row key, and one index less."""
+
+    d = Family()
+    name: Key[str] = key()
+    number: Key[int] = key(codecs.uint16())
+    city: Mapped[str] = column(d)
+    by_town = Index(city)
+
+
+@pytest.mark.parametrize("model", [PersonByNumber, FewerByNumber])
+def test_a_model_with_another_row_key_is_told_to_put_it_back(engine: Engine, model: Any) -> None:
+    session = engine.session()
+    session.add(model(name="ann", number=7, city="Oslo"))
+
+    def flush() -> None:
+        session.flush()
+
+    for refused in (flush, partial(engine.create_tables, model)):
+        with pytest.raises(SchemaError) as caught:
+            refused()
+
+        error = caught.value
+        reason = error.not_written[0][2] if isinstance(error, FlushError) else error
+        assert reason.text == "the model's row key differs from the row key of the table's rows"
+        assert reason.table == "people"
+        assert reason.catalog_key == "[name text rest]"
+        assert reason.declared_key == "[name text 0001] [number uint16 2]"
+        assert "declare the row key as it was" in error.fix
+        assert "drop" not in str(error)
+        assert "build" not in str(error)
+
+
+def test_no_index_is_built_or_read_for_another_row_key(engine: Engine) -> None:
+    by_city = select(PersonByNumber).where(PersonByNumber.city == "Oslo")
+    with pytest.raises(SchemaError, match="the model's row key differs"):
+        engine.session().all(by_city)
+    with pytest.raises(SchemaError, match="the model's row key differs") as caught:
+        engine.build_index(PersonByNumber, "by_city", rebuild=True)
+
+    assert "drop" not in str(caught.value)
+
+
+def test_a_build_is_not_begun_for_another_row_key(engine: Engine) -> None:
+    def begin(entries: str) -> None:
+        engine._runtime.run(
+            begin_build("people", "by_city", entries, (), is_manual=False, is_lww=False)
+        )
+
+    entry = engine._runtime.run(read_entry("people"))
+    assert entry is not None
+    stored = entry.declarations["by_city"]
+    with pytest.raises(SchemaError, match="the model's row key differs") as other_key:
+        begin(stored.replace(" | ", " | [number uint16 2] "))
+    with pytest.raises(SchemaError, match="exists with another declaration") as other_entries:
+        begin(stored.replace(" | ", " unique | "))
+
+    assert "drop" not in str(other_key.value)
+    assert "drop it first" in other_entries.value.fix
+
+
+def test_the_list_of_indexes_shows_how_a_model_differs(engine: Engine) -> None:
+    def differences(model: type[Model]) -> dict[str, str | None]:
+        statuses = engine.indexes(model)
+        assert all(s.is_declared is (s.difference is None) for s in statuses.values())
+        return {name: status.difference for name, status in statuses.items()}
+
+    assert differences(Person) == {"by_city": None, "by_mail": None}
+    assert differences(PersonByCity) == {"by_city": None, "by_mail": "not in the model"}
+    assert differences(PlainPerson) == {
+        "by_city": "not in the model",
+        "by_mail": "not in the model",
+    }
+    assert differences(PersonByCityDescending) == {
+        "by_city": "declared otherwise",
+        "by_mail": None,
+    }
+    assert differences(PersonByNumber) == {
+        "by_city": "another row key",
+        "by_mail": "another row key",
+    }
+    assert differences(FewerByNumber) == {
+        "by_town": None,
+        "by_city": "another row key",
+        "by_mail": "another row key",
+    }
+
+
+def test_a_version_column_that_differs_is_no_other_row_key(engine: Engine) -> None:
+    class Versioned(Model, table="people"):
+        d = Family()
+        name: Key[str] = key()
+        city: Mapped[str] = column(d)
+        mail: Mapped[str | None] = column(d, default=None)
+        revision: Version = version(d)
+        by_city = Index(city)
+        by_mail = Index(mail)
+
+    class OldNotes(Model, table="notes"):
+        d = Family()
+        name: Key[str] = key()
+        city: Mapped[str] = column(d)
+        by_city = Index(city)
+
+    class Notes(Model, table="notes"):
+        d = Family()
+        name: Key[str] = key()
+        city: Mapped[str] = column(d)
+        revision: Version = version(d)
+        by_city = Index(city)
+
+    engine.create_tables(Notes)
+    for model in (Versioned, OldNotes):
+        with pytest.raises(SchemaError, match="the model's indexes differ") as caught:
+            engine.create_tables(model)
+        assert caught.value.differing == ["version column"]

@@ -76,6 +76,30 @@ def test_an_index_is_built_shown_dropped_and_gone(capsys: Capture) -> None:
 
 
 @pytest.mark.usefixtures("gateway")
+@pytest.mark.parametrize(
+    ("model", "index", "remark", "difference"),
+    [
+        ("OldOrder", "by_customer", "not declared by the model", "not in the model"),
+        ("TurnedOrder", "by_customer", "declared otherwise by the model", "declared otherwise"),
+        ("OrderByShop", "by_customer", "the model has another row key", "another row key"),
+        ("Order", "by_customer", "", None),
+    ],
+)
+def test_a_list_shows_how_a_model_differs_from_the_catalog(
+    capsys: Capture, model: str, index: str, remark: str, difference: str | None
+) -> None:
+    run(capsys, "build", MODEL, index)
+    path = f"tests.support.shop_processes:{model}"
+    _, out, _ = run(capsys, "list", path)
+    _, listed = run_json(capsys, "list", path)
+
+    (line,) = [line for line in out.splitlines() if f" {index} " in line]
+    assert line.rstrip().endswith(f"orders_ix_{index}  {remark}".rstrip())
+    (status,) = [each for each in listed if each["name"] == index]
+    assert status["difference"] == difference
+
+
+@pytest.mark.usefixtures("gateway")
 def test_a_build_shows_how_far_it_is_to_who_looks_at_it(
     capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
