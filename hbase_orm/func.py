@@ -11,7 +11,7 @@ index this condition is checked row by row. No condition needs an index.
 from __future__ import annotations
 
 from datetime import date, datetime
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 
 from hbase_orm.query.statements.aggregates import Aggregate
 from hbase_orm.schema import Expr, FunctionExpr
@@ -28,31 +28,43 @@ def count(field: Expr[Any] | None = None, /) -> Expr[int]:
     return Aggregate("count", field)
 
 
-def sum(field: Expr[T], /) -> Expr[T]:  # noqa: A001 - called func.sum, as in SQL
+@overload
+def sum(field: Expr[T | None], /) -> Expr[T]: ...
+@overload
+def sum(field: Expr[T], /) -> Expr[T]: ...
+def sum(field: Expr[Any], /) -> Expr[Any]:  # noqa: A001 - called func.sum, as in SQL
     """Return the sum of a field's values that are not None; the sum is zero without any values.
 
-    Integers, floats, decimals and timedeltas can be added. Floats are added in the order of the
-    rows.
+    So the sum is never None, not even of a field that may be None. Integers, floats, decimals and
+    timedeltas can be added. Floats are added in the order of the rows.
     """
     return Aggregate("sum", field)
 
 
-def min(field: Expr[T], /) -> Expr[T]:  # noqa: A001 - called func.min, as in SQL
+def min(field: Expr[T], /) -> Expr[T | None]:  # noqa: A001 - called func.min, as in SQL
     """Return the smallest value of a field, ignoring None; None if no row has a value."""
     return Aggregate("min", field)
 
 
-def max(field: Expr[T], /) -> Expr[T]:  # noqa: A001 - called func.max, as in SQL
+def max(field: Expr[T], /) -> Expr[T | None]:  # noqa: A001 - called func.max, as in SQL
     """Return the greatest value of a field, ignoring None; None if no row has a value."""
     return Aggregate("max", field)
 
 
-def lower(field: Expr[str] | Expr[str | None], /) -> Expr[str]:
+@overload
+def lower(field: Expr[str], /) -> Expr[str]: ...
+@overload
+def lower(field: Expr[str | None], /) -> Expr[str | None]: ...
+def lower(field: Expr[Any], /) -> Expr[Any]:
     """Return a text in lower case, as `str.lower` does; return None for None."""
     return FunctionExpr("lower", field)
 
 
-def digit_reversed(field: Expr[str] | Expr[str | None], /) -> Expr[str]:
+@overload
+def digit_reversed(field: Expr[str], /) -> Expr[str]: ...
+@overload
+def digit_reversed(field: Expr[str | None], /) -> Expr[str | None]: ...
+def digit_reversed(field: Expr[Any], /) -> Expr[Any]:
     """Return a text reversed, so that `startswith` on the reversed text matches endings.
 
     `func.digit_reversed(M.phone).startswith("7654")` finds the numbers that end with 4567.
@@ -60,7 +72,11 @@ def digit_reversed(field: Expr[str] | Expr[str | None], /) -> Expr[str]:
     return FunctionExpr("digit_reversed", field)
 
 
-def day(field: Expr[datetime] | Expr[datetime | None], /) -> Expr[date]:
+@overload
+def day(field: Expr[datetime], /) -> Expr[date]: ...
+@overload
+def day(field: Expr[datetime | None], /) -> Expr[date | None]: ...
+def day(field: Expr[Any], /) -> Expr[Any]:
     """Return the date of a time, in UTC; return None for None."""
     return FunctionExpr("day", field)
 

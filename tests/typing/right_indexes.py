@@ -77,7 +77,9 @@ class Account(Tenant, Stamped, table="shop:accounts"):
 def statements(session: Session) -> None:
     """Ask through each."""
     assert_type(func.lower(Account.email), Expr[str])
-    assert_type(func.digit_reversed(Account.phone), Expr[str])
+    assert_type(func.digit_reversed(Account.phone), Expr[str | None])
+    assert_type(func.digit_reversed(Account.email), Expr[str])
+    assert_type(func.lower(Account.phone), Expr[str | None])
     assert_type(func.day(Account.created_at), Expr[date])
     assert_type(func.each(Account.labels), Expr[str])
     assert_type(func.each(Account.roles), Expr[int])

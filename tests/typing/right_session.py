@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any, assert_type
 
 from hbase_orm import (
@@ -13,6 +13,7 @@ from hbase_orm import (
     CellVersion,
     Counter,
     Engine,
+    Expr,
     Family,
     FlushReport,
     Index,
@@ -52,6 +53,7 @@ class Reading(Model, table="readings"):
     at: Key[datetime] = key(codecs.millis(desc=True))
     value: Mapped[float] = column(d, "v")
     unit: Mapped[str | None] = column(d, "u", default=None)
+    offset: Mapped[int | None] = column(d, "o", codec=codecs.int32(), default=None)
     hits: Counter = counter(d, "h")
     likes: Counter = counter(d, "l")
 
@@ -151,9 +153,15 @@ def aggregates(session: Session, host: str) -> None:
         .where(Reading.host == host)
         .group_by(Reading.metric)
     )
-    assert_type(session.all(by_metric), list[tuple[int, int, datetime, float]])
+    assert_type(session.all(by_metric), list[tuple[int, int, datetime | None, float]])
     assert_type(session.one(select(func.count(Reading.unit)).allow_full_scan()), int)
-    assert_type(session.one(select(func.min(Reading.hits)).allow_full_scan()), int)
+    assert_type(session.one(select(func.min(Reading.hits)).allow_full_scan()), int | None)
+    assert_type(func.max(Reading.unit), Expr[str | None])
+    assert_type(func.sum(Reading.value), Expr[float])
+    assert_type(func.sum(Reading.offset), Expr[int])
+    day = func.day(Reading.at)
+    by_day = select(day, func.sum(Reading.offset)).where(Reading.host == host).group_by(day)
+    assert_type(session.all(by_day), list[tuple[date, int]])
 
 
 def streamed(session: Session) -> Iterator[float]:

@@ -71,6 +71,10 @@ def sessions(s: Session, e: Engine) -> None:
     a: list[str] = s.all(select(B.uid))  # E
     b: list[tuple[str, int]] = s.all(select(B.uid, B.name))  # E
     c: str = s.one(select(func.count(B.uid)))  # E
+    least: int = s.one(select(func.min(B.uid)))  # E
+    greatest: int = s.one(select(func.max(B.uid)))  # E
+    latest: list[tuple[str, datetime]] = s.all(select(B.name, func.max(B.at)).group_by(B.name))  # E
+    total: str = s.one(select(func.sum(B.uid)))  # E
     s.get(B, uid=1).name  # E
     for each in s.stream(select(B)):
         each.nmae  # E
