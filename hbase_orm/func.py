@@ -29,9 +29,9 @@ def count(field: Expr[Any] | None = None, /) -> Expr[int]:
 
 
 @overload
-def sum(field: Expr[T | None], /) -> Expr[T]: ...
+def sum(field: Expr[T | None], /) -> Expr[T]: ...  # noqa: A001
 @overload
-def sum(field: Expr[T], /) -> Expr[T]: ...
+def sum(field: Expr[T], /) -> Expr[T]: ...  # noqa: A001
 def sum(field: Expr[Any], /) -> Expr[Any]:  # noqa: A001 - called func.sum, as in SQL
     """Return the sum of a field's values that are not None; the sum is zero without any values.
 
@@ -41,12 +41,20 @@ def sum(field: Expr[Any], /) -> Expr[Any]:  # noqa: A001 - called func.sum, as i
     return Aggregate("sum", field)
 
 
-def min(field: Expr[T], /) -> Expr[T | None]:  # noqa: A001 - called func.min, as in SQL
+@overload
+def min(field: Expr[T | None], /) -> Expr[T | None]: ...  # noqa: A001
+@overload
+def min(field: Expr[T], /) -> Expr[T | None]: ...  # noqa: A001
+def min(field: Expr[Any], /) -> Expr[Any]:  # noqa: A001 - called func.min, as in SQL
     """Return the smallest value of a field, ignoring None; None if no row has a value."""
     return Aggregate("min", field)
 
 
-def max(field: Expr[T], /) -> Expr[T | None]:  # noqa: A001 - called func.max, as in SQL
+@overload
+def max(field: Expr[T | None], /) -> Expr[T | None]: ...  # noqa: A001
+@overload
+def max(field: Expr[T], /) -> Expr[T | None]: ...  # noqa: A001
+def max(field: Expr[Any], /) -> Expr[Any]:  # noqa: A001 - called func.max, as in SQL
     """Return the greatest value of a field, ignoring None; None if no row has a value."""
     return Aggregate("max", field)
 

@@ -156,7 +156,7 @@ def _assembled(
 
 
 @cache
-def splits_of(codec: Codec[Any]) -> list[tuple[str, Any, str, Any]]:
+def splits_of(codec: Codec[Any]) -> list[tuple[str, int, Any, str, Any]]:
     """Return the units with codecs of period and offset that hold every time of a codec."""
     found = []
     at = KeySource()

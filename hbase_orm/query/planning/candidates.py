@@ -10,7 +10,7 @@ from hbase_orm.codecs import Codec
 from hbase_orm.errors import CodecError, QueryError
 from hbase_orm.ops import KeyRange
 from hbase_orm.query.conditions.bounds import Alternative, Bounds, End
-from hbase_orm.query.planning.constants import constant_names
+from hbase_orm.query.planning.constants import constant_names, single_parts
 from hbase_orm.query.planning.grouping import streams_groups
 from hbase_orm.query.planning.implied import is_implied
 from hbase_orm.query.planning.key_ranges import KeyAccess, united
@@ -243,13 +243,7 @@ def _candidate(
         access = Search(layout, bounds[0]).access()
     # Where row keys begin with a salt, entries of equal values are not in the order of other parts.
     behind = () if schema.layout.spread is not None or index.unique else schema.layout.parts
-    # A row may be read by the entry of another item than the one that is compared.
-    single = [
-        part
-        for part, of in zip(layout.parts, index.expressions, strict=True)
-        if not (isinstance(of, FunctionExpr) and of.is_each)
-    ]
-    access = access.with_constants(constant_names([*single, *behind], bounds))
+    access = access.with_constants(constant_names([*single_parts(index), *behind], bounds))
     return Candidate(index, layout, (*layout.parts, *behind), access)
 
 

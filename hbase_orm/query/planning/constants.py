@@ -8,6 +8,7 @@ from hbase_orm.errors import CodecError
 from hbase_orm.query.conditions.bounds import Bounds
 from hbase_orm.rowkey import Part
 from hbase_orm.rowkey.derivations import Fixed
+from hbase_orm.schema import FunctionExpr, IndexSchema
 
 
 def constant_names(
@@ -46,3 +47,12 @@ def _is_constant(part: Part, alternatives: Sequence[Mapping[str, Bounds]]) -> bo
         except CodecError:
             return False  # no row has the value: the client checks
     return len(stored) == 1
+
+
+def single_parts(index: IndexSchema) -> list[Part]:
+    """Return the parts of an index that have one value in each row, so no items of a collection.
+
+    A row may be read by the entry of another item than the one that is compared.
+    """
+    pairs = zip(index.layout.parts, index.expressions, strict=True)
+    return [part for part, of in pairs if not (isinstance(of, FunctionExpr) and of.is_each)]
