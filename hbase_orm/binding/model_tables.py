@@ -202,9 +202,7 @@ def _make_index_tables(bound: BoundModel, made: list[str]) -> Protocol[dict[str,
             number += 1
         incarnations[index.name] = number
         if index.name not in manual:
-            made += yield from ensure_index_table(
-                bound, table_of(index.table, number), is_covering=bool(index.included)
-            )
+            made += yield from ensure_index_table(bound, index.name, table_of(index.table, number))
     return incarnations
 
 
@@ -324,15 +322,29 @@ def _bare(descriptor: TableDescriptor) -> TableDescriptor:
     return replace(descriptor, attributes={})
 
 
-def ensure_index_table(bound: BoundModel, table: str, *, is_covering: bool) -> Protocol[list[str]]:
+def ensure_index_table(bound: BoundModel, name: str, table: str) -> Protocol[list[str]]:
     """Create an index table if it does not exist.
 
-    Return a list with its name, or an empty list if it existed.
+    Return a list with its name, or an empty list if it existed. Without Thrift2 the table gets one
+    region, because Thrift1 cannot set split keys.
+
+    Args:
+        bound: The bound model.
+        name: The name of the index.
+        table: The name of the index table, which each build changes.
     """
-    wanted = _index_table(bound.schema, table, is_covering=is_covering)
-    if bound.guarded is not None and bound.guarded.is_lww:
-        wanted = _bare(wanted)
-    return (yield from create_if_missing(CreateTable(wanted)))
+    index = next(index for index in bound.schema.indexes if index.name == name)
+    wanted = _index_table(bound.schema, table, is_covering=bool(index.included))
+    if bound.guarded is None or not bound.guarded.is_lww:
+        return (yield from create_if_missing(CreateTable(wanted, index.split_keys)))
+    made = yield from create_if_missing(CreateTable(_bare(wanted)))
+    if made and index.split_keys:
+        logger.warning(
+            "index table %s has one region instead of %d: only Thrift2 gateways split new tables",
+            table,
+            len(index.split_keys) + 1,
+        )
+    return made
 
 
 def _guard_family(schema: TableSchema) -> FamilyDescriptor:

@@ -191,8 +191,7 @@ class IndexBuild:
         # No reader may take an empty table for the index.
         yield from ask(Sleep(self._writer.catalog.lease_s))
         for index, table in lost:
-            is_covering = bool(index.included)
-            yield from tables.ensure_index_table(self._bound, table, is_covering=is_covering)
+            yield from tables.ensure_index_table(self._bound, index.name, table)
 
     # --- steps ------------------------------------------------------------------------------------
 
@@ -211,8 +210,7 @@ class IndexBuild:
         )
         index = entry.indexes[self._name]
         new_table = build.table_of(declared, index.incarnation)
-        is_covering = bool(self._declared.included)
-        yield from tables.ensure_index_table(self._bound, new_table, is_covering=is_covering)
+        yield from tables.ensure_index_table(self._bound, self._name, new_table)
         if not index.is_manual:
             entry = yield from build.start_writing(
                 self._table, self._name, declared, index.incarnation

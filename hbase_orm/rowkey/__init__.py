@@ -19,7 +19,7 @@ from hbase_orm.rowkey.components import (
 from hbase_orm.rowkey.computed import Computed
 from hbase_orm.rowkey.layout import DecodedKey, KeyContext, KeyLayout
 from hbase_orm.rowkey.parts import Framing, Lookup, Part, part_of
-from hbase_orm.rowkey.splits import split_keys
+from hbase_orm.rowkey.splits import entry_split_keys, split_keys
 from hbase_orm.rowkey.time_components import Offset, Period, TablePerPeriod
 
 __all__ = [
@@ -45,6 +45,7 @@ __all__ = [
     "Substitute",
     "TablePerPeriod",
     "assemble",
+    "entry_split_keys",
     "part_of",
     "rowkey",
     "split_keys",

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from typing import Final
+from uuid import UUID
 
 from hbase_orm.rowkey.computed import Calculated
 from hbase_orm.rowkey.derivations import HashOf
 from hbase_orm.rowkey.layout import KeyLayout
 from hbase_orm.rowkey.leading import choices_of, leading_bytes, part_steps
+from hbase_orm.rowkey.nulls import OrNone
 from hbase_orm.rowkey.parts import Part
 from hbase_orm.rowkey.reach import LeadingBytes, even_split
 
 HASH_REGIONS: Final = 16
-"""The number of regions of a table whose keys begin with a hash, if no number is declared."""
+"""The number of regions of a table whose keys begin with evenly spread bytes, such as a hash, if no
+number is declared."""
 
 MAX_AUTO_REGIONS: Final = 256
 
@@ -43,6 +46,53 @@ def split_keys(layout: KeyLayout, regions: int | None = None) -> tuple[bytes, ..
         return ()
     wanted = HASH_REGIONS if isinstance(first.derivation, HashOf) else MAX_AUTO_REGIONS
     return even_split(min(known.count, wanted), known)
+
+
+def entry_split_keys(
+    index: KeyLayout, row_key: KeyLayout | None, regions: int | None = None
+) -> tuple[bytes, ...]:
+    """Return split keys for the entries of an index without a salt.
+
+    If no number of regions is given, the first indexed value decides: UUIDs and bytes of a fixed
+    width get 16 regions, because these are mostly hashes or random numbers. For other values the
+    result is empty, because the library does not know how the values are distributed. If the first
+    value may be None, the entries with None are in the first region, or in the last region if the
+    index is descending.
+
+    Args:
+        index: The layout of the indexed values.
+        row_key: The layout of the row key that follows the values; None if nothing follows them.
+        regions: The number of regions, 1 or more; None means the number that suits the values.
+
+    Raises:
+        SchemaError: `regions` is given and less than 1, or the possible beginnings of entries are
+            unknown or fewer than `regions`.
+    """
+    first = index.parts[0]
+    if isinstance(first.codec, OrNone):
+        marker, known = first.codec.values.start, LeadingBytes(part_steps(first.codec.part))
+        is_even = _is_even(first.codec.part)
+    else:
+        marker, known, is_even = b"", _beginnings(index, row_key), _is_even(first)
+    if regions is None:
+        if not is_even:
+            return ()
+        known = LeadingBytes(known.steps[:1])
+        regions = min(HASH_REGIONS, known.count or 1)
+    return tuple(marker + key for key in even_split(regions, known))
+
+
+def _beginnings(index: KeyLayout, row_key: KeyLayout | None) -> LeadingBytes:
+    """Return the possible beginnings of entries."""
+    values = leading_bytes(index)
+    if row_key is None or not values.is_whole:
+        return values
+    return values.then(leading_bytes(row_key))
+
+
+def _is_even(part: Part) -> bool:
+    """Return whether the values of a part are likely to be spread evenly over its bytes."""
+    return part.codec.python_type in {bytes, UUID} and bool(part_steps(part))
 
 
 def _spreads(part: Part) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 from hbase_orm.codecs import Codec
 from hbase_orm.schema.conditions import Condition, Expr, Order
@@ -28,6 +28,7 @@ class Index:
         salt: The number of buckets that the entries are spread over; 0 for no salt.
         nulls: Whether rows in which an indexed field is None have entries.
         maintained: "always" if every write updates the entries, "manual" if only builds do.
+        splits: The split keys of the index table, a number of regions, or "auto".
     """
 
     def __init__(
@@ -40,6 +41,7 @@ class Index:
         salt: int = 0,
         nulls: bool = False,
         maintained: Maintained = "always",
+        splits: Literal["auto"] | int | Sequence[bytes] = "auto",
     ) -> None:
         """Declare an index over fields in this order.
 
@@ -58,13 +60,18 @@ class Index:
                 partial index only if a statement's conditions imply this condition.
             salt: The number of buckets, 2 to 256, over which a leading byte spreads the entries; 0
                 for no salt. Use a salt for values that increase with time, or that very many rows
-                share. Every read scans all buckets.
+                share. Every read scans all buckets. The index table has one region for each bucket.
             nulls: Whether rows in which an indexed field is None have entries too. None sorts
                 before all values, or after all values if the field is indexed in descending order.
             maintained: With "manual", only builds of the index write the entries, and writes of
                 rows do not. Only statements with `.using(M.index)` read the index. They miss rows
                 that were added, or whose indexed values were changed, after the last build. They
                 never return a row that does not match now.
+            splits: The split keys of new index tables in ascending order, each the beginning of an
+                entry's key; or a number of regions, which divide the possible beginnings of entries
+                evenly. "auto" makes one region for each salt bucket, 16 regions if the first
+                indexed value is a UUID or bytes of a fixed width, and else one region. An index
+                with a salt has no other split keys.
 
         A wrong declaration raises SchemaError when the model's class is created.
         """
@@ -77,6 +84,7 @@ class Index:
         self.salt = salt
         self.nulls = nulls
         self.maintained = maintained
+        self.splits = splits
 
     @property
     def expressions(self) -> tuple[Expr[Any], ...]:
@@ -96,6 +104,7 @@ class Index:
         shown += [] if self.where is None else [f"where={self.where!r}"]
         shown += [f"salt={self.salt}"] if self.salt else []
         shown += [] if self.maintained == "always" else [f"maintained={self.maintained!r}"]
+        shown += [] if self.splits == "auto" else [f"splits={self.splits!r}"]
         return f"Index({', '.join(shown)})"
 
 

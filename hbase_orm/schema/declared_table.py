@@ -13,6 +13,7 @@ from hbase_orm.rowkey import KeyLayout, split_keys
 from hbase_orm.schema.options import (
     check_choice,
     check_count,
+    check_split_keys,
     check_splits,
     check_table_name,
     check_time_to_live,
@@ -165,9 +166,9 @@ class Table:
 
         Args:
             name: The name of the table, with its namespace unless that is the default one.
-            splits: The split keys of a new table, or a number of regions. Such regions divide the
-                possible beginnings of row keys evenly. "auto" makes one region for each salt bucket
-                or partition. For keys that begin with a hash, it makes 16 regions.
+            splits: The split keys of a new table in ascending order, or a number of regions, which
+                divide the possible beginnings of row keys evenly. "auto" makes one region for each
+                salt bucket or partition, and 16 regions for keys that begin with a hash.
             durability: Whether and how a write reaches the write-ahead log before it is
                 acknowledged.
             region_replication: The number of copies of each region that serve reads, 1 or more.
@@ -187,22 +188,14 @@ class Table:
 
 
 def resolve_splits(table: Table, layout: KeyLayout) -> tuple[bytes, ...]:
-    """Return the split keys of a new table, sorted.
+    """Return the split keys of a new table, in ascending order.
 
     Raises:
-        SchemaError: A split key is empty or given twice. Or a number of regions is given, but the
-            possible beginnings of row keys are unknown.
+        SchemaError: A split key is empty, is given twice, or follows a greater one; or a number of
+            regions is given, but the possible beginnings of row keys are unknown.
     """
     if table.splits == "auto":
         return split_keys(layout)
     if isinstance(table.splits, int):
         return split_keys(layout, table.splits)
-    keys = tuple(sorted(table.splits))
-    if len(set(keys)) < len(keys) or b"" in keys:
-        raise SchemaError(
-            "split keys must be distinct and not empty",
-            table=table.name,
-            splits=keys,
-            fix='name each key once, or write splits="auto"',
-        )
-    return keys
+    return check_split_keys(table.splits, table=table.name)

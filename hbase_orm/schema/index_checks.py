@@ -17,7 +17,7 @@ from hbase_orm.schema.declared_index import Index
 from hbase_orm.schema.entries import stored_column
 from hbase_orm.schema.functions import FUNCTIONS, FunctionExpr, column_field
 from hbase_orm.schema.misuse import NoColumn
-from hbase_orm.schema.options import check_choice, check_count
+from hbase_orm.schema.options import check_choice, check_count, check_splits
 from hbase_orm.schema.tables import IndexSchema, TableSchema
 
 MAX_BUCKETS: Final = 256
@@ -79,6 +79,7 @@ def _check_options(index: Index) -> None:
     check_choice("maintained", index.maintained, ("always", "manual"))
     if index.salt != 0:
         check_count("salt", index.salt, 2, MAX_BUCKETS)
+    check_splits(index.splits)
     for column in index.include:
         if not isinstance(column, Expr) or isinstance(column, FunctionExpr):
             raise SchemaError(
@@ -101,6 +102,10 @@ def _exclusions(index: Index) -> list[tuple[str, str, str]]:
     is_manual = index.maintained == "manual"
     has_each = any(isinstance(of, FunctionExpr) and of.is_each for of in index.expressions)
     wrong = {
+        ("salt", "splits", "leave splits= out: a salted index has a region for each bucket"): bool(
+            index.salt
+        )
+        and index.splits != "auto",
         ("covering=True", "no include", "name the columns: include=[...]"): index.covering
         and not index.include,
         ("unique=True", "nulls=True", "None is never compared: leave nulls= out"): index.unique

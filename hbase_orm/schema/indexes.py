@@ -7,7 +7,7 @@ from typing import Any
 
 from hbase_orm.codecs import Codec
 from hbase_orm.errors import QueryError, SchemaError
-from hbase_orm.rowkey import KeyLayout, Part, part_of
+from hbase_orm.rowkey import KeyLayout, Part, entry_split_keys, part_of
 from hbase_orm.rowkey.nulls import or_none
 from hbase_orm.schema.condition_checks import check_conditions
 from hbase_orm.schema.conditions import Condition, Expr, Order, compared_by, conjuncts
@@ -15,6 +15,7 @@ from hbase_orm.schema.declared_index import Index, IndexComponent, expression_of
 from hbase_orm.schema.entries import EntryExpr, dynamic_of, stored_column
 from hbase_orm.schema.functions import FunctionExpr, column_field, function_codec
 from hbase_orm.schema.index_checks import check_declared, check_made
+from hbase_orm.schema.options import check_split_keys
 from hbase_orm.schema.tables import ColumnSchema, IndexSchema, TableSchema
 
 
@@ -46,10 +47,11 @@ def index_schema(index: Index, schema: TableSchema) -> IndexSchema:
             fields=names,
             fix="declare an index for each collection",
         )
+    layout = KeyLayout(parts, tuple(names))
     made = IndexSchema(
         name=index.name,
         table=f"{schema.table}_ix_{index.name}",
-        layout=KeyLayout(parts, tuple(names)),
+        layout=layout,
         expressions=index.expressions,
         columns=_columns(index, schema),
         unique=index.unique,
@@ -59,9 +61,36 @@ def index_schema(index: Index, schema: TableSchema) -> IndexSchema:
         salt=index.salt,
         nulls=index.nulls,
         maintained=index.maintained,
+        split_keys=_split_keys(index, layout, schema),
     )
     check_made(made, schema)
     return made
+
+
+def _split_keys(index: Index, layout: KeyLayout, schema: TableSchema) -> tuple[bytes, ...]:
+    """Return the split keys of new index tables.
+
+    Raises:
+        SchemaError: A split key is empty, is given twice, or follows a greater one; or a number of
+            regions is given, but the possible beginnings of entries are unknown or too few.
+    """
+    if index.salt:
+        return tuple(bytes([bucket]) for bucket in range(1, index.salt))
+    row_key = None if index.unique else schema.layout
+    if index.splits == "auto":
+        return entry_split_keys(layout, row_key)
+    if not isinstance(index.splits, int):
+        return check_split_keys(index.splits, index=index.name)
+    try:
+        return entry_split_keys(layout, row_key, index.splits)
+    except SchemaError as error:
+        raise SchemaError(
+            "the index table cannot be divided into this number of regions",
+            index=index.name,
+            splits=index.splits,
+            reason=error.text,
+            fix="give the split keys: splits=[b'...', ...], each the beginning of an entry's key",
+        ) from None
 
 
 def _part(index: Index, component: IndexComponent, schema: TableSchema) -> Part:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from datetime import timedelta
+from itertools import pairwise
 from typing import Final
 
 from hbase_orm.errors import SchemaError
@@ -62,6 +63,36 @@ def check_splits(value: object) -> None:
         or (is_sequence and all(isinstance(each, bytes) for each in value))  # type: ignore[attr-defined]  # a sequence
     )
     _require("splits", value, fits, '"auto", a number of regions, or a sequence of bytes')
+
+
+def check_split_keys(keys: Sequence[bytes], **where: str) -> tuple[bytes, ...]:
+    """Return declared split keys; raise an error unless they are ascending, distinct and not empty.
+
+    Args:
+        keys: The split keys.
+        where: What the split keys belong to, for the error.
+
+    Raises:
+        SchemaError: A split key is empty, is given twice, or follows a greater one.
+    """
+    keys = tuple(keys)
+    if len(set(keys)) < len(keys) or b"" in keys:
+        raise SchemaError(
+            "split keys must be distinct and not empty",
+            **where,
+            splits=keys,
+            fix='name each key once, or write splits="auto"',
+        )
+    disorder = next(((one, other) for one, other in pairwise(keys) if one > other), None)
+    if disorder is not None:
+        raise SchemaError(
+            "split keys must be in ascending order",
+            **where,
+            splits=keys,
+            out_of_order=disorder,
+            fix="write splits=sorted(...), if no key is wrong",
+        )
+    return keys
 
 
 def check_table_name(name: object) -> None:

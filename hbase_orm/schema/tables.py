@@ -111,6 +111,7 @@ class IndexSchema:
             salt.
         nulls: Whether a row in which an indexed value is None has an entry.
         maintained: "always" if every write updates the entries, "manual" if only builds do.
+        split_keys: The split keys of new index tables, in ascending order.
     """
 
     name: str
@@ -125,6 +126,7 @@ class IndexSchema:
     salt: int = 0
     nulls: bool = False
     maintained: Maintained = "always"
+    split_keys: tuple[bytes, ...] = ()
 
     @property
     def is_multi_valued(self) -> bool:

@@ -73,6 +73,7 @@ class Salted(Model, table="salted"):
     unit: Mapped[str | None] = column(d, default=None)
     __rowkey__ = rowkey(Salt(4, of=[host]), host, at)
     by_unit = Index(unit, at)
+    by_at = Index(at, salt=3)
 
 
 @pytest.fixture(scope="module")
@@ -111,7 +112,7 @@ def mine(engine: Engine, tables: list[str]) -> list[str]:
 def test_the_tables_and_the_namespace_are_made(engine: Engine, made: list[str]) -> None:
     tables = gateway_of(engine).execute(ListTables())
 
-    assert mine(engine, made) == ["wide", "salted_ix_by_unit", "salted"]
+    assert mine(engine, made) == ["wide", "salted_ix_by_unit", "salted_ix_by_at", "salted"]
     assert {"salted", "salted_ix_by_unit", "wide"} <= set(mine(engine, tables))
 
 
@@ -146,13 +147,14 @@ def test_every_option_of_a_family_arrives(engine: Engine) -> None:
 def test_tables_are_split_as_declared_or_between_the_salt_buckets(engine: Engine) -> None:
     starts = {
         table: [r.start for r in gateway_of(engine).execute(ListRegions(named(engine, table)))]
-        for table in ("wide", "salted", "salted_ix_by_unit")
+        for table in ("wide", "salted", "salted_ix_by_unit", "salted_ix_by_at")
     }
 
     assert starts == {
         "wide": [b"", b"m", b"t"],
         "salted": [b"", b"\x01", b"\x02", b"\x03"],
         "salted_ix_by_unit": [b""],
+        "salted_ix_by_at": [b"", b"\x01", b"\x02"],
     }
 
 

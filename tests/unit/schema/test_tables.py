@@ -151,8 +151,13 @@ def test_a_salted_table_is_cut_at_every_bucket() -> None:
     assert declared("rows").__schema__.split_keys == ()
 
 
-def test_declared_split_keys_are_sorted() -> None:
-    assert declared(Table("rows", splits=[b"b", b"a"])).__schema__.split_keys == (b"a", b"b")
+def test_split_keys_out_of_order_are_refused() -> None:
+    assert declared(Table("rows", splits=[b"a", b"b"])).__schema__.split_keys == (b"a", b"b")
+    with pytest.raises(SchemaError) as caught:
+        declared(Table("rows", splits=[b"a", b"c", b"b"]))
+
+    assert (caught.value.table, caught.value.out_of_order) == ("rows", (b"c", b"b"))
+    assert "sorted" in caught.value.fix
 
 
 @pytest.mark.parametrize("splits", [[b"a", b"a"], [b"", b"a"]])
