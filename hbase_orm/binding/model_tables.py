@@ -68,7 +68,9 @@ _LASTING_TOMBSTONES: Final = {"hbase.hstore.time.to.purge.deletes": str(DEAD_GUA
 _DEAD_GUARD_TTL_S: Final = DEAD_GUARD_TTL_MS // 1000
 
 
-def create(bound: BoundModel, table_id: str) -> Protocol[list[str]]:
+def create(
+    bound: BoundModel, table_id: str, families: tuple[FamilyDescriptor, ...] | None = None
+) -> Protocol[list[str]]:
     """Create a model's missing tables and return their names.
 
     An existing table is not changed. There are three special cases:
@@ -78,6 +80,12 @@ def create(bound: BoundModel, table_id: str) -> Protocol[list[str]]:
       index table is created. Its name has another number.
     - The guards of rows have a newer epoch than the catalog's entry: the entry gets this epoch, and
       the indexes must be built again.
+
+    Args:
+        bound: The bound model.
+        table_id: The id of the table's record, which a new base table gets as an attribute.
+        families: The families of a new base table, including those of other models; None for the
+            model's own families.
 
     Raises:
         SchemaError: The base table belongs to a dictionary or to sequences, or it does not fit its
@@ -100,7 +108,9 @@ def create(bound: BoundModel, table_id: str) -> Protocol[list[str]]:
         yield from ensure_namespace(schema.table)
     made = yield from _make_dictionaries(bound)
     if bound.guarded is None:
-        return made + (yield from _make_base_table(schema, existing, table_id, is_lww=False))
+        return made + (
+            yield from _make_base_table(schema, families, existing, table_id, is_lww=False)
+        )
     made += yield from create_if_missing(CreateTable(catalog.catalog_descriptor()))
     if existing is None and entry is not None and not is_unknown(entry):
         logger.warning("table %s was dropped by other means than this library", schema.table)
@@ -108,7 +118,9 @@ def create(bound: BoundModel, table_id: str) -> Protocol[list[str]]:
     incarnations: dict[str, int] = {}
     if is_unwritten(entry) and not may_have_writers:
         incarnations = yield from _make_index_tables(bound, made)
-    made_base = yield from _make_base_table(schema, existing, table_id, is_lww=is_lww)
+    made_base = yield from _make_base_table(
+        schema, families, existing, table_id, is_lww=is_lww
+    )
     yield from register(
         schema.table,
         bound.indexes,
@@ -132,10 +144,16 @@ def _is_made_here(existing: TableDescriptor | None, *, is_lww: bool) -> bool:
 
 
 def _make_base_table(
-    schema: TableSchema, existing: TableDescriptor | None, table_id: str, *, is_lww: bool
+    schema: TableSchema,
+    families: tuple[FamilyDescriptor, ...] | None,
+    existing: TableDescriptor | None,
+    table_id: str,
+    *,
+    is_lww: bool,
 ) -> Protocol[list[str]]:
     if existing is not None:
         return []
+    schema = schema if families is None else replace(schema, families=families)
     wanted = base_table(schema, table_id)
     wanted = _bare(wanted) if is_lww else wanted
     return (yield from create_if_missing(CreateTable(wanted, schema.split_keys)))

@@ -15,6 +15,7 @@ from hbase_orm.binding.bound_tables import bind, checked_model
 from hbase_orm.binding.recorded_models import last_usable, usable_model
 from hbase_orm.binding.dictionaries import Dictionaries, in_namespace
 from hbase_orm.binding.runtime import Runtime
+from hbase_orm.binding.shared_tables import Creation, creations
 from hbase_orm.binding.table_records import (
     distinct_schemas,
     new_table_id,
@@ -156,7 +157,8 @@ class Engine(IndexAdmin):
 
         Families get their declared options, and tables are pre-split, by the salt or as declared.
         Missing namespaces, index tables and dictionaries of substitutes are created too. An
-        existing table is not changed.
+        existing table is not changed. If several of the models have the same table, a new table gets
+        the families of all of them.
 
         Args:
             models: The models.
@@ -164,7 +166,9 @@ class Engine(IndexAdmin):
                 each period.
 
         Raises:
-            SchemaError: One of these is wrong with an existing table:
+            SchemaError: Two models of one table declare different options of the table or of a
+                family, or different codecs for one column; then nothing was sent. Or one of these
+                is wrong with an existing table:
 
                 - It has no family for guards, or the table of an index is missing.
                 - It is empty although its index has entries.
@@ -176,10 +180,10 @@ class Engine(IndexAdmin):
         wanted = [bound for model in models for bound in self._tables_of(model, periods)]
         names = [model.__name__ for model in models]
         refuse_needless_periods(periods, [bound.tables for bound in wanted], names)
-        return self._runtime.run(self._creation(models, wanted))
+        return self._runtime.run(self._creation(models, creations(wanted)))
 
     def _creation(
-        self, models: Iterable[type[Model]], wanted: Iterable[BoundModel]
+        self, models: Iterable[type[Model]], wanted: Iterable[Creation]
     ) -> Protocol[list[str]]:
         """Create the missing tables of `wanted`, and return the names of the created tables."""
         for model in models:
@@ -191,8 +195,8 @@ class Engine(IndexAdmin):
                 yield from tables.refuse_lost_dictionaries(shared, existing)
         wanted = list(wanted)
         by_table: dict[str, list[BoundModel]] = {}
-        for bound in wanted:
-            by_table.setdefault(bound.declared_table, []).append(bound)
+        for creation in wanted:
+            by_table.setdefault(creation.bound.declared_table, []).append(creation.bound)
         ids: dict[str, str] = {}
         for table, bounds in by_table.items():
             yield from ask(RenewTimeLimit())
@@ -200,10 +204,12 @@ class Engine(IndexAdmin):
             record = yield from refuse_contradictions(table, schemas, bounds[0].schema.table)
             ids[table] = new_table_id() if record is None else record.table_id
         made: list[str] = []
-        for bound in wanted:
+        for creation in wanted:
             yield from ask(RenewTimeLimit())
-            new = yield from tables.create(bound, ids[bound.declared_table])
-            self._runtime.catalog.forget(bound.schema.table)
+            new = yield from tables.create(
+                creation.bound, ids[creation.bound.declared_table], creation.families
+            )
+            self._runtime.catalog.forget(creation.bound.schema.table)
             self._dictionaries.forget(new)
             made += new
         for table, bounds in by_table.items():
