@@ -260,6 +260,10 @@ class FamilyNotFoundError(RejectedError):
     """The table has no such column family."""
 
 
+class CompressionMissingError(RejectedError):
+    """The server does not have the codec of a family's compression."""
+
+
 class NamespaceNotFoundError(RejectedError):
     """The namespace does not exist."""
 

@@ -318,6 +318,7 @@ def base_table(schema: TableSchema, table_id: str) -> TableDescriptor:
         name=schema.table,
         families=(*schema.families, *guards),
         attributes={
+            **schema.attributes,
             KEY_ATTRIBUTE: key_text(schema),
             ID_ATTRIBUTE: table_id,
             **(_SLOP if schema.is_guarded else {}),

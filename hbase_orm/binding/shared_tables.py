@@ -19,6 +19,7 @@ _TABLE_OPTIONS = {
     "splits": "split_keys",
     "durability": "durability",
     "region_replication": "region_replication",
+    "attributes": "attributes",
 }
 """The attribute of a `TableSchema` for each option of `Table` that belongs to the whole table."""
 

@@ -129,6 +129,7 @@ struct Family {
   4: i32 block_size
   5: i32 bloom
   6: i32 compression
+  7: i16 dfs_replication
   8: i32 block_encoding
   9: i32 keep_deleted_cells
   10: i32 versions
@@ -136,7 +137,10 @@ struct Family {
   12: i32 scope
   13: i32 ttl_s
   14: bool block_cache
+  15: bool cache_blooms_on_write
   16: bool cache_data_on_write
+  17: bool cache_indexes_on_write
+  18: bool compress_tags
   19: bool evict_on_close
   20: bool in_memory
 }

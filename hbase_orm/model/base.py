@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, dataclass_transf
 
 from hbase_orm.codecs import Codec
 from hbase_orm.errors import RowKeyError
-from hbase_orm.model.declare.declare import build_schema, declared, stamped, with_own_fields
+from hbase_orm.model.declare.declare import (
+    build_schema,
+    declared,
+    refuse_arrival_order,
+    stamped,
+    with_own_fields,
+)
 from hbase_orm.model.declare.indexes import with_indexes
 from hbase_orm.model.declare.maps import with_dynamics
 from hbase_orm.model.declare.placement import join_base, model_of_key, placement_of
@@ -97,6 +103,7 @@ class Model:
             return
         schema = build_schema(cls, placement_of(cls, table, record_type))
         schema = with_indexes(cls, with_dynamics(cls, schema))
+        refuse_arrival_order(schema)
         schema = stamped(schema, timestamps)
         cls.__schema__ = with_own_fields(cls, schema)
         cls.__related__ = relations(cls)

@@ -12,6 +12,11 @@ milliseconds since 1970. If the timestamp of a write is None, the server sets it
 from __future__ import annotations
 
 from hbase_orm.ops.admin import (
+    BLOOM_PREFIX_SETTING,
+    FAMILY_ATTRIBUTES,
+    FIELD_ATTRIBUTES,
+    FLUSH_SIZE_ATTRIBUTE,
+    MAX_FILE_SIZE_ATTRIBUTE,
     AddFamily,
     CreateNamespace,
     CreateTable,
@@ -88,7 +93,12 @@ from hbase_orm.ops.scanner import (
 )
 
 __all__ = [
+    "BLOOM_PREFIX_SETTING",
+    "FAMILY_ATTRIBUTES",
+    "FIELD_ATTRIBUTES",
+    "FLUSH_SIZE_ATTRIBUTE",
     "MAX_CELL_BYTES",
+    "MAX_FILE_SIZE_ATTRIBUTE",
     "MAX_ROW_KEY_BYTES",
     "AddFamily",
     "Append",

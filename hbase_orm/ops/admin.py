@@ -4,8 +4,53 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Final
 
 from hbase_orm.ops.operation import Operation
+
+FAMILY_ATTRIBUTES: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "IS_MOB": "mob_enabled",
+        "MOB_THRESHOLD": "mob_threshold_bytes",
+        "NEW_VERSION_BEHAVIOR": "new_version_behavior",
+        "PREFETCH_BLOCKS_ON_OPEN": "prefetch_on_open",
+        "IN_MEMORY_COMPACTION": "in_memory_compaction",
+        "STORAGE_POLICY": "storage_policy",
+        "COMPRESSION_COMPACT": "compaction_compression",
+        "INDEX_BLOCK_ENCODING": "index_block_encoding",
+    }
+)
+"""For each attribute of families that Thrift2 has no field for, the `FamilyDescriptor`'s field."""
+
+FIELD_ATTRIBUTES: Final = frozenset(
+    {
+        "BLOCKCACHE",
+        "BLOCKSIZE",
+        "BLOOMFILTER",
+        "CACHE_BLOOMS_ON_WRITE",
+        "CACHE_DATA_ON_WRITE",
+        "CACHE_INDEX_ON_WRITE",
+        "COMPRESSION",
+        "COMPRESS_TAGS",
+        "DATA_BLOCK_ENCODING",
+        "DFS_REPLICATION",
+        "EVICT_BLOCKS_ON_CLOSE",
+        "IN_MEMORY",
+        "KEEP_DELETED_CELLS",
+        "MIN_VERSIONS",
+        "REPLICATION_SCOPE",
+        "TTL",
+        "VERSIONS",
+    }
+)
+"""The attributes of families that Thrift2 has fields for."""
+
+BLOOM_PREFIX_SETTING: Final = "RowPrefixBloomFilter.prefix_length"
+"""The setting of a family for the length of the prefix in the bloom filter of row prefixes."""
+
+MAX_FILE_SIZE_ATTRIBUTE: Final = "MAX_FILESIZE"
+FLUSH_SIZE_ATTRIBUTE: Final = "MEMSTORE_FLUSHSIZE"
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,11 +62,21 @@ class FamilyDescriptor:
         min_versions: The number of versions that are kept even if their TTL is over.
         ttl_s: The time to live in seconds; None means forever.
         compression: NONE, SNAPPY, LZ4, ZSTD or GZ, if the server has the codec.
-        bloom: NONE, ROW or ROWCOL.
+        bloom: NONE, ROW, ROWCOL or ROWPREFIX_FIXED_LENGTH, which needs the length of the prefix in
+            `configuration`.
         block_encoding: NONE, PREFIX, DIFF, FAST_DIFF or ROW_INDEX_V1.
         keep_deleted_cells: FALSE, TRUE or TTL.
         block_size_bytes: The size of a block in a store file.
         scope: 1 to replicate the family to other clusters, 0 not to.
+        dfs_replication: The number of copies of each block in the file system; 0 means the file
+            system's own number.
+        mob_threshold_bytes: The size from which a value is stored in a MOB file, if `mob_enabled`.
+        in_memory_compaction: NONE, BASIC, EAGER or ADAPTIVE; None means the server's setting.
+        storage_policy: The policy of HDFS for store files; None means the server's setting.
+        compaction_compression: The compression of compacted store files; None means `compression`.
+        index_block_encoding: NONE or PREFIX_TREE, from HBase 2.6 on.
+        configuration: The settings of HBase for this family, by name.
+        attributes: The attributes that have no field here, by name.
     """
 
     name: bytes
@@ -38,6 +93,20 @@ class FamilyDescriptor:
     cache_data_on_write: bool = False
     evict_on_close: bool = False
     scope: int = 0
+    dfs_replication: int = 0
+    cache_blooms_on_write: bool = False
+    cache_indexes_on_write: bool = False
+    prefetch_on_open: bool = False
+    compress_tags: bool = True
+    new_version_behavior: bool = False
+    mob_enabled: bool = False
+    mob_threshold_bytes: int = 102_400
+    in_memory_compaction: str | None = None
+    storage_policy: str | None = None
+    compaction_compression: str | None = None
+    index_block_encoding: str = "NONE"
+    configuration: Mapping[str, str] = field(default_factory=dict, hash=False)
+    attributes: Mapping[str, str] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True, slots=True)

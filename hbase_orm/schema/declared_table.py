@@ -8,7 +8,15 @@ from types import MappingProxyType
 from typing import Any, Final, Literal
 
 from hbase_orm.errors import SchemaError
-from hbase_orm.ops import FamilyDescriptor
+from hbase_orm.ops import (
+    BLOOM_PREFIX_SETTING,
+    FAMILY_ATTRIBUTES,
+    FIELD_ATTRIBUTES,
+    FLUSH_SIZE_ATTRIBUTE,
+    MAX_FILE_SIZE_ATTRIBUTE,
+    MAX_ROW_KEY_BYTES,
+    FamilyDescriptor,
+)
 from hbase_orm.rowkey import KeyLayout, split_keys
 from hbase_orm.schema.options import (
     check_choice,
@@ -16,6 +24,7 @@ from hbase_orm.schema.options import (
     check_split_keys,
     check_splits,
     check_table_name,
+    check_texts,
     check_time_to_live,
 )
 
@@ -24,13 +33,45 @@ GUARD_FAMILY = b"_"
 _FAMILY_CHOICES: Final[Mapping[str, tuple[object, ...]]] = MappingProxyType(
     {
         "compression": ("NONE", "SNAPPY", "LZ4", "ZSTD", "GZ"),
-        "bloom": ("NONE", "ROW", "ROWCOL"),
+        "bloom": ("NONE", "ROW", "ROWCOL", "ROWPREFIX_FIXED_LENGTH"),
         "block_encoding": ("NONE", "PREFIX", "DIFF", "FAST_DIFF", "ROW_INDEX_V1"),
         "scope": (0, 1),
         "block_cache": (False, True),
         "in_memory": (False, True),
         "cache_data_on_write": (False, True),
         "evict_on_close": (False, True),
+        "cache_blooms_on_write": (False, True),
+        "cache_indexes_on_write": (False, True),
+        "prefetch_on_open": (False, True),
+        "compress_tags": (False, True),
+        "new_version_behavior": (False, True),
+        "mob_enabled": (False, True),
+        "in_memory_compaction": (None, "NONE", "BASIC", "EAGER", "ADAPTIVE"),
+        "storage_policy": (None, "HOT", "WARM", "COLD", "ONE_SSD", "ALL_SSD", "LAZY_PERSIST"),
+        "index_block_encoding": ("NONE", "PREFIX_TREE"),
+        "compaction_compression": (None, "NONE", "SNAPPY", "LZ4", "ZSTD", "GZ"),
+    }
+)
+_MOST_DFS_REPLICATION: Final = 32_767  # Thrift2 sends a short
+_OWN_OPTION: Final = "use the option of Family(...) for this attribute"
+_RESERVED_IN_FAMILIES: Final[Mapping[str, str]] = MappingProxyType(
+    dict.fromkeys((*FAMILY_ATTRIBUTES, *FIELD_ATTRIBUTES), _OWN_OPTION)
+)
+_RESERVED_SETTINGS: Final[Mapping[str, str]] = MappingProxyType(
+    {BLOOM_PREFIX_SETTING: "write bloom_prefix_bytes="}
+)
+_RESERVED_IN_TABLES: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        MAX_FILE_SIZE_ATTRIBUTE: "write max_file_size_bytes=",
+        FLUSH_SIZE_ATTRIBUTE: "write flush_size_bytes=",
+        "DURABILITY": "write durability=",
+        "REGION_REPLICATION": "write region_replication=",
+        "IS_META": "leave this attribute to HBase",
+        "READONLY": "no row can be written to a new table that is read-only: make the table "
+        "read-only in the hbase shell, after its rows were written",
+        "hbase_orm.*": "choose a name that does not begin with 'hbase_orm.'",
+        "hbase.hregion.keyvalue.timestamp.slop.millisecs": "leave this attribute out: the library "
+        "sets it for tables with guards",
     }
 )
 _DURABILITIES: Final = ("USE_DEFAULT", "SKIP_WAL", "ASYNC_WAL", "SYNC_WAL", "FSYNC_WAL")
@@ -52,7 +93,7 @@ class Family:
         min_versions: int = 0,
         ttl: timedelta | None = None,
         compression: Literal["NONE", "SNAPPY", "LZ4", "ZSTD", "GZ"] = "NONE",
-        bloom: Literal["NONE", "ROW", "ROWCOL"] = "ROW",
+        bloom: Literal["NONE", "ROW", "ROWCOL", "ROWPREFIX_FIXED_LENGTH"] = "ROW",
         block_encoding: Literal["NONE", "PREFIX", "DIFF", "FAST_DIFF", "ROW_INDEX_V1"] = "NONE",
         block_size_bytes: int = 65_536,
         block_cache: bool = True,
@@ -61,6 +102,22 @@ class Family:
         cache_data_on_write: bool = False,
         evict_on_close: bool = False,
         scope: Literal[0, 1] = 0,
+        bloom_prefix_bytes: int | None = None,
+        cache_blooms_on_write: bool = False,
+        cache_indexes_on_write: bool = False,
+        prefetch_on_open: bool = False,
+        compress_tags: bool = True,
+        new_version_behavior: bool = False,
+        mob_enabled: bool = False,
+        mob_threshold_bytes: int | None = None,
+        dfs_replication: int = 0,
+        in_memory_compaction: Literal["NONE", "BASIC", "EAGER", "ADAPTIVE"] | None = None,
+        storage_policy: Literal["HOT", "WARM", "COLD", "ONE_SSD", "ALL_SSD", "LAZY_PERSIST"]
+        | None = None,
+        compaction_compression: Literal["NONE", "SNAPPY", "LZ4", "ZSTD", "GZ"] | None = None,
+        index_block_encoding: Literal["NONE", "PREFIX_TREE"] = "NONE",
+        configuration: Mapping[str, str] | None = None,
+        attributes: Mapping[str, str] | None = None,
     ) -> None:
         """Declare a family; the options are HBase's own.
 
@@ -71,7 +128,8 @@ class Family:
             min_versions: The number of versions that HBase keeps even if their TTL is over.
             ttl: The time to live of cells, in whole seconds as HBase stores it.
             compression: The compression of store files; the server must have its codec.
-            bloom: The kind of bloom filter: none, by row key, or by row key and column.
+            bloom: The kind of bloom filter: none, by row key, by row key and column, or by the
+                first `bloom_prefix_bytes` of row keys.
             block_encoding: The encoding of keys inside a block.
             block_size_bytes: The size of a block in a store file.
             block_cache: Whether reads fill the block cache.
@@ -81,6 +139,28 @@ class Family:
             cache_data_on_write: Whether blocks are cached when they are written.
             evict_on_close: Whether a region's blocks are dropped from the cache when it closes.
             scope: 1 replicates the family to other clusters.
+            bloom_prefix_bytes: The length of the prefix for bloom="ROWPREFIX_FIXED_LENGTH".
+            cache_blooms_on_write: Whether blocks of bloom filters are cached when they are written.
+            cache_indexes_on_write: Whether index blocks are cached when they are written.
+            prefetch_on_open: Whether all blocks are read into the cache when a region opens.
+            compress_tags: Whether the tags of cells are compressed, if the blocks are encoded.
+            new_version_behavior: Whether HBase orders puts and deletes of a column by their order
+                of arrival instead of their timestamps. Models with indexes or a version column
+                cannot have such a family, and `memory://` refuses to create it.
+            mob_enabled: Whether large values are stored in files of their own (MOB files).
+            mob_threshold_bytes: The size from which a value is large, 102,400 by default; only with
+                `mob_enabled`.
+            dfs_replication: The number of copies of each block in HDFS; 0 means HDFS's own setting.
+            in_memory_compaction: How HBase compacts the memstore before a flush; None means the
+                server's setting.
+            storage_policy: HDFS's policy for the store files; None means the server's setting.
+            compaction_compression: The compression of store files that a compaction writes; None
+                means `compression`.
+            index_block_encoding: The encoding of index blocks, from HBase 2.6 on; older servers
+                ignore the option.
+            configuration: Settings of HBase for this family, such as
+                {"hbase.hstore.blockingStoreFiles": "20"}.
+            attributes: Other attributes of the family, such as {"ENCRYPTION": "AES"}.
 
         Raises:
             SchemaError: An option has the wrong type or is out of range.
@@ -90,6 +170,34 @@ class Family:
         check_time_to_live(ttl)
         check_count("block_size_bytes", block_size_bytes, 1)
         check_choice("keep_deleted_cells", keep_deleted_cells, (False, True, "TTL"))
+        check_count("dfs_replication", dfs_replication, 0, _MOST_DFS_REPLICATION)
+        settings = dict(
+            check_texts(
+                "configuration",
+                configuration,
+                _RESERVED_SETTINGS,
+                '{"hbase.hstore.blockingStoreFiles": "20"}',
+            )
+        )
+        if (bloom == "ROWPREFIX_FIXED_LENGTH") != (bloom_prefix_bytes is not None):
+            raise SchemaError(
+                "a bloom filter of row prefixes and the length of the prefix need each other",
+                bloom=bloom,
+                bloom_prefix_bytes=bloom_prefix_bytes,
+                fix='write bloom="ROWPREFIX_FIXED_LENGTH", bloom_prefix_bytes=4; or leave '
+                "bloom_prefix_bytes out",
+            )
+        if bloom_prefix_bytes is not None:
+            check_count("bloom_prefix_bytes", bloom_prefix_bytes, 1, MAX_ROW_KEY_BYTES)
+            settings[BLOOM_PREFIX_SETTING] = str(bloom_prefix_bytes)
+        if mob_threshold_bytes is not None:
+            check_count("mob_threshold_bytes", mob_threshold_bytes, 0)
+            if mob_enabled is not True:
+                raise SchemaError(
+                    "mob_threshold_bytes= has no effect without mob_enabled=True",
+                    mob_threshold_bytes=mob_threshold_bytes,
+                    fix="add mob_enabled=True, or leave mob_threshold_bytes out",
+                )
         if name is not None:
             check_family_name(name)
         self.name = name
@@ -107,7 +215,24 @@ class Family:
             "cache_data_on_write": cache_data_on_write,
             "evict_on_close": evict_on_close,
             "scope": scope,
+            "cache_blooms_on_write": cache_blooms_on_write,
+            "cache_indexes_on_write": cache_indexes_on_write,
+            "prefetch_on_open": prefetch_on_open,
+            "compress_tags": compress_tags,
+            "new_version_behavior": new_version_behavior,
+            "mob_enabled": mob_enabled,
+            "dfs_replication": dfs_replication,
+            "in_memory_compaction": in_memory_compaction,
+            "storage_policy": storage_policy,
+            "compaction_compression": compaction_compression,
+            "index_block_encoding": index_block_encoding,
+            "configuration": settings,
+            "attributes": check_texts(
+                "attributes", attributes, _RESERVED_IN_FAMILIES, '{"ENCRYPTION": "AES"}'
+            ),
         }
+        if mob_threshold_bytes is not None:
+            self._options["mob_threshold_bytes"] = mob_threshold_bytes
         for option, allowed in _FAMILY_CHOICES.items():
             check_choice(option, self._options[option], allowed)
 
@@ -149,6 +274,8 @@ class Table:
 
     Attributes:
         name: `name` or `namespace:name`.
+        attributes: The attributes of a new table: the given ones, and those of the options for
+            sizes.
     """
 
     def __init__(
@@ -161,6 +288,9 @@ class Table:
             "USE_DEFAULT", "SKIP_WAL", "ASYNC_WAL", "SYNC_WAL", "FSYNC_WAL"
         ] = "USE_DEFAULT",
         region_replication: int = 1,
+        max_file_size_bytes: int | None = None,
+        flush_size_bytes: int | None = None,
+        attributes: Mapping[str, str] | None = None,
     ) -> None:
         """Declare a table.
 
@@ -172,6 +302,12 @@ class Table:
             durability: Whether and how a write reaches the write-ahead log before it is
                 acknowledged.
             region_replication: The number of copies of each region that serve reads, 1 or more.
+            max_file_size_bytes: The size from which HBase splits a region; None means the server's
+                setting.
+            flush_size_bytes: The size of a memstore from which HBase flushes it; None means the
+                server's setting.
+            attributes: Other attributes of the table and settings of HBase for it, such as
+                {"COMPACTION_ENABLED": "false", "owner": "sales"}.
 
         Raises:
             SchemaError: HBase does not allow the name, or an option has the wrong type or is out of
@@ -185,6 +321,19 @@ class Table:
         self.splits = splits
         self.durability = durability
         self.region_replication = region_replication
+        self.attributes = dict(
+            check_texts(
+                "attributes", attributes, _RESERVED_IN_TABLES, '{"COMPACTION_ENABLED": "false"}'
+            )
+        )
+        sizes = (
+            ("max_file_size_bytes", MAX_FILE_SIZE_ATTRIBUTE, max_file_size_bytes),
+            ("flush_size_bytes", FLUSH_SIZE_ATTRIBUTE, flush_size_bytes),
+        )
+        for option, attribute, size_bytes in sizes:
+            if size_bytes is not None:
+                check_count(option, size_bytes, 1)
+                self.attributes[attribute] = str(size_bytes)
 
 
 def resolve_splits(table: Table, layout: KeyLayout) -> tuple[bytes, ...]:

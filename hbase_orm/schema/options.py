@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import timedelta
 from itertools import pairwise
 from typing import Final
@@ -34,6 +34,33 @@ def check_choice(option: str, value: object, allowed: Collection[object]) -> Non
     """
     fits = any(type(value) is type(each) and value == each for each in allowed)
     _require(option, value, fits, ", ".join(map(repr, allowed)))
+
+
+def check_texts(
+    option: str, value: object, reserved: Mapping[str, str], allowed: str
+) -> Mapping[str, str]:
+    """Return a mapping of names to texts; raise an error for any other value.
+
+    Args:
+        option: The name of the option.
+        value: The value of the option; None means an empty mapping.
+        reserved: The names that the mapping cannot have, each with what to do instead.
+        allowed: An example of the mapping, for the error.
+
+    Raises:
+        SchemaError: The value is not a mapping of texts that are not empty, or has a reserved name.
+    """
+    texts = {} if value is None else value
+    is_mapping = isinstance(texts, Mapping) and all(
+        isinstance(text, str) and text for pair in texts.items() for text in pair
+    )
+    _require(option, value, is_mapping, f"a dict of texts that are not empty, such as {allowed}")
+    checked: dict[str, str] = dict(texts)  # type: ignore[call-overload]  # a mapping of texts
+    for name in checked:
+        instead = reserved.get("hbase_orm.*" if name.startswith("hbase_orm.") else name)
+        if instead is not None:
+            raise SchemaError("the name is reserved", option=option, name=name, fix=instead)
+    return checked
 
 
 def check_time_to_live(value: object) -> None:

@@ -157,8 +157,8 @@ class Engine(IndexAdmin):
 
         Families get their declared options, and tables are pre-split, by the salt or as declared.
         Missing namespaces, index tables and dictionaries of substitutes are created too. An
-        existing table is not changed. If several of the models have the same table, a new table gets
-        the families of all of them.
+        existing table is not changed. If several of the models have the same table, a new table
+        gets the families of all of them.
 
         Args:
             models: The models.

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from hbase_orm.errors import (
+    CompressionMissingError,
     FeatureMissingError,
     NamespaceExistsError,
     NamespaceNotFoundError,
@@ -20,6 +21,7 @@ from hbase_orm.errors import (
 )
 from hbase_orm.gateway.base import Feature
 from hbase_orm.ops import (
+    BLOOM_PREFIX_SETTING,
     AddFamily,
     Append,
     CheckAndMutate,
@@ -100,15 +102,48 @@ def test_a_table_keeps_every_option_of_its_families(subject: Subject, name: str)
         cache_data_on_write=True,
         evict_on_close=True,
         scope=1,
+        dfs_replication=2,
+        cache_blooms_on_write=True,
+        cache_indexes_on_write=True,
+        prefetch_on_open=True,
+        compress_tags=False,
+        mob_enabled=True,
+        mob_threshold_bytes=50_000,
+        in_memory_compaction="EAGER",
+        storage_policy="HOT",
+        compaction_compression="GZ",
+        index_block_encoding="PREFIX_TREE",
+        configuration={"hbase.hstore.blockingStoreFiles": "20"},
+        attributes={"MOB_COMPACT_PARTITION_POLICY": "WEEKLY"},
     )
-    wanted = TableDescriptor(name, (family, PLAIN), {"our.attribute": "7"}, "ASYNC_WAL")
+    by_prefix = FamilyDescriptor(
+        b"prefix",
+        bloom="ROWPREFIX_FIXED_LENGTH",
+        configuration={BLOOM_PREFIX_SETTING: "4"},
+    )
+    wanted = TableDescriptor(
+        name,
+        (family, PLAIN, by_prefix),
+        {"our.attribute": "7", "MAX_FILESIZE": "5368709120", "MEMSTORE_FLUSHSIZE": "67108864"},
+        "ASYNC_WAL",
+    )
     subject.gateway.execute(CreateTable(wanted))
 
-    found = subject.gateway.execute(DescribeTable(name))
+    assert subject.gateway.execute(DescribeTable(name)) == wanted
 
-    assert found.families == wanted.families
-    assert found.attributes["our.attribute"] == "7"
-    assert (found.name, found.durability, found.region_replication) == (name, "ASYNC_WAL", 1)
+
+@pytest.mark.feature(Feature.SCHEMA)
+def test_a_family_of_arrival_order_is_kept_or_refused(subject: Subject, name: str) -> None:
+    wanted = TableDescriptor(name, (FamilyDescriptor(b"d", new_version_behavior=True),))
+
+    if subject.name == "memory":
+        with pytest.raises(FeatureMissingError) as caught:
+            subject.gateway.execute(CreateTable(wanted))
+        assert caught.value.option == "new_version_behavior"
+        return
+    subject.gateway.execute(CreateTable(wanted))
+
+    assert subject.gateway.execute(DescribeTable(name)) == wanted
 
 
 def test_a_table_is_described_by_its_families_and_their_versions(bench: Bench) -> None:
@@ -182,6 +217,10 @@ def test_empty_and_repeated_split_keys_are_refused(
         (FamilyDescriptor(b"d", compression="LZO2"),),
         (FamilyDescriptor(b"d", bloom="ROWS"),),
         (FamilyDescriptor(b"d", block_size_bytes=10),),
+        (FamilyDescriptor(b"d", dfs_replication=-1),),
+        (FamilyDescriptor(b"d", bloom="ROWPREFIX_FIXED_LENGTH"),),
+        (FamilyDescriptor(b"d", in_memory_compaction="LAZY"),),
+        (FamilyDescriptor(b"d", compaction_compression="LZO2"),),
     ],
 )
 def test_a_table_that_hbase_cannot_make_is_refused(
@@ -191,6 +230,34 @@ def test_a_table_that_hbase_cannot_make_is_refused(
         subject.gateway.execute(CreateTable(TableDescriptor(name, families), (b"m",)))
 
     _pass_on_missing_feature(caught.value)
+
+
+@pytest.mark.feature(Feature.SCHEMA)
+@pytest.mark.parametrize("attribute", ["MAX_FILESIZE", "MEMSTORE_FLUSHSIZE"])
+def test_a_size_below_the_least_of_hbase_is_refused(
+    subject: Subject, name: str, attribute: str
+) -> None:
+    wanted = TableDescriptor(name, (PLAIN,), {attribute: "4096"})
+
+    with pytest.raises(RejectedError) as caught:
+        subject.gateway.execute(CreateTable(wanted))
+
+    _pass_on_missing_feature(caught.value)
+
+
+@pytest.mark.parametrize("compression", ["SNAPPY", "LZ4", "ZSTD"])
+def test_a_compression_is_kept_or_the_server_lacks_it(
+    subject: Subject, name: str, compression: str
+) -> None:
+    wanted = TableDescriptor(name, (FamilyDescriptor(b"d", compression=compression),))
+
+    for _ in range(2):  # HBase answers a second request with another text
+        try:
+            subject.gateway.execute(CreateTable(wanted))
+        except CompressionMissingError:
+            continue
+        assert subject.gateway.execute(DescribeTable(name)) == wanted
+        return
 
 
 @pytest.mark.feature(Feature.SCHEMA)

@@ -24,7 +24,8 @@ from hbase_orm import (
     rowkey,
     select,
 )
-from hbase_orm.errors import FeatureMissingError, SchemaError
+from hbase_orm.binding.existing_tables import KEY_ATTRIBUTE
+from hbase_orm.errors import CompressionMissingError, FeatureMissingError, SchemaError
 from hbase_orm.index.catalog.entry import IndexState, TableState
 from hbase_orm.numbering.create_tables import ensure_namespace
 from hbase_orm.ops import (
@@ -32,9 +33,12 @@ from hbase_orm.ops import (
     CreateTable,
     DescribeTable,
     FamilyDescriptor,
+    KeyRange,
     ListRegions,
     ListTables,
+    Scan,
     TableDescriptor,
+    fetch_once,
 )
 from hbase_orm.testing import RealHBase
 from tests.support.recording import RecordsRequests, gateway_of, through
@@ -44,7 +48,16 @@ pytestmark = pytest.mark.hbase
 WEEK = timedelta(days=7)
 
 
-class Wide(Model, table=Table("wide", splits=[b"m", b"t"], durability="ASYNC_WAL")):
+class Wide(
+    Model,
+    table=Table(
+        "wide",
+        splits=[b"m", b"t"],
+        durability="ASYNC_WAL",
+        max_file_size_bytes=5 * 2**30,
+        attributes={"COMPACTION_ENABLED": "false"},
+    ),
+):
     plain = Family()
     full = Family(
         versions=5,
@@ -62,8 +75,19 @@ class Wide(Model, table=Table("wide", splits=[b"m", b"t"], durability="ASYNC_WAL
         scope=1,
     )
     until = Family("u", versions=2, ttl=WEEK, keep_deleted_cells="TTL", bloom="NONE")
+    large = Family(
+        "mob",
+        mob_enabled=True,
+        mob_threshold_bytes=5000,
+        bloom="ROWPREFIX_FIXED_LENGTH",
+        bloom_prefix_bytes=2,
+        prefetch_on_open=True,
+        new_version_behavior=True,
+        configuration={"hbase.hstore.blockingStoreFiles": "20"},
+    )
     name: Key[str] = key()
     value: Mapped[str] = column(plain)
+    photo: Mapped[bytes | None] = column(large, default=None)
 
 
 class Salted(Model, table="salted"):
@@ -139,8 +163,76 @@ def test_every_option_of_a_family_arrives(engine: Engine) -> None:
         b"u": FamilyDescriptor(
             b"u", versions=2, ttl_s=604_800, keep_deleted_cells="TTL", bloom="NONE"
         ),
+        b"mob": Wide.large.descriptor(),
     }
-    assert described(engine, "wide").durability == "ASYNC_WAL"
+    table = described(engine, "wide")
+    assert table.durability == "ASYNC_WAL"
+    assert {name: text for name, text in table.attributes.items() if name != KEY_ATTRIBUTE} == {
+        "MAX_FILESIZE": "5368709120",
+        "COMPACTION_ENABLED": "false",
+    }
+
+
+@pytest.mark.usefixtures("made")
+def test_a_large_value_is_read_back_from_a_mob_family(engine: Engine) -> None:
+    photo = bytes(20_000)
+    with engine.session() as session:
+        session.add(Wide(name="a", value="v", photo=photo))
+
+    with engine.session() as session:
+        assert session.get(Wide, name="a").photo == photo
+
+
+def test_a_compression_that_the_server_lacks_is_an_error_of_its_own(engine: Engine) -> None:
+    class Packed(Model, table="packed_lz4"):
+        d = Family(compression="LZ4")
+        name: Key[str] = key()
+
+    with pytest.raises(CompressionMissingError) as caught:
+        engine.create_tables(Packed)
+
+    assert "GZ" in caught.value.fix
+
+
+class Rising(Model, table="rising"):
+    d = Family()
+    number: Key[int] = key(codecs.uint64())
+    at: Mapped[int] = column(d, codec=codecs.uint64())
+    by_at = Index(at.desc(), salt=4)
+
+
+class RisingNotes(Model, table="rising"):
+    n = Family(versions=2)
+    number: Key[int] = key(codecs.uint64())
+    note: Mapped[str | None] = column(n, default=None)
+
+
+def entries_of_regions(engine: Engine, table: str) -> list[int]:
+    """Return the number of entries in each region of an index table."""
+    regions = gateway_of(engine).execute(ListRegions(table))
+    scans = (Scan(table, KeyRange(region.start, region.stop)) for region in regions)
+    return [len(engine._runtime.run(fetch_once(scan))) for scan in scans]
+
+
+def test_entries_are_spread_over_all_regions_of_a_salted_index_also_of_a_built_one(
+    url: str,
+) -> None:
+    with connect(f"{url}{'&' if '?' in url else '?'}lease_s=1&timeout_s=30") as engine:
+        engine.create_tables(RisingNotes, Rising)
+        with engine.session() as session:
+            session.add_all(
+                Rising(number=number, at=1_700_000_000 + number) for number in range(40)
+            )
+        first = entries_of_regions(engine, named(engine, "rising_ix_by_at"))
+
+        status = engine.build_index(Rising, "by_at", rebuild=True, gateway_timeout_s=0)
+
+        assert set(families(engine, "rising")) == {b"d", b"n", b"_"}
+        assert (len(first), sum(first)) == (4, 40)
+        assert min(first) > 0
+        assert status.table is not None
+        assert status.table != named(engine, "rising_ix_by_at")
+        assert entries_of_regions(engine, status.table) == first
 
 
 @pytest.mark.usefixtures("made")

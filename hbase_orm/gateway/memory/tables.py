@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from hbase_orm.errors import (
+    FeatureMissingError,
     NamespaceExistsError,
     NamespaceNotFoundError,
     RejectedError,
@@ -13,15 +14,27 @@ from hbase_orm.errors import (
     TableNotFoundError,
 )
 from hbase_orm.gateway.memory.table import MemoryTable
-from hbase_orm.ops import FamilyDescriptor, TableDescriptor
+from hbase_orm.ops import (
+    BLOOM_PREFIX_SETTING,
+    FLUSH_SIZE_ATTRIBUTE,
+    MAX_FILE_SIZE_ATTRIBUTE,
+    FamilyDescriptor,
+    TableDescriptor,
+)
 
 _DEFAULT_NAMESPACE = "default"
 _SYSTEM_NAMESPACES = frozenset({_DEFAULT_NAMESPACE, "hbase"})
 
 _COMPRESSIONS = frozenset({"NONE", "SNAPPY", "LZ4", "ZSTD", "GZ"})
-_BLOOMS = frozenset({"NONE", "ROW", "ROWCOL"})
+_BLOOMS = frozenset({"NONE", "ROW", "ROWCOL", "ROWPREFIX_FIXED_LENGTH"})
 _ENCODINGS = frozenset({"NONE", "PREFIX", "DIFF", "FAST_DIFF", "ROW_INDEX_V1"})
 _KEEPS = frozenset({"FALSE", "TRUE", "TTL"})
+
+_IN_MEMORY_COMPACTIONS = frozenset({None, "NONE", "BASIC", "EAGER", "ADAPTIVE"})
+
+# TableDescriptorChecker's lower limits: hbase.hregion.max.filesize.limit and
+# hbase.hregion.memstore.flush.size.limit.
+_LEAST_SIZES = {MAX_FILE_SIZE_ATTRIBUTE: 2 * 1024 * 1024, FLUSH_SIZE_ATTRIBUTE: 1024 * 1024}
 
 # TableDescriptorChecker: a block holds 1 KiB to 16 MiB.
 _BLOCK_SIZES = range(1024, 16 * 1024 * 1024 + 1)
@@ -56,6 +69,7 @@ class MemoryTables:
         if name in self.tables:
             raise TableExistsError("the table exists already", table=name, fix="use it as it is")
         _check_families(descriptor)
+        _check_sizes(descriptor)
         _check_splits(split_keys)
         families = tuple(sorted(descriptor.families, key=lambda family: family.name))
         stored = replace(
@@ -167,6 +181,19 @@ def _check_splits(split_keys: Sequence[bytes]) -> None:
         )
 
 
+def _check_sizes(descriptor: TableDescriptor) -> None:
+    for name, least in _LEAST_SIZES.items():
+        size = descriptor.attributes.get(name, str(least))
+        if not (size.isascii() and size.isdecimal()) or int(size) < least:
+            raise RejectedError(
+                "a size in the table's attributes is too small",
+                table=descriptor.name,
+                attribute=name,
+                value=size,
+                fix=f"give {least} bytes or more",
+            )
+
+
 def _check_families(descriptor: TableDescriptor) -> None:
     names = [family.name for family in descriptor.families]
     if not names or len(set(names)) < len(names):
@@ -192,6 +219,12 @@ def _check_family(family: FamilyDescriptor) -> None:
         "keep_deleted_cells": family.keep_deleted_cells not in _KEEPS,
         "block_size_bytes": family.block_size_bytes not in _BLOCK_SIZES,
         "scope": family.scope < 0,
+        "dfs_replication": family.dfs_replication < 0,
+        "in_memory_compaction": family.in_memory_compaction not in _IN_MEMORY_COMPACTIONS,
+        "index_block_encoding": family.index_block_encoding not in {"NONE", "PREFIX_TREE"},
+        "compaction_compression": family.compaction_compression not in {None, *_COMPRESSIONS},
+        "configuration": family.bloom == "ROWPREFIX_FIXED_LENGTH"
+        and not family.configuration.get(BLOOM_PREFIX_SETTING, "").isdecimal(),
     }
     for option, is_wrong in problems.items():
         if is_wrong:
@@ -202,3 +235,10 @@ def _check_family(family: FamilyDescriptor) -> None:
                 value=getattr(family, option),
                 fix="FamilyDescriptor describes the values that HBase allows",
             )
+    if family.new_version_behavior:
+        raise FeatureMissingError(
+            "the gateway in memory orders puts and deletes by timestamps only",
+            family=family.name,
+            option="new_version_behavior",
+            fix="test this model on a real HBase",
+        )

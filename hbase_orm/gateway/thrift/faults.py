@@ -15,6 +15,7 @@ from thriftpy2.thrift import TApplicationException, TException
 from thriftpy2.transport import TTransportException
 
 from hbase_orm.errors import (
+    CompressionMissingError,
     ConnectionLostError,
     FamilyNotFoundError,
     FeatureMissingError,
@@ -132,6 +133,19 @@ _PHRASES: tuple[tuple[str, _Entry], ...] = (
     ("Invalid scanner Id", (ScannerExpiredError, "the scanner is closed or expired", "")),
 )
 
+_NO_COMPRESSION: _Entry = (
+    CompressionMissingError,
+    "the server does not have the codec of a family's compression",
+    "install the codec on all servers, or choose another compression: every server has GZ",
+)
+# HBase's own check of a codec. The first request gets the text of what Java could not load, and
+# each later one "Compression algorithm '...' previously failed test".
+_COMPRESSION_CHECKS = (
+    "TableDescriptorChecker.checkCompression(",
+    "CompressionTest.testCompression(",
+)
+_COMPRESSION_PHRASE = "Compression algorithm '"
+
 _CLASS_NAME = re.compile(r"\b[A-Z]\w*Exception\b")
 _FAILED_ACTIONS = re.compile(r"Failed \d+ actions?: (\S+): \d+ times?")
 
@@ -172,12 +186,20 @@ def _server_fault(exc: BaseException, details: dict[str, Any]) -> GatewayError:
     message = message_text(exc)
     entry = (
         _by_table_name(message, details.get("table"))
+        or _by_compression(message)
         or _by_phrase(message)
         or _by_class_name(message)
         or _by_thrift_type(exc)
     )
     kind, text, fix = entry
     return kind(text, **details, server_message=_first_line(message), fix=fix)
+
+
+def _by_compression(message: str) -> _Entry | None:
+    """Return the entry for a codec that HBase could not load, or None."""
+    is_refused = any(check in message for check in _COMPRESSION_CHECKS)
+    is_refused = is_refused or _COMPRESSION_PHRASE in _first_line(message)
+    return _NO_COMPRESSION if is_refused else None
 
 
 def _by_phrase(message: str) -> _Entry | None:

@@ -5,11 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from hbase_orm.errors import RejectedError, TableDisabledError
+from hbase_orm.errors import TableDisabledError
 from hbase_orm.gateway.thrift.decoding.answers import text
 from hbase_orm.gateway.thrift.decoding.incoming import GarbledAnswerError
 from hbase_orm.gateway.thrift.faults import translate
-from hbase_orm.gateway.thrift.gateway import FOREVER_S, Call, no_table, server_of, table_bytes
+from hbase_orm.gateway.thrift.gateway import Call, no_table, server_of, table_bytes
+from hbase_orm.gateway.thrift.thrift2_families import (
+    family_descriptor,
+    name_of,
+    number_of,
+    thrift_family,
+)
 from hbase_orm.gateway.thrift.wire import HBASE2
 from hbase_orm.ops import (
     AddFamily,
@@ -20,7 +26,6 @@ from hbase_orm.ops import (
     DropNamespace,
     DropTable,
     EnableTable,
-    FamilyDescriptor,
     ListNamespaces,
     ListRegions,
     ListTables,
@@ -31,18 +36,6 @@ from hbase_orm.ops import (
 )
 
 # Numbers of the server's enumerations.
-_COMPRESSIONS = {
-    "LZO": 0,
-    "GZ": 1,
-    "NONE": 2,
-    "SNAPPY": 3,
-    "LZ4": 4,
-    "BZIP2": 5,
-    "ZSTD": 6,
-}
-_BLOOMS = {"NONE": 0, "ROW": 1, "ROWCOL": 2}
-_BLOCK_ENCODINGS = {"NONE": 0, "PREFIX": 2, "DIFF": 3, "FAST_DIFF": 4, "ROW_INDEX_V1": 7}
-_KEEP_DELETED_CELLS = {"FALSE": 0, "TRUE": 1, "TTL": 2}
 _DURABILITIES = {
     "USE_DEFAULT": 0,
     "SKIP_WAL": 1,
@@ -122,51 +115,10 @@ def _thrift_table(descriptor: TableDescriptor) -> Any:
         attributes[_REPLICATION] = str(descriptor.region_replication).encode()
     return HBASE2.Table(
         name=_table_name(descriptor.name),
-        families=[_thrift_family(family) for family in descriptor.families],
+        families=[thrift_family(family) for family in descriptor.families],
         attributes=attributes or None,
-        durability=_number(_DURABILITIES, "durability", descriptor.durability),
+        durability=number_of(_DURABILITIES, "durability", descriptor.durability),
     )
-
-
-def _thrift_family(family: FamilyDescriptor) -> Any:
-    """Return a family's Thrift descriptor with all options.
-
-    HBase would use its own defaults for options that are left out.
-    """
-    return HBASE2.Family(
-        name=family.name,
-        block_size=family.block_size_bytes,
-        bloom=_number(_BLOOMS, "bloom", family.bloom),
-        compression=_number(_COMPRESSIONS, "compression", family.compression),
-        block_encoding=_number(_BLOCK_ENCODINGS, "block_encoding", family.block_encoding),
-        keep_deleted_cells=_number(
-            _KEEP_DELETED_CELLS, "keep_deleted_cells", family.keep_deleted_cells
-        ),
-        versions=family.versions,
-        min_versions=family.min_versions,
-        scope=family.scope,
-        ttl_s=FOREVER_S if family.ttl_s is None else family.ttl_s,
-        block_cache=family.block_cache,
-        cache_data_on_write=family.cache_data_on_write,
-        evict_on_close=family.evict_on_close,
-        in_memory=family.in_memory,
-    )
-
-
-def _number(numbers: Mapping[str, int], option: str, name: str) -> int:
-    number = numbers.get(name.upper())
-    if number is None:
-        raise RejectedError(
-            "the option does not allow this value",
-            option=option,
-            value=name,
-            fix=f"use one of {', '.join(numbers)}",
-        )
-    return number
-
-
-def _name_of(numbers: Mapping[str, int], number: int | None, default: str) -> str:
-    return next((name for name, each in numbers.items() if each == number), default)
 
 
 def _describe_table(client: Any, operation: DescribeTable) -> TableDescriptor:
@@ -174,11 +126,13 @@ def _describe_table(client: Any, operation: DescribeTable) -> TableDescriptor:
     attributes = {text(name): text(value) for name, value in (table.attributes or {}).items()}
     return TableDescriptor(
         _name(table.name),
-        tuple(_family(family) for family in sorted(table.families or (), key=_family_name)),
+        tuple(
+            family_descriptor(family) for family in sorted(table.families or (), key=_family_name)
+        ),
         attributes={
             name: value for name, value in attributes.items() if name not in _OWN_ATTRIBUTES
         },
-        durability=_name_of(_DURABILITIES, table.durability, "USE_DEFAULT"),
+        durability=name_of(_DURABILITIES, table.durability, "USE_DEFAULT"),
         region_replication=_replicas(attributes.get(_REPLICATION.decode(), "1")),
     )
 
@@ -195,27 +149,8 @@ def _family_name(family: Any) -> bytes:
     return name
 
 
-def _family(described: Any) -> FamilyDescriptor:
-    return FamilyDescriptor(
-        described.name,
-        versions=described.versions,
-        min_versions=described.min_versions,
-        ttl_s=None if described.ttl_s == FOREVER_S else described.ttl_s,
-        compression=_name_of(_COMPRESSIONS, described.compression, "NONE"),
-        bloom=_name_of(_BLOOMS, described.bloom, "ROW"),
-        block_encoding=_name_of(_BLOCK_ENCODINGS, described.block_encoding, "NONE"),
-        keep_deleted_cells=_name_of(_KEEP_DELETED_CELLS, described.keep_deleted_cells, "FALSE"),
-        block_size_bytes=described.block_size,
-        block_cache=described.block_cache,
-        in_memory=described.in_memory,
-        cache_data_on_write=described.cache_data_on_write,
-        evict_on_close=described.evict_on_close,
-        scope=described.scope,
-    )
-
-
 def _add_family(client: Any, operation: AddFamily) -> None:
-    client.addColumnFamily(_table_name(operation.table), _thrift_family(operation.family))
+    client.addColumnFamily(_table_name(operation.table), thrift_family(operation.family))
 
 
 def _enable_table(client: Any, operation: EnableTable) -> None:

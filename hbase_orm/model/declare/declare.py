@@ -87,6 +87,7 @@ def build_schema(cls: type, placement: RowPlacement) -> TableSchema:
         split_keys=split_keys,
         durability=table.durability,
         region_replication=table.region_replication,
+        attributes=table.attributes,
         packed_bytes=_packed_bytes(cls, layout, columns) if packed is not None else 0,
         record_types=RecordTypes(placement.record)
         if isinstance(placement.record, RecordTypeCodec)
@@ -115,6 +116,24 @@ def _only_version(
             fix="leave the version out, or give the model a table of its own",
         )
     return columns[0] if columns else None
+
+
+def refuse_arrival_order(schema: TableSchema) -> None:
+    """Refuse guarded rows in a family in which HBase orders puts and deletes by arrival.
+
+    Raises:
+        SchemaError: A family has `new_version_behavior`, and the model has indexes or a version
+            column.
+    """
+    names = [family.name.decode() for family in schema.families if family.new_version_behavior]
+    if names and schema.is_guarded:
+        raise SchemaError(
+            "a model with indexes or a version column cannot have a family with "
+            "new_version_behavior: its writes count on the order of timestamps",
+            model=schema.model_name,
+            families=names,
+            fix="leave new_version_behavior out",
+        )
 
 
 def stamped(schema: TableSchema, timestamps: str | None) -> TableSchema:

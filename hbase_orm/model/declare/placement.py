@@ -103,6 +103,7 @@ def _placement_of_record_type(
         durability=schema.durability,  # type: ignore[arg-type]  # checked when it was declared
         region_replication=schema.region_replication,
     )
+    shared.attributes |= schema.attributes
     return RowPlacement(shared, periods=periods, record=record_type)
 
 

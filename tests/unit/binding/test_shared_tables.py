@@ -138,6 +138,7 @@ def test_models_that_contradict_each_other_in_a_family_are_refused_before_anythi
         (Table("users", splits=[b"m"]), "splits", ((), (b"m",))),
         (Table("users", durability="ASYNC_WAL"), "durability", ("USE_DEFAULT", "ASYNC_WAL")),
         (Table("users", region_replication=2), "region_replication", (1, 2)),
+        (Table("users", attributes={"a": "b"}), "attributes", ({}, {"a": "b"})),
     ],
 )
 def test_models_that_contradict_each_other_in_their_table_are_refused(
@@ -171,7 +172,7 @@ class AsCounter(Model, table="users"):
         (AsCounter, "logins:count", ("count", "visits"), ("bytes.int64", "uint64")),
     ],
 )
-def test_one_column_under_two_codecs_is_refused(
+def test_one_column_under_two_codecs_is_refused(  # noqa: PLR0917 - parameters and fixtures
     engine: Engine,
     gateway: RecordsRequests,
     others: type[Model],

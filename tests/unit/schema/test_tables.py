@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import inspect
 from datetime import timedelta
 from typing import Any
 
@@ -14,6 +16,7 @@ from hbase_orm import (
     Key,
     Mapped,
     Model,
+    RecordType,
     Salt,
     Table,
     codecs,
@@ -46,6 +49,20 @@ def test_every_family_option_reaches_hbase() -> None:
         cache_data_on_write=True,
         evict_on_close=True,
         scope=1,
+        cache_blooms_on_write=True,
+        cache_indexes_on_write=True,
+        prefetch_on_open=True,
+        compress_tags=False,
+        new_version_behavior=True,
+        mob_enabled=True,
+        mob_threshold_bytes=5000,
+        dfs_replication=2,
+        in_memory_compaction="EAGER",
+        storage_policy="ONE_SSD",
+        compaction_compression="GZ",
+        index_block_encoding="PREFIX_TREE",
+        configuration={"hbase.hstore.blockingStoreFiles": "20"},
+        attributes={"MOB_COMPACT_PARTITION_POLICY": "WEEKLY"},
     )
 
     assert family.descriptor() == FamilyDescriptor(
@@ -63,7 +80,66 @@ def test_every_family_option_reaches_hbase() -> None:
         in_memory=True,
         cache_data_on_write=True,
         evict_on_close=True,
+        cache_blooms_on_write=True,
+        cache_indexes_on_write=True,
+        prefetch_on_open=True,
+        compress_tags=False,
+        new_version_behavior=True,
+        mob_enabled=True,
+        mob_threshold_bytes=5000,
+        dfs_replication=2,
+        in_memory_compaction="EAGER",
+        storage_policy="ONE_SSD",
+        compaction_compression="GZ",
+        index_block_encoding="PREFIX_TREE",
+        configuration={"hbase.hstore.blockingStoreFiles": "20"},
+        attributes={"MOB_COMPACT_PARTITION_POLICY": "WEEKLY"},
     )
+
+
+def test_every_field_of_a_descriptor_has_an_option() -> None:
+    options = inspect.signature(Family).parameters.keys() - {"bloom_prefix_bytes"}
+    names = {"ttl_s" if option == "ttl" else option for option in options}
+
+    assert {each.name for each in dataclasses.fields(FamilyDescriptor)} == names
+
+
+def test_the_prefix_of_a_bloom_filter_is_a_setting() -> None:
+    family = Family("d", bloom="ROWPREFIX_FIXED_LENGTH", bloom_prefix_bytes=4).descriptor()
+
+    assert family.configuration == {"RowPrefixBloomFilter.prefix_length": "4"}
+
+
+@pytest.mark.parametrize(
+    ("options", "fix"),
+    [
+        ({"bloom": "ROWPREFIX_FIXED_LENGTH"}, "bloom_prefix_bytes=4"),
+        ({"bloom_prefix_bytes": 4}, "leave bloom_prefix_bytes out"),
+        ({"mob_threshold_bytes": 4}, "add mob_enabled=True"),
+        ({"configuration": {"RowPrefixBloomFilter.prefix_length": "4"}}, "bloom_prefix_bytes="),
+        ({"attributes": {"TTL": "5"}}, "use the option of Family"),
+        ({"attributes": {"IS_MOB": "true"}}, "use the option of Family"),
+    ],
+)
+def test_options_that_need_or_repeat_each_other_are_refused(
+    options: dict[str, Any], fix: str
+) -> None:
+    with pytest.raises(SchemaError) as caught:
+        Family("d", **options)
+
+    assert fix in caught.value.fix
+
+
+def test_a_family_of_arrival_order_cannot_have_guarded_rows() -> None:
+    with pytest.raises(SchemaError, match="new_version_behavior") as caught:
+
+        class Arrived(Model, table="rows"):
+            d = Family(new_version_behavior=True)
+            n: Key[int] = key()
+            v: Mapped[int] = column(d)
+            by_v = Index(v)
+
+    assert (caught.value.model, caught.value.families) == ("Arrived", ["d"])
 
 
 def test_deleted_cells_may_be_kept_for_their_time_to_live() -> None:
@@ -98,6 +174,17 @@ def test_deleted_cells_may_be_kept_for_their_time_to_live() -> None:
         ("in_memory", 1),
         ("cache_data_on_write", None),
         ("evict_on_close", 0),
+        ("mob_enabled", 1),
+        ("dfs_replication", -1),
+        ("dfs_replication", 32_768),
+        ("in_memory_compaction", "LAZY"),
+        ("storage_policy", "FAST"),
+        ("compaction_compression", "gz"),
+        ("index_block_encoding", "PREFIX"),
+        ("compress_tags", None),
+        ("configuration", {"a": 5}),
+        ("configuration", {"a": ""}),
+        ("attributes", [("a", "b")]),
     ],
 )
 def test_an_option_out_of_its_range_is_named(option: str, value: Any) -> None:
@@ -178,9 +265,62 @@ def test_table_options_reach_the_schema() -> None:
     )
 
 
+def test_sizes_and_free_attributes_of_a_table_reach_the_schema() -> None:
+    table = Table(
+        "rows",
+        max_file_size_bytes=5 * 2**30,
+        flush_size_bytes=64 * 2**20,
+        attributes={"COMPACTION_ENABLED": "false", "owner": "sales"},
+    )
+
+    assert declared(table).__schema__.attributes == {
+        "COMPACTION_ENABLED": "false",
+        "owner": "sales",
+        "MAX_FILESIZE": "5368709120",
+        "MEMSTORE_FLUSHSIZE": "67108864",
+    }
+
+
+def test_a_record_type_has_the_attributes_of_its_base() -> None:
+    class Base(Model, table=Table("records", max_file_size_bytes=5 * 2**30)):
+        d = Family()
+        owner: Key[str] = key()
+        __rowkey__ = rowkey(owner, RecordType())
+
+    class Item(Base, record_type="i"):
+        value: Mapped[int] = column(Base.d)
+
+    assert Item.__schema__.attributes == {"MAX_FILESIZE": "5368709120"}
+
+
+@pytest.mark.parametrize(
+    ("name", "fix"),
+    [
+        ("MAX_FILESIZE", "max_file_size_bytes="),
+        ("MEMSTORE_FLUSHSIZE", "flush_size_bytes="),
+        ("DURABILITY", "durability="),
+        ("REGION_REPLICATION", "region_replication="),
+        ("READONLY", "after its rows were written"),
+        ("hbase_orm.row_key", "choose a name"),
+        ("hbase.hregion.keyvalue.timestamp.slop.millisecs", "the library sets it"),
+    ],
+)
+def test_attributes_that_have_an_option_or_belong_to_the_library_are_refused(
+    name: str, fix: str
+) -> None:
+    with pytest.raises(SchemaError) as caught:
+        Table("rows", attributes={name: "5"})
+
+    assert caught.value.name == name
+    assert fix in caught.value.fix
+
+
 @pytest.mark.parametrize(
     ("option", "value"),
     [
+        ("max_file_size_bytes", 0),
+        ("flush_size_bytes", "1 GB"),
+        ("attributes", {"a": 5}),
         ("durability", "NEVER"),
         ("durability", None),
         ("region_replication", 0),

@@ -7,6 +7,7 @@ from thriftpy2.thrift import TApplicationException, TException
 from thriftpy2.transport import TTransportException
 
 from hbase_orm.errors import (
+    CompressionMissingError,
     ConnectionLostError,
     FamilyNotFoundError,
     FeatureMissingError,
@@ -25,6 +26,8 @@ from hbase_orm.gateway.thrift.faults import FAULTS, translate
 from hbase_orm.gateway.thrift.wire import HBASE1, HBASE2
 from hbase_orm.ops import (
     CheckAndMutate,
+    CreateTable,
+    FamilyDescriptor,
     GetRows,
     MutateRow,
     MutateRows,
@@ -32,6 +35,7 @@ from hbase_orm.ops import (
     Put,
     RowMutation,
     Scan,
+    TableDescriptor,
 )
 
 _GET = GetRows("t", (b"r",))
@@ -241,3 +245,29 @@ def test_a_wrapper_is_looked_at_only_when_nothing_more_specific_is_named() -> No
         "RetriesExhaustedException",
         "RetriesExhaustedWithDetailsException",
     }
+
+
+_CHECKED = (
+    f"\n\tat {_PACKAGE}util.TableDescriptorChecker.checkCompression(TableDescriptorChecker.java:1)"
+)
+_DO_NOT_RETRY = f"{_PACKAGE}DoNotRetryIOException: "
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        f"{_DO_NOT_RETRY}{_DO_NOT_RETRY}java.lang.NoClassDefFoundError: net/jpountz{_CHECKED}",
+        f"{_DO_NOT_RETRY}java.lang.RuntimeException: native zStandard not available{_CHECKED}",
+        f"{_DO_NOT_RETRY}Compression algorithm 'lz4' previously failed test.",
+    ],
+)
+@pytest.mark.parametrize("fault", [HBASE1.IOError, HBASE2.ServerFault])
+def test_a_codec_that_the_server_could_not_load_is_named(
+    fault: type[TException], message: str
+) -> None:
+    wanted = TableDescriptor("t", (FamilyDescriptor(b"d", compression="LZ4"),))
+
+    error = translate(fault(message=message), CreateTable(wanted))
+
+    assert type(error) is CompressionMissingError
+    assert "GZ" in error.fix
