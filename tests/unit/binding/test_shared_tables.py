@@ -102,10 +102,14 @@ def test_the_guards_of_one_model_have_their_family(engine: Engine, models: Any) 
         assert session.all(select(Indexed.name).where(Indexed.at == 5)) == ["a"]
 
 
-def other(**parts: Any) -> type[Model]:
-    """Return another model of the table `users`."""
-    body = {"__annotations__": {"name": Key[str]}, "name": key(), **parts}
-    return type(Model)("Other", (Model,), body, table=parts.pop("table", "users"))
+def other(family: Family, table: str | Table = "users") -> type[Model]:
+    """Return another model with a family `d`."""
+
+    class Other(Model, table=table):
+        d = family
+        name: Key[str] = key()
+
+    return Other
 
 
 @pytest.mark.parametrize(
@@ -122,7 +126,7 @@ def test_models_that_contradict_each_other_in_a_family_are_refused_before_anythi
     engine: Engine, gateway: RecordsRequests, family: Family, option: str, values: Any
 ) -> None:
     with pytest.raises(SchemaError, match="family with different options") as caught:
-        engine.create_tables(Profile, other(d=family))
+        engine.create_tables(Profile, other(family))
 
     error = caught.value
     assert (error.table, error.model, error.other_model) == ("users", "Profile", "Other")
@@ -145,7 +149,7 @@ def test_models_that_contradict_each_other_in_their_table_are_refused(
     engine: Engine, gateway: RecordsRequests, table: Table, option: str, values: Any
 ) -> None:
     with pytest.raises(SchemaError, match="table with different options") as caught:
-        engine.create_tables(Profile, other(d=Family(ttl=DAY), table=table))
+        engine.create_tables(Profile, other(Family(ttl=DAY), table))
 
     error = caught.value
     assert (error.model, error.other_model, error.option) == ("Profile", "Other", option)
@@ -195,7 +199,7 @@ def test_one_column_under_one_codec_is_shared(engine: Engine) -> None:
 
 
 def test_models_of_different_tables_may_differ(engine: Engine) -> None:
-    assert engine.create_tables(Profile, other(d=Family(), table="others")) == ["users", "others"]
+    assert engine.create_tables(Profile, other(Family(), "others")) == ["users", "others"]
 
 
 class Record(Model, table="records"):

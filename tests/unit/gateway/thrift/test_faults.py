@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from thriftpy2.thrift import TApplicationException, TException
 from thriftpy2.transport import TTransportException
@@ -262,9 +264,7 @@ _DO_NOT_RETRY = f"{_PACKAGE}DoNotRetryIOException: "
     ],
 )
 @pytest.mark.parametrize("fault", [HBASE1.IOError, HBASE2.ServerFault])
-def test_a_codec_that_the_server_could_not_load_is_named(
-    fault: type[TException], message: str
-) -> None:
+def test_a_codec_that_the_server_could_not_load_is_named(fault: Any, message: str) -> None:
     wanted = TableDescriptor("t", (FamilyDescriptor(b"d", compression="LZ4"),))
 
     error = translate(fault(message=message), CreateTable(wanted))
