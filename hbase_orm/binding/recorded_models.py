@@ -109,9 +109,7 @@ def is_fresh(bound: BoundModel, catalog: CatalogCache) -> bool:
     )
 
 
-def _compared(
-    bound: BoundModel, stored: bytes, features: frozenset[Feature]
-) -> Protocol[Checked]:
+def _compared(bound: BoundModel, stored: bytes, features: frozenset[Feature]) -> Protocol[Checked]:
     if not stored:
         return Checked(stored, bound)
     record = TableRecord.decode(stored)
@@ -181,9 +179,7 @@ def _warn(schema: TableSchema, found: Sequence[Difference]) -> None:
         )
 
 
-def _is_of(
-    record: TableRecord, table: str, features: frozenset[Feature]
-) -> Protocol[bool | None]:
+def _is_of(record: TableRecord, table: str, features: frozenset[Feature]) -> Protocol[bool | None]:
     """Return whether a table is the one that a record was written for; None if nobody can tell."""
     if not record.table_id or Feature.SCHEMA not in features:
         return None

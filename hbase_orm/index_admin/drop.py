@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from hbase_orm.binding import model_tables as tables
+from hbase_orm.binding.table_creation import model_tables as tables
 from hbase_orm.index.catalog import index_steps as steps
 from hbase_orm.index.catalog.entry import CatalogIndex, IndexState
 from hbase_orm.ops import Protocol, Sleep, ask

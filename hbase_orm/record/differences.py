@@ -134,9 +134,7 @@ def _of_columns(recorded: RecordedRows, declared: RecordedRows) -> Iterator[Diff
         if known is None:
             yield Difference(Weight.HARMLESS, f"column {_text(column)}", "", _shown(own.codec))
         elif known.role != own.role and {known.role, own.role} != {"column", "version"}:
-            yield Difference(
-                Weight.CONTRADICTION, f"column {_text(column)}", known.role, own.role
-            )
+            yield Difference(Weight.CONTRADICTION, f"column {_text(column)}", known.role, own.role)
         elif not same_codec(known.codec, own.codec) or known.names != own.names:
             yield Difference(
                 Weight.CONTRADICTION,
@@ -174,9 +172,7 @@ def _of_fields(
     if not moved or not all(moved):
         return
     for field, (before, now) in moved[0].items():
-        yield Difference(
-            Weight.CONTRADICTION, f"field {field}", _text(before), _text(now)
-        )
+        yield Difference(Weight.CONTRADICTION, f"field {field}", _text(before), _text(now))
 
 
 def _moved(recorded: RecordedModel, model: RecordedModel) -> dict[str, tuple[bytes, bytes]]:

@@ -78,9 +78,7 @@ def rows_of(schema: TableSchema) -> RecordedRows:
     fields = {each.name: each.column for each in (*schema.columns, *schema.numbers)}
     for dynamic in schema.dynamics:
         names = codec_spec(dynamic.name_codec)
-        columns[dynamic.prefix] = RecordedColumn(
-            "dynamic", codec_spec(dynamic.codec), names=names
-        )
+        columns[dynamic.prefix] = RecordedColumn("dynamic", codec_spec(dynamic.codec), names=names)
         fields[dynamic.name] = dynamic.prefix
     return RecordedRows(
         record_type=type_of(schema),

@@ -8,15 +8,15 @@ from datetime import datetime
 from types import TracebackType
 from typing import Any, Self
 
-from hbase_orm.binding import model_tables as tables
+from hbase_orm.binding.table_creation import model_tables as tables
 from hbase_orm.binding.addressing.tables import refuse_needless_periods
 from hbase_orm.binding.bound_model import BoundModel
 from hbase_orm.binding.bound_tables import bind, checked_model
-from hbase_orm.binding.recorded_models import last_usable, usable_model
 from hbase_orm.binding.dictionaries import Dictionaries, in_namespace
+from hbase_orm.binding.recorded_models import last_usable, usable_model
 from hbase_orm.binding.runtime import Runtime
-from hbase_orm.binding.shared_tables import Creation, creations
-from hbase_orm.binding.table_records import (
+from hbase_orm.binding.table_creation.shared_tables import Creation, creations
+from hbase_orm.binding.table_creation.table_records import (
     distinct_schemas,
     new_table_id,
     refuse_contradictions,
@@ -39,8 +39,8 @@ from hbase_orm.model import Model
 from hbase_orm.model.declare.placement import base_of, model_of_key
 from hbase_orm.numbering.sequence import DEFAULT_BLOCK, SEQUENCES_TABLE, Sequence
 from hbase_orm.ops import ListRegions, Ping, Protocol, RegionRange, RenewTimeLimit, ask
-from hbase_orm.record.store import delete_record
 from hbase_orm.reading.by_key import row_keys
+from hbase_orm.record.store import delete_record
 from hbase_orm.schema import TableSchema
 from hbase_orm.session.session import Session
 
@@ -219,6 +219,8 @@ class Engine(IndexAdmin):
                 table, distinct_schemas(bounds), bounds[0].schema.table, is_new=is_new
             )
             self._runtime.catalog.forget(table)
+            yield from ask(RenewTimeLimit())
+            yield from self._runtime.catalog.record(table)  # so that the first use sends nothing
         return made
 
     def drop_tables(self, *models: type[Model]) -> list[str]:

@@ -104,9 +104,9 @@ class Flush:
     def _send_pending(self, outcome: FlushOutcome) -> Protocol[Sequence[RowWrite]]:
         """Send the pending writes, record their results, and return the acknowledged writes."""
         runtime = self._state.runtime
-        unchecked = yield from self._use()
         self._prepare()
         self._refuse_lost_changes()
+        unchecked = yield from self._use()
         yield from self._assign_numbers()
         for obj, _ in self._state.pending.values():
             self._state.refuse_owned(obj)

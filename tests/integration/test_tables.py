@@ -24,7 +24,7 @@ from hbase_orm import (
     rowkey,
     select,
 )
-from hbase_orm.binding.existing_tables import KEY_ATTRIBUTE
+from hbase_orm.binding.table_creation.existing_tables import KEY_ATTRIBUTE
 from hbase_orm.errors import CompressionMissingError, FeatureMissingError, SchemaError
 from hbase_orm.index.catalog.entry import IndexState, TableState
 from hbase_orm.numbering.create_tables import ensure_namespace

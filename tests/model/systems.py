@@ -212,7 +212,7 @@ def protocol(  # noqa: C901, PLR0911  # one return a kind of worker
         case "load":
             return load(bench, worker, own)
         case "compact":
-            # A covering index keeps its tombstones: see `binding.model_tables`.
+            # A covering index keeps its tombstones: see `binding.table_creation.model_tables`.
             return step(Compact((bench.index.table,) if system.is_covering else ()))
         case "forget":
             return step(Compact())

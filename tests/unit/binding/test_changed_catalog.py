@@ -124,7 +124,9 @@ def test_a_model_without_indexes_replaces_no_row_of_a_table_that_has_some_nor_re
     with pytest.raises(SchemaError):
         through(gateway, engine).session().replace(PlainPerson(name="ann", city="Rome"))
 
-    assert gateway.requests == [GetRows(CATALOG_TABLE, (b"people",), (CATALOG_COLUMN, RECORD_COLUMN))]
+    assert gateway.requests == [
+        GetRows(CATALOG_TABLE, (b"people",), (CATALOG_COLUMN, RECORD_COLUMN))
+    ]
     person = engine.session().get(Person, name="ann")
     assert person is not None
     assert person.city == "Oslo"

@@ -21,7 +21,7 @@ from hbase_orm import (
 )
 from hbase_orm.binding.bound_tables import bind
 from hbase_orm.binding.dictionaries import Dictionaries
-from hbase_orm.binding.model_tables import base_table
+from hbase_orm.binding.table_creation.model_tables import base_table
 from hbase_orm.binding.runtime import Runtime
 from hbase_orm.binding.url import EngineOptions
 from hbase_orm.errors import (
@@ -36,7 +36,6 @@ from hbase_orm.gateway.base import Feature, Gateway
 from hbase_orm.gateway.memory.gateway import MemoryGateway
 from hbase_orm.index.catalog import catalog
 from hbase_orm.index.catalog.entry import TableState
-from hbase_orm.record.store import delete_record
 from hbase_orm.ops import (
     CheckAndMutate,
     CreateTable,
@@ -46,6 +45,7 @@ from hbase_orm.ops import (
     MutateRows,
     Operation,
 )
+from hbase_orm.record.store import delete_record
 from hbase_orm.writing.send import BATCH_BYTES, BATCH_ROWS
 from tests.support.recording import FailsBeforeSending, LosesAnswers, RecordsRequests
 

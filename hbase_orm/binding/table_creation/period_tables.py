@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Final, TypeVar, cast
 
 from hbase_orm.binding.bound_model import BoundModel
-from hbase_orm.binding.table_records import create_recorded
+from hbase_orm.binding.table_creation.table_records import create_recorded
 from hbase_orm.errors import NamespaceNotFoundError, TableNotFoundError
 from hbase_orm.gateway.base import Feature
 from hbase_orm.model.declare.placement import base_of

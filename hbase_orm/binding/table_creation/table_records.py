@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from hbase_orm.binding.bound_model import BoundModel
-from hbase_orm.binding.existing_tables import KEY_ATTRIBUTE, described
-from hbase_orm.binding.model_tables import create
+from hbase_orm.binding.table_creation.existing_tables import KEY_ATTRIBUTE, described
+from hbase_orm.binding.table_creation.model_tables import create
 from hbase_orm.binding.recorded_models import compared, drift_error
 from hbase_orm.index.catalog.catalog import catalog_descriptor
 from hbase_orm.numbering.create_tables import create_if_missing
@@ -136,8 +136,7 @@ def _merged_rows(recorded: RecordedRows, declared: RecordedRows) -> RecordedRows
     kept = {
         column: replace(
             each,
-            is_required=each.is_required
-            and declared.columns.get(column, each).is_required,
+            is_required=each.is_required and declared.columns.get(column, each).is_required,
             codec=declared.columns.get(column, each).codec,
         )
         for column, each in recorded.columns.items()

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Final
 
 from hbase_orm.binding.bound_model import BoundModel
-from hbase_orm.binding.existing_tables import (
+from hbase_orm.binding.table_creation.existing_tables import (
     KEY_ATTRIBUTE,
     SAMPLED_ROWS,
     check_index_tables,
@@ -118,9 +118,7 @@ def create(
     incarnations: dict[str, int] = {}
     if is_unwritten(entry) and not may_have_writers:
         incarnations = yield from _make_index_tables(bound, made)
-    made_base = yield from _make_base_table(
-        schema, families, existing, table_id, is_lww=is_lww
-    )
+    made_base = yield from _make_base_table(schema, families, existing, table_id, is_lww=is_lww)
     yield from register(
         schema.table,
         bound.indexes,

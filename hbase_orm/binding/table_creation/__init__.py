@@ -1,0 +1,1 @@
+"""Creates tables, index tables, dictionaries and records; checks the tables that exist already."""
