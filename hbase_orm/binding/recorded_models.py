@@ -44,12 +44,12 @@ class Checked:
     Attributes:
         record: The bytes of the record that the model was compared with.
         model: The model as it is used; None if it contradicts the record.
-        found: What differs.
+        differing: What differs.
     """
 
     record: bytes
     model: BoundModel | None
-    found: tuple[Difference, ...] = ()
+    differing: tuple[Difference, ...] = ()
 
 
 def usable_model(
@@ -86,7 +86,7 @@ def usable_model(
         if known.model is not None:
             known.model.as_catalogued[_CHECKED] = known
     if known.model is None:
-        raise drift_error(bound.schema, known.found)
+        raise drift_error(bound.schema, known.differing)
     model: BoundModel = known.model
     return model
 
@@ -113,21 +113,23 @@ def _compared(bound: BoundModel, stored: bytes, features: frozenset[Feature]) ->
     if not stored:
         return Checked(stored, bound)
     record = TableRecord.decode(stored)
-    found = tuple(compared(bound.schema, record))
-    if any(each.weight is Weight.CONTRADICTION for each in found):
+    differing = tuple(compared(bound.schema, record))
+    if any(each.weight is Weight.NO_FAMILY for each in differing):
+        differing = yield from _without_live_families(bound, differing, features)
+    if any(each.weight is Weight.CONTRADICTION for each in differing):
         is_same = yield from _is_of(record, bound.declared_table, features)
         if is_same is not False:
             if is_same is None:
-                found = (*found, _UNDECIDED)
-            return Checked(stored, None, found)
+                differing = (*differing, _UNDECIDED)
+            return Checked(stored, None, differing)
         logger.warning(
             "table %s was made by other means since its record was written: the record is ignored; "
             "write it again with 'hbase-orm tables adopt'",
             bound.declared_table,
         )
         return Checked(stored, bound)
-    _warn(bound.schema, found)
-    return Checked(stored, _as_recorded(bound, record, features, found), found)
+    _warn(bound.schema, differing)
+    return Checked(stored, _as_recorded(bound, record, features, differing), differing)
 
 
 _UNDECIDED: Final = Difference(
@@ -138,15 +140,15 @@ _UNDECIDED: Final = Difference(
 def compared(schema: TableSchema, record: TableRecord) -> list[Difference]:
     """Return the differences between a model and a record; for a base those of its record types."""
     current, own = record.current, declaration_of([schema])
-    found: list[Difference] = []
+    differing: list[Difference] = []
     for each in record_types_of(schema) or (schema,):
         declared = rows_of(each)
         rows = current.rows_of(declared)
         if rows is not None:
-            found += differences(rows, declared, current, own)
+            differing += differences(rows, declared, current, own)
         elif not declared.record_type or not any(known.record_type for known in current.rows):
-            found.append(_of_record_types(declared.record_type, current))
-    return list(dict.fromkeys(found))
+            differing.append(_of_record_types(declared.record_type, current))
+    return list(dict.fromkeys(differing))
 
 
 def _of_record_types(declared: str, recorded: Declaration) -> Difference:
@@ -159,16 +161,16 @@ def _as_recorded(
     bound: BoundModel,
     record: TableRecord,
     features: frozenset[Feature],
-    found: Sequence[Difference],
+    differing: Sequence[Difference],
 ) -> BoundModel:
     schema = recorded_schema(bound.schema, record.current)
-    differs = any(each.weight is Weight.HARMLESS for each in found)
+    differs = any(each.weight is Weight.HARMLESS for each in differing)
     guarded = written_table(schema, features)
     return replace(bound, schema=schema, guarded=guarded, repairs=not differs)
 
 
-def _warn(schema: TableSchema, found: Sequence[Difference]) -> None:
-    options = [str(each) for each in found if each.weight is Weight.OPTION]
+def _warn(schema: TableSchema, differing: Sequence[Difference]) -> None:
+    options = [str(each) for each in differing if each.weight is Weight.OPTION]
     if options:
         logger.warning(
             "table %s has other options than model %s declares: %s; apply them with "
@@ -177,6 +179,32 @@ def _warn(schema: TableSchema, found: Sequence[Difference]) -> None:
             schema.model_name,
             "; ".join(options),
         )
+
+
+def _without_live_families(
+    bound: BoundModel, differing: Sequence[Difference], features: frozenset[Feature]
+) -> Protocol[tuple[Difference, ...]]:
+    """Return differences in which a family that the record lacks is weighed by the table itself.
+
+    A table without the family is a contradiction. A family that others added to the table, or a
+    table that cannot be described, is only another option.
+    """
+    families: set[str] = set()
+    weight = Weight.OPTION
+    if Feature.SCHEMA in features:
+        try:
+            there = yield from ask(DescribeTable(bound.declared_table))
+        except (TableNotFoundError, FeatureMissingError, RejectedError):
+            pass
+        else:
+            families = {f"family {family.name.decode()}" for family in there.families}
+            weight = Weight.CONTRADICTION
+    return tuple(
+        replace(each, weight=Weight.OPTION if each.subject in families else weight)
+        if each.weight is Weight.NO_FAMILY
+        else each
+        for each in differing
+    )
 
 
 def _is_of(record: TableRecord, table: str, features: frozenset[Feature]) -> Protocol[bool | None]:
@@ -192,13 +220,13 @@ def _is_of(record: TableRecord, table: str, features: frozenset[Feature]) -> Pro
     return there.attributes.get(ID_ATTRIBUTE) == record.table_id
 
 
-def drift_error(schema: TableSchema, found: Sequence[Difference]) -> SchemaDriftError:
+def drift_error(schema: TableSchema, differing: Sequence[Difference]) -> SchemaDriftError:
     """Return the error of a model that contradicts the record of its table."""
     return SchemaDriftError(
         "the model contradicts the record of its table: it would misread or hide rows",
         model=schema.model_name,
         table=schema.table,
-        differences=[str(each) for each in found if each.weight is not Weight.OPTION],
+        differences=[str(each) for each in differing if each.weight is not Weight.OPTION],
         fix="declare what the record says; or change the rows with a migration; or, if the table "
         "was made by other means, run 'hbase-orm tables adopt'",
     )

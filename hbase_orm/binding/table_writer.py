@@ -16,8 +16,8 @@ from typing import Any, Final, TypeVar
 from hbase_orm.binding.bound_model import BoundModel
 from hbase_orm.binding.catalog_cache import CatalogCache
 from hbase_orm.binding.maintained_indexes import maintained_table, refuse_indexed
-from hbase_orm.binding.table_creation.period_tables import MISSING_TABLE, send_to_missing_table
 from hbase_orm.binding.recorded_models import usable_model
+from hbase_orm.binding.table_creation.period_tables import MISSING_TABLE, send_to_missing_table
 from hbase_orm.binding.write_clock import WriteClock
 from hbase_orm.errors import CatalogLeaseError, ConnectionLostError, RetryableError
 from hbase_orm.gateway.base import Feature

@@ -14,10 +14,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from hbase_orm.binding.table_creation import model_tables as tables
 from hbase_orm.binding.bound_model import BoundModel
-from hbase_orm.binding.table_creation.existing_tables import described
 from hbase_orm.binding.maintained_indexes import check_indexes
+from hbase_orm.binding.table_creation import model_tables as tables
+from hbase_orm.binding.table_creation.existing_tables import described
 from hbase_orm.binding.table_writer import TableWriter
 from hbase_orm.errors import CatalogLeaseError
 from hbase_orm.index.catalog import index_steps as build

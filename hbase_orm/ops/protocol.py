@@ -12,7 +12,14 @@ from functools import partial
 from typing import Any, Generic, TypeVar, cast
 
 from hbase_orm.errors import ConnectionLostError, RetryableError, ScannerExpiredError
-from hbase_orm.ops.operation import Operation, Protocol, SideBySide, Sleep, Together
+from hbase_orm.ops.operation import (
+    Operation,
+    Protocol,
+    RenewTimeLimit,
+    SideBySide,
+    Sleep,
+    Together,
+)
 
 R = TypeVar("R")
 Q = TypeVar("Q")
@@ -34,6 +41,22 @@ def ask_all(operations: Sequence[Operation[R]]) -> Protocol[tuple[R, ...]]:
 def run_all(protocols: Iterable[Protocol[R]]) -> Protocol[list[R]]:
     """Yield independent protocols at once and return their results in order."""
     return cast("list[R]", (yield SideBySide(tuple(protocols))))
+
+
+def offline_result(protocol: Protocol[R]) -> R | None:
+    """Run a protocol only up to its first request; return its result if it needs no request.
+
+    The function shows bad arguments before anything is sent: what the protocol raises before its
+    first request is raised. The protocol ends there, so it must have no effects until then.
+    """
+    try:
+        request = next(protocol)
+        while isinstance(request, RenewTimeLimit):
+            request = protocol.send(None)
+    except StopIteration as stop:
+        return cast("R", stop.value)
+    protocol.close()
+    return None
 
 
 def _no_jitter() -> float:

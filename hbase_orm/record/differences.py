@@ -23,6 +23,8 @@ class Weight(Enum):
     HARMLESS = "harmless"
     OPTION = "option"
     CONTRADICTION = "contradiction"
+    NO_FAMILY = "no family"
+    """A family that the record lacks: a contradiction, if the table lacks it too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +45,8 @@ class Difference:
 
     def __str__(self) -> str:
         """Return the difference as one line."""
-        return f"{self.subject}: recorded {self.recorded or 'none'}, declared {self.declared or 'none'}"
+        recorded, declared = self.recorded or "none", self.declared or "none"
+        return f"{self.subject}: recorded {recorded}, declared {declared}"
 
 
 def differences(
@@ -62,7 +65,7 @@ def differences(
         *_of_key(recorded, declared, model),
         *_of_anchor(recorded, declared),
         *_of_columns(recorded, declared),
-        *_of_fields(recorded, declared, name, model),
+        *_of_fields(recorded, name, model),
         *_of_families(families.families, own.families),
         *_of_tables(families, own),
     ]
@@ -104,9 +107,8 @@ def _key_text(rows: RecordedRows, model: RecordedModel) -> str:
     """Return a row key in the notation of a declaration, as far as a line can show it."""
     parts = []
     for part in rows.key:
-        number = part.get("field")
-        known = number is not None and number < len(model.key)
-        named = model.key[number] if known else part.get("derived", "")
+        number = part.get("field", len(model.key))
+        named = model.key[number] if number < len(model.key) else part.get("derived", "")
         own = {k: v for k, v in part.items() if k not in {"field", "derived", "of", "codec"}}
         shown = ", ".join(f"{key}={value}" for key, value in own.items())
         parts.append(f"{named} {part.get('codec', '')}({shown})")
@@ -159,9 +161,7 @@ def _shown(codec: Mapping[str, object]) -> str:
     return f"{codec.get('codec', '')}({own})" if own else str(codec.get("codec", ""))
 
 
-def _of_fields(
-    recorded: RecordedRows, declared: RecordedRows, name: str, model: RecordedModel
-) -> Iterator[Difference]:
+def _of_fields(recorded: RecordedRows, name: str, model: RecordedModel) -> Iterator[Difference]:
     """Yield a contradiction if a field stands for another column than a recorded model says.
 
     A model of another name is a view, which may have its own names, if one recorded model agrees.
@@ -189,7 +189,7 @@ def _of_families(
     for name, family in declared.items():
         known = recorded.get(name)
         if known is None:
-            yield Difference(Weight.CONTRADICTION, f"family {_text(name)}", "", "declared")
+            yield Difference(Weight.NO_FAMILY, f"family {_text(name)}", "", "declared")
             continue
         before, now = asdict(known), asdict(family)
         for option in now:

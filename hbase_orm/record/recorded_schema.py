@@ -17,12 +17,21 @@ def recorded_schema(schema: TableSchema, declaration: Declaration) -> TableSchem
     own = {family.name for family in schema.families}
     families = (*schema.families, *(f for n, f in declaration.families.items() if n not in own))
     rows = declaration.rows_of(rows_of(schema))
-    existence = None if rows is None else _existence(rows)
+    existence = None if rows is None else _existence(schema, rows, declaration)
     types = _of_types(schema, declaration)
     return replace(schema, families=families, existence=existence, type_existence=types)
 
 
-def _existence(rows: RecordedRows) -> Existence:
+def _existence(schema: TableSchema, rows: RecordedRows, declaration: Declaration) -> Existence:
+    """Return what shows that a row exists.
+
+    In a plain table any cell does. A model that leaves the anchor out reads rows by any cell; it
+    writes the marker if it requires no column itself.
+    """
+    declared = {column.column for column in schema.columns}
+    if rows.anchor is not None and rows.anchor not in declared and not declaration.is_guarded:
+        has_required = any(c.is_required and not c.deferred for c in schema.columns)
+        return Existence(None, None if has_required else schema.default_marker)
     required = tuple(name for name, column in rows.columns.items() if column.is_required)
     return Existence(rows.anchor, rows.marker, required)
 
@@ -35,5 +44,5 @@ def _of_types(schema: TableSchema, declaration: Declaration) -> dict[bytes, Exis
     for data, model in schema.record_types.models.items():
         rows = declaration.rows_of(rows_of(model.__schema__))
         if rows is not None:
-            known[data] = _existence(rows)
+            known[data] = _existence(model.__schema__, rows, declaration)
     return known

@@ -95,22 +95,23 @@ def _derivation_spec(derivation: Derivation, numbers: Mapping[str, int]) -> Spec
 
 def _plain(value: Any) -> Any:
     """Return a parameter of a codec or of a derivation as a JSON value."""
+    plain: Any = value
     match value:
         case None | bool() | int() | float() | str():
-            return value
+            pass
         case bytes():
-            return value.hex()
-        case Enum():
-            return value.name
+            plain = value.hex()
+        case Enum() | Unit():
+            plain = value.name
         case type():
-            return value.__name__
+            plain = value.__name__
         case Codec():
-            return codec_spec(value)
-        case Unit():
-            return value.name
+            plain = codec_spec(value)
         case Sequence():
-            return _plain_list(value)
-    return value_text(value)
+            plain = _plain_list(value)
+        case _:
+            plain = value_text(value)
+    return plain
 
 
 def _plain_list(values: Sequence[Any]) -> Any:

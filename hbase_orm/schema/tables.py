@@ -266,8 +266,12 @@ class TableSchema:
     def _marker(self) -> bytes | None:
         if self.existence is not None:
             return self.existence.marker
-        has_marker = self.anchor is None and bool(self.families)
-        return self.families[0].name + b":" + MARKER_QUALIFIER if has_marker else None
+        return self.default_marker if self.anchor is None else None
+
+    @property
+    def default_marker(self) -> bytes | None:
+        """The column of the marker, if the model's puts write one; None without a family."""
+        return self.families[0].name + b":" + MARKER_QUALIFIER if self.families else None
 
     @property
     def row_layout(self) -> KeyLayout:

@@ -8,13 +8,13 @@ from datetime import datetime
 from types import TracebackType
 from typing import Any, Self
 
-from hbase_orm.binding.table_creation import model_tables as tables
 from hbase_orm.binding.addressing.tables import refuse_needless_periods
 from hbase_orm.binding.bound_model import BoundModel
 from hbase_orm.binding.bound_tables import bind, checked_model
 from hbase_orm.binding.dictionaries import Dictionaries, in_namespace
 from hbase_orm.binding.recorded_models import last_usable, usable_model
 from hbase_orm.binding.runtime import Runtime
+from hbase_orm.binding.table_creation import model_tables as tables
 from hbase_orm.binding.table_creation.shared_tables import Creation, creations
 from hbase_orm.binding.table_creation.table_records import (
     distinct_schemas,

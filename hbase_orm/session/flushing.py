@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Literal
 
-from hbase_orm.binding.recorded_models import is_fresh
 from hbase_orm.errors import (
     HBaseORMError,
     QueryError,
@@ -18,7 +18,7 @@ from hbase_orm.errors import (
     ValidationError,
 )
 from hbase_orm.model import Model
-from hbase_orm.ops import Protocol, RenewTimeLimit, ask
+from hbase_orm.ops import Protocol, RenewTimeLimit, ask, offline_result
 from hbase_orm.session.pending import PendingWrites
 from hbase_orm.session.state import SessionState
 from hbase_orm.writing.assign_numbers import assign_substitute_numbers
@@ -106,10 +106,10 @@ class Flush:
         runtime = self._state.runtime
         self._prepare()
         self._refuse_lost_changes()
-        unchecked = yield from self._use()
-        yield from self._assign_numbers()
         for obj, _ in self._state.pending.values():
             self._state.refuse_owned(obj)
+        unchecked = yield from self._use()
+        yield from self._assign_numbers()
         writes = yield from self._writes()
         warn_of_future(writes, runtime.clock.now_ms())
         self._pending.outcome = ended = FlushOutcome()
@@ -141,9 +141,13 @@ class Flush:
             SchemaDriftError: A model contradicts the record of its table; nothing is sent.
         """
         state, unchecked = self._state, dict[type[Model], HBaseORMError]()
-        for model in dict.fromkeys(type(obj) for obj, _ in state.pending.values()):
-            if is_fresh(state.bound(model), state.runtime.catalog):
-                continue
+        pending = list(state.pending.values())
+        unread = state.unread(*dict.fromkeys(type(obj) for obj, _ in pending))
+        for obj, kind in pending:
+            if type(obj) in unread:  # values that do not fit are refused before a request
+                offline_result(assign_substitute_numbers([(obj, kind)], state.bound))
+                offline_result(write_of(state.bound_to(obj), obj, _kind(kind)))
+        for model in unread:
             try:
                 yield from state.usable(model)
             except RetryableError as error:
@@ -176,7 +180,7 @@ class Flush:
         writes: list[RowWrite] = []
         for obj, kind in self._state.pending.values():
             bound = self._state.bound_to(obj)
-            write = yield from write_of(bound, obj, "delete" if kind == "delete" else "put")
+            write = yield from write_of(bound, obj, _kind(kind))
             writes.append(self._pending.with_options(write))
         return writes
 
@@ -233,5 +237,10 @@ class Flush:
             for obj, kind in waiting:
                 prepared[id(obj), kind] = obj
                 if self._state.pending.get(id(obj), (None, ""))[1] == kind:
-                    prepare(self._state.bound_to(obj), obj, "delete" if kind == "delete" else "put")
+                    prepare(self._state.bound_to(obj), obj, _kind(kind))
             self._state.note_changes_in_place()
+
+
+def _kind(pending: str) -> Literal["put", "delete"]:
+    """Return the kind of the write of a pending object."""
+    return "delete" if pending == "delete" else "put"

@@ -2,51 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
 from hbase_orm.binding.bound_model import BoundModel
 from hbase_orm.binding.protocol import refuse_without_guards
-from hbase_orm.binding.runtime import Runtime
-from hbase_orm.binding.table_writer import TableWriter
 from hbase_orm.errors import RowKeyError, ValidationError
 from hbase_orm.model import Model
 from hbase_orm.objects.identity import refuse_part
 from hbase_orm.objects.ownership import refuse_foreign
-from hbase_orm.ops import Protocol, RenewTimeLimit, Row, ask
+from hbase_orm.ops import Protocol, RenewTimeLimit, Row, ask, offline_result
 from hbase_orm.query import Select
 from hbase_orm.reading.stream import planned, read_of
-from hbase_orm.schema import NO_FIELDS, AddAmount, Assignment, Condition, Expr
-from hbase_orm.session.pending import PendingWrites
-from hbase_orm.session.state import SessionState, check_statement
+from hbase_orm.schema import NO_FIELDS, Condition
+from hbase_orm.session.keyed_writes import KeyedWrites
+from hbase_orm.session.state import check_statement
 from hbase_orm.writing.assign_numbers import assign_substitute_numbers
-from hbase_orm.writing.by_key import append_tail, delete_cells, put_cells, tail_of
 from hbase_orm.writing.conditional import duplicate_error, insert_row, stored_row, write_if
 from hbase_orm.writing.delete_where import delete_rows, refuse_extras
-from hbase_orm.writing.hook_calls import call_after_load_hook, call_after_write_hooks, prepare
-from hbase_orm.writing.increments import amounts_by_column, increment_counters
+from hbase_orm.writing.hook_calls import call_after_write_hooks, prepare
 from hbase_orm.writing.move import RowLocation, location_of, move_row, new_values
 from hbase_orm.writing.replace import replace_row
 from hbase_orm.writing.row_write import RowWrite, write_of
-from hbase_orm.writing.update import key_to_update, update_row
 
 M = TypeVar("M", bound=Model)
 T = TypeVar("T")
 
 
-class ImmediateWrites:
+class ImmediateWrites(KeyedWrites):
     """The methods of a session that write at once: one object, one row, or the rows of a statement.
 
     A request without an answer raises `ConnectionLostError`: its outcome is unknown. For a guarded
     row (its model has an index or a version column) the row is read again to find out the outcome.
     The write is then finished if possible, and nothing is raised.
     """
-
-    _state: SessionState
-    _pending: PendingWrites
-    _runtime: Runtime
 
     # --- one object -------------------------------------------------------------------------------
 
@@ -68,9 +57,9 @@ class ImmediateWrites:
             ConnectionLostError: The outcome is unknown: read the row again, and decide whether to
                 repeat the write.
         """
-        self._state.use(type(obj))
         self._refuse_without_guards(obj, "insert")
         refuse_part(obj)
+        self._state.use(type(obj))
         write = self._run(self._insertion(obj))
         inserted = self._run_locked(write.row_id, insert_row(write, self._writer))
         self._pending.mark_clean(inserted)
@@ -90,9 +79,9 @@ class ImmediateWrites:
             ConflictError: Other writers kept writing the row with timestamps in the future.
             ConnectionLostError: The outcome is unknown; replacing again is safe.
         """
-        self._state.use(type(obj))
         self._refuse_without_guards(obj, "replace")
         refuse_part(obj)
+        self._state.use(type(obj))
         call_after_write_hooks((self._run(self._replacement(obj)),))
 
     def put_if(self, obj: Model, /, *conditions: Condition) -> bool:
@@ -113,7 +102,7 @@ class ImmediateWrites:
             ConnectionLostError: The outcome is unknown: read the row again, and decide whether to
                 repeat the write.
         """
-        bound = self._prepared(obj, "put")
+        bound = self._prepared(obj, "put", conditions)
         write = self._pending.settling(self._run(write_of(bound, obj, "put")))
         return self._write_if(write, conditions)
 
@@ -126,7 +115,8 @@ class ImmediateWrites:
         Raises:
             QueryError, ValidationError, FeatureMissingError, ConnectionLostError: As for `put_if`.
         """
-        write = self._run(self._deletion(self._prepared(obj, "delete"), obj))
+        bound = self._prepared(obj, "delete", conditions)
+        write = self._run(self._deletion(bound, obj))
         return write is not None and self._write_if(write, conditions)
 
     def move(self, obj: M, /, **new_key: Any) -> M:
@@ -155,7 +145,7 @@ class ImmediateWrites:
             FeatureMissingError: The engine has no Thrift2 gateway.
             ConnectionLostError: Some steps may be done, others not; call `move` again.
         """
-        self._state.use(type(obj))
+        self._state.use(type(obj), request=lambda: self._moving(obj, new_key))
         return self._run(self._moving(obj, new_key))
 
     def _moving(self, obj: M, new_key: dict[str, Any]) -> Protocol[M]:
@@ -188,108 +178,6 @@ class ImmediateWrites:
         del names  # held until here: making the object needs them
         return moved
 
-    # --- one row by its key -----------------------------------------------------------------------
-
-    def update(self, model: type[M], change: Callable[[M], object], /, **key: Any) -> M:
-        """Read a row, change its object by `change`, write the row, and return the object.
-
-        The row is written only if no other writer has changed it since the read. Otherwise the row
-        is read again, and `change` is called with a new object. So `change` must only set fields.
-        The model must be guarded, because HBase checks only one column of a plain row.
-
-        Args:
-            model: A model with a version column or an index.
-            change: A function that sets fields of its argument, the object.
-            key: The fields that the row key is computed from.
-
-        Raises:
-            QueryError: The model is plain.
-            RowNotFoundError: The row does not exist.
-            ConflictError: Other writers changed the row at every attempt.
-            ConnectionLostError: The outcome is unknown.
-        """
-        self._state.use(model)
-        bound = self._state.bound_at(model, key)
-        refuse_without_guards(bound.schema, bound.guarded, "update")
-        row = self._run(key_to_update(bound, key))
-        updating = update_row(bound, row, change, self._writer)
-        write = self._run_locked((bound.schema.table, row), updating)
-        obj: M = self._state.object_of_row(bound, write.obj)
-        if obj is not write.obj:
-            call_after_load_hook(obj)
-        call_after_write_hooks((replace(write, obj=obj),))
-        return obj
-
-    def put_row(self, model: type[Model], /, *assignments: Assignment, **key: Any) -> None:
-        """Write fields of one row at once, without an object, by assignments: `M.unit.to("s")`.
-
-        An assignment of None deletes the field's cell. Objects of the row that the session holds
-        are not changed; `refresh` them. A missing row of a guarded model is written only if all
-        required fields are assigned.
-
-        Raises:
-            QueryError: There is no assignment, or a field cannot be assigned.
-            RowKeyError: A key field is missing, does not fit, or is assigned.
-            ValidationError: A value does not fit.
-            RowNotFoundError: The guarded row does not exist, and some required fields are not
-                assigned.
-            ConnectionLostError: The outcome is unknown; writing again is safe.
-        """
-        self._state.use(model)
-        bound = self._state.bound_at(model, key)
-        self._run(put_cells(bound, assignments, key, self._writer))
-
-    def delete_row(self, model: type[Model], /, **key: Any) -> None:
-        """Delete one row at once, without an object; do nothing if the row does not exist.
-
-        Raises:
-            RowKeyError: A key field is missing or does not fit.
-            ConnectionLostError: The outcome is unknown; deleting again is safe.
-        """
-        self._state.use(model)
-        self._run(delete_cells(self._state.bound_at(model, key), key, self._writer))
-
-    def append(self, model: type[Model], field: Expr[T], value: T, /, **key: Any) -> T:
-        """Append text or bytes to a column of one row, atomically; return the new value.
-
-        A column without a cell counts as empty. A plain row need not exist; a guarded row must. The
-        library never repeats the request: after `ConnectionLostError` the outcome is unknown.
-
-        Raises:
-            QueryError: The column is indexed, or its codec's bytes cannot be joined.
-            RowKeyError: A key field is missing or does not fit.
-            RowNotFoundError: A guarded row does not exist.
-            CorruptRowError: The column's value does not decode; in a plain row the value was
-                appended nevertheless.
-        """
-        self._state.use(model)
-        bound = self._state.bound_at(model, key)
-        tail = self._run(tail_of(bound, field, value, key))
-        appending: Protocol[T] = append_tail(tail, self._writer)
-        if bound.guarded is None:
-            return self._run(appending)
-        return self._run_locked(tail.row_id, appending)
-
-    def increment(self, model: type[Model], /, *increments: AddAmount, **key: Any) -> list[int]:
-        """Increment counters of one row at once, atomically; return the new values.
-
-        The values have the order of the arguments. The library never repeats the request: after
-        `ConnectionLostError` the outcome is unknown. Counters have 64 bits: after 2**63 - 1 HBase
-        continues with -2**63.
-
-        Raises:
-            QueryError: There is no amount, an amount does not fit 64 bits, or a field is not a
-                counter of the model.
-            RowKeyError: A key field is missing or does not fit.
-            SchemaError: The table has indexes that the model does not declare.
-            CounterOverflowError: A counter overflowed 64 bits. The amounts were added; `values` has
-                the new values.
-        """
-        self._state.use(model)
-        amounts = amounts_by_column(self._state.bound(model), increments)
-        bound = self._state.bound_at(model, key)
-        return self._run(increment_counters(bound, key, amounts, self._writer))
-
     # --- many rows --------------------------------------------------------------------------------
 
     def delete_where(self, stmt: Select[Any], /) -> int:
@@ -315,12 +203,15 @@ class ImmediateWrites:
         """
         check_statement(stmt)
         state = self._state
-        state.use(stmt.model)
+        runtime = self._runtime
         bound = state.bound(stmt.model)
         refuse_without_guards(bound.schema, bound.guarded, "delete_where")
-        state.note_changes_in_place()
         refuse_extras(stmt)
-        runtime = self._runtime
+        if state.unread(stmt.model):
+            offline_result(planned(stmt, bound, runtime.catalog))
+            state.use(stmt.model)
+        bound = state.bound(stmt.model)
+        state.note_changes_in_place()
         chosen = self._run(planned(stmt, bound, runtime.catalog))
         read = read_of(stmt, chosen, bound, runtime.writer)
         deleting = delete_rows(
@@ -334,17 +225,6 @@ class ImmediateWrites:
         return runtime.read(deleting, read.after).result()
 
     # --- shared -----------------------------------------------------------------------------------
-
-    @property
-    def _writer(self) -> TableWriter:
-        return self._runtime.writer
-
-    def _run(self, protocol: Protocol[T]) -> T:
-        return self._runtime.run(protocol)
-
-    def _run_locked(self, row_id: tuple[str, bytes], protocol: Protocol[T]) -> T:
-        """Run a protocol under the engine's lock on the row, to avoid conflicts between threads."""
-        return self._runtime.row_locks.hold(row_id, partial(self._runtime.run, protocol))
 
     def _refuse_without_guards(self, obj: Model, operation: str) -> None:
         bound = self._state.bound_to(obj)
@@ -378,14 +258,21 @@ class ImmediateWrites:
         prepare(self._state.refuse_other(obj), obj, "whole")
         return (yield from write_of(self._state.bound_to(obj), obj, kind))
 
-    def _prepared(self, obj: Model, kind: Any) -> BoundModel:
+    def _prepared(self, obj: Model, kind: Any, conditions: tuple[Condition, ...]) -> BoundModel:
         """Check an object, call its `before_*` hook, and return its bound model."""
-        self._state.use(type(obj))
         self._refuse_without_guards(obj, f"{kind}_if")
         bound = self._state.refuse_other(obj)
         refuse_foreign(bound, obj)
         prepare(bound, obj, kind)
+        self._state.use(type(obj), request=lambda: self._conditional(obj, kind, conditions))
         return self._state.bound_to(obj)
+
+    def _conditional(
+        self, obj: Model, kind: Any, conditions: tuple[Condition, ...]
+    ) -> Protocol[RowWrite | None]:
+        """Write or delete the row of an object if it fulfils the conditions."""
+        write = yield from write_of(self._state.bound_to(obj), obj, kind)
+        return (yield from write_if(write, conditions, self._writer))
 
     def _write_if(self, write: RowWrite, conditions: tuple[Condition, ...]) -> bool:
         written = self._run_locked(write.row_id, write_if(write, conditions, self._writer))

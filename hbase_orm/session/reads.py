@@ -7,6 +7,7 @@ stores; pending writes are not visible.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, TypeVar
@@ -15,11 +16,11 @@ from hbase_orm.binding.bound_model import BoundModel
 from hbase_orm.binding.dictionaries import LoadedNames
 from hbase_orm.binding.recorded_models import is_fresh
 from hbase_orm.binding.runtime import Runtime
-from hbase_orm.errors import MultipleRowsError, RowNotFoundError
+from hbase_orm.errors import MultipleRowsError, RowNotFoundError, SchemaError
 from hbase_orm.model import Model
 from hbase_orm.model.fields.deferring import deferred_among
-from hbase_orm.ops import Protocol, Row
-from hbase_orm.query import ROWS_ONLY, Plan, Select
+from hbase_orm.ops import Protocol, Row, offline_result
+from hbase_orm.query import ROWS_ONLY, EmptyPlan, Plan, Select
 from hbase_orm.reading.analyze import analyzed
 from hbase_orm.reading.by_key import rows_with_keys, several_keys
 from hbase_orm.reading.history import CellVersion, StoredCell, history_of, stored_cells
@@ -49,26 +50,29 @@ class Reader:
         self, model: type[M], keys: Iterable[tuple[Any, ...] | Mapping[str, Any]]
     ) -> list[M | None]:
         """Return the objects of rows in the order of the keys; None where a row does not exist."""
-        self._state.use(model)
-        bound = self._state.bound(model)
         wanted = several_keys(keys)
+        state = self._state
+        state.use(model, request=lambda: rows_with_keys(state.bound(model), wanted))
+        bound = state.bound(model)
         self._runtime.open_reads.close_dropped()
         objects: list[M | None] = [None] * len(wanted)
         keyed = self._runtime.run(rows_with_keys(bound, wanted))
         for position, placed, row in keyed.rows:
-            objects[position] = self._state.attach(placed, placed.hydrate(row))
+            objects[position] = state.attach(placed, placed.hydrate(row))
         return objects
 
     def history(self, obj: Model, field: Expr[T], limit: int) -> list[CellVersion[T]]:
         """Return the newest versions of a field of an object's row, newest first."""
-        self._state.use(type(obj))
-        return self._runtime.run(history_of(self._state.bound_to(obj), obj, field, limit))
+        state = self._state
+        state.use(type(obj), request=lambda: history_of(state.bound_to(obj), obj, field, limit))
+        return self._runtime.run(history_of(state.bound_to(obj), obj, field, limit))
 
     def stored_cells(self, model: type[Model], key: dict[str, Any]) -> list[StoredCell]:
         """Return what HBase stores of a row: every version, deleted cells, and tombstones."""
-        self._state.use(model)
-        bound = self._state.bound_at(model, key)
-        return self._runtime.run(stored_cells(bound, key, self._runtime.features))
+        features = self._runtime.features
+        return self._runtime.run(
+            self._state.used_at(model, key, lambda bound: stored_cells(bound, key, features))
+        )
 
     def refresh(self, obj: Model, fields: Iterable[Expr[Any]], pending: PendingWrites) -> None:
         """Read the row of an object again; drop the object's changes and its pending write."""
@@ -182,7 +186,10 @@ class Reader:
         """
         bound, catalog = self._state.bound(stmt.model), self._runtime.catalog
         if not is_fresh(bound, catalog):
-            self._runtime.run(planned(stmt, bound, catalog))
+            # The record is the better reason to refuse a model than its indexes are.
+            with suppress(SchemaError):
+                if isinstance(offline_result(planned(stmt, bound, catalog)), EmptyPlan):
+                    return
         related = (stmt.model.__related__[field.name].target for field in stmt.related)
         self._state.use(stmt.model, *related)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 from weakref import ref
 
 from hbase_orm.binding.bound_model import BoundModel
@@ -13,11 +13,13 @@ from hbase_orm.errors import ConfigurationError, QueryError, ValidationError
 from hbase_orm.model import Model, check_key_arguments
 from hbase_orm.objects.identity import IdentityMap
 from hbase_orm.objects.refreshing import refresh
-from hbase_orm.ops import Protocol
+from hbase_orm.ops import Protocol, offline_result
 from hbase_orm.query import Select
 from hbase_orm.session.tracking import MutationTracker
 from hbase_orm.writing.hook_calls import call_after_load_hook
 from hbase_orm.writing.options import WriteOptions
+
+T = TypeVar("T")
 
 
 class ChangeListener:
@@ -125,17 +127,43 @@ class SessionState:
                 "the session is closed", fix="open a new session: engine.session()"
             )
 
-    def use(self, *models: type[Model]) -> None:
+    def use(self, *models: type[Model], request: Callable[[], Protocol[Any]] | None = None) -> None:
         """Compare models with the records of their tables, unless that was done within a lease.
+
+        Args:
+            models: The models.
+            request: The requests that follow, to show bad arguments before anything is sent. If
+                they need no request at all, the models are not compared.
 
         Raises:
             SchemaDriftError: A model contradicts the record of its table.
             ConfigurationError: The session is closed.
         """
-        for model in models:
-            bound = self.bound(model)
-            if not is_fresh(bound, self.runtime.catalog):
-                self.runtime.run(self.usable(model))
+        for model in self.unread(*models):
+            if request is not None and offline_result(request()) is not None:
+                return
+            request = None
+            self.runtime.run(self.usable(model))
+
+    def used_at(
+        self,
+        model: type[Model],
+        key: dict[str, Any],
+        request: Callable[[BoundModel], Protocol[T]],
+    ) -> Protocol[T]:
+        """Return `request` of the row with these key fields, after the comparison of the model.
+
+        Raises:
+            SchemaDriftError: The model contradicts the record of its table.
+            RowKeyError: A key field is missing or unknown.
+        """
+        self.use(model, request=lambda: request(self.bound_at(model, key)))
+        return request(self.bound_at(model, key))
+
+    def unread(self, *models: type[Model]) -> list[type[Model]]:
+        """Return the models that were not compared with their table's record within a lease."""
+        catalog = self.runtime.catalog
+        return [model for model in models if not is_fresh(self.bound(model), catalog)]
 
     def bound(self, model: type[Model]) -> BoundModel:
         """Return the bound model of a model: the model with its tables in this engine.

@@ -2,8 +2,7 @@
 
 The caller's thread encodes the rows. A few other threads send them in batches. At most `IN_FLIGHT`
 batches are in progress (in loads `LOADS_IN_FLIGHT`), and at most `WAITING_BATCHES` wait. Guarded
-rows are written by the index protocol. In a load, they are sent in plain batches that include the
-guards.
+rows are written by the index protocol; in a load, in plain batches that include the guards.
 """
 
 from __future__ import annotations
@@ -120,14 +119,13 @@ class Bulk:
                 was deleted, or the past was read. Other objects are not affected.
             CorruptRowError: In a load, the codec of an indexed field cannot decode what it encoded.
                 Outside of a load, it is reported later in a FlushError. Other objects are kept.
-            DuplicateRowError: The same row was added to the load shortly before; this object is not
-                written.
-            FlushError: Some of the rows added before were not written. The bulk writer cannot be
-                used any more.
+            DuplicateRowError: The same row was added to the load shortly before.
+            FlushError: Some rows added before were not written; the bulk writer has ended.
             QueryError: The with block has not begun, or has ended. Or `add` is called while a row
                 is being added, by another thread, a hook or the progress function. Or this process
                 is a forked child. The object is not added; other objects are not affected.
-            ConfigurationError: The session is closed. The object is not added.
+            ConfigurationError, SchemaDriftError: The session is closed, or the model contradicts
+                the record of its table. The object is not added.
         """
         with self._block:
             self._refuse_closed()

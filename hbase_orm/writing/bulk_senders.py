@@ -11,8 +11,8 @@ from typing import Any, Final, Self
 from typing import Protocol as Interface
 
 from hbase_orm.binding.bound_model import BoundModel
-from hbase_orm.binding.table_creation.existing_tables import has_cells
 from hbase_orm.binding.maintained_indexes import check_indexes, maintained_table
+from hbase_orm.binding.table_creation.existing_tables import has_cells
 from hbase_orm.binding.table_writer import TableWriter
 from hbase_orm.errors import ConflictError, GatewayError, HBaseORMError
 from hbase_orm.gateway.checks import CELL_OVERHEAD_BYTES

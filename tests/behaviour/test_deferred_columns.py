@@ -506,7 +506,7 @@ def test_an_index_look_up_asks_no_more_of_rows_that_show_themselves(
         later: Any = session.explain(select(After).where(After.slug == host).using(After.by_slug))
 
     assert kept.families == ()
-    assert later.families == (b"d",)
+    assert later.families == ()  # the record has an anchor, which `After` defers
 
 
 def test_an_absent_row_is_none(store: Store, model: Any, host: str) -> None:

@@ -442,7 +442,7 @@ def test_a_wide_row_is_paged_without_reading_it_whole(store: Store, host: str) -
             pages += 1
 
     assert found == list(names[:120])
-    assert counting.cells <= 4 * 31
+    assert counting.cells <= 4 * 31 + 1  # and the record of the table
 
 
 def test_the_last_entries_of_a_wide_row_are_found(store: Store, host: str) -> None:

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from hbase_orm.binding.bound_model import BoundModel
+from hbase_orm.binding.recorded_models import compared, drift_error
 from hbase_orm.binding.table_creation.existing_tables import KEY_ATTRIBUTE, described
 from hbase_orm.binding.table_creation.model_tables import create
-from hbase_orm.binding.recorded_models import compared, drift_error
 from hbase_orm.index.catalog.catalog import catalog_descriptor
 from hbase_orm.numbering.create_tables import create_if_missing
 from hbase_orm.ops import CreateTable, Protocol
@@ -67,9 +67,9 @@ def refuse_contradictions(
     if there is None or there.attributes.get(ID_ATTRIBUTE, "") != record.table_id:
         return None
     for schema in schemas:
-        found = compared(schema, record)
-        if any(each.weight is Weight.CONTRADICTION for each in found):
-            raise drift_error(schema, found)
+        differing = compared(schema, record)
+        if any(each.weight is Weight.CONTRADICTION for each in differing):
+            raise drift_error(schema, differing)
     return record
 
 

@@ -255,7 +255,8 @@ def test_unknown_names_are_found_nowhere_without_a_scan_and_get_no_number(
         among = session.all(select(Log).where(Log.host.in_([name, f"{name}?"])))
 
     assert [log and log.message for log in got] == [None, None, "x"]
-    assert sent_by_get == {"GetRows": 2}  # all names, then the one row that there can be
+    # The record of the table, all names, then the one row that there can be.
+    assert sent_by_get == {"GetRows": 3}
     assert (found, [log.message for log in among]) == ([], ["x"])
     assert another.taken() == {"GetRows": 2, "OpenScanner": 1, "FetchRows": 2, "CloseScanner": 1}
 
@@ -289,7 +290,8 @@ def test_rows_give_their_names_by_two_requests_a_page_then_by_none(store: Store,
 
     assert sorted(found, key=lambda log: log.at) == rows
     assert again == found
-    assert first["GetRows"] == 1 + 2 * 2  # the name of the statement, then numbers and names
+    # The table's record, the name of the statement, then numbers and names.
+    assert first["GetRows"] == 2 + 2 * 2
     assert another.taken()["GetRows"] == 0
 
 

@@ -29,12 +29,14 @@ from hbase_orm.errors import (
     CorruptRowError,
     FlushError,
     FlushSchemaError,
+    SchemaDriftError,
     SchemaError,
 )
 from hbase_orm.gateway.memory.gateway import MemoryGateway
 from hbase_orm.index.catalog.catalog import CATALOG_COLUMN, CATALOG_TABLE, RECORD_COLUMN, read_entry
 from hbase_orm.index.catalog.index_steps import begin_build
 from hbase_orm.ops import GetRows, MutateRows, Put, RowMutation
+from hbase_orm.record.store import delete_record
 from tests.support.recording import RecordsRequests, gateway_of, through
 
 
@@ -288,6 +290,29 @@ def test_a_model_with_another_row_key_is_told_to_put_it_back(engine: Engine, mod
             refused()
 
         error = caught.value
+        assert isinstance(error, SchemaDriftError)
+        assert error.table == "people"
+        assert error.differences[0].startswith("row key: ")
+        assert "declare what the record says" in error.fix
+        assert "drop" not in str(error)
+        assert "build" not in str(error)
+
+
+@pytest.mark.parametrize("model", [PersonByNumber, FewerByNumber])
+def test_without_a_record_the_catalog_tells_another_row_key(engine: Engine, model: Any) -> None:
+    engine._runtime.run(delete_record("people"))
+    engine._runtime.catalog.forget("people")
+    session = engine.session()
+    session.add(model(name="ann", number=7, city="Oslo"))
+
+    def flush() -> None:
+        session.flush()
+
+    for refused in (flush, partial(engine.create_tables, model)):
+        with pytest.raises(SchemaError) as caught:
+            refused()
+
+        error = caught.value
         reason = error.not_written[0][2] if isinstance(error, FlushError) else error
         assert reason.text == "the model's row key differs from the row key of the table's rows"
         assert reason.table == "people"
@@ -300,12 +325,16 @@ def test_a_model_with_another_row_key_is_told_to_put_it_back(engine: Engine, mod
 
 def test_no_index_is_built_or_read_for_another_row_key(engine: Engine) -> None:
     by_city = select(PersonByNumber).where(PersonByNumber.city == "Oslo")
-    with pytest.raises(SchemaError, match="the model's row key differs"):
-        engine.session().all(by_city)
-    with pytest.raises(SchemaError, match="the model's row key differs") as caught:
-        engine.build_index(PersonByNumber, "by_city", rebuild=True)
+    for fix in (None, "the model's row key differs"):
+        error = SchemaDriftError if fix is None else SchemaError
+        with pytest.raises(error, match=fix):
+            engine.session().all(by_city)
+        with pytest.raises(error, match=fix) as caught:
+            engine.build_index(PersonByNumber, "by_city", rebuild=True)
 
-    assert "drop" not in str(caught.value)
+        assert "drop" not in str(caught.value)
+        engine._runtime.run(delete_record("people"))
+        engine._runtime.catalog.forget("people")
 
 
 def test_a_build_is_not_begun_for_another_row_key(engine: Engine) -> None:

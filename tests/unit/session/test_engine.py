@@ -166,7 +166,8 @@ def test_a_table_with_rows_of_another_row_key_is_refused() -> None:
         engine.create_tables(Unsalted)
 
     key_of, extra = caught.value.differences
-    assert "row key" in key_of and "SaltOf" in key_of
+    assert "row key" in key_of
+    assert "SaltOf" in key_of
     assert extra == "family extra: recorded none, declared declared"
 
 
