@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final
 
 from hbase_orm.errors import CorruptRowError
@@ -79,6 +79,23 @@ class RecordedRows:
 
 
 @dataclass(frozen=True, slots=True)
+class RecordedIndex:
+    """A secondary index, as it was declared when the table was created.
+
+    The index's entry in the catalog decides how the index is used; it may be newer.
+
+    Attributes:
+        entries: The text that describes how the entries are computed.
+        split_keys: The split keys of new index tables.
+        maintained: "always" if every write updates the entries, "manual" if only builds do.
+    """
+
+    entries: str
+    split_keys: tuple[bytes, ...] = ()
+    maintained: str = "always"
+
+
+@dataclass(frozen=True, slots=True)
 class Declaration:
     """Everything that a program must know to read and write a table.
 
@@ -88,12 +105,14 @@ class Declaration:
             keys. The first kind is that of the model that the table was created with.
         period: The unit of a table for each period; empty for one table.
         is_guarded: Whether rows have guards.
+        indexes: The indexes by name.
     """
 
     families: Mapping[bytes, FamilyDescriptor]
     rows: tuple[RecordedRows, ...]
     period: str = ""
     is_guarded: bool = False
+    indexes: Mapping[str, RecordedIndex] = field(default_factory=dict[str, RecordedIndex])
 
     def rows_of(self, declared: RecordedRows) -> RecordedRows | None:
         """Return the recorded rows that a model's declaration is compared with.
@@ -183,6 +202,14 @@ def _stored(declaration: Declaration) -> Spec:
         "period": declaration.period,
         "guarded": declaration.is_guarded,
         "rows": [_stored_rows(rows) for rows in declaration.rows],
+        "indexes": {
+            name: {
+                "entries": index.entries,
+                "splits": [key.hex() for key in index.split_keys],
+                "maintained": index.maintained,
+            }
+            for name, index in declaration.indexes.items()
+        },
     }
 
 
@@ -230,7 +257,15 @@ def _declaration_of(content: Any) -> Declaration:
     rows = tuple(_rows_of(each) for each in content["rows"])
     if not rows:
         raise ValueError(content)
-    return Declaration(families, rows, content["period"], bool(content["guarded"]))
+    indexes = {
+        name: RecordedIndex(
+            str(each["entries"]),
+            tuple(bytes.fromhex(key) for key in each["splits"]),
+            str(each["maintained"]),
+        )
+        for name, each in content["indexes"].items()
+    }
+    return Declaration(families, rows, content["period"], bool(content["guarded"]), indexes)
 
 
 def _rows_of(content: Any) -> RecordedRows:

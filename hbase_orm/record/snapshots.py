@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from hbase_orm.index.catalog.declaration_text import declaration_texts
 from hbase_orm.ops import FamilyDescriptor
 from hbase_orm.record.declaration import (
     NO_TYPE,
     Declaration,
     RecordedColumn,
+    RecordedIndex,
     RecordedModel,
     RecordedRows,
 )
@@ -43,7 +45,16 @@ def declaration_of(schemas: Sequence[TableSchema]) -> Declaration:
         tuple(_joined(each) for each in alike),
         "" if period is None else period.unit.name,
         any(schema.is_guarded for schema in schemas),
+        {name: index for schema in schemas for name, index in _indexes_of(schema).items()},
     )
+
+
+def _indexes_of(schema: TableSchema) -> dict[str, RecordedIndex]:
+    texts = declaration_texts(schema)
+    return {
+        index.name: RecordedIndex(texts[index.name], index.split_keys, index.maintained)
+        for index in schema.indexes
+    }
 
 
 def _have_one_key(one: TableSchema, other: TableSchema) -> bool:

@@ -11,6 +11,7 @@ from hbase_orm.binding.recorded_models import compared, drift_error
 from hbase_orm.binding.table_creation.existing_tables import KEY_ATTRIBUTE, described
 from hbase_orm.binding.table_creation.model_tables import create
 from hbase_orm.index.catalog.catalog import catalog_descriptor
+from hbase_orm.index.catalog.registration import require_record
 from hbase_orm.numbering.create_tables import create_if_missing
 from hbase_orm.ops import CreateTable, Protocol
 from hbase_orm.record.declaration import Declaration, RecordedRows, TableRecord
@@ -103,6 +104,7 @@ def write_record(
         return  # others made the table: `adopt` records what its rows are
     yield from create_if_missing(CreateTable(catalog_descriptor()))
     yield from change_record(table, edit)
+    yield from require_record(table)
 
 
 def merged(recorded: Declaration, declared: Declaration) -> Declaration:
@@ -119,8 +121,13 @@ def merged(recorded: Declaration, declared: Declaration) -> Declaration:
             rows[place] = _merged_rows(rows[place], new)
     families = {**declared.families, **recorded.families}
     ordered = {name: families[name] for name in (*recorded.families, *families)}
-    is_guarded = recorded.is_guarded or declared.is_guarded
-    return replace(recorded, families=ordered, rows=tuple(rows), is_guarded=is_guarded)
+    return replace(
+        recorded,
+        families=ordered,
+        rows=tuple(rows),
+        is_guarded=recorded.is_guarded or declared.is_guarded,
+        indexes={**recorded.indexes, **declared.indexes},
+    )
 
 
 def _have_one_key(recorded: RecordedRows, declared: RecordedRows) -> bool:

@@ -21,6 +21,13 @@ Programs with an older version of this library, which knows only tables with gua
 such an entry, and so do not write the table.
 """
 
+RECORDED_FORMAT_VERSION: Final = 4
+"""The format version of the entries of tables that have a record of their declaration.
+
+Programs with an older version of this library, which cannot read the record, cannot decode such an
+entry either. So they do not read by indexes and do not write the table, which could hide rows.
+"""
+
 VERSION_COLUMN: Final = "version column"
 """In dicts of indexes by name, this key has the version column. No index has this name."""
 
@@ -105,6 +112,7 @@ class CatalogEntry:
         load: The ticket of the load that is in progress or finished. None if there was no load.
         indexes: The indexes, by name.
         is_lww: Whether the table's rows are written without guards (last writer wins).
+        is_recorded: Whether the table has a record, which all programs must be able to read.
     """
 
     epoch: int
@@ -112,6 +120,7 @@ class CatalogEntry:
     load: LoadTicket | None = None
     indexes: Mapping[str, CatalogIndex] = field(default_factory=dict[str, CatalogIndex])
     is_lww: bool = False
+    is_recorded: bool = False
 
     def differing(self, declared: Mapping[str, str]) -> list[str]:
         """Return the names of the indexes that a program declares differently from the catalog.
@@ -137,13 +146,15 @@ class CatalogEntry:
     def encode(self) -> bytes:
         """Return this entry as JSON, the value of its cell in the catalog."""
         load = self.load and {"t": self.load.timestamp_ms, "nonce": self.load.nonce.hex()}
-        content = {
+        content: dict[str, Any] = {
             "version": LWW_FORMAT_VERSION if self.is_lww else FORMAT_VERSION,
             "epoch": self.epoch,
             "state": self.state.value,
             "load": load,
             "indexes": {name: _stored(index) for name, index in sorted(self.indexes.items())},
         }
+        if self.is_recorded:
+            content |= {"version": RECORDED_FORMAT_VERSION, "lww": self.is_lww}
         return json.dumps(content, separators=(",", ":")).encode()
 
     @classmethod
@@ -188,8 +199,9 @@ def _entry_of(content: dict[str, Any]) -> CatalogEntry:
     epoch, load = content["epoch"], content["load"]
     ticket = load and LoadTicket(load["t"], bytes.fromhex(load["nonce"]), epoch)
     indexes = {name: make(index) for name, index in content["indexes"].items()}
-    is_lww = content["version"] == LWW_FORMAT_VERSION
-    return CatalogEntry(epoch, TableState(content["state"]), ticket, indexes, is_lww)
+    is_recorded = content["version"] == RECORDED_FORMAT_VERSION
+    is_lww = content["lww"] if is_recorded else content["version"] == LWW_FORMAT_VERSION
+    return CatalogEntry(epoch, TableState(content["state"]), ticket, indexes, is_lww, is_recorded)
 
 
 def _index_of(stored: dict[str, Any]) -> CatalogIndex:
@@ -217,7 +229,12 @@ def _index_of_first_format(stored: dict[str, Any]) -> CatalogIndex:
 
 
 _READERS: Final = MappingProxyType(
-    {1: _index_of_first_format, FORMAT_VERSION: _index_of, LWW_FORMAT_VERSION: _index_of}
+    {
+        1: _index_of_first_format,
+        FORMAT_VERSION: _index_of,
+        LWW_FORMAT_VERSION: _index_of,
+        RECORDED_FORMAT_VERSION: _index_of,
+    }
 )
 
 

@@ -42,6 +42,16 @@ PAGE_ROWS: Final = 1000
 """The number of guards that are read at a time."""
 
 
+def require_record(table: str) -> Protocol[None]:
+    """Change a table's entry so that only programs that can read the table's record decode it.
+
+    Nothing is changed if the catalog has no entry for the table.
+    """
+    entry = yield from read_entry(table)
+    if entry is not None and not entry.is_recorded:
+        yield from change_entry(table, lambda now: replace(known(table, now), is_recorded=True))
+
+
 def register(
     table: str,
     indexes: Mapping[str, str],
