@@ -33,7 +33,7 @@ class Person(Model, table="people"):
 
 
 @pytest.mark.parametrize(("is_lww", "is_recorded"), list(product((False, True), repeat=2)))
-def test_an_entry_decodes_to_what_was_encoded(is_lww: bool, is_recorded: bool) -> None:
+def test_an_entry_decodes_to_what_was_encoded(*, is_lww: bool, is_recorded: bool) -> None:
     indexes = {"by_city": CatalogIndex("a | b", table="other", epoch=2)}
     entry = CatalogEntry(3, TableState.READABLE, None, indexes, is_lww, is_recorded)
 
@@ -54,6 +54,7 @@ def test_an_entry_of_a_newer_library_is_refused() -> None:
 
 @pytest.mark.parametrize("has_thrift2", [True, False])
 def test_tables_with_a_record_have_entries_that_earlier_libraries_refuse(
+    *,
     has_thrift2: bool,
 ) -> None:
     engine = connect("memory://") if has_thrift2 else engine_without_thrift2()[0]
