@@ -9,6 +9,7 @@ from uuid import uuid4
 from hbase_orm import Engine, connect
 from hbase_orm.testing import RealHBase
 from tests.support.recording import gateway_of, through
+from tests.support.thrift1_only import DoesWhatThrift1Does
 
 
 class Backend(Protocol):
@@ -19,6 +20,9 @@ class Backend(Protocol):
 
     def another(self, engine: Engine) -> Engine:
         """Return another program's engine on the tables of `engine`."""
+
+    def thrift1_alone(self, engine: Engine) -> Engine:
+        """Return an engine on the tables of `engine` that has only a Thrift1 gateway."""
 
     def close(self) -> None:
         """Close the engines; drop their tables."""
@@ -32,6 +36,9 @@ class InMemory:
 
     def another(self, engine: Engine) -> Engine:
         return through(gateway_of(engine), engine)
+
+    def thrift1_alone(self, engine: Engine) -> Engine:
+        return through(DoesWhatThrift1Does(gateway_of(engine)), engine)
 
     def close(self) -> None:
         """Leave everything to the collector."""
@@ -51,6 +58,9 @@ class OnHBase:
 
     def another(self, engine: Engine) -> Engine:
         return self._ends.enter_context(connect(self._hbase.url_in(engine.options.namespace)))
+
+    def thrift1_alone(self, engine: Engine) -> Engine:
+        return self._ends.enter_context(connect(thrift1_url(engine)))
 
     def close(self) -> None:
         self._ends.close()
