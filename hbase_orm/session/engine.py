@@ -201,7 +201,9 @@ class Engine(IndexAdmin):
         for table, bounds in by_table.items():
             yield from ask(RenewTimeLimit())
             schemas = distinct_schemas(bounds)
-            record = yield from refuse_contradictions(table, schemas, bounds[0].schema.table)
+            record = yield from refuse_contradictions(
+                table, schemas, bounds[0].schema.table, self._runtime.features
+            )
             ids[table] = new_table_id() if record is None else record.table_id
         made: list[str] = []
         for creation in wanted:
@@ -216,7 +218,11 @@ class Engine(IndexAdmin):
             yield from ask(RenewTimeLimit())
             is_new = bounds[0].schema.table in made
             yield from write_record(
-                table, distinct_schemas(bounds), bounds[0].schema.table, is_new=is_new
+                table,
+                distinct_schemas(bounds),
+                bounds[0].schema.table,
+                self._runtime.features,
+                is_new=is_new,
             )
             self._runtime.catalog.forget(table)
             yield from ask(RenewTimeLimit())

@@ -54,7 +54,7 @@ def send_to_missing_table(
         raise _missing(bound, _HOW_TO_MAKE) from error
     if Feature.SCHEMA not in features:
         raise _missing(bound, _WHO_MAKES) from error
-    yield from create_recorded(_shared(bound))
+    yield from create_recorded(_shared(bound), features)
     return (yield from ask_with_retry(operation, _RETRIES))
 
 

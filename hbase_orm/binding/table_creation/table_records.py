@@ -10,10 +10,11 @@ from hbase_orm.binding.bound_model import BoundModel
 from hbase_orm.binding.recorded_models import compared, drift_error
 from hbase_orm.binding.table_creation.existing_tables import KEY_ATTRIBUTE, described
 from hbase_orm.binding.table_creation.model_tables import create
+from hbase_orm.gateway.base import Feature
 from hbase_orm.index.catalog.catalog import catalog_descriptor
 from hbase_orm.index.catalog.registration import require_record
 from hbase_orm.numbering.create_tables import create_if_missing
-from hbase_orm.ops import CreateTable, Protocol
+from hbase_orm.ops import CreateTable, Protocol, TableDescriptor
 from hbase_orm.record.declaration import Declaration, RecordedRows, TableRecord
 from hbase_orm.record.differences import Weight
 from hbase_orm.record.snapshots import declaration_of
@@ -21,7 +22,7 @@ from hbase_orm.record.store import ID_ATTRIBUTE, ID_BYTES, change_record, read_r
 from hbase_orm.schema import TableSchema
 
 
-def create_recorded(bound: BoundModel) -> Protocol[list[str]]:
+def create_recorded(bound: BoundModel, features: frozenset[Feature]) -> Protocol[list[str]]:
     """Create the missing table of a period with the id of the model's record.
 
     Return the names of the created tables.
@@ -32,7 +33,7 @@ def create_recorded(bound: BoundModel) -> Protocol[list[str]]:
     made = yield from create(bound, table_id)
     if record is None:
         schema = replace(bound.schema, table=pattern)
-        yield from write_record(pattern, [schema], bound.schema.table, is_new=True)
+        yield from write_record(pattern, [schema], bound.schema.table, features, is_new=True)
     return made
 
 
@@ -47,16 +48,18 @@ def distinct_schemas(bounds: Sequence[BoundModel]) -> list[TableSchema]:
 
 
 def refuse_contradictions(
-    table: str, schemas: Sequence[TableSchema], example: str
+    table: str, schemas: Sequence[TableSchema], example: str, features: frozenset[Feature]
 ) -> Protocol[TableRecord | None]:
     """Raise an error for a model that contradicts a table's record; return the record.
 
     None is returned if the table has no record, or is not the table that the record describes.
+    With Thrift1 alone nobody can tell that, so an existing table counts as the recorded one.
 
     Args:
         table: The table as it is declared: for a table for each period the pattern.
         schemas: The schemas of its models.
         example: The name of an existing table to compare; the table itself, if it has no periods.
+        features: The features that the gateway supports.
 
     Raises:
         SchemaDriftError: A model contradicts the record; nothing was created.
@@ -65,7 +68,7 @@ def refuse_contradictions(
     if record is None:
         return None
     there = yield from described(example)
-    if there is None or there.attributes.get(ID_ATTRIBUTE, "") != record.table_id:
+    if there is None or _id_of(there, record, features) != record.table_id:
         return None
     for schema in schemas:
         differing = compared(schema, record)
@@ -74,8 +77,22 @@ def refuse_contradictions(
     return record
 
 
+def _id_of(
+    there: TableDescriptor, record: TableRecord | None, features: frozenset[Feature]
+) -> str:
+    """Return the id of an existing table; Thrift1, which shows no ids, is told by the record."""
+    if record is not None and Feature.SCHEMA not in features:
+        return record.table_id
+    return there.attributes.get(ID_ATTRIBUTE, "")
+
+
 def write_record(
-    table: str, schemas: Sequence[TableSchema], example: str, *, is_new: bool
+    table: str,
+    schemas: Sequence[TableSchema],
+    example: str,
+    features: frozenset[Feature],
+    *,
+    is_new: bool,
 ) -> Protocol[None]:
     """Write the record of a new table, or add to the record what the models add to the table.
 
@@ -85,16 +102,17 @@ def write_record(
         table: The table as it is declared: for a table for each period the pattern.
         schemas: The schemas of its models.
         example: The name of one of the tables.
+        features: The features that the gateway supports.
         is_new: Whether this program has just created the table.
     """
     there = yield from described(example)
     if there is None:
         return
-    table_id = there.attributes.get(ID_ATTRIBUTE, "")
     declared = declaration_of(schemas)
     known = there.attributes.get(KEY_ATTRIBUTE)
 
     def edit(record: TableRecord | None) -> TableRecord:
+        table_id = _id_of(there, None if is_new else record, features)
         if record is None or is_new or record.table_id != table_id:
             return TableRecord(table_id, declared)
         return replace(record, current=merged(record.current, declared))
