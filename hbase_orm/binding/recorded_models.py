@@ -165,8 +165,23 @@ def _as_recorded(
 ) -> BoundModel:
     schema = recorded_schema(bound.schema, record.current)
     differs = any(each.weight is Weight.HARMLESS for each in differing)
+    differs = differs and not _is_recorded(bound.schema, record.current)
     guarded = written_table(schema, features)
     return replace(bound, schema=schema, guarded=guarded, repairs=not differs)
+
+
+def _is_recorded(schema: TableSchema, recorded: Declaration) -> bool:
+    """Return whether `create_tables` has recorded a model as it is declared.
+
+    Such a model may still differ from the rows: old rows lack its required columns, and other
+    models of the table have columns that it lacks.
+    """
+    for each in record_types_of(schema) or (schema,):
+        declared = rows_of(each)
+        rows = recorded.rows_of(declared)
+        if rows is None or not declared.models.items() <= rows.models.items():
+            return False
+    return True
 
 
 def _warn(schema: TableSchema, differing: Sequence[Difference]) -> None:
