@@ -286,7 +286,18 @@ class TableSchema:
 
     @property
     def in_every_row(self) -> tuple[ColumnSchema, ...]:
-        """The plain columns that every row has: old rows may lack a column that is newly required.
+        """The plain columns that every row has.
+
+        With a record of the table this is at most the anchor. Rows may lack any other column,
+        because another program may not declare it yet, or not any more.
+        """
+        if self.existence is None:
+            return tuple(column for column in self.columns if column.is_required)
+        return tuple(c for c in self.columns if c.column == self.existence.anchor)
+
+    @property
+    def written_by_all(self) -> tuple[ColumnSchema, ...]:
+        """The plain columns that every program writes into new rows, as far as the record shows.
 
         With a record of the table they are in its order, which all programs have in common.
         """

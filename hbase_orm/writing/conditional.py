@@ -114,7 +114,7 @@ def checked_column(schema: TableSchema) -> bytes:
     """
     if schema.marker is not None:
         return schema.marker
-    required = schema.in_every_row or [c for c in schema.columns if c.is_required]
+    required = schema.written_by_all or [c for c in schema.columns if c.is_required]
     sure = [column for column in required if not may_be_empty(column.codec)]
     return (sure or required)[0].column
 
