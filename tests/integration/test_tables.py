@@ -40,6 +40,7 @@ from hbase_orm.ops import (
     TableDescriptor,
     fetch_once,
 )
+from hbase_orm.record.store import ID_ATTRIBUTE
 from hbase_orm.testing import RealHBase
 from tests.support.recording import RecordsRequests, gateway_of, through
 
@@ -167,7 +168,8 @@ def test_every_option_of_a_family_arrives(engine: Engine) -> None:
     }
     table = described(engine, "wide")
     assert table.durability == "ASYNC_WAL"
-    assert {name: text for name, text in table.attributes.items() if name != KEY_ATTRIBUTE} == {
+    own = {KEY_ATTRIBUTE, ID_ATTRIBUTE}
+    assert {name: text for name, text in table.attributes.items() if name not in own} == {
         "MAX_FILESIZE": "5368709120",
         "COMPACTION_ENABLED": "false",
     }
@@ -221,7 +223,7 @@ def test_entries_are_spread_over_all_regions_of_a_salted_index_also_of_a_built_o
         engine.create_tables(RisingNotes, Rising)
         with engine.session() as session:
             session.add_all(
-                Rising(number=number, at=1_700_000_000 + number) for number in range(40)
+                Rising(number=number, at=1_700_000_000 + 60 * number) for number in range(40)
             )
         first = entries_of_regions(engine, named(engine, "rising_ix_by_at"))
 

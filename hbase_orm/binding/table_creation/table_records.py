@@ -77,9 +77,7 @@ def refuse_contradictions(
     return record
 
 
-def _id_of(
-    there: TableDescriptor, record: TableRecord | None, features: frozenset[Feature]
-) -> str:
+def _id_of(there: TableDescriptor, record: TableRecord | None, features: frozenset[Feature]) -> str:
     """Return the id of an existing table; Thrift1, which shows no ids, is told by the record."""
     if record is not None and Feature.SCHEMA not in features:
         return record.table_id

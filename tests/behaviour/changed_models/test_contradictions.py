@@ -90,9 +90,7 @@ READS: Final[dict[str, Verb]] = {
     "get": lambda engine, model: engine.session().get(model, shop=SHOP, number=1),
     "get_many": lambda engine, model: engine.session().get_many(model, [(SHOP, 1), (SHOP, 2)]),
     "all": lambda engine, model: engine.session().all(mine(model)),
-    "all of the table": lambda engine, model: engine.session().all(
-        select(model).allow_full_scan()
-    ),
+    "all of the table": lambda engine, model: engine.session().all(select(model).allow_full_scan()),
     "values": lambda engine, model: engine.session().all(
         select(model.number, model.size).where(model.shop == SHOP, model.number == 1)
     ),
@@ -107,9 +105,7 @@ READS: Final[dict[str, Verb]] = {
     "the past": lambda engine, model: engine.session().all(mine(model).as_of(LATER)),
     "explain": lambda engine, model: engine.session().explain(mine(model)),
     "analyze": lambda engine, model: engine.session().explain(mine(model), analyze=True),
-    "stored_cells": lambda engine, model: engine.session().stored_cells(
-        model, shop=SHOP, number=1
-    ),
+    "stored_cells": lambda engine, model: engine.session().stored_cells(model, shop=SHOP, number=1),
 }
 
 WRITES: Final[dict[str, Verb]] = {
@@ -201,9 +197,7 @@ def test_the_refusal_names_what_differs_on_both_sides_and_the_way_to_go(
 
 @pytest.mark.parametrize("programs", ["guarded", "lww"], indirect=True, scope="module")
 @pytest.mark.parametrize("change", CHANGES)
-def test_reading_by_an_index_is_refused_and_deletes_no_entry(
-    filled: Programs, change: str
-) -> None:
+def test_reading_by_an_index_is_refused_and_deletes_no_entry(filled: Programs, change: str) -> None:
     declared, _ = CHANGES[change]
     model, engine = declared.model(filled.kind), filled.new()
     before = filled.raw()

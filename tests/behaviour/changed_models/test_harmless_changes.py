@@ -102,9 +102,7 @@ def of_shop(programs: Programs, shop: str, table: str) -> dict[Any, bytes]:
     return {place: value for place, value in cells.items() if shop.encode() in place[1]}
 
 
-@pytest.fixture(
-    params=[pytest.param(kind, marks=pytest.mark.only_on("memory")) for kind in KINDS]
-)
+@pytest.fixture(params=[pytest.param(kind, marks=pytest.mark.only_on("memory")) for kind in KINDS])
 def kind(request: pytest.FixtureRequest) -> str:
     name: str = request.param
     return name
