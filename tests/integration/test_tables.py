@@ -322,7 +322,7 @@ def test_an_existing_table_without_guards_is_refused_until_it_gets_them(engine: 
 
     assert caught.value.table == named(engine, "bare")
     assert "add_guard_family" in caught.value.fix
-    assert engine.create_tables(Bare) == []
+    assert named(engine, "bare") not in engine.create_tables(Bare)
     assert engine.table_state(Bare) is TableState.READABLE  # others may have written it
     with engine.session() as session:
         session.add(Bare(name="a", unit="s"))
