@@ -106,7 +106,7 @@ def write_record(
     there = yield from described(example)
     if there is None:
         return
-    declared = declaration_of(schemas)
+    declared = _within(there, declaration_of(schemas))
     known = there.attributes.get(KEY_ATTRIBUTE)
 
     def edit(record: TableRecord | None) -> TableRecord:
@@ -121,6 +121,16 @@ def write_record(
     yield from create_if_missing(CreateTable(catalog_descriptor()))
     yield from change_record(table, edit)
     yield from require_record(table)
+
+
+def _within(there: TableDescriptor, declared: Declaration) -> Declaration:
+    """Return a declaration without the families that an existing table lacks.
+
+    Programs read all recorded families, so a family that `create_tables` did not make stays out.
+    """
+    existing = {family.name for family in there.families}
+    families = {name: each for name, each in declared.families.items() if name in existing}
+    return replace(declared, families=families)
 
 
 def merged(recorded: Declaration, declared: Declaration) -> Declaration:

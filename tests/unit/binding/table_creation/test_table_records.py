@@ -1,0 +1,35 @@
+"""The records that `create_tables` writes."""
+
+from __future__ import annotations
+
+from hbase_orm import Family, Key, Mapped, Model, column, connect, key
+from hbase_orm.record.store import read_record
+
+
+class Page(Model, table="pages"):
+    d = Family()
+    name: Key[str] = key()
+    text: Mapped[str] = column(d)
+
+
+class Linked(Model, table="pages"):
+    """A view with a family that the existing table lacks."""
+
+    other = Family()
+    name: Key[str] = key()
+    links: Mapped[str] = column(other)
+
+
+def test_a_family_that_the_table_lacks_is_not_recorded() -> None:
+    with connect("memory://") as engine:
+        engine.create_tables(Page)
+        with engine.session() as session:
+            session.add(Page(name="a", text="x"))
+
+        engine.create_tables(Linked)
+        record = engine._runtime.run(read_record("pages"))
+
+        assert record is not None
+        assert [*record.current.families] == [b"d"]
+        with engine.session() as session:
+            assert session.get(Page, name="a") is not None
