@@ -135,11 +135,16 @@ class RegionRange:
         start: The first possible row key of the region; empty means the beginning of the table.
         stop: The first possible row key after the region; None means the end of the table.
         server: The address of the region's server as `host:port`; "memory" in the memory gateway.
+        created_ms: The time when the region was created, by HBase's clock: the id in its name. The
+            regions of a new table have the same time, and so have the two parts of a split region.
+            A merged region has the greatest time of its parts, plus one. The time is not compared
+            for equality.
     """
 
     start: bytes
     stop: bytes | None
     server: str
+    created_ms: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

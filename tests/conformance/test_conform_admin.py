@@ -196,6 +196,20 @@ def test_a_table_without_split_keys_is_one_region(bench: Bench) -> None:
 
 
 @pytest.mark.feature(Feature.SCHEMA)
+def test_the_regions_of_a_table_are_as_old_as_the_table(subject: Subject, name: str) -> None:
+    def times() -> set[int]:
+        return {region.created_ms for region in subject.gateway.execute(ListRegions(name))}
+
+    _create(subject, name, splits=(b"m", b"t"))
+    (first,) = times()
+    subject.admin.execute(DropTable(name))
+    _create(subject, name, splits=(b"m",))
+    (second,) = times()
+
+    assert second > first + 100
+
+
+@pytest.mark.feature(Feature.SCHEMA)
 @pytest.mark.parametrize("splits", [(b"",), (b"m", b"m")])
 def test_empty_and_repeated_split_keys_are_refused(
     subject: Subject, name: str, splits: tuple[bytes, ...]

@@ -157,7 +157,7 @@ _INCOMPLETE: list[tuple[str, int, Operation[Any], object]] = [
         "a region without a start",
         1,
         ListRegions("t"),
-        _t1("getTableRegions", success=[HBASE1.TRegionInfo(serverName=b"h", port=1)]),
+        _t1("getTableRegions", success=[HBASE1.TRegionInfo(serverName=b"h", id=1, port=1)]),
     ),
     (
         "fewer appended cells than columns",
@@ -210,6 +210,25 @@ _INCOMPLETE: list[tuple[str, int, Operation[Any], object]] = [
         ),
     ),
     (
+        "a region without an id",
+        1,
+        ListRegions("t"),
+        _t1("getTableRegions", success=[HBASE1.TRegionInfo(startKey=b"", serverName=b"h", port=1)]),
+    ),
+    (
+        "a region without an id",
+        2,
+        ListRegions("t"),
+        _t2(
+            "getAllRegionLocations",
+            success=[
+                HBASE2.RegionLocation(
+                    region=HBASE2.RegionInfo(), server=HBASE2.ServerName(host="h", port=1)
+                )
+            ],
+        ),
+    ),
+    (
         "a region without anything",
         2,
         ListRegions("t"),
@@ -237,12 +256,12 @@ def test_an_answer_that_lacks_what_every_gateway_sends_is_a_lost_connection(
 @pytest.mark.parametrize(
     ("interface", "body"),
     [
-        (1, _t1("getTableRegions", success=[HBASE1.TRegionInfo(startKey=b"", port=1)])),
+        (1, _t1("getTableRegions", success=[HBASE1.TRegionInfo(startKey=b"", id=1, port=1)])),
         (
             2,
             _t2(
                 "getAllRegionLocations",
-                success=[HBASE2.RegionLocation(region=HBASE2.RegionInfo())],
+                success=[HBASE2.RegionLocation(region=HBASE2.RegionInfo(id=1))],
             ),
         ),
     ],

@@ -153,7 +153,9 @@ class MemoryGateway:
         return {
             AddFamily: lambda request: tables.add_family(request.table, request.family),
             CreateNamespace: lambda request: tables.create_namespace(request.namespace),
-            CreateTable: lambda request: tables.create(request.descriptor, request.split_keys),
+            CreateTable: lambda request: tables.create(
+                request.descriptor, request.split_keys, self._clock()
+            ),
             DescribeTable: lambda request: tables.get(request.table).descriptor,
             DisableTable: lambda request: tables.disable(request.table),
             DropNamespace: lambda request: tables.drop_namespace(request.namespace),

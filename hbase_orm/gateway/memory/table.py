@@ -58,6 +58,7 @@ class MemoryTable:
 
     descriptor: TableDescriptor
     split_keys: Sequence[bytes] = ()
+    created_ms: int = 0
     is_enabled: bool = True
     rows: dict[bytes, dict[bytes, FamilyCells]] = field(default_factory=dict)
     keys: list[bytes] = field(default_factory=list)
@@ -288,7 +289,10 @@ class MemoryTable:
         """Return the regions in key order."""
         starts = [b"", *self.split_keys]
         stops = [*self.split_keys, None]
-        return [RegionRange(*bounds, "memory") for bounds in zip(starts, stops, strict=True)]
+        return [
+            RegionRange(start, stop, "memory", self.created_ms)
+            for start, stop in zip(starts, stops, strict=True)
+        ]
 
     def next_key(self, key_range: KeyRange, after: bytes | None, *, reverse: bool) -> bytes | None:
         """Return the row key that follows `after` in a scan of a range; None at the end.

@@ -36,6 +36,9 @@ _IN_MEMORY_COMPACTIONS = frozenset({None, "NONE", "BASIC", "EAGER", "ADAPTIVE"})
 # hbase.hregion.memstore.flush.size.limit.
 _LEAST_SIZES = {MAX_FILE_SIZE_ATTRIBUTE: 2 * 1024 * 1024, FLUSH_SIZE_ATTRIBUTE: 1024 * 1024}
 
+# How long HBase needs at least to drop a table and to create it again.
+_CREATION_MS = 1000
+
 # TableDescriptorChecker: a block holds 1 KiB to 16 MiB.
 _BLOCK_SIZES = range(1024, 16 * 1024 * 1024 + 1)
 
@@ -46,6 +49,7 @@ class MemoryTables:
 
     tables: dict[str, MemoryTable] = field(default_factory=dict)
     namespaces: set[str] = field(default_factory=lambda: set(_SYSTEM_NAMESPACES))
+    newest_ms: int = 0
 
     def get(self, name: str) -> MemoryTable:
         """Return a table, enabled or disabled; raise an error if the table does not exist."""
@@ -60,7 +64,9 @@ class MemoryTables:
         """Return the names of all tables, sorted."""
         return sorted(self.tables)
 
-    def create(self, descriptor: TableDescriptor, split_keys: Sequence[bytes]) -> None:
+    def create(
+        self, descriptor: TableDescriptor, split_keys: Sequence[bytes], now_ms: int = 0
+    ) -> None:
         """Create a table with regions that are split at `split_keys`, which may be in any order."""
         name = _check_name(descriptor.name)
         namespace = _namespace_of(name)
@@ -75,7 +81,8 @@ class MemoryTables:
         stored = replace(
             descriptor, name=name, families=families, attributes=dict(descriptor.attributes)
         )
-        self.tables[name] = MemoryTable(stored, sorted(split_keys))
+        self.newest_ms = max(now_ms, self.newest_ms + _CREATION_MS)
+        self.tables[name] = MemoryTable(stored, sorted(split_keys), self.newest_ms)
 
     def drop(self, name: str) -> None:
         """Remove a table and its rows, enabled or not."""

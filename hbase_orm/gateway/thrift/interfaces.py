@@ -43,7 +43,7 @@ NEEDED: Mapping[type, tuple[str, ...]] = {
     DecodedRow: ("key", "cells"),
     HBASE1.TCell: ("value", "timestamp"),
     HBASE1.TRowResult: ("row", "columns"),
-    HBASE1.TRegionInfo: ("startKey",),
+    HBASE1.TRegionInfo: ("startKey", "id"),
     HBASE1.ColumnDescriptor: (
         "name",
         "maxVersions",
@@ -54,6 +54,7 @@ NEEDED: Mapping[type, tuple[str, ...]] = {
         "inMemory",
     ),
     HBASE2.RegionLocation: ("region",),
+    HBASE2.RegionInfo: ("id",),
     HBASE2.ServerName: ("host", "port"),
     HBASE2.Table: ("name",),
     HBASE2.TableName: ("qualifier",),

@@ -47,7 +47,10 @@ def _list_regions(client: Any, operation: ListRegions) -> list[RegionRange]:
         raise no_table(operation)
     regions = [
         RegionRange(
-            each.startKey, each.endKey or None, server_of(operation, each.serverName, each.port)
+            each.startKey,
+            each.endKey or None,
+            server_of(operation, each.serverName, each.port),
+            each.id,
         )
         for each in regions
     ]

@@ -95,6 +95,7 @@ def _list_regions(client: Any, operation: ListRegions) -> list[RegionRange]:
             server_of(
                 operation, each.server and each.server.host, each.server and each.server.port
             ),
+            each.region.id,
         )
         for each in locations
     ]
